@@ -1,0 +1,1 @@
+"""import concerto: the public face (compile, load, run, sessions)."""

@@ -1,0 +1,81 @@
+"""The command line: `main` finds the verb, imports its module, runs it, and turns what happens into an exit code.
+
+One module per verb with `configure(parser)` and `execute(arguments)`. Must not know: what any verb does.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from . import exits
+from .verbs import BY_NAME, VERBS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; the exit code of O-9.10. Never lets a Python traceback out."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    try:
+        return _run(words)
+    except exits.Exit as leaving:
+        if leaving.message:
+            print(leaving.message, file=sys.stderr)
+        return leaving.code
+    except KeyboardInterrupt:
+        return exits.INTERRUPTED
+    except BrokenPipeError:
+        # the reader has gone; a second failure at shutdown would print a traceback
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return exits.FAILED
+    except Exception as error:  # a defect: say so in one line; CONCERTO_TRACEBACK=1 shows where
+        if os.environ.get("CONCERTO_TRACEBACK"):
+            raise
+        print(f"internal error: {type(error).__name__}: {error} (CONCERTO_TRACEBACK=1 shows where)", file=sys.stderr)
+        return exits.INTERNAL
+
+
+def _run(words: list[str]) -> int:
+    if not words or words[0] in ("-h", "--help", "help"):
+        print(overview())
+        return exits.OK if words else exits.USAGE
+    if words[0] in ("-V", "--version"):
+        words = ["version"]
+    verb = BY_NAME.get(words[0])
+    if verb is None:
+        raise exits.Exit(exits.USAGE, f"concerto: no command {words[0]!r}{_nearest(words[0])}\n\n{overview()}")
+    import argparse
+    import importlib
+
+    module = importlib.import_module(f".{verb.module}", __name__)
+    parser = argparse.ArgumentParser(prog=f"concerto {verb.name}", description=verb.summary, allow_abbrev=False)
+    parser.add_argument("-q", "--quiet", action="store_true", help=verb.quiet)
+    module.configure(parser)
+    rest, program_arguments = _split(words[1:]) if verb.takes_arguments else (words[1:], [])
+    arguments = parser.parse_args(rest)
+    arguments.args = program_arguments
+    return int(module.execute(arguments))
+
+
+def _split(words: list[str]) -> tuple[list[str], list[str]]:
+    """The command's own words, and those of the program behind `--`."""
+    if "--" not in words:
+        return words, []
+    at = words.index("--")
+    return words[:at], words[at + 1 :]
+
+
+def _nearest(word: str) -> str:
+    import difflib
+
+    close = difflib.get_close_matches(word, BY_NAME, n=1)
+    return f"; did you mean {close[0]}?" if close else ""
+
+
+def overview() -> str:
+    width = max(len(v.name) for v in VERBS)
+    rows = "\n".join(f"  {v.name:<{width}}  {v.summary}" for v in VERBS)
+    return f"usage: concerto COMMAND [options]\n\n{rows}\n\n`concerto COMMAND --help` tells more."

@@ -1,0 +1,75 @@
+"""`concerto compile`: the image of a source, written by rename (O-9.14, G-5.3)."""
+
+from __future__ import annotations
+
+import os
+
+from ..vm.bytecode.image import ImageError
+from . import exits
+from .inputs import compiled, display_name, is_image, read
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="a source (.conc), or - for stdin")
+    parser.add_argument("-o", dest="output", metavar="OUT", help="the image to write; default FILE with .concb")
+    parser.add_argument("--check", action="store_true", help="write nothing")
+    parser.add_argument("--strip", action="store_true", help="leave the source text out of the image")
+    parser.add_argument("--emit-tokens", action="store_true", help="print the tokens and stop")
+    parser.add_argument("--emit-ast", action="store_true", help="print the tree and stop")
+    parser.add_argument("--deny-warnings", action="store_true", help="warnings end the command with 65 too")
+    parser.add_argument("--json", action="store_true", help="print diagnostics as JSON on stdout")
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    data = read(arguments.file)
+    if is_image(data):
+        raise exits.Exit(exits.USAGE, f"{arguments.file} is an image already")
+    if arguments.emit_tokens or arguments.emit_ast:
+        from .dump import dump
+
+        return dump(display_name(arguments.file), data, tokens=arguments.emit_tokens)
+    if arguments.json:
+        from .check import check_json
+
+        code = check_json([arguments.file], arguments.deny_warnings)
+        if code:
+            return code
+    result = compiled(arguments.file, data, quiet=arguments.quiet or arguments.json)
+    if arguments.deny_warnings and result.diagnostics.found:
+        return exits.COMPILE_ERRORS
+    image = result.image
+    assert image is not None
+    if arguments.strip:
+        image.source = []
+    from ..vm.bytecode.codec import encode
+    from ..vm.load import load_image
+
+    try:
+        load_image(image)  # the verifier is the compiler's last pass (G-4.1)
+    except ImageError as error:
+        raise exits.Exit(exits.INTERNAL, f"internal error: the image fails verification: {error}") from None
+    if not arguments.check:
+        write(arguments.output or default_output(arguments.file), encode(image))
+    return exits.OK
+
+
+def default_output(path: str) -> str:
+    return "out.concb" if path == "-" else path.removesuffix(".conc") + ".concb"
+
+
+def write(path: str, data: bytes) -> None:
+    """All of the file or nothing: a temporary one beside it is renamed."""
+    temporary = f"{path}.{os.getpid()}.tmp"
+    try:
+        with open(temporary, "wb") as file:
+            file.write(data)
+        os.replace(temporary, path)
+    except OSError as error:
+        if os.path.exists(temporary):
+            os.unlink(temporary)
+        raise exits.Exit(exits.NO_INPUT, f"cannot write {path}: {error.strerror or error}") from None
+

@@ -1,0 +1,36 @@
+"""`concerto disasm`: the instructions with their source lines (O-9.18)."""
+
+from __future__ import annotations
+
+from . import exits
+from .inputs import load_image_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="a source or an image")
+    parser.add_argument("--function", metavar="F", help="only this function")
+    parser.add_argument("--json", action="store_true", help="as JSON")
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    from ..vm.bytecode import disasm
+
+    image, _ = load_image_of(arguments.file, quiet=arguments.quiet)
+    numbers = [n for n, f in enumerate(image.functions) if arguments.function in (None, f.name)]
+    if not numbers:
+        names = ", ".join(f.name for f in image.functions)
+        raise exits.Exit(exits.USAGE, f"no function {arguments.function}; there are: {names}")
+    if arguments.json:
+        import json
+
+        print(json.dumps([disasm.function_json(image, n) for n in numbers], ensure_ascii=False))
+    elif arguments.function is None:
+        print(disasm.disassemble(image), end="")
+    else:
+        for number in numbers:
+            print(disasm.disassemble_function(image, number), end="")
+    return exits.OK

@@ -1,0 +1,58 @@
+"""`concerto compile --emit-tokens` and `--emit-ast`: what the front end made of a source."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import fields
+from typing import Any
+
+from ..compiler import ast
+from ..compiler.diagnostics import Diagnostics
+from ..compiler.parse import decode_source, parse, tokens_of
+from ..compiler.render import render
+from . import exits
+
+
+def dump(name: str, data: bytes, *, tokens: bool) -> int:
+    """Print tokens or tree of one source; 65 when it does not parse."""
+    diagnostics = Diagnostics()
+    source = decode_source(name, data, diagnostics)
+    if source is not None and tokens:
+        for token in tokens_of(source, diagnostics):
+            print(token)
+    elif source is not None:
+        tree = parse(source, diagnostics)
+        if not diagnostics.has_errors:
+            print("\n".join(tree_lines(tree)))
+    if diagnostics.found:
+        print(render(diagnostics.ordered(), [source] if source is not None else []), file=sys.stderr)
+    return exits.COMPILE_ERRORS if diagnostics.has_errors else exits.OK
+
+
+def tree_lines(node: ast.Node) -> list[str]:
+    """One line a node, children indented; iterative, since chains may be deep."""
+    lines = []
+    pending: list[tuple[int, str, Any]] = [(0, "", node)]
+    while pending:
+        depth, label, value = pending.pop()
+        head = "  " * depth + (f"{label}: " if label else "")
+        if isinstance(value, ast.Node):
+            plain, inner = _parts(value)
+            lines.append(f"{head}{type(value).__name__} {value.span.start}..{value.span.end}{plain}")
+            pending.extend((depth + 1, name, part) for name, part in reversed(inner))
+        elif isinstance(value, list):
+            pending.extend((depth, f"{label}[{i}]", part) for i, part in reversed(list(enumerate(value))))
+    return lines
+
+
+def _parts(node: ast.Node) -> tuple[str, list[tuple[str, Any]]]:
+    plain, inner = "", []
+    for f in fields(node):
+        value = getattr(node, f.name)
+        if f.name == "span" or f.metadata.get("annotation") or value is None or value == []:
+            continue
+        if isinstance(value, (ast.Node, list)):
+            inner.append((f.name, value))
+        else:
+            plain += f" {f.name}={value!r}"
+    return plain, inner

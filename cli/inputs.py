@@ -1,0 +1,101 @@
+"""FILE arguments: a source, an image (known by its content), or `-` for source on stdin (O-9.2).
+
+Hands on programs and images. Raises `Exit` with the codes of O-9.10. Must not know: what the verb does with them.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from ..vm.bytecode.image import ImageError
+from . import exits
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..compiler.pipeline import Compilation
+    from ..vm.bytecode.image import Image
+    from ..vm.link import Program
+
+MAGIC_LENGTH = 8
+
+
+def read(path: str) -> bytes:
+    if path == "-":
+        return sys.stdin.buffer.read()
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except OSError as error:
+        raise exits.Exit(exits.NO_INPUT, f"cannot read {path}: {error.strerror or error}") from None
+
+
+def is_image(data: bytes) -> bool:
+    from ..vm.bytecode.codec import MAGIC
+
+    return data.startswith(MAGIC)
+
+
+def compiled(path: str, data: bytes, *, quiet: bool, emit: bool = True) -> Compilation:
+    """Compile a source; its diagnostics go to stderr; errors end the command with 65."""
+    from ..compiler.pipeline import compile_source
+
+    result = compile_source(data, display_name(path), emit=emit)
+    report(result, quiet=quiet)
+    if result.diagnostics.has_errors:
+        raise exits.Exit(exits.COMPILE_ERRORS)
+    return result
+
+
+def report(result: Compilation, *, quiet: bool) -> None:
+    if not result.diagnostics.found:
+        return
+    from ..compiler.render import render
+
+    shown = [d for d in result.diagnostics.ordered() if d.is_error or not quiet]
+    if shown:
+        text = render(shown, [result.source] if result.source is not None else [], color=use_color(sys.stderr))
+        print(text, file=sys.stderr)
+
+
+def use_color(stream: object) -> bool:
+    return bool(getattr(stream, "isatty", lambda: False)()) and not os.environ.get("NO_COLOR")
+
+
+def display_name(path: str) -> str:
+    """The name positions show: without directories, so that images do not depend on where the source lay (V-3.4)."""
+    return "stdin.conc" if path == "-" else os.path.basename(path)
+
+
+def load_program(path: str, *, quiet: bool = False) -> Program:
+    """The program of a source or image, verified and linked."""
+    data = read(path)
+    from ..vm.load import load_bytes, load_image
+
+    try:
+        if is_image(data):
+            return load_bytes(data)
+        image = compiled(path, data, quiet=quiet).image
+        assert image is not None
+        return load_image(image)
+    except ImageError as error:
+        raise exits.Exit(exits.IMAGE_REJECTED, f"{path}: image rejected: {error.code}: {error.message}") from None
+
+
+def load_image_of(path: str, *, quiet: bool = False) -> tuple[Image, bytes]:
+    """The image of a source or image file, verified, and its bytes."""
+    from ..vm.bytecode.codec import decode, encode
+    from ..vm.load import load_image
+
+    data = read(path)
+    try:
+        if is_image(data):
+            image = decode(data)
+        else:
+            made = compiled(path, data, quiet=quiet).image
+            assert made is not None
+            image, data = made, encode(made)
+        load_image(image)
+    except ImageError as error:
+        raise exits.Exit(exits.IMAGE_REJECTED, f"{path}: image rejected: {error.code}: {error.message}") from None
+    return image, data

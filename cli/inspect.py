@@ -1,0 +1,71 @@
+"""`concerto inspect`: header, hash, sections with sizes, declarations, wanted permissions, key variables (O-9.19)."""
+
+from __future__ import annotations
+
+from . import exits
+from .inputs import load_image_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from typing import Any
+
+    from ..vm.bytecode.image import Image
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="a source or an image")
+    parser.add_argument("--json", action="store_true", help="as JSON")
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    image, data = load_image_of(arguments.file, quiet=arguments.quiet)
+    facts = facts_of(image, data)
+    if arguments.json:
+        import json
+
+        print(json.dumps(facts, ensure_ascii=False))
+    else:
+        for key, value in facts.items():
+            print(f"{key}: {_text(value)}")
+    return exits.OK
+
+
+def facts_of(image: Image, data: bytes) -> dict[str, Any]:
+    from ..vm.bytecode.codec import content_hash, section_sizes
+
+    header = image.header
+    sizes = section_sizes(image)
+    return {
+        "name": header.name,
+        "format": ".".join(map(str, header.format)),
+        "compiler": header.compiler,
+        "hash": content_hash(data).hex(),
+        "bytes": len(data),
+        "entry": None if header.entry is None else image.functions[header.entry].name,
+        "sections": {name: size for name, size in sizes.items() if size > 1},
+        "functions": [f.name for f in image.functions],
+        "models": {m.name: {"connection": m.connection, **m.fields} for m in image.models},
+        "schemas": [s.name for s in image.schemas],
+        "memories": [{"name": m.name, "max_messages": m.max_messages} for m in image.memories],
+        "connections": {c.name: c.fields for c in image.connections},
+        "wanted_permissions": header.wanted,
+        "key_variables": key_variables(image),
+    }
+
+
+def key_variables(image: Image) -> list[str]:
+    """Names of the variables that hold keys of the connections models use."""
+    from ..runtime.connections import resolve_all
+
+    connections = resolve_all([{c.name: c.fields for c in image.connections}])
+    used = {m.connection for m in image.models}
+    return sorted({v for n in used if n in connections and (v := connections[n].api_key_env)})
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, dict):
+        return "".join(f"\n  {key}: {_text(part)}" for key, part in value.items()) or "none"
+    if isinstance(value, list):
+        return ", ".join(map(_text, value)) or "none"
+    return "none" if value is None else str(value)

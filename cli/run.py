@@ -1,0 +1,161 @@
+"""`concerto run`: run main; emits to stdout, errors and panics to stderr (O-9.11, O-9.13, O-5.33)."""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+import time
+
+from . import exits
+from .inputs import load_program, read
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from typing import Any
+
+    from ..runtime.session import Host, Outcome
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="a source (.conc), an image, or - for source on stdin")
+    parser.add_argument("--offline", action="store_true", help="answer every model call without network or keys")
+    parser.add_argument("--offline-script", metavar="FILE", help="scripted replies: a JSON array; implies --offline")
+    parser.add_argument("--env-file", metavar="FILE", help="NAME=value lines; variables already set win")
+    parser.add_argument("--max-steps", type=int, metavar="N", help="stop with P101 after N steps")
+    parser.add_argument("--seed", type=int, metavar="N", help="fixes retry jitter")
+    parser.add_argument("--emit-format", choices=("text", "json"), default="text", help="how emits are printed")
+    parser.add_argument("--metrics", action="store_true", help="print the counters of the run as JSON on stderr")
+    parser.add_argument("--verbose", action="store_true", help="print the emits of runtime channels too")
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    program = load_program(arguments.file, quiet=arguments.quiet)
+    if program.image.header.entry is None:
+        raise exits.Exit(exits.COMPILE_ERRORS, f"{arguments.file}: error[E1013]: no main function to run; add `fn main() {{ }}`")
+    from ..runtime.errors import ConfigFailure
+    from ..runtime.session import Session
+
+    try:
+        session = Session(program, host_of(arguments))
+    except ConfigFailure as failure:
+        raise exits.Exit(exits.USAGE, f"{failure.code}: {failure.message}") from None
+    outcome = run_session(session, steps=arguments.max_steps)
+    sys.stdout.flush()
+    if arguments.metrics:
+        import json
+
+        print(json.dumps(session.metrics.as_json()), file=sys.stderr)
+    return finish(outcome, session)
+
+
+def finish(outcome: Outcome, session: Any) -> int:
+    """Print how the run ended."""
+    clean = session.redactor.clean
+    if outcome.panic is not None:
+        print(clean(str(outcome.panic)), file=sys.stderr)
+        for line in trace_lines(outcome.panic.trace):
+            print(line, file=sys.stderr)
+    elif outcome.exit_code:
+        from ..vm.values import display
+
+        print(clean(f"error: {display(outcome.error)}"), file=sys.stderr)
+    return outcome.exit_code
+
+
+SHOWN_FRAMES = 50
+
+
+def trace_lines(trace: Any) -> list[str]:
+    """One line a frame, innermost first, the middle left out beyond 50 (L-5.13.1)."""
+    lines = [f"  at {name} ({file}:{line}:{column})" for name, file, line, column in trace]
+    if len(lines) > SHOWN_FRAMES:
+        half = SHOWN_FRAMES // 2
+        lines[half:-half] = [f"  … {len(lines) - 2 * half} more frames …"]
+    return lines
+
+
+def run_session(session: Any, **limits: Any) -> Outcome:
+    """Offline runs need no event loop: nothing in them waits, so asyncio is not imported."""
+    if session.host.offline:
+        coroutine = session.run(**limits)
+        try:
+            coroutine.send(None)
+        except StopIteration as done:
+            outcome: Outcome = done.value
+            return outcome
+        raise RuntimeError("an offline run waited")
+    import asyncio
+
+    result: Outcome = asyncio.run(session.run(**limits))
+    return result
+
+
+def host_of(arguments: argparse.Namespace) -> Host:
+    from ..runtime.session import Host
+
+    offline = arguments.offline or bool(arguments.offline_script) or os.environ.get("CONCERTO_OFFLINE") == "1"
+    generator = random.Random(arguments.seed)
+    return Host(
+        emit=emit_printer(arguments),
+        print=sys.stdout.write,
+        env=environment(arguments.env_file),
+        now=time.monotonic,
+        sleep=_block if offline else _sleep,
+        random=generator.random,
+        offline=offline,
+        script=script(arguments.offline_script) if arguments.offline_script else None,
+    )
+
+
+async def _block(seconds: float) -> None:
+    """A scripted delay of an offline run: nobody else could run meanwhile."""
+    time.sleep(seconds)
+
+
+async def _sleep(seconds: float) -> None:
+    import asyncio
+
+    await asyncio.sleep(seconds)
+
+
+def emit_printer(arguments: argparse.Namespace) -> Any:
+    from ..vm.values import display, to_json
+
+    def text(channel: str, value: Any, by_runtime: bool) -> None:
+        if not arguments.quiet and (arguments.verbose or not by_runtime):
+            sys.stdout.write(f"[emit:{channel}] {display(value)}\n")
+
+    def json_line(channel: str, value: Any, by_runtime: bool) -> None:
+        if not arguments.quiet and (arguments.verbose or not by_runtime):
+            sys.stdout.write(f'{{"channel":{to_json(channel)},"payload":{to_json(value)}}}\n')
+
+    return json_line if arguments.emit_format == "json" else text
+
+
+def script(path: str) -> list[Any]:
+    import json
+
+    try:
+        replies = json.loads(read(path))
+    except ValueError as error:
+        raise exits.Exit(exits.USAGE, f"{path}: not a JSON array of replies: {error}") from None
+    if not isinstance(replies, list):
+        raise exits.Exit(exits.USAGE, f"{path}: a script is a JSON array of replies")
+    return replies
+
+
+def environment(path: str | None) -> dict[str, str]:
+    """The process environment over the NAME=value lines of a file (O-9.28)."""
+    if path is None:
+        return dict(os.environ)
+    found: dict[str, str] = {}
+    for number, line in enumerate(read(path).decode("utf-8", "replace").splitlines(), 1):
+        name, separator, value = line.partition("=")
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        if not separator or not name.strip():
+            raise exits.Exit(exits.USAGE, f"{path}:{number}: expected NAME=value")
+        found[name.strip()] = value.strip()
+    return {**found, **os.environ}

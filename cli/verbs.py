@@ -1,0 +1,29 @@
+"""THE table of commands (O-9.13 ff.): name, module, what it does. Parser, overview and reference page come from it."""
+
+from __future__ import annotations
+
+NO_WARNINGS = "no warnings"
+
+
+class Verb:
+    __slots__ = ("name", "module", "summary", "takes_arguments", "quiet")
+
+    def __init__(
+        self, name: str, summary: str, *, module: str = "", takes_arguments: bool = False, quiet: str = NO_WARNINGS
+    ) -> None:
+        self.name = name
+        self.module = module or name
+        self.summary = summary
+        self.takes_arguments = takes_arguments
+        self.quiet = quiet
+
+
+VERBS = (
+    Verb("run", "run the main function of a source or image", takes_arguments=True, quiet="no warnings, no emits"),
+    Verb("compile", "write the image of a source"),
+    Verb("check", "report diagnostics only"),
+    Verb("disasm", "show the instructions of a source or image"),
+    Verb("inspect", "show what a source or image holds and wants"),
+    Verb("version", "show the version"),
+)
+BY_NAME = {verb.name: verb for verb in VERBS}

@@ -1,0 +1,26 @@
+"""`concerto version` (O-9.26)."""
+
+from __future__ import annotations
+
+from . import exits
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+
+VERSION = "0.1.0"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="as JSON")
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    from ..vm.bytecode.image import FORMAT
+
+    image_format = ".".join(map(str, FORMAT))
+    if arguments.json:
+        print(f'{{"version":"{VERSION}","image_format":"{image_format}"}}')
+    else:
+        print(f"concerto {VERSION} (image format {image_format})")
+    return exits.OK

@@ -1,0 +1,89 @@
+"""Arguments to parameters: positions, names, defaults (L-3.8.1).
+
+Hands on `match_arguments` and `Matched`. Must not know: what is called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .. import ast
+from ..resolver.spelling import did_you_mean
+from ..source import Span
+from .context import Checker
+from .signatures import Formal
+
+
+@dataclass(slots=True)
+class Matched:
+    """`values`: per parameter its argument, None where the default applies (further arguments of a variadic parameter
+    follow); `order`: indexes of `values` as written."""
+
+    values: list[ast.Expr | None]
+    order: list[int]
+
+
+def match_arguments(
+    c: Checker, callee: str, formals: Sequence[Formal], arguments: list[ast.Argument], span: Span
+) -> Matched | None:
+    """None after a report; the arguments are then still to be typed by `infer_all`."""
+    if formals and formals[-1].variadic:
+        return _match_variadic(c, callee, arguments)
+    positions = {formal.name: i for i, formal in enumerate(formals)}
+    matched = Matched([None] * len(formals), [])
+    sound = True
+    for position, argument in enumerate(arguments):
+        index = positions.get(argument.name.text) if argument.name is not None else position
+        if index is None or index >= len(formals):
+            sound = False
+            if argument.name is not None:
+                _unknown(c, callee, argument.name, positions)
+            continue
+        if matched.values[index] is not None:
+            sound = False
+            c.report("E2007", argument.span, f"`{callee}` gets `{formals[index].name}` twice")
+            continue
+        matched.values[index] = argument.value
+        matched.order.append(index)
+    return matched if _check_count(c, callee, formals, arguments, matched, span) and sound else None
+
+
+def _unknown(c: Checker, callee: str, name: ast.Ident, known: dict[str, int]) -> None:
+    c.report("E2007", name.span, f"`{callee}` has no parameter `{name.text}`", help=did_you_mean(name.text, known))
+
+
+def _match_variadic(c: Checker, callee: str, arguments: list[ast.Argument]) -> Matched | None:
+    named = next((a.name for a in arguments if a.name is not None), None)
+    if named is not None:
+        _unknown(c, callee, named, {})
+        return None
+    return Matched([a.value for a in arguments], list(range(len(arguments))))
+
+
+def _check_count(
+    c: Checker, callee: str, formals: Sequence[Formal], arguments: list[ast.Argument], matched: Matched, span: Span
+) -> bool:
+    positional = sum(1 for a in arguments if a.name is None)
+    missing = [f.name for f, v in zip(formals, matched.values, strict=True) if v is None and f.required]
+    if positional > len(formals):
+        c.report("E2006", span, f"`{callee}` takes {_count(formals)}, {len(arguments)} given")
+        return False
+    unknown = len(arguments) - len(matched.order)
+    if missing and not unknown:
+        names = ", ".join(f"`{name}`" for name in missing)
+        c.report("E2006", span, f"`{callee}` takes {_count(formals)}, {len(arguments)} given: missing {names}")
+    return not missing
+
+
+def _count(formals: Sequence[Formal]) -> str:
+    most = len(formals)
+    least = sum(1 for f in formals if f.required)
+    number = str(most) if least == most else f"{least} to {most}"
+    return f"{number} argument{'' if most == 1 else 's'}"
+
+
+def infer_all(c: Checker, arguments: list[ast.Argument]) -> None:
+    """Types arguments nothing is known about."""
+    for argument in arguments:
+        c.infer(argument.value)

@@ -1,0 +1,101 @@
+"""Calls of built-in functions and methods: one signature table, type arguments inferred (L-3.2.6, L-6).
+
+Hands on `call_row` for any row of the table, `function_value`, `kind_of`. Must not know: where a call is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...vm.builtins import FUNCTIONS, Row
+from .. import ast
+from ..source import Span
+from ..types import ANY, NIL, Function, Generic, Nilable, Nominal, Parameter, Simple, Tuple, Type
+from .arguments import Matched, infer_all, match_arguments
+from .context import Checker, Expected
+from .relations import close, generic, is_complete, widen
+from .signatures import Bindings, Formal, signature_of, substitute, unify
+
+
+def kind_of(type_: Type) -> str:
+    """The receiver kind under which the table lists the methods of a type; `Any` for those that share its rows only."""
+    type_ = widen(type_)
+    match type_:
+        case Simple() | Generic():
+            return type_.name
+        case Tuple():
+            return "Tuple"
+        case Function():
+            return "Function"
+        case Nominal(kind="record"):
+            return type_.name
+        case Nominal():
+            return {"error": "Error", "enum": "Enum"}.get(type_.kind, type_.kind)
+    return "Any"
+
+
+def function_value(name: str) -> Type | None:
+    """The type of a built-in function that is not called; None for names of types."""
+    row = FUNCTIONS.get(name)
+    if row is None:
+        return None
+    signature = signature_of(row)
+    return Function(tuple(close(p.type) for p in signature.parameters), close(signature.result))
+
+
+def call_row(
+    c: Checker,
+    row: Row,
+    receiver: Type | None,
+    arguments: list[ast.Argument],
+    span: Span,
+    expected: Expected,
+    given: Bindings | None = None,
+) -> tuple[Type, Matched | None]:
+    """Types the arguments of a call of `row`; gives its result and who fills which parameter, None after a report."""
+    signature = signature_of(row)
+    bindings: Bindings = dict(given or {})
+    if signature.receiver is not None and receiver is not None:
+        unify(signature.receiver, receiver, bindings)
+    matched = match_arguments(c, row.name, signature.parameters, arguments, span)
+    if matched is None:
+        infer_all(c, arguments)
+        return ANY, None
+    hints = _hints(signature.result, expected)
+    infer_arguments(c, signature.parameters, matched, bindings, hints)
+    for name, hint in hints.items():
+        bindings.setdefault(name, hint)
+    return substitute(signature.result, bindings), matched
+
+
+def _hints(result: Type, expected: Expected) -> Bindings:
+    """What the expected type says about the type parameters of the result."""
+    hints: Bindings = {}
+    wanted = expected.type
+    if isinstance(result, Parameter):
+        while isinstance(wanted, Nilable) or generic(wanted, "Option"):
+            wanted = wanted.inner if isinstance(wanted, Nilable) else wanted.arguments[0]  # type: ignore[union-attr]
+    if wanted is not None and wanted != ANY:
+        unify(result, wanted, hints)
+    return hints
+
+
+def infer_arguments(
+    c: Checker, formals: Sequence[Formal], matched: Matched, bindings: Bindings, hints: Bindings
+) -> None:
+    """Types each argument against its parameter, binding type parameters on the way, then converts all."""
+    variadic = bool(formals) and formals[-1].variadic
+    pairs = [(formals[0] if variadic else formals[i], value) for i, value in enumerate(matched.values)]
+    pending: list[tuple[Formal, ast.Expr, Type]] = []
+    for formal, value in pairs:
+        if value is None:
+            unify(formal.type, NIL, bindings)
+            continue
+        wanted = substitute(formal.type, {**hints, **bindings})
+        found = c.infer(value, Expected(wanted, "E2009", f"parameter `{formal.name}`"))
+        unify(formal.type, found, bindings, hints)
+        pending.append((formal, value, found))
+    for formal, value, found in pending:
+        wanted = substitute(formal.type, bindings)
+        if is_complete(wanted):
+            c.coerce(value, found, Expected(wanted, "E2009", f"parameter `{formal.name}`"))

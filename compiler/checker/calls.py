@@ -1,0 +1,234 @@
+"""Calls: declared functions, function values, constructors, built-in functions (L-3.8.1, L-6.1).
+
+Must not know: methods (`methods`), what bodies do.
+"""
+
+from __future__ import annotations
+
+from ...vm.builtins import ASSOCIATED, FUNCTIONS
+from .. import ast
+from ..symbols import (
+    BuiltinCall,
+    BuiltinSymbol,
+    ConstructorCall,
+    ErrorCall,
+    ErrorFamilySymbol,
+    FunctionCall,
+    FunctionSymbol,
+    RecordCall,
+    StructSymbol,
+    ValueCall,
+)
+from ..types import ANY, NEVER, RESPONSE, STRING, Function, Nominal, Type, error
+from .arguments import infer_all, match_arguments
+from .builtins import call_row, kind_of
+from .context import FREE, Checker, Expected, ExpressionRule
+from .relations import ERRONEOUS, is_text
+from .signatures import Formal
+from .types import written_type
+
+CONSTRUCTORS = ("Some", "Ok", "Err")
+LENGTHS = ("String", "Array", "Map", "Tuple", "Range")
+
+
+def call(c: Checker, node: ast.Call, expected: Expected) -> Type:
+    callee = node.callee
+    while isinstance(callee, ast.GroupExpr):
+        callee = callee.inner
+    if isinstance(callee, ast.PathExpr):
+        match callee.binding:
+            case FunctionSymbol():
+                return _function_call(c, node, callee, callee.binding)
+            case BuiltinSymbol():
+                return _builtin_call(c, node, callee, callee.binding.name, expected)
+            case ErrorFamilySymbol() if len(callee.segments) > 1:
+                return _error_call(c, node, callee.binding)
+    return value_call(c, node, node.callee, c.infer(node.callee), node.arguments)
+
+
+def _function_call(c: Checker, node: ast.Call, callee: ast.PathExpr, symbol: FunctionSymbol) -> Type:
+    if callee.type_arguments is not None:
+        count = len(callee.type_arguments)
+        c.report("E2028", callee.span, f"`{symbol.name}` takes 0 type arguments, {count} given")
+    declared = symbol.declaration.parameters
+    formals = [
+        Formal(p.name.text, type_, p.default is None) for p, type_ in zip(declared, symbol.parameters, strict=True)
+    ]
+    matched = match_arguments(c, symbol.name, formals, node.arguments, callee.span)
+    if matched is None:
+        infer_all(c, node.arguments)
+        return ERRONEOUS
+    for formal, value in zip(formals, matched.values, strict=True):
+        if value is not None:
+            c.value(value, Expected(formal.type, "E2009", f"parameter `{formal.name}`"))
+    node.target = FunctionCall(matched.values, matched.order, symbol)
+    return symbol.result
+
+
+def value_call(
+    c: Checker, node: ast.Call | ast.MethodCall, callee: ast.Expr, type_: Type, arguments: list[ast.Argument]
+) -> Type:
+    """A call of a function value: all arguments, by position (L-3.8.1)."""
+    if not isinstance(type_, Function):
+        infer_all(c, arguments)
+        if type_ != ANY:
+            return NEVER if type_ == NEVER else c.report("E2016", callee.span, f"`{type_}` cannot be called")
+        node.target = ValueCall([a.value for a in arguments], list(range(len(arguments))), callee)
+        return type_
+    named = next((a.name for a in arguments if a.name is not None), None)
+    if named is not None:
+        infer_all(c, arguments)
+        return c.report("E2007", named.span, f"a function value takes no named argument `{named.text}`")
+    if len(arguments) != len(type_.parameters):
+        infer_all(c, arguments)
+        wanted = len(type_.parameters)
+        plural = "" if wanted == 1 else "s"
+        return c.report("E2006", callee.span, f"`{type_}` takes {wanted} argument{plural}, {len(arguments)} given")
+    for number, (argument, parameter) in enumerate(zip(arguments, type_.parameters, strict=True), 1):
+        c.value(argument.value, Expected(parameter, "E2009", f"argument {number}"))
+    node.target = ValueCall([a.value for a in arguments], list(range(len(arguments))), callee)
+    return type_.result
+
+
+# ---------------------------------------------------------------- built-in functions and constructors
+
+
+def _builtin_call(c: Checker, node: ast.Call, callee: ast.PathExpr, name: str, expected: Expected) -> Type:
+    special = SPECIAL.get(name)
+    if special is not None:
+        return special(c, node, callee, expected)
+    if callee.type_arguments is not None and name not in CONSTRUCTORS:
+        c.report("E2028", callee.span, f"`{name}` takes no type arguments")
+    if name.startswith("Memory"):
+        infer_all(c, node.arguments)
+        return c.report(
+            "E4501", node.span, "a memory is made by its declaration only", help="memory log: Memory = Memory::new();"
+        )
+    owner, _, member = name.partition("::")
+    row = ASSOCIATED.get((owner, member)) if member else FUNCTIONS.get(name)
+    if row is None or name == "None":
+        infer_all(c, node.arguments)
+        return c.report("E2016", callee.span, f"`{name}` cannot be called")
+    found, matched = call_row(c, row, None, node.arguments, callee.span, expected)
+    if matched is None:
+        return ERRONEOUS
+    if member:
+        node.target = RecordCall(matched.values, matched.order, owner, member)
+    elif name in CONSTRUCTORS:
+        node.target = ConstructorCall(matched.values, matched.order, name)
+    else:
+        node.target = BuiltinCall(matched.values, matched.order, "", name)
+    return found
+
+
+def _plain_row(
+    c: Checker, node: ast.Call, callee: ast.PathExpr, expected: Expected, types: tuple[Type, ...] = ()
+) -> Type:
+    name = callee.segments[0].text
+    given = {"T": types[0]} if types else None
+    found, matched = call_row(c, FUNCTIONS[name], None, node.arguments, callee.span, expected, given)
+    if matched is None:
+        return ERRONEOUS
+    node.target = BuiltinCall(matched.values, matched.order, "", name, type_arguments=types)
+    return found
+
+
+def _len(c: Checker, node: ast.Call, callee: ast.PathExpr, expected: Expected) -> Type:
+    """`len(x)` of what has a length (L-6.1.2)."""
+    result = _plain_row(c, node, callee, expected)
+    if isinstance(node.target, BuiltinCall) and node.target.arguments[0] is not None:
+        argument = node.target.arguments[0]
+        if argument.type != ANY and argument.type != NEVER and kind_of(argument.type) not in LENGTHS:
+            return c.report("E2009", argument.span, f"`{argument.type}` has no length")
+    return result
+
+
+def _assert(c: Checker, node: ast.Call, callee: ast.PathExpr, expected: Expected) -> Type:
+    result = _plain_row(c, node, callee, expected)
+    if isinstance(node.target, BuiltinCall) and node.target.arguments[0] is not None:
+        condition = node.target.arguments[0]
+        if condition.type not in (ANY, NEVER) and str(condition.type) != "Bool":
+            return c.report("E2009", condition.span, f"expected `Bool` for parameter `c`, found `{condition.type}`")
+    return result
+
+
+def _emit(c: Checker, node: ast.Call, callee: ast.PathExpr, expected: Expected) -> Type:
+    """`emit(channel, payload)`, `emit<T>(…)` (O-5.23, O-5.24)."""
+    written = callee.type_arguments
+    if written is None:
+        return _plain_row(c, node, callee, expected)
+    if len(written) != 1:
+        return c.report("E2028", callee.span, f"`emit` takes 1 type argument, {len(written)} given")
+    wanted = written_type(c, written[0])
+    if len(node.arguments) < 2:
+        infer_all(c, node.arguments)
+        return c.report("E2006", callee.span, "`emit<T>` takes 2 arguments: missing `payload`")
+    payload = next((a.value for a in node.arguments if a.name is not None and a.name.text == "payload"), None)
+    payload = payload or node.arguments[1].value
+    c.value(payload, Expected(wanted, "E4080", "the payload"))
+    coercion = payload.coercion
+    result = _plain_row(c, node, callee, expected, (wanted,))
+    payload.coercion = coercion
+    return result
+
+
+def _parse_schema(c: Checker, node: ast.Call, callee: ast.PathExpr, expected: Expected) -> Type:
+    """`parse_schema<T>(x)`, x a String or a Response (L-6.1.11)."""
+    schema = schema_argument(c, callee.segments[0], callee.type_arguments)
+    if schema is None:
+        infer_all(c, node.arguments)
+        return ERRONEOUS
+    result = _plain_row(c, node, callee, FREE, (schema.type,))
+    if not isinstance(node.target, BuiltinCall):
+        return result
+    node.target.schema = schema
+    text = node.target.arguments[0]
+    if text is not None and not (is_text(text.type) or text.type in (ANY, NEVER, RESPONSE)):
+        return c.report("E2009", text.span, f"expected `String` or `Response` for parameter `x`, found `{text.type}`")
+    return result
+
+
+def schema_argument(c: Checker, name: ast.Ident, written: list[ast.TypeExpr] | None) -> StructSymbol | None:
+    """The schema T denotes in `name<T>(…)` (E2029, E2028, E4022)."""
+    if written is None:
+        c.report("E2029", name.span, f"`{name.text}` needs a type argument", help=f"write `{name.text}<T>(…)`")
+        return None
+    if len(written) != 1:
+        c.report("E2028", name.span, f"`{name.text}` takes 1 type argument, {len(written)} given")
+        return None
+    type_ = written_type(c, written[0])
+    symbol = c.declared(type_)
+    if isinstance(symbol, StructSymbol) and isinstance(type_, Nominal) and type_.kind == "schema":
+        return symbol
+    if type_ is not ERRONEOUS:
+        c.report("E4022", written[0].span, f"`{type_}` is not a schema", help="declare it with `schema`")
+    return None
+
+
+SPECIAL = {
+    "len": _len,
+    "assert": _assert,
+    "emit": _emit,
+    "parse_schema": _parse_schema,
+}
+
+
+# ---------------------------------------------------------------- error values
+
+
+def _error_call(c: Checker, node: ast.Call, symbol: ErrorFamilySymbol) -> Type:
+    """`F::new(msg)`, `F::V(msg)` (L-3.11.13)."""
+    name = f"{symbol.name}::{symbol.variant or 'new'}"
+    matched = match_arguments(c, name, [Formal("message", STRING, True)], node.arguments, node.callee.span)
+    if matched is None:
+        infer_all(c, node.arguments)
+        return ERRONEOUS
+    for value in matched.values:
+        if value is not None:
+            c.value(value, Expected(STRING, "E2009", "parameter `message`"))
+    node.target = ErrorCall(matched.values, matched.order, symbol.name, symbol.variant)
+    return error(symbol.name)
+
+
+RULES: dict[type[ast.Expr], ExpressionRule] = {ast.Call: call}
+

@@ -1,0 +1,215 @@
+"""The state of one check, and the operations every family of rules is written in.
+
+Hands on `Checker` (infer, value, coerce, report), `Expected` (what the surroundings ask of an expression) and the frames of
+propagation targets and loops. Must not know: the rules of any form; the tables of its sibling modules do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from .. import ast
+from ..diagnostics import Diagnostics, Related
+from ..nesting import Nesting
+from ..source import Span
+from ..symbols import AliasSymbol, ConnectionSymbol, EnumSymbol, FunctionScope, StructSymbol
+from ..types import ANY, NEVER, Nominal, Type
+from .mismatch import explain
+from .relations import ERRONEOUS, MISMATCH, _Mismatch, convert, is_complete, join, join_all
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What a place asks of its expression: a type (None: any, and parts may be open), the code of a mismatch, and words that
+    name the place. `used` is false where the value is thrown away."""
+
+    type: Type | None = None
+    code: str = "E2001"
+    place: str = ""
+    used: bool = True
+
+    def of(self, type_: Type | None, place: str = "") -> Expected:
+        """The same place's part of another type."""
+        return Expected(type_, self.code, place or self.place) if type_ is not None else FREE
+
+    @property
+    def concrete(self) -> bool:
+        return self.type is not None and is_complete(self.type)
+
+
+FREE = Expected()
+DISCARD = Expected(used=False)
+
+
+@dataclass(slots=True)
+class Raise:
+    """An error on its way: where, of which type, by which construct (`?`, `throw`, `try`, `statement`)."""
+
+    node: ast.Node
+    type: Type
+    by: str
+
+
+@dataclass(slots=True)
+class Target:
+    """Where `?`, throw and return lead: `kind` is function, closure, try or none (module level). `result` is None while a
+    closure's result is not known."""
+
+    kind: str
+    scope: FunctionScope | None = None
+    name: str = ""
+    result: Type | None = None
+    accepts_all: bool = False
+    raised: list[Raise] = field(default_factory=list)
+    returns: list[tuple[ast.Expr, Type]] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class LoopFrame:
+    kind: str
+    label: str | None
+    breaks: list[tuple[ast.Expr | None, Type]] = field(default_factory=list)
+
+
+ExpressionRule = Callable[["Checker", Any, Expected], Type]
+
+# Forms whose first child may itself be such a form: walked from the innermost outward, without recursion.
+SPINES: dict[type[ast.Node], str] = {
+    ast.Binary: "left",
+    ast.MethodCall: "receiver",
+    ast.FieldAccess: "receiver",
+    ast.TupleAccess: "receiver",
+    ast.Index: "receiver",
+    ast.Propagate: "operand",
+    ast.Cast: "operand",
+    ast.Call: "callee",
+    ast.Pipe: "left",
+}
+
+
+class Checker:
+    __slots__ = (
+        "diagnostics", "expressions", "nesting", "targets", "loops", "nominals", "connections", "aliases", "deferring",
+    )  # fmt: skip
+
+    def __init__(self, diagnostics: Diagnostics, expressions: dict[type[ast.Expr], ExpressionRule]) -> None:
+        self.diagnostics = diagnostics
+        self.expressions = expressions
+        self.nesting = Nesting()
+        self.targets: list[Target] = []
+        self.loops: list[LoopFrame] = []
+        self.nominals: dict[str, StructSymbol | EnumSymbol] = {}
+        self.connections: dict[str, ConnectionSymbol] = {}
+        self.aliases: dict[AliasSymbol, Type | None] = {}  # None: being resolved
+        self.deferring: bool = False  # whether the present function has a `let` without initialiser
+
+    # ------------------------------------------------------------ expressions
+
+    def infer(self, node: ast.Expr, expected: Expected = FREE) -> Type:
+        """Types an expression; `expected` guides literals, constructors, closures and tails, but nothing is converted."""
+        if node.type is None:
+            if type(node) in SPINES:
+                self._infer_spine(node)
+            if node.type is None:
+                node.type = self.nesting.call(self.expressions[type(node)], self, node, expected)
+        return node.type  # type: ignore[no-any-return]
+
+    def _infer_spine(self, node: ast.Expr) -> None:
+        chain: list[ast.Expr] = []
+        at = node
+        while type(at) in SPINES and at.type is None:
+            chain.append(at)
+            below = getattr(at, SPINES[type(at)])
+            if isinstance(at, ast.Pipe) and not isinstance(below, (ast.Pipe, ast.Propagate)):
+                break
+            at = below
+        for inner in reversed(chain[1:]):
+            inner.type = self.expressions[type(inner)](self, inner, FREE)
+
+    def value(self, node: ast.Expr, expected: Expected) -> Type:
+        """Types an expression and converts it to what its place asks for."""
+        found = self.infer(node, expected)
+        return self.coerce(node, found, expected)
+
+    def coerce(self, node: ast.Expr, found: Type, expected: Expected) -> Type:
+        """Fills `node.coercion`, or reports the mismatch."""
+        wanted = expected.type
+        if wanted is None or found is ERRONEOUS:
+            return found
+        coercion = convert(found, wanted)
+        if isinstance(coercion, _Mismatch):
+            self.mismatch(node, found, wanted, expected)
+            return ERRONEOUS
+        node.coercion = coercion
+        return NEVER if found == NEVER else wanted
+
+    def tail(self, node: ast.Expr, expected: Expected) -> Type:
+        """An expression whose value becomes the value of the form around it: a coercion site if the type is known."""
+        return self.value(node, expected) if expected.concrete else self.infer(node, expected)
+
+    def join_branches(self, branches: list[tuple[ast.Expr, Type]], code: str = "E2021") -> Type:
+        """The join of branch values; converts each branch; reports the first that does not join."""
+        joined: Type = NEVER
+        for node, found in branches:
+            wider = join(joined, found)
+            if wider is None:
+                self.report(code, node.span, f"the branches disagree: `{joined}` and `{found}`")
+                return ERRONEOUS
+            joined = wider
+        for node, found in branches:
+            coercion = convert(found, joined)
+            node.coercion = None if coercion is MISMATCH else coercion
+        return joined
+
+    # ------------------------------------------------------------ targets
+
+    @property
+    def target(self) -> Target:
+        return self.targets[-1]
+
+    @property
+    def function_target(self) -> Target:
+        """The function, closure or initialiser that `return` leaves."""
+        return next(t for t in reversed(self.targets) if t.kind != "try")
+
+    @property
+    def in_try(self) -> bool:
+        return self.target.kind == "try"
+
+    # ------------------------------------------------------------ reports
+
+    def report(
+        self,
+        code: str,
+        span: Span,
+        message: str,
+        *,
+        help: str | None = None,
+        first: Span | None = None,
+        note: str = "first defined here",
+    ) -> Type:
+        """Reports and hands back the erroneous type, so that a rule can `return c.report(…)`."""
+        related = () if first is None else (Related(first, note),)
+        self.diagnostics.report(code, span, message, help=help, related=related)
+        return ERRONEOUS
+
+    def unbuilt(self, span: Span, name: str) -> Type:
+        return self.report("E4999", span, f"not built yet: {name}")
+
+    def mismatch(self, node: ast.Expr, found: Type, wanted: Type, expected: Expected) -> Type:
+        where = f" for {expected.place}" if expected.place else ""
+        message = f"expected `{wanted}`{where}, found `{found}`"
+        return self.report(expected.code, node.span, message, help=explain(found, wanted))
+
+    # ------------------------------------------------------------ declared types
+
+    def declared(self, type_: Type) -> StructSymbol | EnumSymbol | None:
+        """The symbol behind a nominal type."""
+        return self.nominals.get(type_.name) if isinstance(type_, Nominal) else None
+
+
+def joined_type(types: list[Type]) -> Type:
+    """The join of types that are known to join, else Any."""
+    return join_all(types) or ANY

@@ -1,0 +1,329 @@
+"""Literals, names, collections, struct literals (L-3.2, L-3.4, L-3.9.1).
+
+Must not know: operators, calls, control flow.
+"""
+
+from __future__ import annotations
+
+from ...vm.values.errors import FAMILIES
+from .. import ast
+from ..resolver.spelling import did_you_mean
+from ..symbols import (
+    AliasSymbol,
+    BuiltinSymbol,
+    ConnectionSymbol,
+    ConstSymbol,
+    EnumSymbol,
+    ErrorFamilySymbol,
+    FunctionSymbol,
+    Local,
+    MemorySymbol,
+    ModelSymbol,
+    StructSymbol,
+    Symbol,
+    VariantSymbol,
+)
+from ..types import (
+    ANY,
+    BOOL,
+    FLOAT,
+    INT,
+    MEMORY,
+    MODEL_REF,
+    NEVER,
+    NIL,
+    OPEN,
+    RANGE,
+    SCHEMA_REF,
+    STRING,
+    Function,
+    Generic,
+    Nilable,
+    Tuple,
+    Type,
+    Union,
+    array,
+    error,
+    map_,
+    option,
+    result,
+)
+from .builtins import function_value
+from .context import Checker, Expected, ExpressionRule
+from .relations import ERRONEOUS, MISMATCH, convert, generic, join
+from .types import RECORDS, check_key_type
+
+
+def peel(type_: Type | None) -> Type | None:
+    """What a literal may look like where `type_` is expected: inside `T?`, or Option<T> for a bare value."""
+    while isinstance(type_, Nilable) or generic(type_, "Option"):
+        type_ = type_.inner if isinstance(type_, Nilable) else type_.arguments[0]  # type: ignore[union-attr]
+    return type_
+
+
+# ---------------------------------------------------------------- literals and names
+
+
+def int_literal(c: Checker, node: ast.IntLiteral, expected: Expected) -> Type:
+    return INT
+
+
+def float_literal(c: Checker, node: ast.FloatLiteral, expected: Expected) -> Type:
+    return FLOAT
+
+
+def bool_literal(c: Checker, node: ast.BoolLiteral, expected: Expected) -> Type:
+    return BOOL
+
+
+def nil_literal(c: Checker, node: ast.NilLiteral, expected: Expected) -> Type:
+    return NIL
+
+
+def string_literal(c: Checker, node: ast.StringLiteral, expected: Expected) -> Type:
+    """Where a string union is expected, a member has that type (L-3.3.8)."""
+    wanted = peel(expected.type)
+    if not isinstance(wanted, Union) or node.value in wanted.members:
+        return wanted if isinstance(wanted, Union) else STRING
+    return c.report(
+        expected.code, node.span, f'expected `{wanted}`, found `"{node.value}"`',
+        help=did_you_mean(node.value, wanted.members),
+    )  # fmt: skip
+
+
+def interpolation(c: Checker, node: ast.Interpolation, expected: Expected) -> Type:
+    for part in node.parts:
+        c.infer(part)
+    return STRING
+
+
+def group(c: Checker, node: ast.GroupExpr, expected: Expected) -> Type:
+    return c.tail(node.inner, expected)
+
+
+def path_expr(c: Checker, node: ast.PathExpr, expected: Expected) -> Type:
+    symbol = node.binding
+    if node.type_arguments is not None and not isinstance(symbol, (type(None), BuiltinSymbol)):
+        return c.report("E2028", node.span, f"`{written(node)}` takes no type arguments")
+    match symbol:
+        case Local() | ConstSymbol():
+            return symbol.type
+        case FunctionSymbol():
+            return Function(tuple(symbol.parameters), symbol.result)
+        case VariantSymbol():
+            return symbol.enum.type
+        case ModelSymbol():
+            return MODEL_REF
+        case MemorySymbol():
+            return MEMORY
+        case BuiltinSymbol():
+            return _builtin_value(c, node, symbol.name, expected)
+        case ErrorFamilySymbol() if len(node.segments) > 1:
+            made = error(symbol.name)
+            return made if symbol.variant is not None else Function((STRING,), made)
+    return _no_value(c, node, symbol)
+
+
+def written(node: ast.PathExpr) -> str:
+    return "::".join(segment.text for segment in [*node.segments, *([node.member] if node.member else [])])
+
+
+def _no_value(c: Checker, node: ast.PathExpr, symbol: Symbol | None) -> Type:
+    if isinstance(symbol, StructSymbol) and isinstance(symbol.declaration, ast.Schema):
+        return SCHEMA_REF
+    if isinstance(symbol, (StructSymbol, EnumSymbol, AliasSymbol, ErrorFamilySymbol)):
+        return c.report("E1001", node.span, f"`{written(node)}` is a type, not a value")
+    if isinstance(symbol, ConnectionSymbol):
+        return c.report("E1001", node.span, f"`{written(node)}` is a connection, not a value")
+    return ERRONEOUS
+
+
+def _builtin_value(c: Checker, node: ast.PathExpr, name: str, expected: Expected) -> Type:
+    """A predeclared name that is not called (L-3.8.3)."""
+    wanted = expected.type
+    if name == "None":
+        inside = generic(wanted, "Option")
+        return option(inside[0] if inside else OPEN)
+    if name in ("Some", "Ok", "Err"):
+        given = wanted.parameters[0] if isinstance(wanted, Function) and len(wanted.parameters) == 1 else ANY
+        given = ANY if given == OPEN else given
+        made = {"Some": option(given), "Ok": result(given, ANY), "Err": result(ANY, given)}[name]
+        return Function((given,), made)
+    if name.startswith("Memory::"):
+        return c.report("E4501", node.span, "a memory is made by its declaration only", help="memory log: Memory = …;")
+    record, _, constructor = name.partition("::")
+    if constructor:
+        return Function((STRING,), RECORDS[record])
+    signature = function_value(name)
+    if signature is not None:
+        return signature
+    return c.report("E1001", node.span, f"`{name}` is a type, not a value")
+
+
+# ---------------------------------------------------------------- collections
+
+
+def array_expr(c: Checker, node: ast.ArrayExpr, expected: Expected) -> Type:
+    wanted = peel(expected.type)
+    inside = (ANY,) if wanted == ANY else generic(wanted, "Array")
+    item = inside[0] if inside else None
+    return array(elements(c, node.items, expected.of(item), "element"))
+
+
+def elements(c: Checker, items: list[ast.Expr], expected: Expected, word: str) -> Type:
+    """The type of the elements of a literal: the expected one, or their join (E2018)."""
+    if expected.concrete:
+        for item in items:
+            c.value(item, expected)
+        return expected.type or ANY
+    found = [(item, c.infer(item, expected)) for item in items]
+    joined: Type = OPEN
+    for position, (item, type_) in enumerate(found, 1):
+        wider = join(joined, type_)
+        if wider is None:
+            return c.report(
+                "E2018", item.span, f"{word} {position} is `{type_}`, the ones before are `{joined}`",
+                help=f"annotate `{'Array<Any>' if word == 'element' else 'Map<String, Any>'}`",
+            )  # fmt: skip
+        joined = wider
+    for item, type_ in found:
+        coercion = convert(type_, joined)
+        item.coercion = None if coercion is MISMATCH else coercion
+    return joined
+
+
+def map_expr(c: Checker, node: ast.MapExpr, expected: Expected) -> Type:
+    wanted = peel(expected.type)
+    inside = (None, ANY) if wanted == ANY else generic(wanted, "Map") or (None, None)
+    _duplicate_keys(c, node)
+    key = elements(c, [entry.key for entry in node.entries], expected.of(inside[0]), "key")
+    for entry in node.entries:
+        if entry.key.type is not ERRONEOUS:
+            check_key_type(c, entry.key, entry.key.type)
+    value = elements(c, [entry.value for entry in node.entries], expected.of(inside[1]), "value")
+    if key == OPEN and wanted == ANY:
+        key = ANY
+    return map_(key, value)
+
+
+def _duplicate_keys(c: Checker, node: ast.MapExpr) -> None:
+    seen: dict[tuple[type, object], ast.MapEntry] = {}
+    for entry in node.entries:
+        if isinstance(entry.key, (ast.StringLiteral, ast.IntLiteral, ast.BoolLiteral)):
+            key = (type(entry.key), entry.key.value)
+            if key in seen:
+                shown = f'"{entry.key.value}"' if isinstance(entry.key, ast.StringLiteral) else str(entry.key.value)
+                c.report("E2020", entry.key.span, f"the key {shown} stands twice", first=seen[key].key.span)
+            seen.setdefault(key, entry)
+
+
+def tuple_expr(c: Checker, node: ast.TupleExpr, expected: Expected) -> Type:
+    wanted = peel(expected.type)
+    items: list[Type | None] = [None] * len(node.items)
+    if isinstance(wanted, Tuple) and len(wanted.items) == len(node.items):
+        items = list(wanted.items)
+    elif wanted == ANY:
+        items = [ANY] * len(node.items)
+    return Tuple(tuple([c.tail(item, expected.of(type_)) for item, type_ in zip(node.items, items, strict=True)]))
+
+
+def range_expr(c: Checker, node: ast.RangeExpr, expected: Expected) -> Type:
+    operator = "..=" if node.inclusive else ".."
+    for bound in (node.start, node.end):
+        if bound is None:
+            continue
+        found = c.infer(bound)
+        if found not in (INT, ANY, NEVER):
+            c.report("E2002", bound.span, f"`{operator}` takes Int bounds, found `{found}`")
+        else:
+            c.coerce(bound, found, Expected(INT))
+    return RANGE
+
+
+# ---------------------------------------------------------------- struct literals
+
+
+def struct_expr(c: Checker, node: ast.StructExpr, expected: Expected) -> Type:
+    symbol = node.binding
+    if isinstance(symbol, AliasSymbol):
+        symbol = node.binding = c.declared(symbol.type) or symbol
+    match symbol:
+        case StructSymbol():
+            return _struct_literal(c, node, symbol)
+        case ErrorFamilySymbol():
+            return _error_literal(c, node, symbol)
+        case BuiltinSymbol() if symbol.name in RECORDS:
+            c.unbuilt(node.span, f"literal of {symbol.name}")
+    for entry in node.fields:
+        c.infer(entry.value)
+    is_other = isinstance(symbol, (BuiltinSymbol, EnumSymbol, AliasSymbol, FunctionSymbol, VariantSymbol))
+    if is_other and not (isinstance(symbol, BuiltinSymbol) and symbol.name in RECORDS):
+        c.report("E1002", node.path[-1].span, f"`{node.path[-1].text}` is not a struct")
+    return ERRONEOUS
+
+
+def _struct_literal(c: Checker, node: ast.StructExpr, symbol: StructSymbol) -> Type:
+    if node.type_arguments is not None:
+        c.report("E2028", node.span, f"`{symbol.name}` takes 0 type arguments, {len(node.type_arguments)} given")
+    fields = [(name, type_, default is not None or optional) for name, type_, default, optional in symbol.fields]
+    return _check_fields(c, node, symbol.type, fields)
+
+
+def _check_fields(c: Checker, node: ast.StructExpr, made: Type, fields: list[tuple[str, Type, bool]]) -> Type:
+    types = {name: type_ for name, type_, _ in fields}
+    given: dict[str, ast.FieldInit] = {}
+    for entry in node.fields:
+        _check_entry(c, entry, made, types, given)
+    if node.base is not None:
+        c.value(node.base, Expected(made, place="the base of the literal"))
+        return made
+    missing = [name for name, _, optional in fields if not optional and name not in given]
+    if missing:
+        listed = ", ".join(f"`{name}`" for name in missing)
+        c.report("E2012", node.span, f"`{made}` lacks {listed}", help="give them, or supply the rest by `..base`")
+    return made
+
+
+def _check_entry(
+    c: Checker, entry: ast.FieldInit, made: Type, types: dict[str, Type], given: dict[str, ast.FieldInit]
+) -> None:
+    name = entry.name.text
+    if name not in types:
+        c.report(
+            "E2013", entry.name.span, f"`{made}` has no field `{name}`", help=did_you_mean(name, types)
+        )
+        c.infer(entry.value)
+        return
+    if name in given:
+        c.report("E2013", entry.name.span, f"field `{name}` of `{made}` is given twice", first=given[name].name.span)
+    given.setdefault(name, entry)
+    c.value(entry.value, Expected(types[name], place=f"field `{name}`"))
+
+
+def _error_literal(c: Checker, node: ast.StructExpr, symbol: ErrorFamilySymbol) -> Type:
+    """`F::V { … }`: the message and the extra fields of the family and variant (L-3.11.13)."""
+    family = FAMILIES[symbol.name]
+    extra = (*family.fields, *(family.variants.get(symbol.variant, ()) if symbol.variant else ()))
+    parent = family.parent
+    while parent is not None:
+        extra = (*extra, *FAMILIES[parent].fields)
+        parent = FAMILIES[parent].parent
+    fields = [("message", STRING, True), *((name, ANY, True) for name in dict.fromkeys(extra))]
+    return _check_fields(c, node, error(symbol.name), fields)
+
+
+RULES: dict[type[ast.Expr], ExpressionRule] = {
+    ast.IntLiteral: int_literal,
+    ast.FloatLiteral: float_literal,
+    ast.BoolLiteral: bool_literal,
+    ast.NilLiteral: nil_literal,
+    ast.StringLiteral: string_literal,
+    ast.Interpolation: interpolation,
+    ast.GroupExpr: group,
+    ast.PathExpr: path_expr,
+    ast.ArrayExpr: array_expr,
+    ast.MapExpr: map_expr,
+    ast.TupleExpr: tuple_expr,
+    ast.RangeExpr: range_expr,
+    ast.StructExpr: struct_expr,
+}

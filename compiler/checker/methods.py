@@ -1,0 +1,175 @@
+"""Method calls: rows of the built-in table, fields of function type, dynamic methods (L-3.10.3, L-3.7.1, L-6).
+
+Must not know: plain calls' callee forms (`calls`).
+"""
+
+from __future__ import annotations
+
+from ...vm.builtins import Row, lookup, method_names
+from .. import ast
+from ..resolver.spelling import did_you_mean
+from ..symbols import BuiltinCall, DynamicCall
+from ..types import ANY, FLOAT, INT, MEMORY, NEVER, NIL, Function, Nilable, Nominal, Type
+from .arguments import infer_all
+from .builtins import call_row, kind_of
+from .calls import schema_argument, value_call
+from .context import FREE, Checker, Expected, ExpressionRule
+from .memory import check_role
+from .places import fields_of, require_mutable, root_of
+from .relations import ERRONEOUS, generic, is_text
+
+UNBUILT_METHODS = ("with_tools", "without_tools", "with_context", "stream", "chat", "spawn", "shutdown")
+MEMORY_UNBUILT = (
+    "append_all pin set_pinned entries turns appended view summary tokens version stats fork branch branches rewind dump "
+    "load erase remember recall key"
+).split()
+
+
+def method_call(c: Checker, node: ast.MethodCall, expected: Expected) -> Type:
+    receiver = c.infer(node.receiver)
+    name = node.name.text
+    if receiver == ANY or receiver == NEVER:
+        return _dynamic(c, node, receiver)
+    row = None if isinstance(receiver, Nilable) and name != "to_string" else lookup(kind_of(receiver), name)
+    if _is_unbuilt(receiver, name):
+        infer_all(c, node.arguments)
+        return c.unbuilt(node.name.span, name)
+    if row is not None:
+        return _built_in(c, node, receiver, row, expected)
+    if isinstance(receiver, Nominal) and isinstance(fields_of(c, receiver).get(name), Function):
+        return _field_call(c, node)
+    return _unknown_method(c, node, receiver)
+
+
+def _is_unbuilt(receiver: Type, name: str) -> bool:
+    kind = kind_of(receiver)
+    if kind in ("ModelRef", "ModelBuilder"):
+        return name in UNBUILT_METHODS
+    return name in MEMORY_UNBUILT if receiver == MEMORY else kind == "Response" and name in ("run_id", "appended")
+
+
+def _dynamic(c: Checker, node: ast.MethodCall, receiver: Type) -> Type:
+    infer_all(c, node.arguments)
+    names = [a.name.text for a in node.arguments if a.name is not None]
+    node.target = DynamicCall([a.value for a in node.arguments], list(range(len(node.arguments))), node.name.text, names)
+    root = root_of(node.receiver)
+    local = root.binding if isinstance(root, ast.PathExpr) else None
+    if getattr(local, "mutable", False):
+        local.changed = True  # type: ignore[union-attr]
+    return receiver
+
+
+def _field_call(c: Checker, node: ast.MethodCall) -> Type:
+    """`x.m(…)` with a field m of function type."""
+    field = ast.FieldAccess(span=node.receiver.span.to(node.name.span), receiver=node.receiver, name=node.name)
+    return value_call(c, node, field, c.infer(field), node.arguments)
+
+
+def _unknown_method(c: Checker, node: ast.MethodCall, receiver: Type) -> Type:
+    infer_all(c, node.arguments)
+    if isinstance(receiver, Nilable):
+        help: str | None = "use `??` with a default, or `match`"
+    else:
+        help = did_you_mean(node.name.text, method_names(kind_of(receiver))) or _inside_help(receiver, node.name.text)
+    return c.report("E2011", node.name.span, f"`{receiver}` has no method `{node.name.text}`", help=help)
+
+
+def _inside_help(receiver: Type, name: str) -> str | None:
+    inside = generic(receiver, "Option") or generic(receiver, "Result")
+    if inside and lookup(kind_of(inside[0]), name) is not None:
+        return "use `?`, `??` with a default, or `match`"
+    return None
+
+
+# ---------------------------------------------------------------- rows
+
+
+def _built_in(c: Checker, node: ast.MethodCall, receiver: Type, row: Row, expected: Expected) -> Type:
+    if row.name == "execute_with_schema":
+        return _execute_with_schema(c, node, row)
+    if node.type_arguments is not None:
+        c.report("E2028", node.name.span, f"`{row.name}` takes no type arguments")
+    if row.special == "numeric":
+        return _numeric(c, node, receiver, row)
+    if row.name == "sort" and not _sortable(receiver):
+        infer_all(c, node.arguments)
+        return c.report("E2011", node.name.span, f"`{receiver}` has no method `sort`", help="use `sort_by`")
+    if row.name == "with_memory":
+        return _with_memory(c, node, row)
+    found, matched = call_row(c, row, receiver, node.arguments, node.name.span, expected)
+    if matched is None:
+        return ERRONEOUS
+    node.target = BuiltinCall(matched.values, matched.order, row.receiver, row.name, mutates=row.mut)
+    if row.mut:
+        check_mutation(c, node, row)
+    if row.name == "append" and row.receiver == "Memory":
+        check_role(c, matched.values[0])
+    return found
+
+
+def check_mutation(c: Checker, node: ast.MethodCall, row: Row) -> None:
+    root = root_of(node.receiver)
+    if isinstance(root, ast.PathExpr):
+        require_mutable(c, node.receiver, row.name)
+    else:
+        c.report(
+            "W0006", node.name.span, f"`{row.name}` changes a temporary value that is lost", help="bind it with `let mut` first"
+        )
+
+
+def _sortable(receiver: Type) -> bool:
+    items = generic(receiver, "Array")
+    return items is None or items[0] in (INT, FLOAT, ANY, NEVER) or is_text(items[0]) or str(items[0]) == "_"
+
+
+def _numeric(c: Checker, node: ast.MethodCall, receiver: Type, row: Row) -> Type:
+    """Methods of numbers: Int for Ints, Float as soon as one is Float (L-6.2.4, L-6.2.5, L-6.4.17)."""
+    items = generic(receiver, "Array")
+    if items and items[0] not in (INT, FLOAT, ANY):
+        infer_all(c, node.arguments)
+        return c.report("E2011", node.name.span, f"`{receiver}` has no method `{row.name}`", help="it adds numbers")
+    arguments = node.arguments
+    wants_float = len(arguments) == 1 and c.infer(arguments[0].value) == FLOAT
+    chosen = lookup("Float", row.name) if wants_float and receiver == INT else row
+    found, matched = call_row(c, chosen or row, receiver, arguments, node.name.span, FREE)
+    if matched is None:
+        return ERRONEOUS
+    node.target = BuiltinCall(matched.values, matched.order, row.receiver, row.name)
+    return found
+
+
+def _execute_with_schema(c: Checker, node: ast.MethodCall, row: Row) -> Type:
+    schema = schema_argument(c, node.name, node.type_arguments)
+    if schema is None:
+        infer_all(c, node.arguments)
+        return ERRONEOUS
+    found, matched = call_row(c, row, None, node.arguments, node.name.span, FREE, {"T": schema.type})
+    if matched is None:
+        return ERRONEOUS
+    node.target = BuiltinCall(
+        matched.values, matched.order, row.receiver, row.name, type_arguments=(schema.type,), schema=schema
+    )
+    return found
+
+
+def _with_memory(c: Checker, node: ast.MethodCall, row: Row) -> Type:
+    """`with_memory(m, auto = true)`: a Memory or nil (E4040)."""
+    first = next((a for a in node.arguments if a.name is None or a.name.text == "m"), None)
+    if first is not None:
+        given = c.infer(first.value)
+        legal = given in (MEMORY, Nilable(MEMORY), NIL, ANY, NEVER)
+        if generic(given, "Array") and not legal:
+            infer_all(c, node.arguments)
+            return c.unbuilt(first.value.span, "with_memory of several memories")
+        if not legal:
+            infer_all(c, node.arguments)
+            return c.report("E4040", first.value.span, f"`with_memory` takes a Memory or nil, found `{given}`")
+    found, matched = call_row(c, row, None, node.arguments, node.name.span, FREE)
+    if matched is None:
+        return ERRONEOUS
+    node.target = BuiltinCall(matched.values, matched.order, row.receiver, row.name)
+    return found
+
+
+RULES: dict[type[ast.Expr], ExpressionRule] = {ast.MethodCall: method_call}
+

@@ -1,0 +1,177 @@
+"""Operators, casts, `??` (L-3.5, L-3.6).
+
+Must not know: places, calls.
+"""
+
+from __future__ import annotations
+
+from .. import ast
+from ..symbols import StructSymbol
+from ..types import ANY, BOOL, FLOAT, INT, NEVER, NIL, STRING, Generic, Nilable, Simple, Tuple, Type, Union
+from .context import FREE, Checker, Expected, ExpressionRule
+from .relations import ERRONEOUS, MISMATCH, NUMBERS, convert, fits, generic, is_text, join, widen
+from .types import written_type
+
+ARITHMETIC = ("+", "-", "*", "/", "%", "**")
+EQUALITY = ("==", "!=")
+ORDER = ("<", ">", "<=", ">=")
+LOGIC = ("&&", "||")
+
+
+def unary(c: Checker, node: ast.Unary, expected: Expected) -> Type:
+    found = c.infer(node.operand)
+    legal = (*NUMBERS, ANY, NEVER) if node.operator == "-" else (BOOL, ANY, NEVER)
+    if found not in legal:
+        return c.report("E2002", node.span, f"`{node.operator}` cannot be applied to `{found}`", help=_absent_help(found))
+    if found is ERRONEOUS:
+        return found
+    return BOOL if node.operator == "!" and found == ANY else found
+
+
+def binary(c: Checker, node: ast.Binary, expected: Expected) -> Type:
+    if node.operator == "??":
+        return coalesce(c, node, expected)
+    left, right = c.infer(node.left), c.infer(node.right)
+    if left is ERRONEOUS or right is ERRONEOUS:
+        return ERRONEOUS
+    result = operator_type(node.operator, left, right)
+    if result is None:
+        return operand_error(c, node, node.operator, left, right)
+    return result
+
+
+def operand_error(c: Checker, node: ast.Expr, operator: str, left: Type, right: Type) -> Type:
+    help = _absent_help(left) or _absent_help(right)
+    if help is None and operator == "+" and (is_text(left) or is_text(right)):
+        help = "use `${…}` or `.to_string()`"
+    return c.report("E2002", node.span, f"`{operator}` cannot be applied to `{left}` and `{right}`", help=help)
+
+
+def _absent_help(type_: Type) -> str | None:
+    return "use `??` with a default, or `match`" if isinstance(type_, Nilable) or generic(type_, "Option") else None
+
+
+def operator_type(operator: str, left: Type, right: Type) -> Type | None:
+    """The result of a binary operator, or None when the operands do not suit (L-3.6.1 to L-3.6.7)."""
+    left, right = widen(left), widen(right)
+    if left == NEVER:
+        return NEVER
+    if operator in ARITHMETIC:
+        return _arithmetic(operator, left, right)
+    if operator in EQUALITY:
+        return BOOL if _comparable(left, right) else None
+    if ANY in (left, right) or right == NEVER:
+        other = right if left == ANY else left
+        legal = (*NUMBERS, STRING, ANY, NEVER) if operator in ORDER else (BOOL, ANY, NEVER)
+        return BOOL if other in legal else None
+    if operator in ORDER:
+        both_numbers = left in NUMBERS and right in NUMBERS
+        return BOOL if both_numbers or left == right == STRING else None
+    return BOOL if left == right == BOOL else None
+
+
+def _arithmetic(operator: str, left: Type, right: Type) -> Type | None:
+    if operator == "+" and STRING in (left, right):
+        other = right if left == STRING else left
+        return STRING if other in (STRING, ANY, NEVER) else None
+    if ANY in (left, right) or right == NEVER:
+        other = right if left == ANY else left
+        return ANY if other in (*NUMBERS, ANY, NEVER) else None
+    if left not in NUMBERS or right not in NUMBERS:
+        return None
+    return INT if left == right == INT else FLOAT
+
+
+def _comparable(left: Type, right: Type) -> bool:
+    if left in NUMBERS and right in NUMBERS:
+        return True
+    if NIL in (left, right) or ANY in (left, right) or right == NEVER:
+        return True
+    return fits(left, right) or fits(right, left)
+
+
+def coalesce(c: Checker, node: ast.Binary, expected: Expected) -> Type:
+    """`a ?? b`; the coercion of the left side is that of its value once it is there."""
+    left = c.infer(node.left)
+    inside = _present(left)
+    if inside is None:
+        c.infer(node.right, expected)
+        if left is ERRONEOUS:
+            return ERRONEOUS
+        return c.report("E2043", node.left.span, f"`{left}` is never absent", help="remove `??`")
+    right = c.infer(node.right, Expected(inside, expected.code) if inside != ANY else expected)
+    if left == ANY:
+        return left
+    joined = join(inside, right)
+    if joined is None:
+        return c.report("E2021", node.right.span, f"the branches disagree: `{inside}` and `{right}`")
+    for operand, found in ((node.left, inside), (node.right, right)):
+        coercion = convert(found, joined)
+        operand.coercion = None if coercion is MISMATCH else coercion
+    return joined
+
+
+def _present(type_: Type) -> Type | None:
+    """What is there when an optional value is there."""
+    if isinstance(type_, Nilable):
+        return type_.inner
+    if type_ is ERRONEOUS:
+        return None
+    if type_ in (ANY, NIL, NEVER):
+        return ANY if type_ == ANY else NEVER
+    inside = generic(type_, "Option")
+    return inside[0] if inside else None
+
+
+# ---------------------------------------------------------------- casts
+
+
+def cast(c: Checker, node: ast.Cast, expected: Expected) -> Type:
+    target = written_type(c, node.target)
+    found = c.infer(node.operand, Expected(target) if isinstance(node.operand, _LITERALS) else FREE)
+    if found is ERRONEOUS or target is ERRONEOUS:
+        return target
+    if not castable(c, found, target):
+        structural = isinstance(c.declared(target), StructSymbol) and generic(found, "Map") is not None
+        help = "use `json::parse_as` or `parse_schema`" if structural else None
+        return c.report("E2024", node.span, f"`{found}` cannot be cast to `{target}`", help=help)
+    return target
+
+
+_LITERALS = (ast.ArrayExpr, ast.MapExpr, ast.TupleExpr, ast.Closure)
+
+
+def castable(c: Checker, found: Type, target: Type) -> bool:
+    """L-3.5."""
+    if found in (ANY, NEVER) or target in (STRING, BOOL, ANY):
+        return True
+    if target == INT:
+        return found in (INT, FLOAT, BOOL) or is_text(found)
+    if target == FLOAT:
+        return found in NUMBERS or is_text(found)
+    if isinstance(target, Union):
+        return is_text(found)
+    return convert(found, target) is not MISMATCH or _unchecked_inside(c, found, target)
+
+
+def _unchecked_inside(c: Checker, found: Type, target: Type) -> bool:
+    """From types with Any inside, every element is checked (L-3.5.6)."""
+    match found, target:
+        case _, _ if ANY in (found, target) or fits(found, target):
+            return True
+        case Simple(name="Int"), Simple(name="Float"):
+            return True
+        case Generic(), Generic() if found.name == target.name:
+            return all(_unchecked_inside(c, a, b) for a, b in zip(found.arguments, target.arguments, strict=True))
+        case Tuple(), Tuple() if len(found.items) == len(target.items):
+            return all(_unchecked_inside(c, a, b) for a, b in zip(found.items, target.items, strict=True))
+        case Nilable(), Nilable():
+            return _unchecked_inside(c, found.inner, target.inner)
+    return False
+
+
+RULES: dict[type[ast.Expr], ExpressionRule] = {
+    ast.Unary: unary,
+    ast.Binary: binary,
+    ast.Cast: cast,
+}

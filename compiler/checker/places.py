@@ -1,0 +1,234 @@
+"""Places: fields, elements, indexes; assignment and what may be changed (L-3.6.10, L-3.7, L-3.13, L-5.5).
+
+Must not know: calls; methods ask `require_mutable`.
+"""
+
+from __future__ import annotations
+
+from ...vm.builtins import lookup, method_names
+from ...vm.values.errors import FAMILIES, is_family
+from .. import ast
+from ..resolver.spelling import did_you_mean
+from ..symbols import ConstSymbol, FieldByName, FieldByPosition, Local, StructSymbol
+from ..types import ANY, INT, NEVER, RANGE, STRING, Generic, Nilable, Nominal, Tuple, Type
+from .builtins import kind_of
+from .context import FREE, Checker, Expected, ExpressionRule
+from .operators import operand_error, operator_type
+from .records import RECORD_FIELDS
+from .relations import ERRONEOUS, generic, is_text, join_all, nilable
+
+# ---------------------------------------------------------------- reading
+
+
+def field_access(c: Checker, node: ast.FieldAccess, expected: Expected) -> Type:
+    receiver = c.infer(node.receiver)
+    name = node.name.text
+    found = _member(c, node, receiver, name)
+    if found is not None and node.type_arguments is None:
+        return found
+    if receiver is ERRONEOUS or receiver == NEVER:
+        return receiver
+    return _unknown_field(c, node, receiver, name)
+
+
+def _member(c: Checker, node: ast.FieldAccess, receiver: Type, name: str) -> Type | None:
+    """The type of a member; fills `node.target`."""
+    if receiver == ANY:
+        node.target = FieldByName(name)
+        return receiver
+    if isinstance(receiver, Generic) and receiver.name == "Map":
+        node.target = FieldByName(name)
+        return nilable(receiver.arguments[1]) if is_text(receiver.arguments[0]) or receiver.arguments[0] == ANY else None
+    if not isinstance(receiver, Nominal):
+        return None
+    if receiver.kind == "error":
+        node.target = FieldByName(name)
+        return error_fields(receiver.name).get(name)
+    fields = fields_of(c, receiver)
+    if name not in fields:
+        return None
+    node.target = FieldByPosition(list(fields).index(name))
+    return fields[name]
+
+
+def fields_of(c: Checker, type_: Nominal) -> dict[str, Type]:
+    """Fields of a struct, schema or record, in order."""
+    if type_.kind == "record":
+        return RECORD_FIELDS.get(type_.name, {})
+    symbol = c.declared(type_)
+    return {name: t for name, t, _, _ in symbol.fields} if isinstance(symbol, StructSymbol) else {}
+
+
+def error_fields(family: str) -> dict[str, Type]:
+    """Members of an error value; those of related families read as nil where they are absent (L-3.11.13)."""
+    members: dict[str, Type] = {}
+    for other in FAMILIES.values():
+        if is_family(other.name, family) or is_family(family, other.name):
+            members.update(dict.fromkeys(other.all_fields(), ANY))
+    return {**members, "kind": STRING, "variant": Nilable(STRING), "message": STRING}
+
+
+def _unknown_field(c: Checker, node: ast.FieldAccess, receiver: Type, name: str) -> Type:
+    if isinstance(receiver, Nilable):
+        help: str | None = "use `??` with a default, or `match`"
+    elif lookup(kind_of(receiver), name) is not None:
+        help = f"call the method: `{name}()`"
+    else:
+        help = did_you_mean(name, _member_names(c, receiver))
+    return c.report("E2010", node.name.span, f"`{receiver}` has no field `{name}`", help=help)
+
+
+def _member_names(c: Checker, receiver: Type) -> list[str]:
+    if isinstance(receiver, Nominal):
+        fields = error_fields(receiver.name) if receiver.kind == "error" else fields_of(c, receiver)
+        return list(fields)
+    return method_names(kind_of(receiver))
+
+
+def tuple_access(c: Checker, node: ast.TupleAccess, expected: Expected) -> Type:
+    receiver = c.infer(node.receiver)
+    if receiver in (ANY, NEVER):
+        return receiver
+    if isinstance(receiver, Tuple) and node.index < len(receiver.items):
+        return receiver.items[node.index]
+    return c.report("E2017", node.span, f"`{receiver}` has no element {node.index}")
+
+
+def index(c: Checker, node: ast.Index, expected: Expected) -> Type:
+    receiver = c.infer(node.receiver)
+    keys = generic(receiver, "Map")
+    found = c.infer(node.index, Expected(keys[0], "E2017") if keys else FREE)
+    if receiver in (ANY, NEVER) or found is ERRONEOUS:
+        return ERRONEOUS if found is ERRONEOUS else receiver
+    if keys:
+        key = c.coerce(node.index, found, Expected(keys[0], "E2017", "the key"))
+        return ERRONEOUS if key is ERRONEOUS else keys[1]
+    result = _element(receiver, found, node.index)
+    if result is None:
+        help = "use `??` with a default, or `match`" if isinstance(receiver, Nilable) else None
+        return c.report("E2017", node.index.span, f"`{receiver}` cannot be indexed by `{found}`", help=help)
+    return result
+
+
+def _element(receiver: Type, found: Type, written: ast.Expr) -> Type | None:
+    by_int, by_range = found in (INT, ANY, NEVER), found == RANGE
+    items = generic(receiver, "Array")
+    if items:
+        return items[0] if by_int and found != ANY else receiver if by_range else ANY if by_int else None
+    if is_text(receiver):
+        return STRING if by_int or by_range else None
+    if receiver == RANGE:
+        return INT if by_int else None
+    if isinstance(receiver, Tuple) and by_int:
+        if isinstance(written, ast.IntLiteral):
+            return receiver.items[written.value] if written.value < len(receiver.items) else None
+        return join_all(list(receiver.items)) or ANY
+    return None
+
+
+# ---------------------------------------------------------------- writing
+
+
+def assign(c: Checker, node: ast.Assign, expected: Expected) -> Type:
+    target = c.infer(node.target)
+    _check_writable(c, node.target, target)
+    require_mutable(c, node.target)
+    if target is ERRONEOUS:
+        c.infer(node.value)
+        return ERRONEOUS
+    wanted = _stored_type(node.target, target)
+    if node.operator == "=":
+        c.value(node.value, Expected(wanted, place=_described(node.target)))
+        return wanted
+    found = c.infer(node.value)
+    if found is ERRONEOUS:
+        return ERRONEOUS
+    operator = node.operator.removesuffix("=")
+    result = operator_type(operator, target, found)
+    if result is None:
+        return operand_error(c, node, operator, target, found)
+    if result != ANY and result != wanted and result != NEVER:
+        return c.report("E2001", node.value.span, f"expected `{wanted}`, found `{result}`: `{operator}` widens the value")
+    return wanted
+
+
+def _stored_type(target: ast.Expr, read: Type) -> Type:
+    """A Map's `.name` reads `V?` and stores a V."""
+    inner = _ungrouped(target)
+    if isinstance(inner, ast.FieldAccess):
+        values = generic(inner.receiver.type, "Map")
+        return values[1] if values else read
+    return read
+
+
+def _described(target: ast.Expr) -> str:
+    inner = _ungrouped(target)
+    if isinstance(inner, ast.PathExpr):
+        return f"`{inner.segments[-1].text}`"
+    return f"field `{inner.name.text}`" if isinstance(inner, ast.FieldAccess) else ""
+
+
+def _ungrouped(node: ast.Expr) -> ast.Expr:
+    while isinstance(node, ast.GroupExpr):
+        node = node.inner
+    return node
+
+
+def _check_writable(c: Checker, target: ast.Expr, type_: Type) -> None:
+    """Slices and characters of a String are no places (L-5.5.1)."""
+    inner = _ungrouped(target)
+    if isinstance(inner, ast.Index) and type_ is not ERRONEOUS:
+        receiver = inner.receiver.type
+        if is_text(receiver) or receiver == RANGE or inner.index.type == RANGE:
+            c.report("E0104", target.span, f"a part of a `{receiver}` is no place that can be assigned")
+
+
+def root_of(place: ast.Expr) -> ast.Expr:
+    """The expression a chain of `.field`, `.N` and `[index]` begins with."""
+    while True:
+        if isinstance(place, (ast.FieldAccess, ast.TupleAccess, ast.Index)):
+            place = place.receiver
+        elif isinstance(place, ast.GroupExpr):
+            place = place.inner
+        else:
+            return place
+
+
+def require_mutable(c: Checker, place: ast.Expr, by: str | None = None) -> None:
+    """Assignment to `place`, or a change of it by the method `by`, needs a `mut` root (L-3.13.1, L-3.13.2)."""
+    root = root_of(place)
+    if not isinstance(root, ast.PathExpr):
+        return
+    direct = by is None and _ungrouped(place) is root
+    name = root.segments[-1].text
+    match root.binding:
+        case Local():
+            _require_local(c, place, root.binding, direct, by)
+        case None:
+            return
+        case ConstSymbol():
+            c.report("E2034" if direct else "E2035", place.span, f"`{name}` is a constant")
+        case _ if direct:
+            c.report("E2034", place.span, f"`{name}` is a declaration, not a variable")
+
+
+def _require_local(c: Checker, place: ast.Expr, local: Local, direct: bool, by: str | None) -> None:
+    if local.mutable or (direct and local.deferred):
+        local.changed = True
+        return
+    help = f"declare it `let mut {local.name}`"
+    if direct:
+        c.report("E2034", place.span, f"`{local.name}` is immutable", help=help)
+        return
+    inner = _ungrouped(place)
+    change = f"`{by}`" if by else f"field `{inner.name.text}`" if isinstance(inner, ast.FieldAccess) else "an element"
+    c.report("E2035", place.span, f"{change} changes the immutable `{local.name}`", help=help)
+
+
+RULES: dict[type[ast.Expr], ExpressionRule] = {
+    ast.FieldAccess: field_access,
+    ast.TupleAccess: tuple_access,
+    ast.Index: index,
+    ast.Assign: assign,
+}
+

@@ -1,0 +1,23 @@
+"""Types of the fields of built-in records (L-6.9, O-1.106 to O-1.115).
+
+The order is the machine's; a test compares the names. Must not know: expressions.
+"""
+
+from __future__ import annotations
+
+from ..types import ANY, BOOL, FLOAT, INT, STRING, TOOL_CALL, Nilable, Type, array, map_
+
+RECORD_FIELDS: dict[str, dict[str, Type]] = {
+    "Response": {
+        "text": STRING, "tokens_in": INT, "tokens_out": INT, "model": STRING, "provider": STRING, "latency_ms": INT,
+        "finish": STRING, "cost": Nilable(FLOAT), "attempts": INT, "cached": BOOL, "data": map_(STRING, ANY),
+    },
+    "Message": {
+        "role": STRING, "content": STRING, "tool_calls": array(TOOL_CALL), "tool_call_id": Nilable(STRING),
+    },
+    "Prompt": {
+        "text": STRING, "model": Nilable(STRING), "temperature": Nilable(FLOAT), "max_tokens": Nilable(INT),
+    },
+    "ToolCall": {"id": STRING, "name": STRING, "arguments": map_(STRING, ANY)},
+    "Emit": {"channel": STRING, "payload": ANY},
+}  # fmt: skip

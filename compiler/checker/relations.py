@@ -1,0 +1,251 @@
+"""Relations between types: conversion, assignability, join (L-3.3, L-3.4).
+
+Pure functions over `types`. Hands on `convert`, `fits`, `join` and the erroneous type. Must not know: trees, symbols, diagnostics.
+"""
+
+from __future__ import annotations
+
+from ...vm.values.errors import nearest_family
+from ..symbols import CheckAny, Coercion, ToError, ToFloat, ToOption, ToPrompt
+from ..types import (
+    ANY,
+    ERROR,
+    FLOAT,
+    INT,
+    NEVER,
+    NIL,
+    OPEN,
+    PROMPT,
+    STRING,
+    Function,
+    Generic,
+    Nilable,
+    Nominal,
+    Open,
+    Parameter,
+    Simple,
+    Tuple,
+    Type,
+    Union,
+    error,
+)
+
+# The type of an expression that was already reported: equal to Any, told apart by identity (L-4.1.3).
+ERRONEOUS = Simple("Any")
+
+
+class _Mismatch:
+    """The answer of `convert` when there is no way from one type to the other."""
+
+
+MISMATCH = _Mismatch()
+
+NUMBERS = (INT, FLOAT)
+
+
+def is_error(type_: Type) -> bool:
+    return isinstance(type_, Nominal) and type_.kind == "error"
+
+
+def is_text(type_: Type) -> bool:
+    return type_ == STRING or isinstance(type_, Union)
+
+
+def widen(type_: Type) -> Type:
+    """A string union is a String for every operator and method (L-3.3.8)."""
+    return STRING if isinstance(type_, Union) else type_
+
+
+def nilable(inner: Type) -> Type:
+    """`T?`, which is T where T already holds nil (L-3.1.8)."""
+    return inner if inner in (ANY, NIL) or isinstance(inner, Nilable) else Nilable(inner)
+
+
+def generic(type_: Type | None, name: str) -> tuple[Type, ...] | None:
+    """The type arguments when `type_` is `name<…>`."""
+    return type_.arguments if isinstance(type_, Generic) and type_.name == name else None
+
+
+def is_complete(type_: Type) -> bool:
+    """Whether no side of it is still open."""
+    match type_:
+        case Open() | Parameter():
+            return False
+        case Generic():
+            return all(map(is_complete, type_.arguments))
+        case Tuple():
+            return all(map(is_complete, type_.items))
+        case Nilable():
+            return is_complete(type_.inner)
+        case Function():
+            return is_complete(type_.result) and all(map(is_complete, type_.parameters))
+    return True
+
+
+def close(type_: Type) -> Type:
+    """The type with every open side become Any."""
+    match type_:
+        case Open() | Parameter():
+            return ANY
+        case Generic():
+            return Generic(type_.name, tuple(map(close, type_.arguments)))
+        case Tuple():
+            return Tuple(tuple(map(close, type_.items)))
+        case Nilable():
+            return nilable(close(type_.inner))
+        case Function():
+            return Function(tuple(map(close, type_.parameters)), close(type_.result))
+    return type_
+
+
+def convert(found: Type, wanted: Type) -> Coercion | None | _Mismatch:
+    """What a place of type `wanted` does to a value of type `found`: nothing, a coercion, or MISMATCH (L-3.3)."""
+    if found is wanted or found == wanted or wanted == ANY:
+        return None
+    if found == NEVER or found is ERRONEOUS or isinstance(found, Open) or isinstance(wanted, Open):
+        return None
+    if found == ANY:
+        return CheckAny(wanted)
+    if wanted == FLOAT and found == INT:
+        return ToFloat()
+    if isinstance(wanted, Nilable):
+        return _to_nilable(found, wanted.inner)
+    if isinstance(wanted, Generic):
+        return _to_generic(found, wanted)
+    return None if _same_shape(found, wanted) else _to_prompt(found, wanted)
+
+
+def _to_prompt(found: Type, wanted: Type) -> Coercion | _Mismatch:
+    return ToPrompt() if wanted == PROMPT and is_text(found) else MISMATCH
+
+
+def _to_nilable(found: Type, inner: Type) -> Coercion | None | _Mismatch:
+    if found == NIL:
+        return None
+    if isinstance(found, Nilable):
+        return None if part_fits(found.inner, inner) else MISMATCH
+    return convert(found, inner)
+
+
+def _to_generic(found: Type, wanted: Generic) -> Coercion | None | _Mismatch:
+    if isinstance(found, Generic) and found.name == wanted.name:
+        parts = zip(found.arguments, wanted.arguments, strict=False)
+        if all(part_fits(a, b) for a, b in parts):
+            return None
+    if wanted.name != "Option" or isinstance(found, Nilable):
+        return MISMATCH
+    if found == NIL:
+        return ToOption()
+    inner = convert(found, wanted.arguments[0])
+    return inner if isinstance(inner, _Mismatch) else ToOption(inner)
+
+
+def _same_shape(found: Type, wanted: Type) -> bool:
+    """The rows of L-3.3 that change nothing, for types that are not generic."""
+    match found, wanted:
+        case Union(), Simple(name="String"):
+            return True
+        case Union(), Union():
+            return set(found.members) <= set(wanted.members)
+        case Tuple(), Tuple():
+            return len(found.items) == len(wanted.items) and all(map(part_fits, found.items, wanted.items))
+        case Function(), Function():
+            return _function_fits(found, wanted)
+    return is_error(found) and is_error(wanted)
+
+
+def _function_fits(found: Function, wanted: Function) -> bool:
+    return (
+        len(found.parameters) == len(wanted.parameters)
+        and all(fits(b, a) for a, b in zip(found.parameters, wanted.parameters, strict=True))
+        and (wanted.result == NIL or fits(found.result, wanted.result))
+    )
+
+
+def fits(found: Type, wanted: Type) -> bool:
+    """Assignable without conversion."""
+    return convert(found, wanted) is None
+
+
+def part_fits(found: Type, wanted: Type) -> bool:
+    """Assignable as a part of a larger type, where parts behind Any stay unchecked (L-3.3.9)."""
+    return found == ANY or fits(found, wanted)
+
+
+def convert_error(found: Type, wanted: Type) -> Coercion | None | _Mismatch:
+    """What `throw` and `?` do to an error on its way to a target that fails with `wanted` (L-3.12.3)."""
+    if is_error(wanted) and (is_text(found) or found == ANY):
+        return None if found is ERRONEOUS else ToError()
+    if found == ANY:
+        return None
+    return convert(found, wanted)
+
+
+def join(a: Type, b: Type) -> Type | None:
+    """The type of a value that is an `a` or a `b`, or None (L-3.4.1)."""
+    if a is ERRONEOUS or b is ERRONEOUS:
+        return ERRONEOUS
+    if a == b or b == NEVER or isinstance(b, Open):
+        return a
+    if a == NEVER or isinstance(a, Open):
+        return b
+    if ANY in (a, b):
+        return ANY
+    if a in NUMBERS and b in NUMBERS:
+        return FLOAT
+    if a == NIL or b == NIL or isinstance(a, Nilable) or isinstance(b, Nilable):
+        return _join_nilable(a, b)
+    return _join_shapes(a, b)
+
+
+def _join_nilable(a: Type, b: Type) -> Type | None:
+    inner_a = a.inner if isinstance(a, Nilable) else NEVER if a == NIL else a
+    inner_b = b.inner if isinstance(b, Nilable) else NEVER if b == NIL else b
+    inner = join(inner_a, inner_b)
+    if inner is None:
+        return None
+    joined = nilable(inner)
+    convertible = not any(isinstance(convert(t, joined), _Mismatch) for t in (a, b))
+    return joined if convertible else None
+
+
+def _join_shapes(a: Type, b: Type) -> Type | None:
+    match a, b:
+        case Generic(), Generic() if a.name == b.name:
+            parts = _join_parts(a.arguments, b.arguments)
+            return None if parts is None else Generic(a.name, parts)
+        case Tuple(), Tuple() if len(a.items) == len(b.items):
+            parts = _join_parts(a.items, b.items)
+            return None if parts is None else Tuple(parts)
+        case Nominal(kind="error"), Nominal(kind="error"):
+            return error(nearest_family(a.name, b.name))
+    if is_text(a) and is_text(b):
+        return b if fits(a, b) else a if fits(b, a) else STRING
+    return b if fits(a, b) else a if fits(b, a) else None
+
+
+def _join_parts(a: tuple[Type, ...], b: tuple[Type, ...]) -> tuple[Type, ...] | None:
+    parts = []
+    for x, y in zip(a, b, strict=True):
+        part = join(x, y)
+        if part is None or not (part_fits(x, part) and part_fits(y, part)):
+            return None
+        parts.append(part)
+    return tuple(parts)
+
+
+def join_all(types: list[Type]) -> Type | None:
+    joined: Type | None = NEVER
+    for type_ in types:
+        joined = join(joined, type_) if joined is not None else None
+    return joined
+
+
+def join_errors(types: list[Type]) -> Type:
+    """The error side of a `try` without catch (L-3.12.6)."""
+    distinct = list(dict.fromkeys(types))
+    if not distinct:
+        return OPEN
+    if len(distinct) == 1:
+        return distinct[0]
+    return ERROR if all(map(is_error, distinct)) else ANY

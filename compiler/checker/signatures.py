@@ -1,0 +1,146 @@
+"""Signatures of built-ins as static types, and type arguments found from arguments (L-3.2.6).
+
+Hands on `BuiltinSignature`, `signature_of`, `substitute`, `unify`. Must not know: expressions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ...vm.builtins import REQUIRED, Row
+from ..types import (
+    ANY,
+    MEMORY,
+    NEVER,
+    OPEN,
+    PROMPT,
+    Function,
+    Generic,
+    Nilable,
+    Nominal,
+    Open,
+    Parameter,
+    Simple,
+    Tuple,
+    Type,
+    error,
+)
+from .relations import MISMATCH, convert, is_complete, nilable
+
+Bindings = dict[str, Type]
+
+
+@dataclass(frozen=True, slots=True)
+class Formal:
+    """One parameter of anything callable."""
+
+    name: str
+    type: Type
+    required: bool
+    variadic: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltinSignature:
+    receiver: Type | None
+    parameters: tuple[Formal, ...]
+    result: Type
+
+
+_SIMPLE = {
+    "int": "Int", "float": "Float", "string": "String", "bool": "Bool", "nil": "Nil", "any": "Any", "never": "never",
+    "range": "Range",
+}  # fmt: skip
+_GENERIC = {"array": "Array", "map": "Map", "option": "Option", "result": "Result", "task": "Task"}
+_cache: dict[int, BuiltinSignature] = {}
+
+
+def signature_of(row: Row) -> BuiltinSignature:
+    known = _cache.get(id(row))
+    if known is None:
+        formals = tuple(Formal(p.name, static_type(p.type), p.default is REQUIRED, p.variadic) for p in row.parameters)
+        receiver = None if row.receiver_type is None else static_type(row.receiver_type)
+        known = _cache[id(row)] = BuiltinSignature(receiver, formals, static_type(row.result))
+    return known
+
+
+def static_type(descriptor: tuple[Any, ...]) -> Type:
+    """A descriptor of the machine's table as a type."""
+    head = descriptor[0]
+    if head in _SIMPLE:
+        return Simple(_SIMPLE[head])
+    if head in _GENERIC:
+        return Generic(_GENERIC[head], tuple(map(static_type, descriptor[1:])))
+    match head:
+        case "tuple":
+            return Tuple(tuple(map(static_type, descriptor[1])))
+        case "nilable":
+            return nilable(static_type(descriptor[1]))
+        case "fn":
+            return Function(tuple(map(static_type, descriptor[1])), static_type(descriptor[2]))
+        case "var":
+            return Parameter(descriptor[1])
+        case "error":
+            return error(descriptor[1])
+        case "prompt":
+            return PROMPT
+        case "struct":
+            return Nominal("record", descriptor[1])
+    return MEMORY if descriptor[1] == "MemoryRef" else Simple(descriptor[1])
+
+
+def substitute(type_: Type, bindings: Bindings) -> Type:
+    """The type with its parameters replaced; those not bound are open."""
+    match type_:
+        case Parameter():
+            return bindings.get(type_.name, OPEN)
+        case Generic():
+            return Generic(type_.name, tuple([substitute(t, bindings) for t in type_.arguments]))
+        case Tuple():
+            return Tuple(tuple([substitute(t, bindings) for t in type_.items]))
+        case Nilable():
+            return nilable(substitute(type_.inner, bindings))
+        case Function():
+            parameters = tuple([substitute(t, bindings) for t in type_.parameters])
+            return Function(parameters, substitute(type_.result, bindings))
+    return type_
+
+
+def unify(formal: Type, found: Type, bindings: Bindings, hints: Bindings | None = None) -> None:
+    """Binds the parameters of `formal` that are still unbound to what stands there in `found`; a hint is preferred where the
+    found type converts to it."""
+    match formal:
+        case Parameter():
+            _bind(formal.name, found, bindings, hints or {})
+        case _ if found == ANY:
+            for part in _parts(formal):
+                unify(part, ANY, bindings, hints)
+        case Nilable():
+            unify(formal.inner, found.inner if isinstance(found, Nilable) else found, bindings, hints)
+        case _ if type(formal) is type(found):
+            for a, b in zip(_parts(formal), _parts(found), strict=False):
+                unify(a, b, bindings, hints)
+
+
+def _bind(name: str, found: Type, bindings: Bindings, hints: Bindings) -> None:
+    if name in bindings or isinstance(found, Open):
+        return
+    hint = hints.get(name)
+    if hint is not None and convert(found, hint) is not MISMATCH:
+        bindings[name] = hint
+    elif is_complete(found):
+        bindings[name] = ANY if found == NEVER else found
+
+
+def _parts(type_: Type) -> tuple[Type, ...]:
+    match type_:
+        case Generic():
+            return type_.arguments
+        case Tuple():
+            return type_.items
+        case Function():
+            return (*type_.parameters, type_.result)
+        case Nilable():
+            return (type_.inner,)
+    return ()

@@ -1,0 +1,121 @@
+"""Types as written, to types as values (L-3.1).
+
+Hands on `written_type`. Must not know: expressions. Aliases and nominal symbols are filled by `declarations`.
+"""
+
+from __future__ import annotations
+
+from .. import ast, types
+from ..resolver.predeclared import TYPES, UNBUILT_TYPES
+from ..resolver.scopes import UnbuiltSymbol
+from ..symbols import AliasSymbol, BuiltinSymbol, EnumSymbol, ErrorFamilySymbol, StructSymbol
+from ..types import ANY, BOOL, INT, NIL, STRING, Generic, Simple, Type, Union
+from .context import Checker
+from .relations import ERRONEOUS, nilable
+
+RECORDS = {t.name: t for t in (types.PROMPT, types.RESPONSE, types.MESSAGE, types.TOOL_CALL, types.EMIT)}
+SPELLINGS: dict[str, Type] = {"MemoryRef": types.MEMORY, "Schema": types.SCHEMA_REF, **RECORDS}
+
+
+def written_type(c: Checker, node: ast.TypeExpr) -> Type:
+    return c.nesting.call(_written_type, c, node)
+
+
+def _written_type(c: Checker, node: ast.TypeExpr) -> Type:
+    match node:
+        case ast.NamedType():
+            return _named(c, node)
+        case ast.NilableType():
+            return nilable(written_type(c, node.inner))
+        case ast.FunctionType():
+            parameters = tuple(written_type(c, p) for p in node.parameters)
+            return types.Function(parameters, NIL if node.result is None else written_type(c, node.result))
+        case ast.TupleType():
+            return types.Tuple(tuple([written_type(c, item) for item in node.items]))
+        case ast.LiteralType():
+            return Union((node.value,))
+        case ast.UnionType():
+            return _union(c, node)
+    return ERRONEOUS
+
+
+def _union(c: Checker, node: ast.UnionType) -> Type:
+    members: list[str] = []
+    for member in node.members:
+        if isinstance(member, ast.LiteralType):
+            if member.value not in members:
+                members.append(member.value)
+            continue
+        written = written_type(c, member)
+        if written is not ERRONEOUS:
+            help = "write `T?` for a value or nil" if written == NIL else "write `T?` for \"or nil\", or declare an enum"
+            return c.report("E2039", member.span, f"a union holds string literals only, not `{written}`", help=help)
+    return Union(tuple(members))
+
+
+def _named(c: Checker, node: ast.NamedType) -> Type:
+    arguments = [written_type(c, argument) for argument in node.arguments or ()]
+    match node.binding:
+        case None:
+            return ERRONEOUS
+        case UnbuiltSymbol():
+            if node.binding.name in UNBUILT_TYPES:
+                c.unbuilt(node.span, node.binding.name)
+            return ERRONEOUS
+        case BuiltinSymbol(name=name):
+            return _builtin(c, node, name, arguments)
+        case ErrorFamilySymbol(name=name):
+            return types.error(name) if _counted(c, node, name, 0, arguments) else ERRONEOUS
+        case AliasSymbol():
+            return alias_type(c, node.binding) if _counted(c, node, node.binding.name, 0, arguments) else ERRONEOUS
+        case StructSymbol() | EnumSymbol():
+            counted = _counted(c, node, node.binding.name, 0, arguments)
+            return node.binding.type if counted else ERRONEOUS
+    return ERRONEOUS
+
+
+def alias_type(c: Checker, symbol: AliasSymbol) -> Type:
+    """The type behind an alias; a circle of aliases is E2040 (L-3.1.15)."""
+    if symbol in c.aliases:
+        found = c.aliases[symbol]
+        if found is None:
+            name = symbol.declaration.name
+            circle = " -> ".join([*(a.name for a, t in c.aliases.items() if t is None), symbol.name])
+            return c.report("E2040", name.span, f"circular type `{circle}`", help="break it with a struct")
+        return found
+    c.aliases[symbol] = None
+    symbol.type = c.aliases[symbol] = written_type(c, symbol.declaration.target)
+    return symbol.type
+
+
+def _counted(c: Checker, node: ast.NamedType, name: str, wanted: int, arguments: list[Type]) -> bool:
+    """The number of type arguments must be the declared one (L-3.1.22)."""
+    if len(arguments) == wanted:
+        return True
+    plural = "" if wanted == 1 else "s"
+    c.report("E2028", node.span, f"`{name}` takes {wanted} type argument{plural}, {len(arguments)} given")
+    return False
+
+
+def _builtin(c: Checker, node: ast.NamedType, name: str, arguments: list[Type]) -> Type:
+    if name == "Memory" and arguments:
+        return c.unbuilt(node.span, "Memory<C>")
+    if name not in TYPES or not _counted(c, node, name, TYPES[name], arguments):
+        return ERRONEOUS
+    if name in SPELLINGS:
+        return SPELLINGS[name]
+    if not arguments:
+        return ANY if name == "Any" else Simple(name)
+    if name == "Map" and node.arguments is not None:
+        check_key_type(c, node.arguments[0], arguments[0])
+    return Generic(name, tuple(arguments))
+
+
+def usable_key(type_: Type) -> bool:
+    return type_ in (STRING, INT, BOOL, ANY) or isinstance(type_, (Union, types.Open))
+
+
+def check_key_type(c: Checker, node: ast.Node, type_: Type) -> None:
+    """Keys are String, Int, Bool, a string union or Any (L-3.1.5)."""
+    if not usable_key(type_):
+        c.report("E2019", node.span, f"`{type_}` cannot be a key", help="use String, Int or Bool")

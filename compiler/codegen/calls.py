@@ -1,0 +1,342 @@
+"""Code for calls: functions, function values, built-in methods, constructors, handles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ...vm.builtins import FUNCTIONS, Row, lookup
+from .. import ast, symbols
+from .. import types as t
+from . import places
+from .constants import emit_constant
+from .generator import Generator, effect_of, may_alias, static_type, value_of
+
+_CONSTRUCTORS = {"Some": "SOME", "Ok": "OK", "Err": "ERR"}
+
+
+@value_of(ast.Call, ast.MethodCall)
+def call(g: Generator, node: ast.Call | ast.MethodCall) -> None:
+    target = node.target
+    if isinstance(target, symbols.FunctionCall):
+        function_call(g, node, target)
+    elif isinstance(target, symbols.ValueCall):
+        value_call(g, node, target)
+    elif isinstance(target, symbols.ConstructorCall):
+        constructor_call(g, target)
+    elif isinstance(target, symbols.ErrorCall):
+        error_call(g, target)
+    elif isinstance(target, symbols.RecordCall):
+        record_call(g, target)
+    elif isinstance(target, symbols.DynamicCall):
+        assert isinstance(node, ast.MethodCall)
+        dynamic_call(g, node, target)
+    elif isinstance(target, symbols.BuiltinCall):
+        builtin_call(g, node, target)
+    else:
+        raise AssertionError(f"call without target at {node.span}")
+
+
+@effect_of(ast.Call, ast.MethodCall)
+def call_effect(g: Generator, node: ast.Call | ast.MethodCall) -> None:
+    target = node.target
+    if isinstance(target, symbols.BuiltinCall) and not target.receiver_kind and target.name in _SPECIAL_EFFECTS:
+        g.at(node.span)
+        _SPECIAL_EFFECTS[target.name](g, target)
+        return
+    g.value(node)
+    g.emitter.emit("POP")
+
+
+# ---------------------------------------------------------------- functions and values
+
+
+def function_call(g: Generator, node: ast.Call | ast.MethodCall, target: symbols.FunctionCall) -> None:
+    e = g.emitter
+    count = len(target.arguments)
+    if target.order == list(range(count)) and None not in target.arguments:
+        for argument in target.arguments:
+            assert argument is not None
+            g.bound(argument)
+    else:
+        _arguments_by_slots(g, target)
+    g.at(node.span)
+    e.emit("CALL", g.module.functions[target.function], count)
+
+
+def _arguments_by_slots(g: Generator, target: symbols.FunctionCall) -> None:
+    """Given arguments in the order written, then the missing defaults left to right, which see earlier parameters (L-5.9.1)."""
+    e = g.emitter
+    slots = {}
+    for index in target.order:
+        argument = target.arguments[index]
+        assert argument is not None
+        g.bound(argument)
+        slots[index] = e.temp()
+        e.emit("STORE", slots[index])
+    for index in range(len(target.arguments)):
+        if index not in slots:
+            for earlier in range(index):
+                e.emit("LOAD", slots[earlier])
+            e.emit("CALL", g.module.defaults[target.function][index], index)
+            slots[index] = e.temp()
+            e.emit("STORE", slots[index])
+    for index in range(len(target.arguments)):
+        e.emit("LOAD", slots[index])
+    for slot in slots.values():
+        e.release(slot)
+
+
+def value_call(g: Generator, node: ast.Call | ast.MethodCall, target: symbols.ValueCall) -> None:
+    g.value(target.callee)
+    for argument in target.arguments:
+        assert argument is not None
+        g.bound(argument)
+    g.at(node.span)
+    g.emitter.emit("CALL_VALUE", len(target.arguments), len(target.arguments))
+
+
+def constructor_call(g: Generator, target: symbols.ConstructorCall) -> None:
+    argument = target.arguments[0] if target.arguments else None
+    if argument is None:
+        g.emitter.emit("NIL")
+    else:
+        g.bound(argument)
+    g.emitter.emit(_CONSTRUCTORS[target.name])
+
+
+def error_call(g: Generator, target: symbols.ErrorCall) -> None:
+    if not target.arguments or target.arguments[0] is None:
+        g.emitter.emit("NIL")
+    for argument in target.arguments:
+        if argument is not None:
+            g.bound(argument)
+    form = g.module.pool.error(target.family, target.variant, target.fields)
+    g.emitter.emit("ERROR", form, 1 + len(target.fields))
+
+
+def record_call(g: Generator, target: symbols.RecordCall) -> None:
+    given = [argument for argument in target.arguments if argument is not None]
+    for argument in given:
+        g.bound(argument)
+    g.emitter.emit("CALL_BUILTIN", g.module.pool.builtin(target.record, target.constructor), len(given))
+
+
+def dynamic_call(g: Generator, node: ast.MethodCall, target: symbols.DynamicCall) -> None:
+    """A method found at run time. A receiver in a mutable place is handed over owned, so that *mut* methods may change it; any
+    other is marked shared, so that they refuse (L-3.7.1)."""
+    receiver = node.receiver
+    if places.is_place(receiver) and _mutable_root(receiver):
+        place = places.prepare(g, receiver)
+        places.own(g, place)
+        places.release(g, place)
+    else:
+        g.value(receiver)
+        if may_alias(receiver):
+            g.emitter.emit("SHARE")
+    for argument in target.arguments:
+        assert argument is not None
+        g.bound(argument)
+    g.at(node.name.span)
+    g.module.all_language_methods(target.name)
+    site = g.module.pool.method(target.name, len(target.arguments), target.names)
+    g.emitter.emit("CALL_METHOD", site, len(target.arguments))
+
+
+def _mutable_root(expr: ast.Expr) -> bool:
+    while not isinstance(expr, ast.PathExpr):
+        assert isinstance(expr, (ast.FieldAccess, ast.TupleAccess, ast.Index, ast.GroupExpr))
+        expr = expr.inner if isinstance(expr, ast.GroupExpr) else expr.receiver
+    return isinstance(expr.binding, symbols.Local) and expr.binding.mutable
+
+
+# ---------------------------------------------------------------- built-ins
+
+
+def _row(target: symbols.BuiltinCall) -> Row:
+    row = lookup(target.receiver_kind, target.name) if target.receiver_kind else FUNCTIONS.get(target.name)
+    assert row is not None, f"{target.receiver_kind}.{target.name}"
+    return row
+
+
+def builtin_call(g: Generator, node: ast.Call | ast.MethodCall, target: symbols.BuiltinCall) -> None:
+    if not target.receiver_kind and target.name in _SPECIAL_EFFECTS:
+        _SPECIAL_EFFECTS[target.name](g, target)
+        g.emitter.emit("NIL")
+        return
+    row = _row(target)
+    if row.kind == "handle":
+        assert isinstance(node, ast.MethodCall)
+        handle_call(g, node, target)
+    elif row.mut:
+        assert isinstance(node, ast.MethodCall)
+        mutating_call(g, node, target, row)
+    else:
+        if isinstance(node, ast.MethodCall) and target.receiver_kind:
+            _receiver(g, node.receiver, row)
+        _arguments(g, target, row)
+        g.at(node.span)
+        _invoke(g, target, row)
+
+
+def _receiver(g: Generator, receiver: ast.Expr, row: Row) -> None:
+    """A method written in the language binds its receiver to `self`; any other only reads it."""
+    if row.source:
+        g.bound(receiver)
+    else:
+        g.value(receiver)
+
+
+def _arguments(g: Generator, target: symbols.BuiltinCall, row: Row) -> None:
+    """Arguments in parameter order. Those of built-ins are evaluated in that order too when nothing was named."""
+    if target.order != sorted(target.order):
+        slots = {}
+        for index in target.order:
+            argument = target.arguments[index]
+            assert argument is not None
+            g.bound(argument)
+            slots[index] = g.emitter.temp()
+            g.emitter.emit("STORE", slots[index])
+        for index in range(len(target.arguments)):
+            if index in slots:
+                g.emitter.emit("LOAD", slots[index])
+                g.emitter.release(slots[index])
+            else:
+                emit_constant(g, row.parameters[index].default)
+        return
+    for index, argument in enumerate(target.arguments):
+        if argument is None:
+            emit_constant(g, row.parameters[index].default)
+        else:
+            g.bound(argument)
+
+
+def _invoke(g: Generator, target: symbols.BuiltinCall, row: Row) -> None:
+    e = g.emitter
+    count = len(row.parameters) + (1 if target.receiver_kind else 0)
+    if row.source:
+        e.emit("CALL", g.module.language_method(target.receiver_kind, target.name), count)
+    else:
+        e.emit("CALL_BUILTIN", g.module.pool.builtin(target.receiver_kind, target.name), count)
+
+
+def mutating_call(g: Generator, node: ast.MethodCall, target: symbols.BuiltinCall, row: Row) -> None:
+    """A *mut* method: arguments first, unless they are simple, then the owned receiver, so that nothing comes between the two."""
+    e = g.emitter
+    receiver = node.receiver
+    if row.source:
+        _language_mutation(g, node, target, row)
+        return
+    if not places.is_place(receiver):
+        g.value(receiver)
+        _arguments(g, target, row)
+        g.at(node.name.span)
+        _invoke(g, target, row)
+        return
+    place = places.prepare(g, receiver)
+    if all(argument is None or _is_simple(argument) for argument in target.arguments):
+        places.own(g, place)
+        _arguments(g, target, row)
+    elif len(target.arguments) == 1:
+        _arguments(g, target, row)
+        places.own(g, place)
+        e.emit("SWAP")
+    else:
+        _arguments(g, target, row)
+        slots = [e.temp() for _ in target.arguments]
+        for slot in reversed(slots):
+            e.emit("STORE", slot)
+        places.own(g, place)
+        for slot in slots:
+            e.emit("LOAD", slot)
+            e.release(slot)
+    g.at(node.name.span)
+    _invoke(g, target, row)
+    places.release(g, place)
+
+
+def _language_mutation(g: Generator, node: ast.MethodCall, target: symbols.BuiltinCall, row: Row) -> None:
+    """The body gives the new receiver, which is stored back; the call itself gives nil."""
+    e = g.emitter
+    in_place = places.is_place(node.receiver)
+    place = places.prepare(g, node.receiver) if in_place else None
+    if place is not None:
+        places.read(g, place)
+        e.emit("SHARE")
+    else:
+        g.value(node.receiver)
+    _arguments(g, target, row)
+    g.at(node.name.span)
+    _invoke(g, target, row)
+    if place is not None:
+        places.write(g, place)
+        places.release(g, place)
+    else:
+        e.emit("POP")
+    e.emit("NIL")
+
+
+def _is_simple(expr: ast.Expr) -> bool:
+    """Evaluating it can change nothing and call nothing."""
+    if isinstance(expr, (ast.IntLiteral, ast.FloatLiteral, ast.StringLiteral, ast.BoolLiteral, ast.NilLiteral, ast.PathExpr)):
+        return True
+    if isinstance(expr, ast.GroupExpr):
+        return _is_simple(expr.inner)
+    if isinstance(expr, ast.Binary):
+        operands = (expr.left, expr.right)
+        return expr.operator in "+-*" and all(not isinstance(o, ast.Binary) and _is_simple(o) for o in operands)
+    return isinstance(expr, ast.FieldAccess) and _is_simple(expr.receiver)
+
+
+def handle_call(g: Generator, node: ast.MethodCall, target: symbols.BuiltinCall) -> None:
+    """A method of a memory, model or builder: through exec_call_method; a left-out argument and those after it go by name."""
+    e = g.emitter
+    g.value(node.receiver)
+    count = 0
+    names: list[str] = []
+    row = _row(target)
+    if target.schema is not None:
+        e.emit("SCHEMA", g.module.schemas[target.schema])
+        count += 1
+    skipped = False
+    for index, argument in enumerate(target.arguments):
+        if argument is None:
+            skipped = True
+            continue
+        g.bound(argument)
+        count += 1
+        if skipped:
+            names.append(row.parameters[index].name)
+    g.at(node.name.span)
+    e.emit("CALL_METHOD", g.module.pool.method(target.name, count, names), count)
+
+
+# ---------------------------------------------------------------- special functions
+
+
+def _emit(g: Generator, target: symbols.BuiltinCall) -> None:
+    channel, payload = (*target.arguments, None)[:2]
+    assert channel is not None
+    g.value(channel)
+    if payload is None:
+        g.emitter.emit("NIL")
+    else:
+        g.bound(payload)
+        if target.type_arguments and static_type(payload) == t.ANY:
+            g.emitter.emit("CHECK", g.module.pool.type(target.type_arguments[0]))
+    g.emitter.emit("EMIT")
+
+
+Special = Callable[[Generator, symbols.BuiltinCall], None]
+
+
+def _print(opcode: str) -> Special:
+    def generate(g: Generator, target: symbols.BuiltinCall) -> None:
+        given = [argument for argument in target.arguments if argument is not None]
+        for argument in given:
+            g.value(argument)
+        g.emitter.emit(opcode, len(given), len(given))
+
+    return generate
+
+
+_SPECIAL_EFFECTS: dict[str, Special] = {"emit": _emit, "print": _print("PRINT"), "println": _print("PRINTLN")}

@@ -1,0 +1,154 @@
+"""One function's code under construction: instructions, labels, slots, cells, handler ranges, operand-stack depth.
+
+Code after an instruction that never falls through is not emitted. Hands on the finished `image.Function`. Must not know: trees,
+types.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...vm.bytecode import image as im
+from ...vm.bytecode import operands as k
+from ...vm.bytecode.code import encode_instructions
+from ...vm.bytecode.opcodes import BY_NAME, OPCODES
+from ...vm.bytecode.positions import encode_lines
+
+
+class Label:
+    """A place in the code; `depth` is the operand-stack depth there, known from the first jump."""
+
+    __slots__ = ("index", "depth")
+
+    def __init__(self) -> None:
+        self.index: int | None = None
+        self.depth: int | None = None
+
+
+class CellRef:
+    """A cell of the function: a captured one by its position, or an own one, numbered after all captured ones are known."""
+
+    __slots__ = ("captured", "position")
+
+    def __init__(self, captured: bool, position: int) -> None:
+        self.captured = captured
+        self.position = position
+
+
+class Emitter:
+    def __init__(self) -> None:
+        self.code: list[tuple[int, Any]] = []
+        self.places: list[tuple[int, int, int]] = []  # file, line, column per instruction
+        self.place = (0, 1, 1)
+        self.depth = 0
+        self.deepest = 0
+        self.reachable = True
+        self.slots = 0
+        self.free: list[int] = []
+        self.captures: list[int | CellRef] = []
+        self.own_cells = 0
+        self.handlers: list[tuple[int, int, Label, int]] = []
+        self.suspends = False
+        self.calls: set[int] = set()
+
+    # ------------------------------------------------------------ instructions
+
+    def emit(self, name: str, operand: Any = 0, count: int = 0) -> None:
+        """Append an instruction. `count` is what a starred name of its picture stands for."""
+        op = BY_NAME[name]
+        popped, pushed = op.effect(count if op.starred else 0)
+        if self.reachable:
+            self.code.append((op.number, operand))
+            self.places.append(self.place)
+            if op.kind is k.FUNCTION:
+                self.calls.add(operand)
+            if op.flow == "suspend":
+                self.suspends = True
+        self.depth += pushed - popped
+        self.deepest = max(self.deepest, self.depth)
+        if op.flow in ("jump", "stop"):
+            self.reachable = False
+
+    def jump(self, name: str, label: Label) -> None:
+        """A jump, branch or NEXT. NEXT leaves for its label with the iterator dropped."""
+        before = self.depth
+        if not self.reachable:
+            self.emit(name, label)
+            return
+        at_target = before - 1 if name == "NEXT" else before - len(BY_NAME[name].pops)
+        if label.depth is None:
+            label.depth = at_target
+        assert label.depth == at_target, f"{name}: depth {at_target} where {label.depth} was expected"
+        self.emit(name, label)
+
+    def mark(self, label: Label, depth: int) -> None:
+        """Put a label here. `depth` is the depth code continues with when nothing fell through."""
+        if label.depth is not None:
+            assert not self.reachable or self.depth == label.depth, f"depth {self.depth} meets {label.depth}"
+            self.reachable = True
+            self.depth = label.depth
+        elif self.reachable:
+            label.depth = self.depth
+        else:
+            self.depth = depth
+        label.index = len(self.code)
+
+    def mark_handler(self, label: Label, depth: int) -> None:
+        """The beginning of a handler: the error lies on `depth` values."""
+        self.reachable = True
+        self.depth = depth + 1
+        self.deepest = max(self.deepest, self.depth)
+        label.index = len(self.code)
+
+    # ------------------------------------------------------------ slots and cells
+
+    def slot(self) -> int:
+        self.slots += 1
+        return self.slots - 1
+
+    def temp(self) -> int:
+        return self.free.pop() if self.free else self.slot()
+
+    def release(self, slot: int) -> None:
+        self.free.append(slot)
+
+    def own_cell(self) -> CellRef:
+        self.own_cells += 1
+        return CellRef(False, self.own_cells - 1)
+
+    def capture(self, parent: CellRef) -> CellRef:
+        self.captures.append(parent)
+        return CellRef(True, len(self.captures) - 1)
+
+    def _cell_number(self, ref: CellRef) -> int:
+        return ref.position if ref.captured else len(self.captures) + ref.position
+
+    # ------------------------------------------------------------ finishing
+
+    def finish(self, name: str, params: list[list[Any]], result: int, flags: int, parent: Emitter | None) -> im.Function:
+        """The finished function; `hash` and the suspend flag through calls are filled when the image is complete."""
+        program = [(number, self._operand(number, operand)) for number, operand in self.code]
+        code, offsets = encode_instructions(program)
+        handlers = [
+            [offsets[start], offsets[end], offsets[self._index(target)], depth]
+            for start, end, target, depth in self.handlers
+            if start < end
+        ]
+        captures = [parent._cell_number(c) if isinstance(c, CellRef) and parent else 0 for c in self.captures]
+        lines = encode_lines((offsets[i], *place) for i, place in enumerate(self.places))
+        cells = len(self.captures) + self.own_cells
+        return im.Function(
+            name, params, result, self.slots, captures, cells, self.deepest, flags, code, handlers, lines, b""
+        )
+
+    def _operand(self, number: int, operand: Any) -> int:
+        if isinstance(operand, Label):
+            return self._index(operand)
+        if isinstance(operand, CellRef):
+            return self._cell_number(operand)
+        assert isinstance(operand, int), OPCODES[number].name
+        return operand
+
+    def _index(self, label: Label) -> int:
+        assert label.index is not None, "a label was never placed"
+        return label.index

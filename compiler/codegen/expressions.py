@@ -1,0 +1,345 @@
+"""Code for literals, operators, collections, reading of parts and conversions."""
+
+from __future__ import annotations
+
+from ...vm.bytecode import image as im
+from .. import ast, symbols
+from .. import types as t
+from .constants import emit_constant
+from .emitter import Label
+from .generator import Generator, is_plain, may_alias, static_type, value_of
+
+# ---------------------------------------------------------------- literals
+
+
+@value_of(ast.IntLiteral, ast.FloatLiteral, ast.StringLiteral, ast.BoolLiteral, ast.NilLiteral)
+def literal(g: Generator, node: ast.IntLiteral | ast.FloatLiteral | ast.StringLiteral | ast.BoolLiteral | ast.NilLiteral) -> None:
+    emit_constant(g, None if isinstance(node, ast.NilLiteral) else node.value)
+
+
+@value_of(ast.Interpolation)
+def interpolation(g: Generator, node: ast.Interpolation) -> None:
+    for part in node.parts:
+        g.value(part)
+    g.emitter.emit("JOIN", len(node.parts), len(node.parts))
+
+
+@value_of(ast.GroupExpr)
+def group(g: Generator, node: ast.GroupExpr) -> None:
+    g.value(node.inner)
+
+
+@value_of(ast.Pipe)
+def pipe(g: Generator, node: ast.Pipe) -> None:
+    g.value(node.applied)
+
+
+# ---------------------------------------------------------------- collections
+
+
+@value_of(ast.ArrayExpr)
+def array(g: Generator, node: ast.ArrayExpr) -> None:
+    for item in node.items:
+        g.bound(item)
+    g.emitter.emit("ARRAY", len(node.items), len(node.items))
+
+
+@value_of(ast.TupleExpr)
+def tuple_(g: Generator, node: ast.TupleExpr) -> None:
+    for item in node.items:
+        g.bound(item)
+    g.emitter.emit("TUPLE", len(node.items), len(node.items))
+
+
+@value_of(ast.MapExpr)
+def map_(g: Generator, node: ast.MapExpr) -> None:
+    for entry in node.entries:
+        g.value(entry.key)
+        g.bound(entry.value)
+    count = 2 * len(node.entries)
+    g.emitter.emit("MAP", count, count)
+
+
+@value_of(ast.RangeExpr)
+def range_(g: Generator, node: ast.RangeExpr) -> None:
+    for bound in (node.start, node.end):
+        if bound is None:
+            g.emitter.emit("NIL")
+        else:
+            g.value(bound)
+    g.emitter.emit("RANGE", int(node.inclusive))
+
+
+@value_of(ast.StructExpr)
+def struct(g: Generator, node: ast.StructExpr) -> None:
+    if isinstance(node.binding, symbols.ErrorFamilySymbol):
+        error_literal(g, node, node.binding)
+        return
+    symbol: symbols.StructSymbol = node.binding
+    given = {entry.name.text: entry.value for entry in node.fields}
+    in_order = [name for name, _, _, _ in symbol.fields]
+    if list(given) == in_order and node.base is None:
+        for value in given.values():
+            g.bound(value)
+    else:
+        _fields_by_slots(g, node, symbol, given)
+    g.emitter.emit("STRUCT", g.module.pool.type(symbol.type), len(symbol.fields))
+
+
+def _fields_by_slots(
+    g: Generator, node: ast.StructExpr, symbol: symbols.StructSymbol, given: dict[str, ast.Expr]
+) -> None:
+    """Entries as written, then the base or the missing defaults (L-5.10.1), then all in declaration order."""
+    e = g.emitter
+    temps: dict[str, int] = {}
+    for name, value in given.items():
+        g.bound(value)
+        temps[name] = e.temp()
+        e.emit("STORE", temps[name])
+    base = e.temp() if node.base is not None else -1
+    if node.base is not None:
+        g.bound(node.base)
+        e.emit("STORE", base)
+    for index, (name, _, default, optional) in enumerate(symbol.fields):
+        if name in temps:
+            e.emit("LOAD", temps[name])
+        elif node.base is not None:
+            e.emit("LOAD", base)
+            e.emit("GET_FIELD", index)
+            e.emit("SHARE")
+        elif default is not None:
+            e.emit("CALL", g.module.field_defaults[symbol][index], 0)
+        elif optional:
+            e.emit("NONE")
+    for slot in temps.values():
+        e.release(slot)
+    if base >= 0:
+        e.release(base)
+
+
+def error_literal(g: Generator, node: ast.StructExpr, family: symbols.ErrorFamilySymbol) -> None:
+    """`F::V { message: m, field: v }`; without `message` the default one."""
+    e = g.emitter
+    fields = [entry for entry in node.fields if entry.name.text != "message"]
+    message = next((entry.value for entry in node.fields if entry.name.text == "message"), None)
+    temps = []
+    for entry in fields:
+        g.bound(entry.value)
+        temps.append(e.temp())
+        e.emit("STORE", temps[-1])
+    if message is None:
+        e.emit("NIL")
+    else:
+        g.value(message)
+    for slot in temps:
+        e.emit("LOAD", slot)
+        e.release(slot)
+    form = g.module.pool.error(family.name, family.variant, [entry.name.text for entry in fields])
+    e.emit("ERROR", form, 1 + len(fields))
+
+
+# ---------------------------------------------------------------- names
+
+
+@value_of(ast.PathExpr)
+def path(g: Generator, node: ast.PathExpr) -> None:
+    binding = node.binding
+    e = g.emitter
+    if isinstance(binding, symbols.Local):
+        g.load(binding)
+    elif isinstance(binding, symbols.ConstSymbol):
+        emit_constant(g, binding.value)
+    elif isinstance(binding, symbols.FunctionSymbol):
+        e.emit("CLOSURE", g.module.functions[binding])
+    elif isinstance(binding, symbols.ModelSymbol):
+        e.emit("MODEL", g.module.models[binding])
+    elif isinstance(binding, symbols.MemorySymbol):
+        e.emit("MEMORY", g.module.memories[binding])
+    elif isinstance(binding, symbols.StructSymbol):
+        e.emit("SCHEMA", g.module.schemas[binding])
+    elif isinstance(binding, symbols.VariantSymbol):
+        index = [g.module.pool.type(binding.enum.type), binding.index]
+        e.emit("CONST", g.module.pool.constant(im.K_VARIANT, index))
+    elif isinstance(binding, symbols.ErrorFamilySymbol):
+        e.emit("NIL")
+        e.emit("ERROR", g.module.pool.error(binding.name, binding.variant, []), 1)
+    elif isinstance(binding, symbols.BuiltinSymbol):
+        builtin_value(g, binding.name)
+    else:
+        raise AssertionError(f"path bound to {binding!r}")
+
+
+CONSTRUCTORS = {"Some": "SOME", "Ok": "OK", "Err": "ERR"}
+
+
+def builtin_value(g: Generator, name: str) -> None:
+    """`None`, or a constructor used as a function value (L-3.8.3)."""
+    if name == "None":
+        g.emitter.emit("NONE")
+        return
+    g.emitter.emit("CLOSURE", g.module.constructor_function(CONSTRUCTORS[name]))
+
+
+# ---------------------------------------------------------------- operators
+
+
+@value_of(ast.Unary)
+def unary(g: Generator, node: ast.Unary) -> None:
+    operand = node.operand
+    if node.operator == "-" and isinstance(operand, (ast.IntLiteral, ast.FloatLiteral)):
+        emit_constant(g, -operand.value)
+        return
+    g.value(operand)
+    if node.operator == "!":
+        g.emitter.emit("NOT")
+    else:
+        g.emitter.emit("NEG_INT" if static_type(operand) == t.INT else "NEG")
+
+
+_INT_OPS = {"+": "ADD_INT", "-": "SUB_INT", "*": "MUL_INT", "/": "DIV_INT", "%": "REM_INT"}
+_FLOAT_OPS = {"+": "ADD_FLOAT", "-": "SUB_FLOAT", "*": "MUL_FLOAT"}
+_GENERIC = {
+    "+": "ADD", "-": "SUB", "*": "MUL", "/": "DIV", "%": "REM", "**": "POW",
+    "==": "EQ", "!=": "NE", "<": "LT", "<=": "LE", ">": "GT", ">=": "GE",
+}  # fmt: skip
+_TYPED_COMPARISONS = {"==": "EQ_INT", "!=": "NE_INT", "<": "LT_INT", "<=": "LE_INT", ">": "GT_INT", ">=": "GE_INT"}
+
+
+def operator_opcode(operator: str, left: t.Type | None, right: t.Type | None) -> str:
+    """The opcode for two static types; the generic one where a type is Any or the kinds differ (V-2.6)."""
+    if operator in _TYPED_COMPARISONS:
+        typed = left == right and left in (t.INT, t.STRING) or {left, right} <= {t.INT, t.FLOAT}
+        return _TYPED_COMPARISONS[operator] if typed else _GENERIC[operator]
+    if left == right == t.INT and operator in _INT_OPS:
+        return _INT_OPS[operator]
+    if left == right == t.FLOAT and operator in _FLOAT_OPS:
+        return _FLOAT_OPS[operator]
+    if operator == "+" and left == right == t.STRING:
+        return "CONCAT"
+    return _GENERIC[operator]
+
+
+@value_of(ast.Binary)
+def binary(g: Generator, node: ast.Binary) -> None:
+    """Chains are left-deep and may be long (G-5.2): the left spine is walked, not recursed into."""
+    spine = [node]
+    while _plain_binary(spine[-1].left):
+        left = spine[-1].left
+        assert isinstance(left, ast.Binary)
+        spine.append(left)
+    g.value(spine[-1].left)
+    for part in reversed(spine):
+        _apply(g, part)
+        if part is not node and part.coercion is not None:
+            g.coerce(part.coercion)
+
+
+def _plain_binary(expr: ast.Expr) -> bool:
+    return isinstance(expr, ast.Binary) and expr.operator in _GENERIC
+
+
+def _apply(g: Generator, node: ast.Binary) -> None:
+    """The right operand and the operator; the left operand is on the stack."""
+    if node.operator in ("&&", "||"):
+        _logic(g, node)
+    elif node.operator == "??":
+        _coalesce(g, node)
+    else:
+        g.value(node.right)
+        g.at(node.span)
+        g.emitter.emit(operator_opcode(node.operator, static_type(node.left), static_type(node.right)))
+
+
+def _logic(g: Generator, node: ast.Binary) -> None:
+    e = g.emitter
+    depth = e.depth - 1
+    short, end = Label(), Label()
+    e.jump("JUMP_UNLESS" if node.operator == "&&" else "JUMP_IF", short)
+    g.value(node.right)
+    if static_type(node.right) == t.ANY:
+        e.emit("CHECK", g.module.pool.type(t.BOOL))
+    e.jump("JUMP", end)
+    e.mark(short, depth)
+    e.emit("FALSE" if node.operator == "&&" else "TRUE")
+    e.mark(end, depth + 1)
+
+
+def _coalesce(g: Generator, node: ast.Binary) -> None:
+    """Some(v) gives v; None and nil give the right side; any other value gives itself (L-5.11.2)."""
+    e = g.emitter
+    depth = e.depth - 1
+    present, end = Label(), Label()
+    e.emit("DUP")
+    e.emit("IS_ABSENT")
+    e.jump("JUMP_UNLESS", present)
+    e.emit("POP")
+    g.value(node.right)
+    if may_alias(node.right) and not is_plain(static_type(node.right)):
+        e.emit("SHARE")
+    e.jump("JUMP", end)
+    e.mark(present, depth + 1)
+    left = static_type(node.left)
+    if isinstance(left, t.Generic) and left.name == "Option":
+        e.emit("UNWRAP")
+    elif left == t.ANY:
+        plain = Label()
+        e.emit("DUP")
+        e.emit("IS_SOME")
+        e.jump("JUMP_UNLESS", plain)
+        e.emit("UNWRAP")
+        e.mark(plain, depth + 1)
+    if node.type == t.FLOAT and left != t.ANY and _inner(left) == t.INT:
+        e.emit("INT_TO_FLOAT")
+    e.mark(end, depth + 1)
+
+
+def _inner(type_: t.Type | None) -> t.Type | None:
+    if isinstance(type_, t.Generic) and type_.name == "Option":
+        return type_.arguments[0]
+    return type_.inner if isinstance(type_, t.Nilable) else None
+
+
+@value_of(ast.Cast)
+def cast(g: Generator, node: ast.Cast) -> None:
+    g.value(node.operand)
+    g.emitter.emit("CAST", g.module.pool.type(node.type))
+
+
+@value_of(ast.Propagate)
+def propagate(g: Generator, node: ast.Propagate) -> None:
+    g.value(node.operand)
+    g.at(node.span)
+    g.emitter.emit("TRY")
+
+
+# ---------------------------------------------------------------- reading parts
+
+
+@value_of(ast.FieldAccess)
+def field_access(g: Generator, node: ast.FieldAccess) -> None:
+    g.value(node.receiver)
+    g.at(node.name.span)
+    if isinstance(node.target, symbols.FieldByPosition):
+        g.emitter.emit("GET_FIELD", node.target.index)
+    else:
+        g.emitter.emit("GET_MEMBER", g.module.pool.string(node.target.name))
+
+
+@value_of(ast.TupleAccess)
+def tuple_access(g: Generator, node: ast.TupleAccess) -> None:
+    g.value(node.receiver)
+    if isinstance(static_type(node.receiver), t.Tuple):
+        g.emitter.emit("GET_ELEMENT", node.index)
+    else:
+        emit_constant(g, node.index)
+        g.emitter.emit("INDEX")
+
+
+@value_of(ast.Index)
+def index(g: Generator, node: ast.Index) -> None:
+    g.value(node.receiver)
+    g.value(node.index)
+    g.at(node.span)
+    receiver = static_type(node.receiver)
+    typed = isinstance(receiver, t.Generic) and receiver.name == "Array" and static_type(node.index) == t.INT
+    g.emitter.emit("INDEX_ARRAY" if typed else "INDEX")

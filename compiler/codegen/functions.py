@@ -1,0 +1,123 @@
+"""Code for function bodies and closures: parameters, defaults, results, flags."""
+
+from __future__ import annotations
+
+from ...vm.bytecode import image as im
+from .. import ast, symbols
+from .. import types as t
+from .generator import Generator, value_of
+from .module import Module, Pending
+from .patterns import bind_irrefutable
+from .statements import discard, returned, statement_code
+
+
+def declare_function(module: Module, symbol: symbols.FunctionSymbol) -> None:
+    """Reserve numbers for a function and its defaults, so that bodies may call it in any order."""
+    module.functions[symbol] = module.pool.reserve_function()
+    module.defaults[symbol] = {
+        index: module.pool.reserve_function()
+        for index, parameter in enumerate(symbol.declaration.parameters)
+        if parameter.default is not None
+    }
+
+
+def function_body(module: Module, symbol: symbols.FunctionSymbol) -> None:
+    declaration = symbol.declaration
+    assert declaration.body is not None
+    g = Generator(module, declaration.scope)
+    g.at(declaration.name.span)
+    enter(g, declaration.parameters)
+    body(g, declaration.body, symbol.result, declaration.scope)
+    for index, number in module.defaults[symbol].items():
+        default_function(module, symbol, index, number)
+    params = [
+        [p.name.text, module.pool.type(type_), module.defaults[symbol].get(i)]
+        for i, (p, type_) in enumerate(zip(declaration.parameters, symbol.parameters, strict=True))
+    ]
+    flags = im.F_OPTION if declaration.scope.returns_option else 0
+    finish(g, module.functions[symbol], symbol.name, params, module.pool.type(symbol.result), flags)
+
+
+def default_function(module: Module, symbol: symbols.FunctionSymbol, index: int, number: int) -> None:
+    """The default of parameter `index` as a hidden function of the parameters before it (L-5.9.1)."""
+    parameters = symbol.declaration.parameters
+    default = parameters[index].default
+    assert default is not None
+    g = Generator(module, symbol.declaration.scope)
+    g.at(default.span)
+    enter(g, parameters[:index])
+    g.bound(default)
+    g.emitter.emit("RETURN")
+    params: list[list[int | str | None]] = [
+        [p.name.text, module.pool.type(type_), None]
+        for p, type_ in zip(parameters[:index], symbol.parameters[:index], strict=True)
+    ]
+    result = module.pool.type(symbol.parameters[index])
+    finish(g, number, f"{symbol.name}.{parameters[index].name.text}", params, result, im.F_HIDDEN)
+
+
+def enter(g: Generator, parameters: list[ast.Parameter]) -> None:
+    """Arguments arrive in the first slots; a captured one moves to its cell, a pattern is taken apart."""
+    e = g.emitter
+    slots = [e.slot() for _ in parameters]
+    for slot, parameter in zip(slots, parameters, strict=True):
+        local = parameter.binding
+        if parameter.pattern is not None:
+            e.emit("LOAD", slot)
+            bind_irrefutable(g, parameter.pattern, parameter.pattern.type)
+        elif local is None:
+            continue
+        elif local.captured:
+            g.declare(local)
+            e.emit("LOAD", slot)
+            g.store(local)
+        else:
+            g.slots[local] = slot
+
+
+def body(g: Generator, expr: ast.Expr, result: t.Type | None, scope: symbols.FunctionScope) -> None:
+    """The body's value is the result; a body whose result is Nil discards its tail (L-3.8.4)."""
+    e = g.emitter
+    if result == t.NIL:
+        discard(g, expr)
+        e.emit("NIL")
+    elif isinstance(expr, ast.Block):
+        from_block(g, expr)
+    else:
+        returned(g, expr)
+    e.emit("RETURN")
+
+
+def from_block(g: Generator, block: ast.Block) -> None:
+    for statement in block.statements:
+        statement_code(g, statement)
+    if block.result is None:
+        g.emitter.emit("NIL")
+    else:
+        returned(g, block.result)
+    if block.coercion is not None:
+        g.coerce(block.coercion)
+
+
+def finish(
+    g: Generator, number: int, name: str, params: list[list[int | str | None]], result: int, flags: int
+) -> None:
+    parent = g.parent.emitter if g.parent is not None else None
+    g.module.pending.append(Pending(number, g.emitter, parent, name, params, result, flags))
+
+
+@value_of(ast.Closure)
+def closure(g: Generator, node: ast.Closure) -> None:
+    module = g.module
+    number = module.pool.reserve_function()
+    inner = Generator(module, node.scope, parent=g)
+    inner.at(node.span)
+    enter(inner, node.parameters)
+    result = node.scope.result if node.scope.result is not None else t.ANY
+    body(inner, node.body, result, node.scope)
+    params: list[list[int | str | None]] = [
+        [p.name.text, module.pool.type(p.binding.type if p.binding is not None else t.ANY), None] for p in node.parameters
+    ]
+    flags = im.F_CLOSURE | (im.F_OPTION if node.scope.returns_option else 0)
+    finish(inner, number, "closure", params, module.pool.type(result), flags)
+    g.emitter.emit("CLOSURE", number)

@@ -1,0 +1,208 @@
+"""The generator of one function body: its emitter, its variables, and how expressions are asked for.
+
+Families register what they generate for a node class; `value` pushes an expression's value, `effect` runs it and keeps nothing,
+`bound` pushes a value that is about to live in another place. Must not know: any particular expression.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from .. import ast, symbols
+from .. import types as t
+from ..source import Span
+from .emitter import CellRef, Emitter, Label
+from .module import Module
+
+Handler = Callable[["Generator", Any], None]
+VALUES: dict[type[ast.Node], Handler] = {}
+EFFECTS: dict[type[ast.Node], Handler] = {}
+
+
+def value_of(*classes: type[ast.Node]) -> Callable[[Handler], Handler]:
+    """Registers what pushes the value of these nodes."""
+
+    def register(handler: Handler) -> Handler:
+        VALUES.update(dict.fromkeys(classes, handler))
+        return handler
+
+    return register
+
+
+def effect_of(*classes: type[ast.Node]) -> Callable[[Handler], Handler]:
+    """Registers a shorter form for nodes whose value nobody wants."""
+
+    def register(handler: Handler) -> Handler:
+        EFFECTS.update(dict.fromkeys(classes, handler))
+        return handler
+
+    return register
+
+
+@dataclass(eq=False, slots=True)
+class LoopContext:
+    """A loop being generated: where break and continue go, and the stack depths they restore."""
+
+    label: str | None
+    exit: Label
+    again: Label
+    depth: int  # before the loop
+    inner: int  # at the head, with its iterator
+    wants_value: bool
+
+
+@dataclass(eq=False)
+class Generator:
+    module: Module
+    scope: symbols.FunctionScope | None
+    parent: Generator | None = None
+    emitter: Emitter = field(default_factory=Emitter)
+    slots: dict[symbols.Local, int] = field(default_factory=dict)
+    cells: dict[symbols.Local, CellRef] = field(default_factory=dict)
+    loops: list[LoopContext] = field(default_factory=list)
+    in_try: bool = False
+
+    # ------------------------------------------------------------ expressions
+
+    def value(self, expr: ast.Expr) -> None:
+        """Push the value of `expr`, converted as its place asks."""
+        e = self.emitter
+        depth = e.depth
+        self.at(expr.span)
+        VALUES[type(expr)](self, expr)
+        e.depth = depth + 1
+        if expr.coercion is not None:
+            self.at(expr.span)
+            self.coerce(expr.coercion)
+
+    def effect(self, expr: ast.Expr) -> None:
+        """Run `expr` for its effects."""
+        e = self.emitter
+        depth = e.depth
+        self.at(expr.span)
+        handler = EFFECTS.get(type(expr))
+        if handler is not None:
+            handler(self, expr)
+        else:
+            self.value(expr)
+            e.emit("POP")
+        e.depth = depth
+
+    def bound(self, expr: ast.Expr) -> None:
+        """Push a value that will live in a new place: one that may live elsewhere already is marked shared (V-5.7)."""
+        self.value(expr)
+        if may_alias(expr) and not is_plain(static_type(expr)):
+            self.emitter.emit("SHARE")
+
+    def coerce(self, coercion: Any) -> None:
+        e = self.emitter
+        if isinstance(coercion, symbols.ToFloat):
+            e.emit("INT_TO_FLOAT")
+        elif isinstance(coercion, symbols.CheckAny):
+            e.emit("CHECK", self.module.pool.type(coercion.target))
+        elif isinstance(coercion, symbols.ToOption):
+            if coercion.inner is not None:
+                self.coerce(coercion.inner)
+            e.emit("WRAP")
+        elif isinstance(coercion, symbols.ToPrompt):
+            self.module.prompt_from_text(e)
+        elif isinstance(coercion, symbols.ToError):
+            e.emit("ERROR", self.module.pool.error("RuntimeError", None, []), 1)
+
+    def at(self, span: Span) -> None:
+        self.emitter.place = self.module.place(span)
+
+    # ------------------------------------------------------------ variables
+
+    def declare(self, local: symbols.Local) -> None:
+        """A variable begins its life; a captured one gets a fresh cell, so that each loop round has its own."""
+        if local.captured:
+            if local not in self.cells:
+                self.cells[local] = self.emitter.own_cell()
+            self.emitter.emit("NEW_CELL", self.cells[local])
+        elif local not in self.slots:
+            self.slots[local] = self.emitter.slot()
+
+    def load(self, local: symbols.Local) -> None:
+        if local in self.slots:
+            self.emitter.emit("LOAD", self.slots[local])
+        else:
+            self.emitter.emit("LOAD_CELL", self.cell(local))
+
+    def store(self, local: symbols.Local) -> None:
+        if local in self.slots:
+            self.emitter.emit("STORE", self.slots[local])
+        else:
+            self.emitter.emit("STORE_CELL", self.cell(local))
+
+    def load_own(self, local: symbols.Local) -> None:
+        if local in self.slots:
+            self.emitter.emit("LOAD_OWN", self.slots[local])
+        else:
+            self.emitter.emit("CELL_OWN", self.cell(local))
+
+    def cell(self, local: symbols.Local) -> CellRef:
+        """The cell of a captured variable, taken over from the enclosing function where it belongs to one."""
+        if local not in self.cells:
+            if self.parent is None or local.scope is self.scope:
+                # assigned later on every path: the checker saw to it
+                self.cells[local] = self.emitter.own_cell()
+                self.emitter.emit("NEW_CELL", self.cells[local])
+            else:
+                self.cells[local] = self.emitter.capture(self.parent.cell(local))
+        return self.cells[local]
+
+    def bind(self, local: symbols.Local) -> None:
+        """Declare a variable and give it the value on the stack."""
+        self.declare(local)
+        self.store(local)
+
+
+PLAIN = {"Int", "Float", "String", "Bool", "Nil", "Range", "never", "ModelRef", "ModelBuilder", "Memory", "SchemaRef"}
+
+
+def is_plain(type_: t.Type | None) -> bool:
+    """No value of this type has anything inside that a write could reach."""
+    if isinstance(type_, t.Simple):
+        return type_.name in PLAIN
+    if isinstance(type_, t.Nilable):
+        return is_plain(type_.inner)
+    if isinstance(type_, t.Tuple):
+        return all(map(is_plain, type_.items))
+    if isinstance(type_, t.Generic):
+        return type_.name in ("Option", "Result") and all(map(is_plain, type_.arguments))
+    return isinstance(type_, (t.Union, t.Function)) or (isinstance(type_, t.Nominal) and type_.kind in ("error", "enum"))
+
+
+def static_type(expr: ast.Expr) -> t.Type | None:
+    """The type of an expression after its coercion."""
+    coercion = expr.coercion
+    if isinstance(coercion, symbols.ToFloat):
+        return t.FLOAT
+    if isinstance(coercion, symbols.CheckAny):
+        return coercion.target
+    if isinstance(coercion, symbols.ToOption):
+        return t.option(expr.type)
+    type_: t.Type | None = expr.type
+    return type_
+
+
+_FRESH = (
+    ast.IntLiteral, ast.FloatLiteral, ast.StringLiteral, ast.BoolLiteral, ast.NilLiteral, ast.Interpolation, ast.ArrayExpr,
+    ast.MapExpr, ast.TupleExpr, ast.StructExpr, ast.RangeExpr, ast.Unary, ast.Call, ast.MethodCall, ast.Closure,
+)  # fmt: skip
+
+
+def may_alias(expr: ast.Expr) -> bool:
+    """Whether the value may live in a place already; results of calls and literals do not."""
+    if isinstance(expr, (ast.GroupExpr,)):
+        return may_alias(expr.inner)
+    if isinstance(expr, ast.Binary):
+        return expr.operator == "??"
+    if isinstance(expr, (ast.Propagate, ast.Await)):
+        return may_alias(expr.operand)
+    if isinstance(expr, ast.Pipe):
+        return False
+    return not isinstance(expr, _FRESH)

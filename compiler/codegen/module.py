@@ -1,0 +1,93 @@
+"""The image under construction: functions with their numbers, declarations, source positions.
+
+Hands on the tables that function generators share. Must not know: expressions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ...vm.builtins.table import methods_named
+from ...vm.bytecode import image as im
+from .. import symbols
+from .. import types as t
+from ..source import Source, Span
+from .emitter import Emitter
+from .pool import Pool
+
+
+@dataclass(eq=False)
+class Pending:
+    """A generated function that waits for the cell numbers of its parents."""
+
+    number: int
+    emitter: Emitter
+    parent: Emitter | None
+    name: str
+    params: list[list[int | str | None]]
+    result: int
+    flags: int
+
+
+@dataclass(eq=False)
+class Module:
+    sources: list[Source]
+    pool: Pool = field(default_factory=Pool)
+    pending: list[Pending] = field(default_factory=list)
+    functions: dict[symbols.FunctionSymbol, int] = field(default_factory=dict)
+    defaults: dict[symbols.FunctionSymbol, dict[int, int]] = field(default_factory=dict)
+    field_defaults: dict[symbols.StructSymbol, dict[int, int]] = field(default_factory=dict)
+    language_methods: dict[tuple[str, str], int] = field(default_factory=dict)
+    constructors: dict[str, int] = field(default_factory=dict)
+    wanted_methods: list[tuple[str, str]] = field(default_factory=list)
+    models: dict[symbols.ModelSymbol, int] = field(default_factory=dict)
+    memories: dict[symbols.MemorySymbol, int] = field(default_factory=dict)
+    schemas: dict[symbols.StructSymbol, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._files = {source.name: (number, source) for number, source in enumerate(self.sources)}
+
+    def place(self, span: Span) -> tuple[int, int, int]:
+        """(file number, line, column) of a span's start."""
+        if span.file not in self._files:  # the library: its frames are hidden
+            return 0, 1, 1
+        number, source = self._files[span.file]
+        line, column = source.position(span.start)
+        return number, line, column
+
+    def language_method(self, receiver: str, name: str) -> int:
+        """The number of a built-in method that is written in the language; its body is generated on demand."""
+        key = (receiver, name)
+        if key not in self.language_methods:
+            self.language_methods[key] = self.pool.reserve_function()
+            self.wanted_methods.append(key)
+        return self.language_methods[key]
+
+    def all_language_methods(self, name: str) -> None:
+        """A dynamic call may meet any receiver: every method of that name goes into the image."""
+        for receiver, row in methods_named(name):
+            if row.source and not row.mut:
+                self.language_method(receiver, name)
+
+    def constructor_function(self, opcode: str) -> int:
+        """`Some`, `Ok` or `Err` as a function of one parameter."""
+        if opcode not in self.constructors:
+            emitter = Emitter()
+            emitter.slot()
+            emitter.emit("LOAD", 0)
+            emitter.emit(opcode)
+            emitter.emit("RETURN")
+            number = self.constructors[opcode] = self.pool.reserve_function()
+            any_ = self.pool.type(t.ANY)
+            name = opcode.capitalize()
+            self.pending.append(Pending(number, emitter, None, name, [["value", any_, None]], any_, im.F_HIDDEN))
+        return self.constructors[opcode]
+
+    def prompt_from_text(self, emitter: Emitter) -> None:
+        """String to Prompt (L-3.3.7)."""
+        emitter.emit("CALL_BUILTIN", self.pool.builtin("Prompt", "new"), 1)
+
+    def finish_functions(self) -> list[im.Function]:
+        for p in self.pending:
+            self.pool.functions[p.number] = p.emitter.finish(p.name, p.params, p.result, p.flags, p.parent)
+        return [f for f in self.pool.functions if f is not None]

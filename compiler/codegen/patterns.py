@@ -1,0 +1,273 @@
+"""Patterns: tests that jump when they fail, and bindings (L-5.8).
+
+The value under test lies in a slot. A bound part is marked shared unless its type has nothing to write into.
+"""
+
+from __future__ import annotations
+
+from ...vm.bytecode import image as im
+from .. import ast, symbols
+from .. import types as t
+from .constants import emit_constant
+from .emitter import Label
+from .generator import Generator, is_plain
+
+
+def bind_irrefutable(g: Generator, pattern: ast.Pattern, type_: t.Type | None) -> None:
+    """Bind the value on the stack by a pattern of let, for or a parameter."""
+    e = g.emitter
+    if isinstance(pattern, ast.BindPattern) and pattern.inner is None and pattern.constant is None:
+        g.bind(pattern.binding)
+    elif isinstance(pattern, ast.WildcardPattern):
+        e.emit("POP")
+    else:
+        slot = e.temp()
+        e.emit("STORE", slot)
+        fails, end = Label(), Label()
+        depth = e.depth
+        test_pattern(g, pattern, slot, fails, type_)
+        e.jump("JUMP", end)
+        e.mark(fails, depth)
+        g.at(pattern.span)
+        e.emit("LOAD", slot)
+        if isinstance(pattern, ast.ArrayPattern):
+            e.emit("FAIL_LENGTH", len(pattern.items))
+        else:
+            e.emit("FAIL_MATCH")
+        e.mark(end, depth)
+        e.release(slot)
+
+
+def test_pattern(g: Generator, pattern: ast.Pattern, slot: int, fails: Label, type_: t.Type | None) -> None:
+    """Go to `fails` unless the value in `slot` matches; bind its names."""
+    _TESTS[type(pattern)](g, pattern, slot, fails, type_)
+
+
+def _jump_unless(g: Generator, name: str, operand: int, slot: int, fails: Label) -> None:
+    g.emitter.emit("LOAD", slot)
+    g.emitter.emit(name, operand)
+    g.emitter.jump("JUMP_UNLESS", fails)
+
+
+def _bind_part(g: Generator, local: symbols.Local, slot: int, type_: t.Type | None) -> None:
+    g.emitter.emit("LOAD", slot)
+    if not is_plain(type_):
+        g.emitter.emit("SHARE")
+    g.bind(local)
+
+
+# ---------------------------------------------------------------- leaves
+
+
+def _wildcard(g: Generator, pattern: ast.WildcardPattern, slot: int, fails: Label, type_: t.Type | None) -> None:
+    pass
+
+
+def _bind(g: Generator, pattern: ast.BindPattern, slot: int, fails: Label, type_: t.Type | None) -> None:
+    if pattern.constant is not None:
+        _constant(g, pattern.constant, slot, fails)
+        return
+    if pattern.inner is not None:
+        test_pattern(g, pattern.inner, slot, fails, type_)
+    _bind_part(g, pattern.binding, slot, pattern.binding.type)
+
+
+def _constant(g: Generator, symbol: object, slot: int, fails: Label) -> None:
+    if isinstance(symbol, symbols.VariantSymbol):
+        _variant(g, symbol, slot, fails)
+    elif isinstance(symbol, symbols.BuiltinSymbol):  # None
+        g.emitter.emit("LOAD", slot)
+        g.emitter.emit("NONE")
+        g.emitter.emit("EQ")
+        g.emitter.jump("JUMP_UNLESS", fails)
+    elif isinstance(symbol, symbols.ConstSymbol):
+        g.emitter.emit("LOAD", slot)
+        emit_constant(g, symbol.value)
+        g.emitter.emit("EQ")
+        g.emitter.jump("JUMP_UNLESS", fails)
+    elif isinstance(symbol, symbols.ErrorFamilySymbol):
+        _error(g, symbol, slot, fails)
+
+
+def _variant(g: Generator, symbol: symbols.VariantSymbol, slot: int, fails: Label) -> None:
+    constant = g.module.pool.constant(im.K_VARIANT, [g.module.pool.type(symbol.enum.type), symbol.index])
+    _jump_unless(g, "IS_VARIANT", constant, slot, fails)
+
+
+def _error(g: Generator, symbol: symbols.ErrorFamilySymbol, slot: int, fails: Label) -> None:
+    _jump_unless(g, "IS_ERROR", g.module.pool.error(symbol.name, symbol.variant, []), slot, fails)
+
+
+def _literal(g: Generator, pattern: ast.LiteralPattern, slot: int, fails: Label, type_: t.Type | None) -> None:
+    e = g.emitter
+    e.emit("LOAD", slot)
+    if pattern.value is None:
+        e.emit("IS_NIL")
+    elif isinstance(pattern.value, bool) and type_ == t.BOOL:
+        e.jump("JUMP_UNLESS" if pattern.value else "JUMP_IF", fails)
+        return
+    else:
+        emit_constant(g, pattern.value)
+        e.emit("EQ_INT" if type_ in (t.INT, t.STRING) else "EQ")
+    e.jump("JUMP_UNLESS", fails)
+
+
+def _range(g: Generator, pattern: ast.RangePattern, slot: int, fails: Label, type_: t.Type | None) -> None:
+    e = g.emitter
+    typed = type_ in (t.INT, t.FLOAT)
+    if not typed:
+        number = Label()
+        depth = e.depth
+        e.emit("LOAD", slot)
+        e.emit("IS", g.module.pool.type(t.INT))
+        e.jump("JUMP_IF", number)
+        _jump_unless(g, "IS", g.module.pool.type(t.FLOAT), slot, fails)
+        e.mark(number, depth)
+    for bound, opcode in ((pattern.start, "GE"), (pattern.end, "LE" if pattern.inclusive else "LT")):
+        if bound is not None:
+            e.emit("LOAD", slot)
+            emit_constant(g, bound)
+            e.emit(opcode + "_INT" if typed else opcode)
+            e.jump("JUMP_UNLESS", fails)
+
+
+def _path(g: Generator, pattern: ast.PathPattern, slot: int, fails: Label, type_: t.Type | None) -> None:
+    _constant(g, pattern.binding, slot, fails)
+
+
+# ---------------------------------------------------------------- patterns with parts
+
+
+def _part(g: Generator, pattern: ast.Pattern, fails: Label, type_: t.Type | None) -> None:
+    """Match the part on the stack."""
+    e = g.emitter
+    if isinstance(pattern, ast.WildcardPattern):
+        e.emit("POP")
+        return
+    slot = e.temp()
+    e.emit("STORE", slot)
+    test_pattern(g, pattern, slot, fails, type_)
+    e.release(slot)
+
+
+_HOLDERS = {"Some": "IS_SOME", "Ok": "IS_OK", "Err": "IS_ERR"}
+
+
+def _tuple_struct(g: Generator, pattern: ast.TupleStructPattern, slot: int, fails: Label, type_: t.Type | None) -> None:
+    e = g.emitter
+    binding = pattern.binding
+    if isinstance(binding, symbols.BuiltinSymbol):
+        _jump_unless(g, _HOLDERS[binding.name], 0, slot, fails)
+        if pattern.items:
+            e.emit("LOAD", slot)
+            e.emit("UNWRAP")
+            _part(g, pattern.items[0], fails, pattern.items[0].type)
+        else:  # Ok() is Ok(nil)
+            e.emit("LOAD", slot)
+            e.emit("UNWRAP")
+            e.emit("IS_NIL")
+            e.jump("JUMP_UNLESS", fails)
+        return
+    _error(g, binding, slot, fails)
+    for item in pattern.items:
+        e.emit("LOAD", slot)
+        e.emit("GET_MEMBER", g.module.pool.string("message"))
+        _part(g, item, fails, item.type)
+
+
+def _struct(g: Generator, pattern: ast.StructPattern, slot: int, fails: Label, type_: t.Type | None) -> None:
+    e = g.emitter
+    binding = pattern.binding
+    by_position: dict[str, int] = {}
+    if isinstance(binding, symbols.ErrorFamilySymbol):
+        _error(g, binding, slot, fails)
+    elif isinstance(binding, symbols.StructSymbol):
+        by_position = {name: i for i, (name, _, _, _) in enumerate(binding.fields)}
+        if type_ != binding.type:
+            _jump_unless(g, "IS", g.module.pool.type(binding.type), slot, fails)
+    for entry in pattern.fields:
+        e.emit("LOAD", slot)
+        if entry.name.text in by_position:
+            e.emit("GET_FIELD", by_position[entry.name.text])
+        else:
+            e.emit("GET_MEMBER", g.module.pool.string(entry.name.text))
+        _part(g, entry.pattern, fails, entry.pattern.type)
+
+
+def _tuple(g: Generator, pattern: ast.TuplePattern, slot: int, fails: Label, type_: t.Type | None) -> None:
+    e = g.emitter
+    if not isinstance(type_, t.Tuple):
+        shape = t.Tuple(tuple(t.ANY for _ in pattern.items))
+        _jump_unless(g, "IS", g.module.pool.type(shape), slot, fails)
+        e.emit("LOAD", slot)
+        e.emit("LENGTH")
+        emit_constant(g, len(pattern.items))
+        e.emit("EQ_INT")
+        e.jump("JUMP_UNLESS", fails)
+    for index, item in enumerate(pattern.items):
+        e.emit("LOAD", slot)
+        e.emit("GET_ELEMENT", index)
+        _part(g, item, fails, item.type)
+
+
+def _array(g: Generator, pattern: ast.ArrayPattern, slot: int, fails: Label, type_: t.Type | None) -> None:
+    e = g.emitter
+    rest = next((i for i, item in enumerate(pattern.items) if isinstance(item, ast.RestPattern)), None)
+    needed = len(pattern.items) - (rest is not None)
+    if not (isinstance(type_, t.Generic) and type_.name == "Array"):
+        _jump_unless(g, "IS", g.module.pool.type(t.array(t.ANY)), slot, fails)
+    e.emit("LOAD", slot)
+    e.emit("LENGTH")
+    emit_constant(g, needed)
+    e.emit("EQ_INT" if rest is None else "GE_INT")
+    e.jump("JUMP_UNLESS", fails)
+    for index, item in enumerate(pattern.items):
+        if isinstance(item, ast.RestPattern):
+            if item.binding is not None:
+                _rest(g, item, slot, index, len(pattern.items) - index - 1)
+        else:
+            e.emit("LOAD", slot)
+            _array_index(g, slot, index, None if rest is None or index < rest else len(pattern.items) - index)
+            e.emit("INDEX_ARRAY")
+            _part(g, item, fails, item.type)
+
+
+def _array_index(g: Generator, slot: int, index: int, from_end: int | None) -> None:
+    if from_end is None:
+        emit_constant(g, index)
+        return
+    g.emitter.emit("LOAD", slot)
+    g.emitter.emit("LENGTH")
+    emit_constant(g, from_end)
+    g.emitter.emit("SUB_INT")
+
+
+def _rest(g: Generator, item: ast.RestPattern, slot: int, start: int, behind: int) -> None:
+    """`..r`: the elements between, as an Array."""
+    e = g.emitter
+    e.emit("LOAD", slot)
+    emit_constant(g, start)
+    _array_index(g, slot, 0, behind)
+    e.emit("RANGE", 0)
+    e.emit("INDEX")
+    g.bind(item.binding)
+
+
+def _or(g: Generator, pattern: ast.OrPattern, slot: int, fails: Label, type_: t.Type | None) -> None:
+    e = g.emitter
+    depth = e.depth
+    matched = Label()
+    for alternative in pattern.alternatives[:-1]:
+        following = Label()
+        test_pattern(g, alternative, slot, following, type_)
+        e.jump("JUMP", matched)
+        e.mark(following, depth)
+    test_pattern(g, pattern.alternatives[-1], slot, fails, type_)
+    e.mark(matched, depth)
+
+
+_TESTS = {
+    ast.WildcardPattern: _wildcard, ast.BindPattern: _bind, ast.LiteralPattern: _literal, ast.RangePattern: _range,
+    ast.PathPattern: _path, ast.TupleStructPattern: _tuple_struct, ast.StructPattern: _struct, ast.TuplePattern: _tuple,
+    ast.ArrayPattern: _array, ast.OrPattern: _or,
+}  # fmt: skip

@@ -1,0 +1,100 @@
+"""The tables of an image under construction: constants, types, functions, declarations, each entry once.
+
+Hands on indexes. Must not know: trees, instructions.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...vm.bytecode import image as im
+from .. import types as t
+
+
+class Pool:
+    """Interns constants and types; collects functions."""
+
+    def __init__(self) -> None:
+        self.constants: list[tuple[int, Any]] = []
+        self._constant_index: dict[str, int] = {}
+        self.types: list[Any] = []
+        self._type_index: dict[Any, int] = {}
+        self.functions: list[im.Function | None] = []
+        self.declared: dict[t.Nominal, list[Any]] = {}
+
+    def constant(self, kind: int, value: Any) -> int:
+        key = f"{kind}:{type(value).__name__}:{value!r}"
+        if key not in self._constant_index:
+            self._constant_index[key] = len(self.constants)
+            self.constants.append((kind, value))
+        return self._constant_index[key]
+
+    def string(self, text: str) -> int:
+        return self.constant(im.K_STRING, text)
+
+    def method(self, name: str, argc: int, names: list[str]) -> int:
+        return self.constant(im.K_METHOD, [name, argc, *names])
+
+    def builtin(self, receiver: str, name: str) -> int:
+        return self.constant(im.K_BUILTIN, [receiver, name])
+
+    def error(self, family: str, variant: str | None, fields: list[str]) -> int:
+        return self.constant(im.K_ERROR, [family, variant, *fields])
+
+    def reserve_function(self) -> int:
+        """A function number before the function exists, so that calls may name it."""
+        self.functions.append(None)
+        return len(self.functions) - 1
+
+    # ------------------------------------------------------------ types
+
+    def type(self, type_: t.Type) -> int:
+        """Index of the descriptor of a type; type parameters and open types are Any at run time (L-3.1.22)."""
+        key: Any = ("declared", type_.kind, type_.name) if isinstance(type_, t.Nominal) else type_
+        if key in self._type_index:
+            return self._type_index[key]
+        if isinstance(type_, t.Nominal) and type_ in self.declared:
+            return self._declared(key, type_)
+        entry = self._entry(type_)
+        return self._add(key, entry)
+
+    def _add(self, key: Any, entry: Any) -> int:
+        self._type_index[key] = len(self.types)
+        self.types.append(entry)
+        return self._type_index[key]
+
+    def _declared(self, key: Any, type_: t.Nominal) -> int:
+        # the index comes first: fields may mention the type itself
+        entry: list[Any] = [type_.kind, type_.name, []]
+        index = self._add(key, entry)
+        for name, field in self.declared[type_]:
+            if type_.kind == "enum":
+                entry[2].append([name, [self.type(item) for item in field]])
+            else:
+                entry[2].append([name, self.type(field), True])
+        return index
+
+    def _entry(self, type_: t.Type) -> list[Any]:
+        if isinstance(type_, t.Simple):
+            return _SIMPLE.get(type_.name) or ["handle", type_.name]
+        if isinstance(type_, t.Generic):
+            if type_.name.lower() in ("array", "map", "option", "result"):
+                return [type_.name.lower(), *(self.type(a) for a in type_.arguments)]
+            return ["handle", type_.name]
+        if isinstance(type_, t.Tuple):
+            return ["tuple", [self.type(item) for item in type_.items]]
+        if isinstance(type_, t.Nilable):
+            return ["nilable", self.type(type_.inner)]
+        if isinstance(type_, t.Function):
+            return ["fn", [self.type(p) for p in type_.parameters], self.type(type_.result)]
+        if isinstance(type_, t.Union):
+            return ["union", list(type_.members)]
+        if isinstance(type_, t.Nominal):
+            return ["prompt"] if type_ == t.PROMPT else [type_.kind, type_.name]
+        return ["any"]
+
+
+_SIMPLE: dict[str, list[Any]] = {
+    "Int": ["int"], "Float": ["float"], "String": ["string"], "Bool": ["bool"], "Nil": ["nil"], "Any": ["any"],
+    "Range": ["range"], "never": ["any"],
+}  # fmt: skip

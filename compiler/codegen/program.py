@@ -1,0 +1,185 @@
+"""A checked program becomes an image: declarations, functions, initialisation, exports."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+from ...vm.bytecode import image as im
+from ...vm.bytecode.hashing import function_hash
+from ...vm.bytecode.opcodes import OPCODE_SET_VERSION
+from .. import ast, symbols
+from .. import types as t
+from ..checked import CheckedProgram
+from ..source import Source
+from . import calls, expressions, places, statements  # noqa: F401 - they register their nodes
+from .constants import NotConstant, constant_of
+from .functions import declare_function, finish, function_body
+from .generator import Generator
+from .language_methods import generate_wanted
+from .module import Module
+from .schemas import schema_entry
+
+COMPILER = "concerto 0.1"
+
+
+def generate(checked: CheckedProgram, source: Source, name: str) -> im.Image:
+    """The image of a program without errors; `name` is the program's name."""
+    module = Module([source])
+    declared = declare(module, checked)
+    for index, schema in enumerate(checked.schemas):
+        module.schemas[schema] = index
+    for number, model in enumerate(checked.models):
+        module.models[model] = number
+    for number, memory in enumerate(checked.memories):
+        module.memories[memory] = number
+    for function in checked.functions:
+        declare_function(module, function)
+    for struct in (*checked.structs, *checked.schemas):
+        declare_field_defaults(module, struct)
+    schemas = [schema_entry(module, symbol, declared) for symbol in checked.schemas]
+    for function in checked.functions:
+        function_body(module, function)
+    init = initialisation(module, checked)
+    generate_wanted(module)
+    functions = module.finish_functions()
+    mark_suspending(functions, module)
+    image = im.Image(
+        header(name, module, checked), module.pool.constants, module.pool.types, schemas, functions,
+        [model_entry(module, m) for m in checked.models], [], [], [],
+        [im.Connection(c.name, c.fields) for c in checked.connections], [], [],
+        [im.Memory(m.name, m.max_messages) for m in checked.memories], [], [], [],
+        exports(module, checked, init), [[source.name, hashlib.sha256(source.text.encode()).digest()]], [source.text],
+    )  # fmt: skip
+    for number, function in enumerate(functions):
+        function.hash = function_hash(image, number)
+    return image
+
+
+def declare(module: Module, checked: CheckedProgram) -> dict[t.Type, symbols.Symbol]:
+    """Tell the pool the fields of every declared type."""
+    declared: dict[t.Type, symbols.Symbol] = {}
+    for struct in (*checked.structs, *checked.schemas):
+        declared[struct.type] = struct
+        assert isinstance(struct.type, t.Nominal)
+        module.pool.declared[struct.type] = [(n, option_type(type_, o)) for n, type_, _, o in struct.fields]
+    for enum in checked.enums:
+        declared[enum.type] = enum
+        assert isinstance(enum.type, t.Nominal)
+        module.pool.declared[enum.type] = [(variant, ()) for variant in enum.variants]
+    return declared
+
+
+def option_type(type_: t.Type, optional: bool) -> t.Type:
+    """The type of a field as code sees it: `f?: T` is Option<T>, unless the checker already said so."""
+    wrapped = isinstance(type_, t.Generic) and type_.name == "Option"
+    return t.option(type_) if optional and not wrapped else type_
+
+
+def declare_field_defaults(module: Module, symbol: symbols.StructSymbol) -> None:
+    """Each field default as a hidden function without parameters (L-5.10.1)."""
+    module.field_defaults[symbol] = {}
+    for index, (name, type_, default, _) in enumerate(symbol.fields):
+        if default is not None:
+            number = module.pool.reserve_function()
+            module.field_defaults[symbol][index] = number
+            g = Generator(module, None)
+            g.at(default.span)
+            g.bound(default)
+            g.emitter.emit("RETURN")
+            finish(g, number, f"{symbol.name}.{name}", [], module.pool.type(type_), im.F_HIDDEN)
+
+
+# ---------------------------------------------------------------- initialisation
+
+
+def initialisation(module: Module, checked: CheckedProgram) -> list[int]:
+    """One hidden function that evaluates config fields that are no constants and runs the initialisation statements, both in
+    source order (O-0.3, O-0.7)."""
+    g = Generator(module, symbols.FunctionScope(None))
+    steps: list[tuple[int, Any]] = [(statement.span.start, statement) for statement in checked.init]
+    for number, model in enumerate(checked.models):
+        steps.extend((expr.span.start, (number, key, expr)) for key, expr in computed_fields(model))
+    if not steps:
+        return []
+    for _, step in sorted(steps, key=lambda pair: pair[0]):
+        if isinstance(step, ast.InitStatement):
+            g.effect(step.call)
+        else:
+            number, key, expr = step
+            g.value(expr)
+            g.emitter.emit("CONFIGURE", module.pool.constant(im.K_CONFIG, ["models", number, key]))
+    g.emitter.emit("NIL")
+    g.emitter.emit("RETURN")
+    function = module.pool.reserve_function()
+    finish(g, function, "init", [], module.pool.type(t.NIL), 0)
+    return [function]
+
+
+def computed_fields(model: symbols.ModelSymbol) -> list[tuple[str, ast.Expr]]:
+    found = []
+    for key, expr in model.fields.items():
+        if key in ("provider", "memory"):
+            continue
+        try:
+            constant_of(expr)
+        except NotConstant:
+            found.append((key, expr))
+    return found
+
+
+# ---------------------------------------------------------------- entries
+
+
+def model_entry(module: Module, model: symbols.ModelSymbol) -> im.Model:
+    computed = {key for key, _ in computed_fields(model)}
+    fields = {
+        key: constant_of(expr)
+        for key, expr in model.fields.items()
+        if key not in ("provider", "memory") and key not in computed
+    }
+    decorators = [
+        [d.name.text, decorator_arguments(d)]
+        for d in model.declaration.decorators
+    ]
+    memory = module.memories[model.memory] if model.memory is not None else None
+    return im.Model(model.name, model.connection, fields, memory, decorators)
+
+
+# Parameters of the decorators on models, in order (L-1.8.4).
+DECORATORS = {
+    "retry": ("max", "backoff", "delay_ms", "max_delay_ms", "retry_on"),
+    "timeout": ("seconds",), "log": ("channel",), "cache": ("ttl_seconds",),
+}  # fmt: skip
+
+
+def decorator_arguments(decorator: ast.Decorator) -> dict[str, Any]:
+    names = DECORATORS[decorator.name.text]
+    return {
+        a.name.text if a.name is not None else names[i]: constant_of(a.value) for i, a in enumerate(decorator.arguments)
+    }
+
+
+def header(name: str, module: Module, checked: CheckedProgram) -> im.Header:
+    entry = module.functions[checked.main] if checked.main is not None else None
+    return im.Header(list(im.FORMAT), OPCODE_SET_VERSION, im.STD_VERSION, COMPILER, name, entry, [], {}, {})
+
+
+def exports(module: Module, checked: CheckedProgram, init: list[int]) -> im.Exports:
+    public = {f.name: module.functions[f] for f in checked.functions if f.declaration.public}
+    return im.Exports(public, init)
+
+
+def mark_suspending(functions: list[im.Function], module: Module) -> None:
+    """F_SUSPENDS for functions that hold a suspending instruction or name one that does (V-7.3, V120)."""
+    emitters = {p.number: p.emitter for p in module.pending}
+    suspending = {number for number, emitter in emitters.items() if emitter.suspends}
+    changed = True
+    while changed:
+        changed = False
+        for number, emitter in emitters.items():
+            if number not in suspending and emitter.calls & suspending:
+                suspending.add(number)
+                changed = True
+    for number in suspending:
+        functions[number].flags |= im.F_SUSPENDS

@@ -1,0 +1,367 @@
+"""Code for blocks, statements, branches, loops, and for leaving them."""
+
+from __future__ import annotations
+
+from ...vm.bytecode.opcodes import OPCODES
+from .. import ast
+from .. import types as t
+from .conditions import branch_unless
+from .emitter import Label
+from .generator import Generator, LoopContext, effect_of, is_plain, may_alias, static_type, value_of
+from .patterns import bind_irrefutable, test_pattern
+
+# opcodes that go to the handler in range
+RAISERS = {op.number for op in OPCODES if op.name in ("TRY", "THROW", "POP_TRY")}
+
+# ---------------------------------------------------------------- blocks and statements
+
+
+@value_of(ast.Block)
+def block_value(g: Generator, node: ast.Block) -> None:
+    for statement in node.statements:
+        statement_code(g, statement)
+    if node.result is None:
+        g.emitter.emit("NIL")
+    else:
+        g.value(node.result)
+
+
+@effect_of(ast.Block)
+def block_effect(g: Generator, node: ast.Block) -> None:
+    for statement in node.statements:
+        statement_code(g, statement)
+    if node.result is not None:
+        discard(g, node.result)
+
+
+def statement_code(g: Generator, node: ast.Stmt) -> None:
+    if isinstance(node, ast.Let):
+        let(g, node)
+    elif isinstance(node, ast.ExprStmt):
+        discard(g, node.expr)
+
+
+def discard(g: Generator, expr: ast.Expr) -> None:
+    """An expression statement; in a try body an Err it gives is thrown (L-5.12.2)."""
+    type_ = static_type(expr)
+    fallible = type_ == t.ANY or (isinstance(type_, t.Generic) and type_.name == "Result")
+    if g.in_try and fallible and not isinstance(expr, ast.Assign):
+        depth = g.emitter.depth
+        g.value(expr)
+        g.emitter.emit("POP_TRY")
+        g.emitter.depth = depth
+    else:
+        g.effect(expr)
+
+
+def let(g: Generator, node: ast.Let) -> None:
+    if node.value is None:
+        declare_only(g, node.pattern)
+        return
+    g.bound(node.value)
+    bind_irrefutable(g, node.pattern, static_type(node.value))
+
+
+def declare_only(g: Generator, pattern: ast.Pattern) -> None:
+    """`let x;`: the variable exists, the checker saw that it is assigned before use."""
+    if isinstance(pattern, ast.BindPattern) and pattern.binding is not None:
+        g.declare(pattern.binding)
+
+
+# ---------------------------------------------------------------- branches
+
+
+@value_of(ast.If)
+def if_value(g: Generator, node: ast.If) -> None:
+    _if(g, node, wanted=True)
+
+
+@effect_of(ast.If)
+def if_effect(g: Generator, node: ast.If) -> None:
+    _if(g, node, wanted=False)
+
+
+def _if(g: Generator, node: ast.If, wanted: bool) -> None:
+    e = g.emitter
+    depth = e.depth
+    after = depth + (1 if wanted else 0)
+    otherwise, end = Label(), Label()
+    branch_unless(g, node.condition, otherwise)
+    _branch(g, node.then, wanted)
+    if node.otherwise is None and not wanted:
+        e.mark(otherwise, depth)
+        return
+    e.jump("JUMP", end)
+    e.mark(otherwise, depth)
+    if node.otherwise is None:
+        e.emit("NIL")
+    else:
+        _branch(g, node.otherwise, wanted)
+    e.mark(end, after)
+
+
+def _branch(g: Generator, expr: ast.Expr, wanted: bool) -> None:
+    if wanted:
+        g.value(expr)
+    else:
+        discard(g, expr)
+
+
+@value_of(ast.Match)
+def match_value(g: Generator, node: ast.Match) -> None:
+    _match(g, node, wanted=True)
+
+
+@effect_of(ast.Match)
+def match_effect(g: Generator, node: ast.Match) -> None:
+    _match(g, node, wanted=False)
+
+
+def _match(g: Generator, node: ast.Match, wanted: bool) -> None:
+    e = g.emitter
+    depth = e.depth
+    end = Label()
+    g.value(node.subject)
+    subject_type = static_type(node.subject)
+    if any(arm.guard is not None for arm in node.arms) and may_alias(node.subject) and not is_plain(subject_type):
+        e.emit("SHARE")  # a guard may write the place the subject came from
+    subject = e.temp()
+    e.emit("STORE", subject)
+    for arm in node.arms:
+        following = Label()
+        g.at(arm.span)
+        test_pattern(g, arm.pattern, subject, following, subject_type)
+        if arm.guard is not None:
+            branch_unless(g, arm.guard, following)
+        _branch(g, arm.body, wanted)
+        e.jump("JUMP", end)
+        e.mark(following, depth)
+    g.at(node.span)
+    e.emit("LOAD", subject)
+    e.emit("FAIL_MATCH")
+    e.release(subject)
+    e.mark(end, depth + (1 if wanted else 0))
+
+
+# ---------------------------------------------------------------- loops
+
+
+@value_of(ast.For)
+def for_value(g: Generator, node: ast.For) -> None:
+    _for(g, node, wanted=True)
+
+
+@effect_of(ast.For)
+def for_effect(g: Generator, node: ast.For) -> None:
+    _for(g, node, wanted=False)
+
+
+def _for(g: Generator, node: ast.For, wanted: bool) -> None:
+    e = g.emitter
+    depth = e.depth
+    g.bound(node.iterable)
+    g.at(node.iterable.span)
+    e.emit("ITERATE")
+    loop, exhausted = _enter(g, node.label, depth, wanted), Label()
+    e.mark(loop.again, e.depth)
+    g.at(node.span)
+    e.jump("NEXT", exhausted)
+    element = node.pattern.type
+    if not is_plain(element):
+        e.emit("SHARE")
+    bind_irrefutable(g, node.pattern, element)
+    _body(g, node.body, loop)
+    e.mark(exhausted, depth)
+    _leave(g, loop)
+
+
+@value_of(ast.While)
+def while_value(g: Generator, node: ast.While) -> None:
+    _while(g, node, wanted=True)
+
+
+@effect_of(ast.While)
+def while_effect(g: Generator, node: ast.While) -> None:
+    _while(g, node, wanted=False)
+
+
+def _while(g: Generator, node: ast.While, wanted: bool) -> None:
+    e = g.emitter
+    loop, done = _enter(g, node.label, e.depth, wanted), Label()
+    e.mark(loop.again, e.depth)
+    branch_unless(g, node.condition, done)
+    _body(g, node.body, loop)
+    e.mark(done, loop.depth)
+    _leave(g, loop)
+
+
+@value_of(ast.Loop)
+def loop_value(g: Generator, node: ast.Loop) -> None:
+    _loop(g, node, wanted=True)
+
+
+@effect_of(ast.Loop)
+def loop_effect(g: Generator, node: ast.Loop) -> None:
+    _loop(g, node, wanted=False)
+
+
+def _loop(g: Generator, node: ast.Loop, wanted: bool) -> None:
+    e = g.emitter
+    loop = _enter(g, node.label, e.depth, wanted)
+    e.mark(loop.again, e.depth)
+    _body(g, node.body, loop)
+    e.mark(loop.exit, loop.depth + (1 if wanted else 0))
+
+
+def _enter(g: Generator, label: ast.Ident | None, depth: int, wanted: bool) -> LoopContext:
+    loop = LoopContext(label.text if label else None, Label(), Label(), depth, g.emitter.depth, wanted)
+    g.loops.append(loop)
+    return loop
+
+
+def _body(g: Generator, body: ast.Block, loop: LoopContext) -> None:
+    g.effect(body)
+    g.at(body.span)
+    g.emitter.jump("JUMP", loop.again)
+    g.loops.pop()
+
+
+def _leave(g: Generator, loop: LoopContext) -> None:
+    """After the last round: nil is the value where one is wanted (L-5.7.2)."""
+    if loop.wants_value:
+        g.emitter.emit("NIL")
+    g.emitter.mark(loop.exit, loop.depth + (1 if loop.wants_value else 0))
+
+
+# ---------------------------------------------------------------- leaving
+
+
+@value_of(ast.Break)
+def break_(g: Generator, node: ast.Break) -> None:
+    e = g.emitter
+    loop = _target(g, node.label)
+    if loop.wants_value:
+        if node.value is None:
+            e.emit("NIL")
+        else:
+            g.bound(node.value)
+        _slide(g, e.depth - loop.depth - 1)
+    else:
+        if node.value is not None:
+            g.effect(node.value)
+        _drop(g, e.depth - loop.depth)
+    e.jump("JUMP", loop.exit)
+
+
+@value_of(ast.Continue)
+def continue_(g: Generator, node: ast.Continue) -> None:
+    loop = _target(g, node.label)
+    _drop(g, g.emitter.depth - loop.inner)
+    g.emitter.jump("JUMP", loop.again)
+
+
+def _target(g: Generator, label: ast.Ident | None) -> LoopContext:
+    if label is None:
+        return g.loops[-1]
+    return next(loop for loop in reversed(g.loops) if loop.label == label.text)
+
+
+def _drop(g: Generator, count: int) -> None:
+    if count:
+        g.emitter.emit("DROP", count, count)
+
+
+def _slide(g: Generator, count: int) -> None:
+    if count:
+        g.emitter.emit("SLIDE", count, count)
+
+
+@value_of(ast.Return)
+def return_(g: Generator, node: ast.Return) -> None:
+    if node.value is None:
+        g.emitter.emit("NIL")
+    else:
+        returned(g, node.value)
+    _slide(g, g.emitter.depth - 1)
+    g.emitter.emit("RETURN")
+
+
+def returned(g: Generator, expr: ast.Expr) -> None:
+    """Push a result. A plain local dies with its frame, so only longer places and captured variables are marked shared."""
+    inner = expr
+    while isinstance(inner, ast.GroupExpr):
+        inner = inner.inner
+    if isinstance(inner, ast.PathExpr) and inner.binding in g.slots:
+        g.value(expr)
+    else:
+        g.bound(expr)
+
+
+@value_of(ast.Throw)
+def throw(g: Generator, node: ast.Throw) -> None:
+    g.bound(node.value)
+    g.at(node.span)
+    g.emitter.emit("THROW")
+
+
+# ---------------------------------------------------------------- try
+
+
+@value_of(ast.Try)
+def try_value(g: Generator, node: ast.Try) -> None:
+    _try(g, node, wanted=True)
+
+
+@effect_of(ast.Try)
+def try_effect(g: Generator, node: ast.Try) -> None:
+    _try(g, node, wanted=False)
+
+
+def _try(g: Generator, node: ast.Try, wanted: bool) -> None:
+    e = g.emitter
+    depth = e.depth
+    handler, end = Label(), Label()
+    start = len(e.code)
+    outer, g.in_try = g.in_try, True
+    if wanted:
+        g.value(node.body)
+    else:
+        g.effect(node.body)
+    g.in_try = outer
+    if wanted and not node.catches:
+        e.emit("OK")
+    e.jump("JUMP", end)
+    position = len(e.handlers)
+    covered = len(e.code)
+    if any(e.code[i][0] in RAISERS for i in range(start, covered)):
+        e.mark_handler(handler, depth)
+        e.handlers.insert(position, (start, covered, handler, depth))
+        if node.catches:
+            _catches(g, node, end, wanted)
+        elif wanted:
+            e.emit("ERR")
+        else:
+            e.emit("POP")
+    e.mark(end, depth + (1 if wanted else 0))
+
+
+def _catches(g: Generator, node: ast.Try, end: Label, wanted: bool) -> None:
+    """The clauses in order; an error that none covers goes to the next target outward (L-5.12.3)."""
+    e = g.emitter
+    depth = e.depth
+    for clause in node.catches:
+        following = Label()
+        g.at(clause.span)
+        if clause.caught is not None and clause.caught != t.ANY:
+            e.emit("DUP")
+            e.emit("IS", g.module.pool.type(clause.caught))
+            e.jump("JUMP_UNLESS", following)
+        if clause.binding is not None:
+            g.bind(clause.binding)
+        else:
+            e.emit("POP")
+        _branch(g, clause.body, wanted)
+        e.jump("JUMP", end)
+        e.mark(following, depth)
+    g.at(node.span)
+    e.emit("THROW")

@@ -1,0 +1,501 @@
+"""The token filter (language.md, Appendix A): one pass that makes the grammar LALR(1).
+
+Retags tokens by their context, splits `??` and `>=`, and inserts BLKEND where a block-like statement ends. Context is
+a stack of frames, one per open bracket. Hands a new `TokenList` to the parser.
+Must not know: the grammar's productions, the tree. It reports nothing: a wrong program gets tokens that do not parse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from .brackets import Balanced
+from .tokens import CLAUSE_WORDS, DECLARING_WORDS, HARD_KEYWORDS, SOFT_WORDS, TIER_WORDS, TokenList
+from .typelists import TypeScanner
+
+# After one of these an operand is complete (Appendix A), unless a statement has just begun.
+_OPERAND_END = frozenset(
+    "IDENT INT FLOAT STRING ISTR_END TRUE FALSE NIL SELF RPAREN RBRACKET RBRACE QUESTION TUPIDX TGT DOTAWAIT"
+    " RANGE_FROM RANGE_FULL".split()
+)
+# L-2.4.2: a block-like statement goes on before these.
+_CONTINUES = frozenset(
+    "RBRACE RPAREN RBRACKET COMMA SEMI DOT QUESTION ELSE CATCH $end ISTR_MID ISTR_END POW STAR SLASH PERCENT PLUS AS"
+    " RANGE RANGEEQ LT GT LE GE EQEQ NE ANDAND QQ PIPEGT EQ PLUSEQ MINUSEQ STAREQ SLASHEQ PERCENTEQ".split()
+)
+# L-2.5.4: what may follow `>` of a type argument list; a hole's end counts as the end.
+_AFTER_TYPE_LIST = frozenset(
+    "LPAREN LBRACE COMMA RPAREN GT EQ SEMI RBRACKET PIPE COLONCOLON FOR RBRACE FATARROW QUESTION DOT $end ISTR_MID"
+    " ISTR_END".split()
+)
+_NO_OPERAND = frozenset("SEMI RBRACE COMMA RPAREN RBRACKET $end ISTR_MID ISTR_END".split())
+_NO_RANGE_END = _NO_OPERAND | {"FATARROW", "PIPE", "EQ", "COLON"}
+_QUESTIONS_BEFORE = frozenset("SEMI RPAREN COMMA RBRACE RBRACKET DOT QUESTION $end ISTR_MID ISTR_END".split())
+_EMPTY_MAP_AFTER = frozenset("EQ LPAREN COMMA COLON LBRACKET RETURN QQ PIPEGT EQEQ NE".split())
+_BLOCK_AFTER = frozenset(("ELSE", "TRY", "LOOP", "ASYNCBLK"))
+_MAP_KEY_TOKENS = frozenset(("STRING", "INT", "FLOAT", "IDENT", *HARD_KEYWORDS.values()))
+_KEEP_MEANING = frozenset(("TRUE", "FALSE", "NIL", "SELF"))
+
+# What a pending item's `{` opens.
+_FRAME_OF_ITEM = {
+    "struct": "fields", "schema": "fields", "tier": "fields", "enum": "variants", "trait": "items", "impl": "items",
+    "pipeline": "items", "mod": "items", "fn": "block", "stage": "block", "catch": "block", "fnexpr": "block",
+    "closure": "block", "model": "config", "agent": "config", "connect": "config", "mock": "config", "mcp": "config",
+    "tool": "tool", "context": "context",
+}  # fmt: skip
+_PART_OF_EXPRESSION = frozenset(("catch", "fnexpr", "closure"))
+_STATEMENT_FRAMES = frozenset(("block", "items"))
+_KEYED_FRAMES = frozenset(("fields", "tool"))
+_NO_BODY_WORDS = frozenset(("type", "hashmap", "ledger", "memory"))
+
+
+class Frame:
+    """State of one open bracket."""
+
+    __slots__ = ("kind", "is_item", "headers", "pending", "form", "in_body", "in_type", "in_closure", "close_at")
+
+    def __init__(self, kind: str, is_item: bool = False, close_at: int = -1) -> None:
+        self.kind = kind
+        self.is_item = is_item  # its `}` ends an item, so a statement begins after it
+        self.headers: list[str] = []  # header keywords whose body is not yet open
+        self.pending: str | None = None  # item keyword whose body is not yet open
+        self.form = False  # the current statement or arm body begins with a block-like form
+        self.in_body = False  # match frame: behind `=>`
+        self.in_type = False  # keyed frame: between `:` and `=` or `,`
+        self.in_closure = False  # between the two `|` of a closure
+        self.close_at = close_at  # generic frame: row of its `>`
+
+
+def filter_tokens(balanced: Balanced) -> TokenList:
+    """The tokens the grammar reads."""
+    return _Filter(balanced).run()
+
+
+class _Filter:
+    def __init__(self, balanced: Balanced) -> None:
+        self.raw = balanced.tokens
+        self.types = balanced.tokens.types
+        self.partner = balanced.partner
+        self.scanner = TypeScanner(balanced.tokens)
+        self.out = TokenList()
+        self.out.comments, self.out.docs = self.raw.comments, self.raw.docs
+        self.frames = [Frame("items")]
+        self.frame = self.frames[0]
+        self.fresh = True  # a statement begins with the next token
+        self.previous = "SEMI"
+        self.in_use = False
+
+    def run(self) -> TokenList:
+        raw, out = self.raw, self.out
+        values, starts, ends = raw.values, raw.starts, raw.ends
+        add_type, add_value, add_start, add_end = (
+            out.types.append, out.values.append, out.starts.append, out.ends.append
+        )  # fmt: skip
+        handlers = _HANDLERS
+        for row, kind in enumerate(self.types):
+            handler = handlers.get(kind)
+            if handler is None:
+                self.fresh = False
+                new: str | None = kind
+            else:
+                new = handler(self, row, kind)
+                if new is None:  # the handler has emitted the token itself
+                    continue
+                self.fresh = False
+            self.previous = new
+            add_type(new)
+            add_value(values[row])
+            add_start(starts[row])
+            add_end(ends[row])
+        return out
+
+    def emit(self, kind: str, row: int) -> None:
+        self.emit_part(kind, row, self.raw.starts[row], self.raw.ends[row])
+
+    def emit_part(self, kind: str, row: int, start: int, end: int) -> None:
+        self.previous = kind
+        self.fresh = False
+        self.out.add(kind, self.raw.values[row], start, end)
+
+    def operand_expected(self) -> bool:
+        return self.fresh or self.previous not in _OPERAND_END
+
+    def push(self, frame: Frame) -> None:
+        self.frames.append(frame)
+        self.frame = frame
+
+    def pop(self) -> Frame:
+        closed = self.frames.pop()
+        self.frame = self.frames[-1]
+        return closed
+
+    def open_header(self) -> str | None:
+        """The innermost header of this frame whose body may open now."""
+        headers = self.frame.headers
+        return headers[-1] if headers and headers[-1] in _BODY_HEADERS else None
+
+    def note_form(self) -> None:
+        frame = self.frame
+        if self.fresh or (self.previous == "FATARROW" and frame.kind == "match"):
+            frame.form = True
+
+    # ------------------------------------------------------------ words (rule 1)
+
+    def word(self, row: int, kind: str) -> str | None:
+        """A name, unless L-1.3.3 makes it a keyword."""
+        if self.previous == "DOT" or self.previous == "COLONCOLON":
+            return "IDENT"
+        following = self.types[row + 1]
+        text = self.raw.values[row]
+        if following == "COLON":
+            return self.key(text)
+        if text in SOFT_WORDS:
+            return self.soft_word(row, str(text), following)
+        return "IDENT"
+
+    def key(self, text: object) -> str:
+        kind = self.frame.kind
+        return "CFGKEY" if kind == "config" or (kind == "tool" and text == "description") else "IDENT"
+
+    def keyword(self, row: int, kind: str) -> str | None:
+        """A hard keyword: a plain name where L-1.3.5 says so, else by its own rule."""
+        if self.previous == "DOT":
+            return "DOTAWAIT" if kind == "AWAIT" else "IDENT"
+        if self.previous == "COLONCOLON":
+            return "IDENT"
+        following = self.types[row + 1]
+        if kind in _KEEP_MEANING:
+            if kind == "SELF" and (following == "COLONCOLON" or self.in_use):
+                return "IDENT"
+            return kind
+        if following == "COLON":
+            return self.key(self.raw.values[row])
+        if following == "QUESTION" and self.frame.kind == "fields" and self.types[row + 2] == "COLON":
+            return "IDENT"
+        rule = _KEYWORD_RULES.get(kind)
+        return rule(self, row, kind) if rule else kind
+
+    def soft_word(self, row: int, text: str, following: str) -> str:
+        frame = self.frame
+        if frame.headers and frame.headers[-1] == "parallel":
+            return "K_LIMIT" if text == "limit" and not self.operand_expected() else "IDENT"
+        if text in DECLARING_WORDS:
+            if following == "IDENT" and frame.kind != "config":
+                return self.declaring_word(row, text)
+        elif text in CLAUSE_WORDS:
+            if following == "IDENT" and frame.pending == "fn":
+                return "K_" + text.upper()
+        elif text in TIER_WORDS:
+            if following == "LBRACE" and frame.kind == "context":
+                frame.pending = "tier"
+                return "K_" + text.upper()
+        elif text == "listen":
+            if following == "IDENT" or following == "SELF":
+                self.note_form()
+                frame.headers.append("listen")
+                return "K_LISTEN"
+        elif text == "spawn":
+            if following in ("IDENT", "SELF", "ASYNC"):
+                return "K_SPAWN"
+        elif text == "parallel" and following == "FOR":
+            self.note_form()
+            return "K_PARALLEL"
+        return "IDENT"
+
+    def declaring_word(self, row: int, text: str) -> str:
+        expression_stage = text == "stage" and self.types[row + 2] == "EQ"
+        if text not in _NO_BODY_WORDS and not expression_stage:
+            self.frame.pending = text
+        return "K_" + text.upper()
+
+    # ------------------------------------------------------------ keywords (rules 4, 5, 6, 8)
+
+    def item_keyword(self, row: int, kind: str) -> str:
+        if kind != "IMPL" or self.frame.pending != "tool":
+            self.frame.pending = kind.lower()
+        return kind
+
+    def fn_keyword(self, row: int, kind: str) -> str:
+        if self.types[row + 1] != "LPAREN":
+            self.frame.pending = "fn"
+            return "FN"
+        if self.previous in ("ARROW", "COLON", "AS"):
+            return "FNTYPE"
+        after = self.partner[row + 1] + 1
+        if self.types[after] == "ARROW":
+            after = self.scanner.type_end(after + 1)
+        if after < 0 or self.types[after] != "LBRACE":
+            return "FNTYPE"
+        self.frame.pending = "fnexpr"
+        return "FNEXPR"
+
+    def async_keyword(self, row: int, kind: str) -> str:
+        return "ASYNCBLK" if self.types[row + 1] == "LBRACE" else "ASYNC"
+
+    def use_keyword(self, row: int, kind: str) -> str:
+        self.in_use = True
+        return kind
+
+    def header_keyword(self, row: int, kind: str) -> str:
+        frame = self.frame
+        if kind == "IF" and frame.kind == "match" and not frame.in_body:
+            frame.headers.append("guard")
+        else:
+            self.note_form()
+            frame.headers.append(kind.lower())
+        return kind
+
+    def for_keyword(self, row: int, kind: str) -> str:
+        frame = self.frame
+        if frame.pending != "impl":
+            self.note_form()
+            frame.headers.append("parallel pattern" if self.previous == "K_PARALLEL" else "for pattern")
+        return kind
+
+    def in_keyword(self, row: int, kind: str) -> str:
+        headers = self.frame.headers
+        if headers and headers[-1].endswith(" pattern"):
+            headers[-1] = headers[-1][: -len(" pattern")]
+        return kind
+
+    def form_keyword(self, row: int, kind: str) -> str:
+        self.note_form()
+        return kind
+
+    def return_keyword(self, row: int, kind: str) -> str:
+        return "RETURN_V" if self.types[row + 1] in _NO_OPERAND else kind
+
+    def break_keyword(self, row: int, kind: str) -> str:
+        after = row + 2 if self.types[row + 1] == "LABEL" else row + 1
+        return "BREAK_V" if self.types[after] in _NO_OPERAND else kind
+
+    def label(self, row: int, kind: str) -> str:
+        if self.types[row + 1] != "COLON":
+            return "LABEL"
+        self.note_form()
+        return "LABELDEF"
+
+    # ------------------------------------------------------------ operators (rules 3, 7, 9)
+
+    def less(self, row: int, kind: str) -> str:
+        if self.previous not in ("IDENT", "IMPL"):
+            return "LT"
+        close = self.scanner.closing(row)
+        frame = self.frame
+        if close < 0:
+            return "LT"
+        declared = frame.pending is not None or frame.in_type or frame.kind == "generic"
+        if not declared and self.types[close] != "GE" and self.types[close + 1] not in _AFTER_TYPE_LIST:
+            return "LT"
+        self.push(Frame("generic", close_at=close))
+        return "TLT"
+
+    def greater(self, row: int, kind: str) -> str | None:
+        if self.frame.close_at != row:
+            return kind
+        self.pop()
+        if kind == "GT":
+            return "TGT"
+        start = self.raw.starts[row]
+        self.emit_part("TGT", row, start, start + 1)
+        self.frame.in_type = False
+        self.emit_part("EQ", row, start + 1, start + 2)
+        return None
+
+    def question_pair(self, row: int, kind: str) -> str | None:
+        if self.types[row + 1] not in _QUESTIONS_BEFORE:
+            return kind
+        start = self.raw.starts[row]
+        self.emit_part("QUESTION", row, start, start + 1)
+        self.emit_part("QUESTION", row, start + 1, start + 2)
+        return None
+
+    def integer(self, row: int, kind: str) -> str:
+        return "TUPIDX" if self.previous == "DOT" else kind
+
+    def range(self, row: int, kind: str) -> str:
+        has_left = not self.operand_expected()
+        has_right = not self.range_ends(row + 1)
+        if has_left:
+            return kind if has_right or kind == "RANGEEQ" else "RANGE_FROM"
+        if kind == "RANGEEQ":
+            return "RANGE_TOEQ"
+        return "RANGE_TO" if has_right else "RANGE_FULL"
+
+    def range_ends(self, row: int) -> bool:
+        following = self.types[row]
+        if following == "LBRACE":
+            return self.open_header() is not None
+        if following == "IF":
+            return self.frame.kind == "match" and not self.frame.in_body
+        return following in _NO_RANGE_END
+
+    def pipe(self, row: int, kind: str) -> str:
+        frame = self.frame
+        if frame.in_closure:
+            frame.in_closure = False
+            return "CPIPE"
+        if self.operand_expected():
+            frame.in_closure = True
+            return "CPIPE"
+        return kind
+
+    def pipes(self, row: int, kind: str) -> str:
+        return "CPIPE2" if self.operand_expected() else kind
+
+    def arrow(self, row: int, kind: str) -> str:
+        if self.previous == "CPIPE" or self.previous == "CPIPE2":
+            self.frame.pending = "closure"
+        return kind
+
+    def fat_arrow(self, row: int, kind: str) -> str:
+        frame = self.frame
+        if frame.headers and frame.headers[-1] == "guard":
+            frame.headers.pop()
+        if frame.kind == "match":
+            frame.in_body = True
+            frame.form = False
+        return kind
+
+    def colon(self, row: int, kind: str) -> str:
+        if self.frame.kind in _KEYED_FRAMES:
+            self.frame.in_type = True
+        return kind
+
+    def equals(self, row: int, kind: str) -> str:
+        self.frame.in_type = False
+        return kind
+
+    def comma(self, row: int, kind: str) -> str:
+        frame = self.frame
+        frame.in_type = frame.in_body = frame.form = False
+        return kind
+
+    def semicolon(self, row: int, kind: str) -> None:
+        self.emit(kind, row)
+        frame = self.frame
+        frame.pending = None
+        frame.headers.clear()
+        frame.form = frame.in_closure = self.in_use = False
+        self.fresh = frame.kind in _STATEMENT_FRAMES
+
+    # ------------------------------------------------------------ brackets (rules 2, 10)
+
+    def open_plain(self, row: int, kind: str) -> str:
+        self.push(Frame("paren"))
+        return kind
+
+    def close_plain(self, row: int, kind: str) -> str:
+        self.close_generics()
+        self.pop()
+        return kind
+
+    def close_generics(self) -> None:
+        """Type lists were found closed beforehand, so none is open here unless brackets were repaired."""
+        while self.frame.kind == "generic":
+            self.pop()
+
+    def next_hole(self, row: int, kind: str) -> str:
+        self.close_plain(row, kind)
+        return self.open_plain(row, kind)
+
+    def open_brace(self, row: int, kind: str) -> None:
+        frame = self.frame
+        expected = self.operand_expected()
+        header = self.open_header()
+        if frame.pending is not None:
+            item, frame.pending = frame.pending, None
+            new, tag = Frame(_FRAME_OF_ITEM[item], item not in _PART_OF_EXPRESSION), "LBRACE"
+        elif header is not None and not expected:
+            frame.headers.pop()
+            new, tag = Frame("match" if header in ("match", "listen") else "block"), "LBRACE"
+        elif frame.kind == "variants" and self.previous == "IDENT":
+            new, tag = Frame("fields"), "LBRACE"
+        elif self.previous == "COLONCOLON":
+            new, tag = Frame("paren"), "LBRACE"  # a group of `use`
+        elif not self.fresh and self.previous in ("IDENT", "TGT"):
+            new, tag = Frame("struct"), "SLBRACE"
+        elif self.previous not in _BLOCK_AFTER and expected and self.begins_map(row):
+            new, tag = Frame("map"), "MLBRACE"
+        else:
+            self.note_form()
+            new, tag = Frame("block"), "LBRACE"
+        self.emit(tag, row)
+        self.push(new)
+        self.fresh = new.kind in _STATEMENT_FRAMES
+
+    def begins_map(self, row: int) -> bool:
+        """L-2.5.3."""
+        first = self.types[row + 1]
+        if first == "RBRACE":
+            return not self.fresh and self.previous in _EMPTY_MAP_AFTER
+        if first == "LPAREN" or first == "ISTR_START":
+            return self.types[self.partner[row + 1] + 1] == "COLON"
+        key = row + 2 if first == "MINUS" else row + 1
+        return self.types[key] in _MAP_KEY_TOKENS and self.types[key + 1] == "COLON"
+
+    def close_brace(self, row: int, kind: str) -> None:
+        self.close_generics()
+        self.emit(kind, row)
+        closed = self.pop()
+        frame = self.frame
+        if closed.is_item:
+            frame.form = False
+            self.fresh = frame.kind in _STATEMENT_FRAMES
+        elif frame.form and not frame.headers and frame.pending is None:
+            self.end_form(row)
+
+    def end_form(self, row: int) -> None:
+        """The block-like form of this frame may be complete (L-2.4.2)."""
+        frame, following = self.frame, self.types[row + 1]
+        if following == "ELSE" or following == "CATCH":
+            return
+        frame.form = False
+        if following in _CONTINUES:
+            return
+        end = self.raw.ends[row]
+        self.emit_part("BLKEND", row, end, end)
+        frame.in_body = False
+        self.fresh = frame.kind in _STATEMENT_FRAMES
+
+
+_BODY_HEADERS = frozenset(("if", "while", "match", "for", "parallel", "listen"))
+
+_Handler = Callable[[_Filter, int, str], str | None]
+
+_KEYWORD_RULES: dict[str, _Handler] = {
+    **dict.fromkeys(("STRUCT", "ENUM", "TRAIT", "IMPL", "MOD", "CATCH"), _Filter.item_keyword),
+    **dict.fromkeys(("IF", "WHILE", "MATCH"), _Filter.header_keyword),
+    **dict.fromkeys(("LOOP", "TRY"), _Filter.form_keyword),
+    "FN": _Filter.fn_keyword,
+    "ASYNC": _Filter.async_keyword,
+    "USE": _Filter.use_keyword,
+    "FOR": _Filter.for_keyword,
+    "IN": _Filter.in_keyword,
+    "RETURN": _Filter.return_keyword,
+    "BREAK": _Filter.break_keyword,
+}
+
+_HANDLERS: dict[str, _Handler] = {
+    **dict.fromkeys(HARD_KEYWORDS.values(), _Filter.keyword),
+    **dict.fromkeys(("LPAREN", "LBRACKET", "ISTR_START"), _Filter.open_plain),
+    **dict.fromkeys(("RPAREN", "RBRACKET", "ISTR_END"), _Filter.close_plain),
+    **dict.fromkeys(("GT", "GE"), _Filter.greater),
+    **dict.fromkeys(("RANGE", "RANGEEQ"), _Filter.range),
+    "IDENT": _Filter.word,
+    "INT": _Filter.integer,
+    "LABEL": _Filter.label,
+    "ISTR_MID": _Filter.next_hole,
+    "LT": _Filter.less,
+    "QQ": _Filter.question_pair,
+    "PIPE": _Filter.pipe,
+    "OROR": _Filter.pipes,
+    "ARROW": _Filter.arrow,
+    "FATARROW": _Filter.fat_arrow,
+    "COLON": _Filter.colon,
+    "EQ": _Filter.equals,
+    "COMMA": _Filter.comma,
+    "SEMI": _Filter.semicolon,
+    "LBRACE": _Filter.open_brace,
+    "RBRACE": _Filter.close_brace,
+}

@@ -1,0 +1,141 @@
+"""Productions for patterns, and the well-formedness of `..` in them (L-2.6.5)."""
+
+from __future__ import annotations
+
+from .. import ast
+from .rules import Family, Reduction
+
+FAMILY = Family()
+rule = FAMILY.rule
+
+FAMILY.same("pattern : pat1", "pat1 : lit", "ratom : {INT FLOAT}")
+
+
+@rule("pattern : pattern PIPE pat1")
+def alternatives(p: Reduction) -> ast.OrPattern:
+    if type(p[1]) is ast.OrPattern and p[1].span.start == p.span.start:
+        first = p[1].alternatives
+    else:
+        first = [p[1]]
+    first.append(p[3])
+    return ast.OrPattern(span=p.span, alternatives=first)
+
+
+@rule("lit : {INT FLOAT STRING}")
+def literal(p: Reduction) -> ast.LiteralPattern:
+    return ast.LiteralPattern(span=p.span, value=p[1])
+
+
+@rule("lit : {TRUE FALSE NIL}")
+def word_literal(p: Reduction) -> ast.LiteralPattern:
+    return ast.LiteralPattern(span=p.span, value={"true": True, "false": False, "nil": None}[p[1]])
+
+
+@rule("pat1 : MINUS {INT FLOAT}")
+def negative_literal(p: Reduction) -> ast.LiteralPattern:
+    return ast.LiteralPattern(span=p.span, value=-p[2])
+
+
+@rule("ratom : MINUS {INT FLOAT}")
+def negative_bound(p: Reduction) -> int | float:
+    return -p[2]  # type: ignore[no-any-return]
+
+
+@rule("pat1 : ratom {RANGE RANGEEQ} ratom")
+def closed_range(p: Reduction) -> ast.RangePattern:
+    return ast.RangePattern(span=p.span, start=p[1], end=p[3], inclusive=p[2] == "..=")
+
+
+@rule("pat1 : ratom RANGE_FROM")
+def range_from(p: Reduction) -> ast.RangePattern:
+    return ast.RangePattern(span=p.span, start=p[1], end=None, inclusive=False)
+
+
+@rule("pat1 : {RANGE_TO RANGE_TOEQ} ratom")
+def range_to(p: Reduction) -> ast.RangePattern:
+    return ast.RangePattern(span=p.span, start=None, end=p[2], inclusive=p[1] == "..=")
+
+
+@rule("pat1 : MUT IDENT")
+def mutable_binding(p: Reduction) -> ast.BindPattern:
+    return ast.BindPattern(span=p.span, name=p[2], mutable=True)
+
+
+@rule("pat1 : path")
+def name_or_path(p: Reduction) -> ast.Pattern:
+    path = p[1]
+    if len(path) > 1:
+        return ast.PathPattern(span=p.span, path=path)
+    if path[0].text == "_":
+        return ast.WildcardPattern(span=p.span)
+    return ast.BindPattern(span=p.span, name=path[0], mutable=False)
+
+
+@rule("pat1 : IDENT AT pat1")
+def binding_at(p: Reduction) -> ast.BindPattern:
+    return ast.BindPattern(span=p.span, name=p[1], mutable=False, inner=p[3])
+
+
+@rule("pat1 : path LPAREN pattern,* RPAREN")
+def tuple_struct(p: Reduction) -> ast.TupleStructPattern:
+    return ast.TupleStructPattern(span=p.span, path=p[1], items=p[3])
+
+
+@rule("pat1 : path SLBRACE pf,* RBRACE", "dpat : path SLBRACE pf,* RBRACE")
+def struct(p: Reduction) -> ast.StructPattern:
+    fields, rest = [], False
+    for at, entry in enumerate(p[3]):
+        if isinstance(entry, ast.FieldPattern):
+            fields.append(entry)
+            continue
+        rest = True
+        if at < len(p[3]) - 1:
+            p.context.error("E3008", entry.span, "`..` must be the last entry of a struct pattern")
+    return ast.StructPattern(span=p.span, path=p[1], fields=fields, rest=rest)
+
+
+@rule("pf : IDENT")
+def field_name(p: Reduction) -> ast.FieldPattern:
+    binding = ast.BindPattern(span=p.span, name=p[1], mutable=False)
+    return ast.FieldPattern(span=p.span, name=p[1], pattern=binding, shorthand=True)
+
+
+@rule("pf : MUT IDENT")
+def mutable_field_name(p: Reduction) -> ast.FieldPattern:
+    binding = ast.BindPattern(span=p.span, name=p[2], mutable=True)
+    return ast.FieldPattern(span=p.span, name=p[2], pattern=binding, shorthand=True)
+
+
+@rule("pf : IDENT COLON pattern")
+def field_pattern(p: Reduction) -> ast.FieldPattern:
+    return ast.FieldPattern(span=p.span, name=p[1], pattern=p[3], shorthand=False)
+
+
+@rule("pf : RANGE_FULL")
+def field_rest(p: Reduction) -> ast.RestPattern:
+    return ast.RestPattern(span=p.span, name=None)
+
+
+@rule("pat1 : LPAREN pattern,* RPAREN", "dpat : LPAREN pattern,* RPAREN")
+def tuple_pattern(p: Reduction) -> ast.Pattern:
+    items = p[2]
+    if len(items) == 1 and not items.trailing:
+        return items[0]  # type: ignore[no-any-return]
+    return ast.TuplePattern(span=p.span, items=items)
+
+
+@rule("pat1 : LBRACKET pattern,* RBRACKET", "dpat : LBRACKET pattern,* RBRACKET")
+def array_pattern(p: Reduction) -> ast.ArrayPattern:
+    rests = [item for item in p[2] if type(item) is ast.RestPattern]
+    for rest in rests:
+        p.context.rests.pop(id(rest), None)
+    for rest in rests[1:]:
+        p.context.error("E3008", rest.span, "an array pattern has at most one `..`")
+    return ast.ArrayPattern(span=p.span, items=p[2])
+
+
+@rule("pat1 : RANGE_FULL", "pat1 : RANGE_TO IDENT")
+def rest(p: Reduction) -> ast.RestPattern:
+    node = ast.RestPattern(span=p.span, name=p[2] if len(p) > 2 else None)
+    p.context.rests[id(node)] = node  # legal only among the items of an array pattern
+    return node

@@ -1,0 +1,393 @@
+"""The raw lexer: source text to tokens, comments and documentation, by one master pattern.
+
+Strings with holes become ISTR_START, the tokens of the hole, ISTR_MID …, ISTR_END. Every lexical error is reported
+and lexing goes on at the next token boundary (L-4.1.3). Hands a `TokenList` to the filter.
+Must not know: where a soft word is a keyword, what brackets mean.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from .ast import Comment
+from .diagnostics import Diagnostics
+from .source import Source, Span
+from .strings import decode_escapes, trim_pieces
+from .tokens import END, HARD_KEYWORDS, OPERATORS, TokenList
+
+MAX_TOKENS = 1_000_000
+INT_LIMIT = 2**63
+
+# The order of the groups is the order of frequency, except where a longer form must come first.
+_MASTER = re.compile(
+    r"""
+    [ \t\r\n\f]*
+    (?: (?P<raw> r(?=\#) )
+      | (?P<word> [A-Za-z_][A-Za-z0-9_]* )
+      | (?P<plain> "(?!"")[^"\\$\n]*" )
+      | (?P<line> //[^\n]* )
+      | (?P<block> /\* )
+      | (?P<index> \.(?=[0-9]) )
+      | (?P<op> \.\.=|\*\*|==|!=|<=|>=|&&|\|\||\|>|\?\?|\.\.|->|=>|::|\+=|-=|\*=|/=|%=|[-+*/%<>!=.|?@()\[\],;:] )
+      | (?P<brace> [{}] )
+      | (?P<number> [0-9] )
+      | (?P<quote> \"\"\"|"|' )
+      | (?P<other> . )
+    )?
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_DECIMAL = re.compile(r"[0-9][0-9_]*(\.[0-9][0-9_]*)?([eE][+-]?[0-9][0-9_]*)?")
+_RADIX = re.compile(r"0(?:[xX][0-9A-Fa-f_]*|[oO][0-7_]*|[bB][01_]*)")
+_TOUCHING = re.compile(r"[A-Za-z0-9_]+")
+_DIGITS = re.compile(r"[0-9]+")
+_HASHES = re.compile(r"#+")
+_COMMENT_EDGE = re.compile(r"/\*|\*/")
+_LABEL_NAME = re.compile(r"'([A-Za-z_][A-Za-z0-9_]*)")
+_LABEL_TAIL = re.compile(r"[ \t]*:(?!:)")
+_LOOP_WORD = re.compile(r"[ \t\r\n\f]*(?:for|while|loop)\b")
+_BIDI = re.compile("[\u202a-\u202e\u2066-\u2069]")
+# What ends a run of literal text, by delimiter.
+_TEXT_END = {
+    '"': re.compile(r'["\n]|\$\{|\\.?', re.DOTALL),
+    "'": re.compile(r"['\n]|\$\{|\\.?", re.DOTALL),
+    '"""': re.compile(r'"""|\$\{|\\.?', re.DOTALL),
+}
+_CHARACTER_HELP = {
+    "&": "write `&&` for logical and; the language has no bit operators and no references",
+    "“": 'use straight quotes: "…"',
+    "”": 'use straight quotes: "…"',
+    "‘": "use straight quotes: '…'",
+    "’": "use straight quotes: '…'",
+    "^": "the language has no bit operators; `**` is the power",
+    "~": "the language has no bit operators; `!` is logical not",
+    "#": 'a comment begins with `//`, a raw string with `r#"`',
+}
+
+
+class _Open(NamedTuple):
+    """A string whose hole is being lexed: its delimiter, where it began, its pieces so far, and the brace depth."""
+
+    delimiter: str
+    start: int
+    pieces: list[tuple[int, int, int]]  # token row, start and end of the text
+    outer_depth: int
+
+
+def lex(source: Source, diagnostics: Diagnostics) -> TokenList:
+    """All tokens of a file, ended by an END row."""
+    return _Lexer(source, diagnostics).run()
+
+
+class _Lexer:
+    def __init__(self, source: Source, diagnostics: Diagnostics) -> None:
+        self.source = source
+        self.text = source.text
+        self.file = source.name
+        self.diagnostics = diagnostics
+        self.tokens = TokenList()
+        self.open: list[_Open] = []
+        self.depth = 0  # braces open since the innermost hole began
+        self.doc_lines: list[str] = []
+        self.doc_line = -1
+
+    def error(self, code: str, start: int, end: int, message: str, help: str | None = None) -> None:
+        self.diagnostics.report(code, Span(self.file, start, end), message, help=help)
+
+    # ------------------------------------------------------------ main loop
+
+    def run(self) -> TokenList:
+        at = self.shebang()
+        self.refuse_bidi()
+        match, types, values = _MASTER.match, self.tokens.types, self.tokens.values
+        starts, ends = self.tokens.starts, self.tokens.ends
+        keywords, operators, text = HARD_KEYWORDS, OPERATORS, self.text
+        while True:
+            found = match(text, at)
+            assert found is not None  # the pattern matches the empty string
+            group = found.lastgroup
+            start, at = found.span(group) if group else (at, at)
+            if group == "word":
+                word = found["word"]
+                types.append(keywords.get(word, "IDENT"))
+                values.append(word)
+            elif group == "op":
+                operator = found["op"]
+                types.append(operators[operator])
+                values.append(operator)
+            elif group == "plain":
+                types.append("STRING")
+                values.append(text[start + 1 : at - 1])
+            elif group is None:
+                break
+            else:
+                at = self.uncommon(group, start)
+                if self.doc_lines and len(types) and starts[-1] >= start:
+                    self.attach_doc(start)
+                continue
+            starts.append(start)
+            ends.append(at)
+            if self.doc_lines:
+                self.attach_doc(start)
+        return self.finish()
+
+    def uncommon(self, group: str, start: int) -> int:
+        """Lexes a token that is not a word, operator or plain string; gives where to go on."""
+        at: int = getattr(self, "lex_" + group)(start)
+        return at
+
+    def finish(self) -> TokenList:
+        for opened in reversed(self.open):
+            self.unterminated(opened.delimiter, opened.start)
+        end = len(self.text)
+        self.tokens.add(END, "", end, end)
+        if len(self.tokens) > MAX_TOKENS:
+            self.error("E0114", end, end, f"the file has more than {MAX_TOKENS} tokens", "split the file up")
+        return self.tokens
+
+    # ------------------------------------------------------------ characters, comments, documentation
+
+    def shebang(self) -> int:
+        if not self.text.startswith("#!"):
+            return 0
+        return self.comment(0, self.line_end(0))
+
+    def line_end(self, at: int) -> int:
+        end = self.text.find("\n", at)
+        return len(self.text) if end < 0 else end
+
+    def refuse_bidi(self) -> None:
+        for found in _BIDI.finditer(self.text):
+            message = f"unexpected bidirectional control character U+{ord(found[0]):04X}"
+            self.error("E0002", found.start(), found.end(), message, r"write it as `\u{…}` inside a string")
+
+    def lex_other(self, start: int) -> int:
+        char = self.text[start]
+        if not _BIDI.match(char):
+            shown = f"`{char}`" if char.isprintable() else f"U+{ord(char):04X}"
+            self.error("E0002", start, start + 1, f"unexpected character {shown}", _CHARACTER_HELP.get(char))
+        return start + 1
+
+    def comment(self, start: int, end: int) -> int:
+        text = self.text[start:end].rstrip("\r")
+        before = self.text.rfind("\n", 0, start) + 1
+        own_line = not self.text[before:start].strip()
+        span = Span(self.file, start, start + len(text))
+        self.tokens.comments.append(Comment(span=span, text=text, own_line=own_line))
+        return end
+
+    def lex_line(self, start: int) -> int:
+        end = self.comment(start, self.line_end(start))
+        if self.text.startswith("///", start) and not self.text.startswith("////", start):
+            line = self.source.position(start).line
+            if line != self.doc_line + 1:
+                self.doc_lines.clear()
+            text = self.text[start + 3 : end].rstrip("\r")
+            self.doc_lines.append(text[1:] if text.startswith(" ") else text)
+            self.doc_line = line
+        return end
+
+    def lex_block(self, start: int) -> int:
+        depth, at = 1, start + 2
+        while depth:
+            edge = _COMMENT_EDGE.search(self.text, at)
+            if edge is None:
+                where = self.source.position(start)
+                message = f"unterminated block comment, opened at {where.line}:{where.column}"
+                self.error("E0006", start, start + 2, message, "close it with `*/`")
+                return self.comment(start, len(self.text))
+            depth += 1 if edge[0] == "/*" else -1
+            at = edge.end()
+        return self.comment(start, at)
+
+    def attach_doc(self, start: int) -> None:
+        self.tokens.docs[start] = "\n".join(self.doc_lines)
+        self.doc_lines.clear()
+
+    # ------------------------------------------------------------ braces
+
+    def lex_brace(self, start: int) -> int:
+        if self.text[start] == "{":
+            self.depth += 1
+            self.tokens.add("LBRACE", "{", start, start + 1)
+        elif self.depth == 0 and self.open:
+            return self.resume_string(start)
+        else:
+            self.depth = max(0, self.depth - 1)
+            self.tokens.add("RBRACE", "}", start, start + 1)
+        return start + 1
+
+    # ------------------------------------------------------------ numbers
+
+    def lex_index(self, start: int) -> int:
+        """`.` that a digit touches: only digits belong to the number after it (L-1.4.5)."""
+        self.tokens.add("DOT", ".", start, start + 1)
+        found = _DIGITS.match(self.text, start + 1)
+        assert found is not None
+        return self.integer(found[0], start + 1, found.end(), 10)
+
+    def lex_number(self, start: int) -> int:
+        found = _RADIX.match(self.text, start)
+        if found:
+            radix = {"x": 16, "o": 8, "b": 2}[found[0][1].lower()]
+            return self.integer(found[0][2:], start, found.end(), radix)
+        found = _DECIMAL.match(self.text, start)
+        assert found is not None
+        if found[1] is None and found[2] is None:
+            return self.integer(found[0], start, found.end(), 10)
+        end = self.refuse_touching(start, found.end())
+        self.tokens.add("FLOAT", float(found[0].replace("_", "")), start, end)
+        return end
+
+    def integer(self, digits: str, start: int, end: int, radix: int) -> int:
+        digits = digits.replace("_", "")
+        full_end = self.refuse_touching(start, end)
+        if not digits and full_end == end:
+            self.error("E0009", start, end, f"malformed number `{self.text[start:end]}`: it has no digit")
+        value = self.value_of(digits, radix) if full_end == end else 0
+        # 2^63 may stand under unary minus; the grammar's actions know whether it does.
+        if value > INT_LIMIT or (value == INT_LIMIT and radix != 10):
+            shown = self.text[start:end] if end - start <= 40 else self.text[start : start + 39] + "…"
+            message = f"integer literal `{shown}` is out of range: the limit is {INT_LIMIT - 1}"
+            self.error("E0010", start, end, message, "write a Float literal, such as `1e19`")
+            value = 0
+        self.tokens.add("INT", value, start, full_end)
+        return full_end
+
+    def value_of(self, digits: str, radix: int) -> int:
+        significant = digits.lstrip("0")
+        if len(significant) > 64:  # beyond every limit; Python refuses to convert very long decimal texts
+            return INT_LIMIT + 1
+        return int(significant or "0", radix)
+
+    def refuse_touching(self, start: int, end: int) -> int:
+        found = _TOUCHING.match(self.text, end)
+        if found is None:
+            return end
+        text = self.text[start : found.end()]
+        self.error("E0009", start, found.end(), f"malformed number `{text if len(text) <= 40 else text[:39] + '…'}`")
+        return found.end()
+
+    # ------------------------------------------------------------ strings and labels
+
+    def lex_raw(self, start: int) -> int:
+        found = _HASHES.match(self.text, start + 1)
+        assert found is not None
+        hashes, at = found[0], found.end()
+        if not self.text.startswith('"', at):
+            form = f'a raw string is r{hashes}"…"{hashes}'
+            self.error("E0012", start, at, f"`r{hashes}` is not followed by `\"`", form)
+            return at
+        end = self.text.find('"' + hashes, at + 1)
+        if end < 0:
+            message = f"unterminated raw string: `\"` and {len(hashes)} `#` needed to close it"
+            self.error("E0005", start, at + 1, message, f'close it with `"{hashes}`')
+            end = at = len(self.text)
+        full_end = min(end + 1 + len(hashes), len(self.text))
+        self.tokens.add("STRING", self.text[at + 1 : end].replace("\r\n", "\n"), start, full_end)
+        return full_end
+
+    def lex_quote(self, start: int) -> int:
+        if self.text[start] == "'":
+            label = self.label(start)
+            if label:
+                self.tokens.add("LABEL", label, start, start + 1 + len(label))
+                return start + 1 + len(label)
+        delimiter = '"""' if self.text.startswith('"""', start) else self.text[start]
+        return self.string_text(_Open(delimiter, start, [], self.depth), start, start + len(delimiter))
+
+    def label(self, start: int) -> str | None:
+        """The name if `'` begins a label (L-1.6.1)."""
+        name = _LABEL_NAME.match(self.text, start)
+        if name is None:
+            return None
+        end = name.end()
+        types = self.tokens.types
+        if types and types[-1] in ("BREAK", "CONTINUE") and not self.text.startswith("'", end):
+            return name[1]
+        colon = _LABEL_TAIL.match(self.text, end)
+        if colon is None:
+            return None
+        if _LOOP_WORD.match(self.text, colon.end()):
+            return name[1]
+        return None if "'" in self.text[colon.end() : self.line_end(colon.end())] else name[1]
+
+    def string_text(self, opened: _Open, token_start: int, at: int) -> int:
+        """Lexes literal text from `at` to the closing delimiter or the next hole."""
+        text, search, piece = self.text, _TEXT_END[opened.delimiter].search, at
+        while True:
+            found = search(text, at)
+            if found is None:
+                self.unterminated(opened.delimiter, opened.start)
+                return self.close_string(opened, token_start, piece, len(text), len(text))
+            stop = found[0]
+            if stop[0] == "\\" and stop != "\\\n":
+                at = found.end()
+            elif stop == "${":
+                return self.open_hole(opened, token_start, piece, found.start())
+            elif stop == opened.delimiter:
+                return self.close_string(opened, token_start, piece, found.start(), found.end())
+            elif stop[0] == "\\" and opened.delimiter == '"""':
+                at = found.end()
+            else:
+                end = found.start() + len(stop) - 1
+                self.error(
+                    "E0004", end, end + 1, "line end in a one-line string", 'close it, write `\\n`, or use `"""`'
+                )
+                text_end = found.start() - (text[found.start() - 1] == "\r")
+                return self.close_string(opened, token_start, piece, max(piece, text_end), end)
+
+    def unterminated(self, delimiter: str, start: int) -> None:
+        where = self.source.position(start)
+        self.error(
+            "E0003",
+            start,
+            start + len(delimiter),
+            f"unterminated string, opened at {where.line}:{where.column}",
+            f"close it with `{delimiter}`",
+        )
+
+    def open_hole(self, opened: _Open, token_start: int, piece: int, end: int) -> int:
+        row = len(self.tokens)
+        self.tokens.add("ISTR_MID" if opened.pieces else "ISTR_START", "", token_start, end + 2)
+        opened.pieces.append((row, piece, end))
+        self.open.append(opened._replace(outer_depth=self.depth))
+        self.depth = 0
+        return end + 2
+
+    def resume_string(self, start: int) -> int:
+        opened = self.open.pop()
+        self.depth = opened.outer_depth
+        if len(self.tokens) == opened.pieces[-1][0] + 1:
+            hole = self.tokens.ends[-1] - 2
+            self.error("E0011", hole, start + 1, "empty `${}`", r"write `\$` for a dollar sign")
+        return self.string_text(opened, start, start + 1)
+
+    def close_string(self, opened: _Open, token_start: int, piece: int, text_end: int, end: int) -> int:
+        row = len(self.tokens)
+        self.tokens.add("ISTR_END" if opened.pieces else "STRING", "", token_start, end)
+        opened.pieces.append((row, piece, text_end))
+        texts = [self.text[begin:stop] for _, begin, stop in opened.pieces]
+        if opened.delimiter == '"""':
+            self.check_escapes(opened, texts)
+            texts = [decode_escapes(text, _ignore) for text in trim_pieces(texts)]
+        else:
+            texts = self.check_escapes(opened, texts)
+        for (at, _, _), text in zip(opened.pieces, texts, strict=True):
+            self.tokens.values[at] = text
+        return end
+
+    def check_escapes(self, opened: _Open, texts: list[str]) -> list[str]:
+        decoded = []
+        for (_, begin, _), text in zip(opened.pieces, texts, strict=True):
+
+            def report(code: str, start: int, end: int, message: str, help: str, at: int = begin) -> None:
+                self.error(code, at + start, at + end, message, help)
+
+            decoded.append(decode_escapes(text, report))
+        return decoded
+
+
+def _ignore(code: str, start: int, end: int, message: str, help: str) -> None:
+    """Escapes of multi-line strings are checked before trimming moves them."""

@@ -1,0 +1,165 @@
+"""Names inside expressions and statements: scopes of blocks, arms, loops, closures and clauses (L-5.4).
+
+A handler that returns a child lets the walk go on there: long left-deep chains cost no recursion.
+"""
+
+from __future__ import annotations
+
+from .. import ast
+from ..symbols import Local
+from .functions import closure
+from .items import declare_items, visit_items
+from .paths import use_local
+from .patterns import bind_pattern
+from .state import Handler, Resolver
+
+
+def binary(r: Resolver, node: ast.Binary) -> ast.Node:
+    r.visit(node.right)
+    return node.left
+
+
+def call(r: Resolver, node: ast.Call) -> ast.Node:
+    for argument in node.arguments:
+        r.visit(argument.value)
+    return node.callee
+
+
+def method_call(r: Resolver, node: ast.MethodCall) -> ast.Node:
+    for type_argument in node.type_arguments or ():
+        r.visit(type_argument)
+    for argument in node.arguments:
+        r.visit(argument.value)
+    return node.receiver
+
+
+def index(r: Resolver, node: ast.Index) -> ast.Node:
+    r.visit(node.index)
+    return node.receiver
+
+
+def field_access(r: Resolver, node: ast.FieldAccess) -> ast.Node:
+    return node.receiver
+
+
+def tuple_access(r: Resolver, node: ast.TupleAccess) -> ast.Node:
+    return node.receiver
+
+
+def propagate(r: Resolver, node: ast.Propagate) -> ast.Node:
+    return node.operand
+
+
+def cast(r: Resolver, node: ast.Cast) -> ast.Node:
+    r.visit(node.target)
+    return node.operand
+
+
+def pipe(r: Resolver, node: ast.Pipe) -> ast.Node:
+    """The left side is an argument of the innermost call of `applied`; everything else there is visited before it."""
+    applied = node.applied
+    while isinstance(applied, (ast.Propagate, ast.Await)):
+        applied = applied.operand
+    if isinstance(applied, ast.MethodCall):
+        r.visit(applied.receiver)
+        for type_argument in applied.type_arguments or ():
+            r.visit(type_argument)
+    elif isinstance(applied, ast.Call):
+        r.visit(applied.callee)
+    for argument in getattr(applied, "arguments", ()):
+        if argument.value is not node.left:
+            r.visit(argument.value)
+    return node.left
+
+
+def assign(r: Resolver, node: ast.Assign) -> ast.Node | None:
+    target = node.target
+    while isinstance(target, ast.GroupExpr):
+        target = target.inner
+    if isinstance(target, ast.PathExpr) and node.operator == "=":
+        _assigned_name(r, target)
+    else:
+        r.visit(target)
+    return node.value
+
+
+def _assigned_name(r: Resolver, target: ast.PathExpr) -> None:
+    """A plain assignment is no reading of its variable (W0001)."""
+    symbol = r.find(target.segments[0].text) if len(target.segments) == 1 else None
+    if isinstance(symbol, Local):
+        target.binding = symbol
+        use_local(r, symbol)
+    else:
+        r.visit(target)
+
+
+def block(r: Resolver, node: ast.Block) -> None:
+    with r.block():
+        items = [s.item for s in node.statements if isinstance(s, ast.ItemStmt)]
+        declare_items(r, items)
+        visit_items(r, items)
+        for statement in node.statements:
+            if not isinstance(statement, ast.ItemStmt):
+                r.visit(statement)
+        r.visit(node.result)
+
+
+def let(r: Resolver, node: ast.Let) -> None:
+    r.visit(node.type)
+    r.visit(node.value)
+    bind_pattern(r, node.pattern)
+    if node.value is None and isinstance(node.pattern, ast.BindPattern) and node.pattern.binding is not None:
+        node.pattern.binding.deferred = True
+
+
+def if_(r: Resolver, node: ast.If) -> ast.Node | None:
+    r.visit(node.condition)
+    r.visit(node.then)
+    return node.otherwise
+
+
+def match_(r: Resolver, node: ast.Match) -> None:
+    r.visit(node.subject)
+    for arm in node.arms:
+        with r.block():
+            bind_pattern(r, arm.pattern)
+            r.visit(arm.guard)
+            r.visit(arm.body)
+
+
+def for_(r: Resolver, node: ast.For) -> None:
+    r.visit(node.iterable)
+    with r.block():
+        bind_pattern(r, node.pattern)
+        r.visit(node.body)
+
+
+def try_(r: Resolver, node: ast.Try) -> None:
+    r.visit(node.body)
+    for clause in node.catches:
+        r.visit(clause.type)
+        with r.block():
+            if clause.name is not None and clause.name.text != "_":
+                clause.binding = r.declare(clause.name.text, clause)
+            r.visit(clause.body)
+
+
+HANDLERS: dict[type[ast.Node], Handler] = {
+    ast.Binary: binary,
+    ast.Call: call,
+    ast.MethodCall: method_call,
+    ast.Index: index,
+    ast.FieldAccess: field_access,
+    ast.TupleAccess: tuple_access,
+    ast.Propagate: propagate,
+    ast.Cast: cast,
+    ast.Pipe: pipe,
+    ast.Assign: assign,
+    ast.Block: block,
+    ast.Let: let,
+    ast.If: if_,
+    ast.Match: match_,
+    ast.For: for_,
+    ast.Try: try_,
+    ast.Closure: closure,
+}

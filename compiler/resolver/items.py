@@ -1,0 +1,211 @@
+"""Items: which names a module or block declares, and the names inside each item.
+
+All names of a scope are declared before any body is resolved, so that order does not matter (L-5.4.2). Must not know: types;
+the symbols' type fields are filled by the checker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .. import ast
+from ..source import Span
+from ..symbols import (
+    AliasSymbol,
+    ConnectionSymbol,
+    ConstSymbol,
+    EnumSymbol,
+    FunctionSymbol,
+    MemorySymbol,
+    ModelSymbol,
+    StructSymbol,
+    Symbol,
+)
+from ..types import ANY, NIL, Nominal
+from .functions import function
+from .scopes import UnbuiltSymbol
+from .state import Resolver
+
+UNBUILT_ITEMS: dict[type[ast.Item], str] = {
+    ast.Trait: "trait",
+    ast.Impl: "impl",
+    ast.Use: "use",
+    ast.Module: "mod",
+    ast.Tool: "tool",
+    ast.Mcp: "mcp",
+    ast.Pipeline: "pipeline",
+    ast.Context: "context",
+}
+
+
+def declare_items(r: Resolver, items: Sequence[ast.TopLevel]) -> None:
+    """Gives every item of one scope its symbol."""
+    places: dict[str, Span] = {}
+    for item in items:
+        if not isinstance(item, ast.InitStatement):
+            _declare_item(r, item, places)
+
+
+def _declare_item(r: Resolver, item: ast.Item, places: dict[str, Span]) -> None:
+    if isinstance(item, ast.ErrorItem):
+        r.scope.open = True
+        return
+    if isinstance(item, ast.Use):
+        r.unbuilt(item.span, "use")
+        _declare_imports(r, item.tree)
+        return
+    name = getattr(item, "name", None)
+    unbuilt = unbuilt_form(item, nested=r.function is not None)
+    if unbuilt is not None:
+        r.unbuilt(name.span if name is not None else item.span, unbuilt)
+    if name is None:
+        return
+    if name.text in places:
+        r.report(
+            "E1003", name.span, f"`{name.text}` is defined twice", help="rename one of them", first=places[name.text]
+        )
+        return
+    places[name.text] = name.span
+    _check_capital(r, item, name)
+    item.symbol = UnbuiltSymbol(name.text) if unbuilt is not None else _symbol(r, item, name.text)
+    r.scope.names[name.text] = item.symbol
+    if unbuilt is None:
+        r.module.symbols.append(item.symbol)
+
+
+def unbuilt_form(item: ast.Item, nested: bool) -> str | None:
+    """What this compiler does not yet compile about an item, or None."""
+    match item:
+        case ast.Function():
+            return _unbuilt_function(item)
+        case ast.Struct() | ast.Schema() if item.type_parameters:
+            return "type parameters"
+        case ast.Schema() if item.fields is None:
+            return "schema without body"
+        case ast.Enum():
+            if item.type_parameters:
+                return "type parameters"
+            return "variants with payload" if any(v.items is not None or v.fields is not None for v in item.variants) else None
+        case ast.TypeAlias() if item.type_parameters:
+            return "type parameters"
+        case ast.Store() if item.kind != "memory":
+            return item.kind
+        case ast.Config() if item.kind == "agent":
+            return "agent"
+        case ast.Config() if nested:
+            return f"{item.kind} in a block"
+    return UNBUILT_ITEMS.get(type(item))
+
+
+def _unbuilt_function(item: ast.Function) -> str | None:
+    if item.is_async:
+        return "async fn"
+    if item.type_parameters:
+        return "type parameters"
+    if item.clauses:
+        return item.clauses[0].kind
+    test = next((d.name.text for d in item.decorators if d.name.text in ("test", "expect_fail")), None)
+    return f"@{test}" if test else None
+
+
+def _check_capital(r: Resolver, item: ast.Item, name: ast.Ident) -> None:
+    if isinstance(item, (ast.Struct, ast.Enum, ast.Trait, ast.Schema, ast.TypeAlias)) and not name.text[:1].isupper():
+        capital = name.text.lstrip("_")
+        r.report(
+            "E1014", name.span, f"the type name `{name.text}` begins with a lower-case letter",
+            help=f"write `{capital[:1].upper()}{capital[1:]}`",
+        )  # fmt: skip
+
+
+def _symbol(r: Resolver, item: ast.Item, name: str) -> Symbol:
+    match item:
+        case ast.Function():
+            return FunctionSymbol(name, item, [], NIL)
+        case ast.Struct():
+            return StructSymbol(name, item, Nominal("struct", name), [])
+        case ast.Schema():
+            return StructSymbol(name, item, Nominal("schema", name), [])
+        case ast.Enum():
+            return EnumSymbol(name, item, Nominal("enum", name), _variants(r, item))
+        case ast.Const():
+            return ConstSymbol(name, item, ANY)
+        case ast.TypeAlias():
+            return AliasSymbol(name, item, ANY)
+        case ast.Config() if item.kind == "model":
+            return ModelSymbol(name, item, "", {})
+        case ast.Config():
+            symbol = ConnectionSymbol(name, item, {})
+            r.module.connections[name] = symbol
+            return symbol
+        case ast.Store():
+            return MemorySymbol(name, item, None)
+    return UnbuiltSymbol(name)
+
+
+def _variants(r: Resolver, item: ast.Enum) -> list[str]:
+    seen: dict[str, ast.Variant] = {}
+    for variant in item.variants:
+        name = variant.name.text
+        if name in seen:
+            r.report(
+                "E1003", variant.name.span, f"variant `{name}` is defined twice", help="rename one of them",
+                first=seen[name].name.span,
+            )  # fmt: skip
+        seen.setdefault(name, variant)
+    return list(seen)
+
+
+def _declare_imports(r: Resolver, tree: ast.UseTree) -> None:
+    if tree.glob:
+        r.scope.open = True
+    for part in tree.group or ():
+        _declare_imports(r, part)
+    if not tree.glob and tree.group is None and tree.path:
+        name = (tree.alias or tree.path[-1]).text
+        r.scope.names[name] = UnbuiltSymbol(name)
+
+
+def visit_items(r: Resolver, items: Sequence[ast.TopLevel]) -> None:
+    """Resolves the names inside the items of one scope."""
+    for item in items:
+        if isinstance(item, ast.InitStatement):
+            with r.body(None):
+                r.visit(item.call)
+            r.module.inits.append(item)
+        elif item.symbol is not None and not isinstance(item.symbol, UnbuiltSymbol):
+            r.nesting.call(_visit_item, r, item)
+
+
+def _visit_item(r: Resolver, item: ast.Item) -> None:
+    if isinstance(item, ast.Function):
+        function(r, item)
+        return
+    with r.body(None):
+        for decorator in item.decorators:
+            _visit_decorator(r, decorator)
+        match item:
+            case ast.Struct() | ast.Schema():
+                for field in item.fields or ():
+                    r.visit(field.type)
+                    r.visit(field.default)
+                    for decorator in field.decorators:
+                        _visit_decorator(r, decorator)
+            case ast.Const() | ast.Store():
+                r.visit(item.type)
+                r.visit(item.value)
+            case ast.TypeAlias():
+                r.visit(item.target)
+            case ast.Config():
+                _visit_config(r, item)
+
+
+def _visit_decorator(r: Resolver, decorator: ast.Decorator) -> None:
+    for argument in decorator.arguments:
+        r.visit(argument.value)
+
+
+def _visit_config(r: Resolver, item: ast.Config) -> None:
+    """The provider of a model is the name of a connection, not a value (O-1.17)."""
+    for entry in item.entries:
+        if not (item.kind == "model" and entry.key.text == "provider" and isinstance(entry.value, ast.PathExpr)):
+            r.visit(entry.value)

@@ -1,0 +1,179 @@
+"""Names and paths in expressions, types and literals (L-8.3).
+
+Sets `binding` of PathExpr, NamedType and StructExpr. Must not know: types of expressions.
+"""
+
+from __future__ import annotations
+
+from ...vm.values.errors import FAMILIES
+from .. import ast
+from ..symbols import (
+    AliasSymbol,
+    BuiltinSymbol,
+    ConstSymbol,
+    EnumSymbol,
+    ErrorFamilySymbol,
+    Local,
+    StructSymbol,
+    Symbol,
+    VariantSymbol,
+)
+from .predeclared import TYPES, associated
+from .scopes import UnbuiltSymbol
+from .spelling import did_you_mean
+from .state import Handler, Resolver
+
+
+def path_expr(r: Resolver, node: ast.PathExpr) -> None:
+    for argument in node.type_arguments or ():
+        r.visit(argument)
+    segments = [*node.segments, node.member] if node.member is not None else node.segments
+    node.binding = _name(r, segments[0]) if len(segments) == 1 else resolve_path(r, segments)
+    if isinstance(node.binding, Local):
+        use_local(r, node.binding)
+        node.binding.read = True
+
+
+def use_local(r: Resolver, local: Local) -> None:
+    if local.scope is not r.function:
+        local.captured = True
+
+
+def _name(r: Resolver, name: ast.Ident) -> Symbol | None:
+    if name.text == "_":
+        r.report("E1001", name.span, "`_` discards its value and cannot be read")
+        return None
+    symbol = r.find(name.text)
+    if symbol is not None:
+        return symbol
+    if name.text in ("self", "Self"):
+        r.report("E1009", name.span, f"`{name.text}` stands outside a method", help="add a `self` parameter")
+    else:
+        r.unknown_name(name)
+    return None
+
+
+def resolve_path(r: Resolver, path: list[ast.Ident]) -> Symbol | None:
+    """`head::rest` (L-8.3.2): a variant, an error variant or an associated function."""
+    head, *rest = path
+    owner = r.scope.find_item(head.text)
+    if isinstance(owner, UnbuiltSymbol):
+        return owner
+    if owner is None or len(rest) > 1:
+        return _unresolved(r, path, owner)
+    name = rest[0]
+    match owner:
+        case EnumSymbol():
+            return variant_of(r, owner, name)
+        case ErrorFamilySymbol():
+            return _error_member(r, owner, name)
+        case BuiltinSymbol():
+            return _associated(r, owner, name)
+    r.report("E1010", name.span, f"`{owner.name}` has no associated item `{name.text}`")
+    return None
+
+
+def _unresolved(r: Resolver, path: list[ast.Ident], owner: Symbol | None) -> Symbol | None:
+    if path[0].text == "std":
+        r.unbuilt(path[0].span, "std")
+        return UnbuiltSymbol("std")
+    unknown = path[0] if owner is None else path[1]
+    written = "::".join(segment.text for segment in path)
+    candidates = (text for text, symbol in r.scope.visible(r.function) if not isinstance(symbol, Local))
+    r.report(
+        "E1004", unknown.span, f"unresolved path `{written}`: unknown `{unknown.text}`",
+        help=did_you_mean(unknown.text, candidates),
+    )  # fmt: skip
+    return None
+
+
+def variant_of(r: Resolver, owner: EnumSymbol, name: ast.Ident) -> Symbol | None:
+    if name.text in owner.variants:
+        return VariantSymbol(name.text, owner, owner.variants.index(name.text))
+    r.report(
+        "E1010", name.span, f"enum `{owner.name}` has no variant `{name.text}`",
+        help=did_you_mean(name.text, owner.variants),
+    )  # fmt: skip
+    return None
+
+
+def _error_member(r: Resolver, owner: ErrorFamilySymbol, name: ast.Ident) -> Symbol | None:
+    if name.text == "new":
+        return owner
+    variants = FAMILIES[owner.name].variants
+    if name.text in variants:
+        return ErrorFamilySymbol(owner.name, name.text)
+    r.report(
+        "E1010", name.span, f"error family `{owner.name}` has no variant `{name.text}`",
+        help=did_you_mean(name.text, (*variants, "new")),
+    )  # fmt: skip
+    return None
+
+
+def _associated(r: Resolver, owner: BuiltinSymbol, name: ast.Ident) -> Symbol | None:
+    known = associated(owner.name)
+    if name.text in known:
+        return BuiltinSymbol(f"{owner.name}::{name.text}")
+    r.report(
+        "E1010", name.span, f"`{owner.name}` has no associated item `{name.text}`", help=did_you_mean(name.text, known)
+    )
+    return None
+
+
+def named_type(r: Resolver, node: ast.NamedType) -> None:
+    for argument in node.arguments or ():
+        r.visit(argument)
+    if len(node.path) > 1:
+        node.binding = _type_path(r, node.path)
+        return
+    name = node.path[0]
+    symbol = r.scope.find_item(name.text)
+    if symbol is None or not is_type(symbol):
+        candidates = (text for text, found in r.scope.visible(r.function) if is_type(found))
+        r.report(
+            "E1002", name.span, f"undefined type `{name.text}`", help=did_you_mean(name.text, candidates)
+        )
+        return
+    node.binding = symbol
+
+
+def _type_path(r: Resolver, path: list[ast.Ident]) -> Symbol | None:
+    """Of paths only `F::V` of an error family names something a type position may hold: in a catch clause."""
+    symbol = resolve_path(r, path)
+    if symbol is None or isinstance(symbol, (ErrorFamilySymbol, UnbuiltSymbol)):
+        return symbol
+    r.report("E1002", path[-1].span, f"`{'::'.join(segment.text for segment in path)}` is not a type")
+    return None
+
+
+def is_type(symbol: Symbol) -> bool:
+    if isinstance(symbol, BuiltinSymbol):
+        return symbol.name in TYPES
+    return isinstance(symbol, (ErrorFamilySymbol, UnbuiltSymbol, StructSymbol, EnumSymbol, AliasSymbol))
+
+
+def struct_expr(r: Resolver, node: ast.StructExpr) -> None:
+    for argument in node.type_arguments or ():
+        r.visit(argument)
+    node.binding = literal_head(r, node.path)
+    for entry in node.fields:
+        r.visit(entry.value)
+    r.visit(node.base)
+
+
+def literal_head(r: Resolver, path: list[ast.Ident]) -> Symbol | None:
+    """What the path before `{ … }` or `( … )` of a literal or pattern names."""
+    if len(path) > 1:
+        return resolve_path(r, path)
+    symbol = r.scope.find_item(path[0].text)
+    if symbol is None or isinstance(symbol, ConstSymbol):
+        r.unknown_name(path[0], "E1002", "type")
+        return None
+    return symbol
+
+
+HANDLERS: dict[type[ast.Node], Handler] = {
+    ast.PathExpr: path_expr,
+    ast.NamedType: named_type,
+    ast.StructExpr: struct_expr,
+}

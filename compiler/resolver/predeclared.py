@@ -1,0 +1,44 @@
+"""The outermost scope: built-in functions, constructors and types (L-1.3.7).
+
+Hands on `outermost`, the type table and what is associated with them. Must not know: what calls mean.
+"""
+
+from __future__ import annotations
+
+from ...vm.builtins import ASSOCIATED, FUNCTIONS
+from ...vm.values.errors import FAMILIES
+from ..symbols import BuiltinSymbol, ErrorFamilySymbol, Symbol
+from .scopes import Scope, UnbuiltSymbol
+
+# Type names and their numbers of type arguments (L-3.1).
+TYPES: dict[str, int] = {
+    **dict.fromkeys(("Int", "Float", "String", "Bool", "Nil", "Any", "Range"), 0),
+    **{"Array": 1, "Map": 2, "Option": 1, "Result": 2, "Schema": 1},
+    **dict.fromkeys(("Prompt", "Response", "Message", "ToolCall", "Emit"), 0),
+    **dict.fromkeys(("ModelRef", "ModelBuilder", "SchemaRef", "Memory", "MemoryRef"), 0),
+}
+
+UNBUILT_TYPES = (
+    "Set Queue Stack Task Stream LedgerEntry Entry Turn Fact Provenance Learned AgentRef ToolRef McpRef PipelineRef "
+    "HashMap Ledger LedgerQuery KeyedMemory Agent HashMapRef LedgerRef"
+).split()
+UNBUILT_FUNCTIONS = ("race", "test_emits")
+
+MEMORY_CONSTRUCTORS = ("new", "of")
+
+
+def outermost() -> Scope:
+    """A scope of everything predeclared."""
+    scope = Scope(None)
+    names: dict[str, Symbol] = {name: BuiltinSymbol(name) for name in (*TYPES, *FUNCTIONS)}
+    names.update((name, ErrorFamilySymbol(name)) for name in FAMILIES)
+    names.update((name, UnbuiltSymbol(name)) for name in (*UNBUILT_TYPES, *UNBUILT_FUNCTIONS))
+    scope.names = names
+    return scope
+
+
+def associated(owner: str) -> list[str]:
+    """The associated functions of a predeclared type (L-6.9)."""
+    if owner in ("Memory", "MemoryRef"):
+        return list(MEMORY_CONSTRUCTORS)
+    return [name for receiver, name in ASSOCIATED if receiver == owner]

@@ -1,0 +1,260 @@
+"""What names denote, and how the checker records its decisions on the tree.
+
+The resolver and checker make these records and hang them on the annotation fields of `ast`; codegen reads them and decides
+nothing about names or types itself. Must not know: bytecode.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from . import ast
+from .types import Type
+
+
+@dataclass(eq=False, slots=True)
+class Symbol:
+    name: str
+
+
+@dataclass(eq=False, slots=True)
+class FunctionScope:
+    """One function body (function, closure, stage …): its locals live here. `parent` is the enclosing one for closures.
+    `propagates`: `?` or throw may leave it; `returns_option`: then None leaves as None (L-3.12.4)."""
+
+    parent: FunctionScope | None
+    result: Type | None = None
+    returns_option: bool = False
+    locals: list[Local] = field(default_factory=list)
+
+
+@dataclass(eq=False, slots=True)
+class Local(Symbol):
+    """A variable, parameter, pattern or catch name. `captured`: some closure reads or writes it, so it lives in a cell."""
+
+    type: Type
+    mutable: bool
+    scope: FunctionScope
+    captured: bool = False
+    declared_at: ast.Node | None = None
+    read: bool = False  # for W0001
+    changed: bool = False  # assigned again or written through, for W0011
+    deferred: bool = False  # declared by a `let` without initialiser (L-3.13.3)
+
+
+@dataclass(eq=False, slots=True)
+class FunctionSymbol(Symbol):
+    declaration: ast.Function
+    parameters: list[Type]
+    result: Type
+
+
+@dataclass(eq=False, slots=True)
+class StructSymbol(Symbol):
+    """A struct or schema; `fields` in declaration order as (name, type, default or None, optional). Of schemas: the modes
+    of O-2.14 ff. and the description of each field that has one (O-2.13)."""
+
+    declaration: ast.Struct | ast.Schema
+    type: Type
+    fields: list[tuple[str, Type, ast.Expr | None, bool]]
+    partial: bool = False
+    coerce: bool = False
+    descriptions: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(eq=False, slots=True)
+class EnumSymbol(Symbol):
+    declaration: ast.Enum
+    type: Type
+    variants: list[str]
+
+
+@dataclass(eq=False, slots=True)
+class VariantSymbol(Symbol):
+    """`E::V`; also the None of Option is written as a plain path and bound to BuiltinSymbol("None")."""
+
+    enum: EnumSymbol
+    index: int
+
+
+@dataclass(eq=False, slots=True)
+class ConstSymbol(Symbol):
+    """`value`: the folded constant as plain Python data (int, float, str, bool, None, list, dict, tuple; a ConstStruct or a
+    VariantSymbol for struct and enum values)."""
+
+    declaration: ast.Const
+    type: Type
+    value: object = None
+
+
+@dataclass(slots=True)
+class ConstStruct:
+    """A folded struct value: its fields in declaration order."""
+
+    struct: StructSymbol
+    values: list[object]
+
+
+@dataclass(eq=False, slots=True)
+class AliasSymbol(Symbol):
+    declaration: ast.TypeAlias
+    type: Type
+
+
+@dataclass(eq=False, slots=True)
+class ModelSymbol(Symbol):
+    """`connection`: name of the connection; `fields`: config entries by key (already checked); `memory`: attached Memory."""
+
+    declaration: ast.Config
+    connection: str
+    fields: dict[str, ast.Expr]
+    memory: MemorySymbol | None = None
+    decorators: list[tuple[str, dict[str, object]]] = field(default_factory=list)  # name, constant arguments as written
+
+
+@dataclass(eq=False, slots=True)
+class ConnectionSymbol(Symbol):
+    """`fields`: plain data as the image holds it (O-10.8)."""
+
+    declaration: ast.Config
+    fields: dict[str, object]
+
+
+@dataclass(eq=False, slots=True)
+class MemorySymbol(Symbol):
+    declaration: ast.Store
+    max_messages: int | None
+
+
+@dataclass(eq=False, slots=True)
+class BuiltinSymbol(Symbol):
+    """A predeclared function, constructor or type name (print, Some, Memory …), not shadowed."""
+
+
+@dataclass(eq=False, slots=True)
+class ErrorFamilySymbol(Symbol):
+    """A built-in error family as a path head; `variant` None for `F::new` and plain F."""
+
+    variant: str | None = None
+
+
+# ---------------------------------------------------------------- decisions on calls
+
+
+@dataclass(eq=False, slots=True)
+class CallTarget:
+    """What a Call or MethodCall runs. `arguments`: one expression per parameter in parameter order; None stands for a missing
+    argument whose default `defaults[i]` applies. `order`: indexes of `arguments` in evaluation order (as written)."""
+
+    arguments: list[ast.Expr | None]
+    order: list[int]
+
+
+@dataclass(eq=False, slots=True)
+class FunctionCall(CallTarget):
+    """A declared function, called directly."""
+
+    function: FunctionSymbol
+
+
+@dataclass(eq=False, slots=True)
+class ValueCall(CallTarget):
+    """A function value (closure, parameter, field of function type, Any). The callee expression is `callee`, or for
+    `x.m()` with a field m of function type the FieldAccess that reads it."""
+
+    callee: ast.Expr
+
+
+@dataclass(eq=False, slots=True)
+class BuiltinCall(CallTarget):
+    """A built-in function (`receiver_kind` "") or method of a statically known kind: a row of vm/builtins/registry.
+    For methods the receiver is the MethodCall's receiver; for `special` and `handle` rows codegen knows what to emit.
+    `mutates`: the receiver is a place that is written (L-3.13.2) or a temporary."""
+
+    receiver_kind: str
+    name: str
+    mutates: bool = False
+    type_arguments: tuple[Type, ...] = ()  # checked ones, e.g. T of execute_with_schema<T>
+    schema: StructSymbol | None = None  # the schema T denotes, for execute_with_schema and parse_schema
+
+
+@dataclass(eq=False, slots=True)
+class DynamicCall(CallTarget):
+    """A method on Any, found at run time; `names` are the names of trailing named arguments."""
+
+    name: str
+    names: list[str] = field(default_factory=list)
+
+
+@dataclass(eq=False, slots=True)
+class ConstructorCall(CallTarget):
+    """`Some(x)`, `Ok(x)`, `Ok()`, `Err(e)`: `name`."""
+
+    name: str
+
+
+@dataclass(eq=False, slots=True)
+class ErrorCall(CallTarget):
+    """`F::new(msg)`, `F::V(msg)`, `F::V { … }`: `fields` names the arguments after the message."""
+
+    family: str
+    variant: str | None
+    fields: list[str] = field(default_factory=list)
+
+
+@dataclass(eq=False, slots=True)
+class RecordCall(CallTarget):
+    """`Prompt::new(s)`, `Message::user(s)` …: constructors of built-in records: `record`, `constructor`."""
+
+    record: str
+    constructor: str
+
+
+# ---------------------------------------------------------------- decisions on fields and coercions
+
+
+@dataclass(eq=False, slots=True)
+class FieldByPosition:
+    """A field of a struct, schema value or record."""
+
+    index: int
+
+
+@dataclass(eq=False, slots=True)
+class FieldByName:
+    """A member of Any, a Map<String, V> or an error value, found at run time."""
+
+    name: str
+
+
+# What a coercion site asks for (L-3.3); hung on Expr.coercion.
+@dataclass(frozen=True, slots=True)
+class ToFloat:
+    """Int to Float."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToOption:
+    """T or nil to Option<T>; `inner` converts first."""
+
+    inner: object = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToPrompt:
+    """String to Prompt."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToError:
+    """String to RuntimeError, in throw and `?` only (L-3.3.13)."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckAny:
+    """Any to T: shallow run-time check."""
+
+    target: Type
+
+
+Coercion = ToFloat | ToOption | ToPrompt | ToError | CheckAny

@@ -1,0 +1,146 @@
+"""Static types as values.
+
+Shared by resolver, checker and codegen; equal types are equal objects by value. Must not know: trees, symbols, bytecode.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Type:
+    """Base of all types; `str(t)` is the spelling in source (L-4.1.7)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Simple(Type):
+    """Types without parameters: Int Float String Bool Nil Any Range, `never` (diverges), and the handles and records of L-3.1.18 ff."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Generic(Type):
+    """Array Map Option Result Set Queue Stack Task Schema: `name<arguments>`."""
+
+    name: str
+    arguments: tuple[Type, ...]
+
+    def __str__(self) -> str:
+        return f"{self.name}<{', '.join(map(str, self.arguments))}>"
+
+
+@dataclass(frozen=True, slots=True)
+class Tuple(Type):
+    items: tuple[Type, ...]
+
+    def __str__(self) -> str:
+        inside = ", ".join(map(str, self.items))
+        return f"({inside},)" if len(self.items) == 1 else f"({inside})"
+
+
+@dataclass(frozen=True, slots=True)
+class Nilable(Type):
+    inner: Type
+
+    def __str__(self) -> str:
+        return f"{self.inner}?"
+
+
+@dataclass(frozen=True, slots=True)
+class Function(Type):
+    parameters: tuple[Type, ...]
+    result: Type
+
+    def __str__(self) -> str:
+        head = f"fn({', '.join(map(str, self.parameters))})"
+        return head if self.result == NIL else f"{head} -> {self.result}"
+
+
+@dataclass(frozen=True, slots=True)
+class Union(Type):
+    """A set of string literals."""
+
+    members: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return " | ".join(f'"{m}"' for m in self.members)
+
+
+@dataclass(frozen=True, slots=True)
+class Nominal(Type):
+    """A declared struct, schema, enum, record or error family: `kind` is one of these words."""
+
+    kind: str
+    name: str
+    arguments: tuple[Type, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.name}<{', '.join(map(str, self.arguments))}>" if self.arguments else self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter(Type):
+    """A type parameter inside its declaration, or one of a built-in's signature."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Open(Type):
+    """A side that inference has not found yet (`[]`, `None`, the other side of `Ok(x)`)."""
+
+    def __str__(self) -> str:
+        return "_"
+
+
+INT = Simple("Int")
+FLOAT = Simple("Float")
+STRING = Simple("String")
+BOOL = Simple("Bool")
+NIL = Simple("Nil")
+ANY = Simple("Any")
+RANGE = Simple("Range")
+NEVER = Simple("never")
+OPEN = Open()
+
+# Handles (L-3.1.21) and built-in records (L-3.1.20).
+MODEL_REF = Simple("ModelRef")
+MODEL_BUILDER = Simple("ModelBuilder")
+MEMORY = Simple("Memory")
+SCHEMA_REF = Simple("SchemaRef")
+PROMPT = Nominal("record", "Prompt")
+RESPONSE = Nominal("record", "Response")
+MESSAGE = Nominal("record", "Message")
+TOOL_CALL = Nominal("record", "ToolCall")
+EMIT = Nominal("record", "Emit")
+
+
+def array(item: Type) -> Generic:
+    return Generic("Array", (item,))
+
+
+def map_(key: Type, value: Type) -> Generic:
+    return Generic("Map", (key, value))
+
+
+def option(item: Type) -> Generic:
+    return Generic("Option", (item,))
+
+
+def result(value: Type, error: Type) -> Generic:
+    return Generic("Result", (value, error))
+
+
+def error(family: str) -> Nominal:
+    return Nominal("error", family)
+
+
+ERROR = error("Error")

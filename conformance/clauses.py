@@ -1,0 +1,168 @@
+"""What `coverage.py` does: compares the clauses of the specification with those that programs name.
+
+Also `clauses.jsonl` with the texts of the clauses. Prints what is covered and what is broken; the exit status is 1 when
+something is broken.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import statistics
+from pathlib import Path
+
+from . import suite
+from .records import Program
+from .specification import ID, Clause, order, read_clauses, stray_musts
+
+PROJECT = suite.ROOT.parent
+
+
+def main(argv: list[str]) -> int:
+    options = _arguments(argv)
+    clauses = read_clauses(PROJECT / "docs" / "spec")
+    if options.bless:
+        changed = bless(clauses, suite.ROOT / "clauses.jsonl")
+        print("conformance/clauses.jsonl " + ("changed" if changed else "unchanged"))
+    programs, broken = suite.load()
+    shown, missing_tests = elsewhere(suite.ROOT / "elsewhere.txt")
+    broken += missing_tests
+    passed = _passed(programs, options.results)
+    named = {ident for program in passed for ident in program.clauses} | set(shown)
+    broken += _structure(clauses, programs, shown) + changed_texts(clauses, suite.ROOT / "clauses.jsonl")
+    broken += required(clauses, named, _prefixes(options.require))
+    print_coverage(clauses, named, options.list)
+    print(f"shown elsewhere: {len(shown)}")
+    broken += print_lengths(programs)
+    for line in broken:
+        print(f"BROKEN  {line}")
+    return 1 if broken else 0
+
+
+def _arguments(argv: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser("conformance/coverage.py", description="Clause coverage of the suite.")
+    parser.add_argument("--require", metavar="FILE", help="id prefixes that have to be covered, one per line")
+    parser.add_argument("--results", metavar="FILE", help="outcomes of run.py --results: only passing programs count")
+    parser.add_argument("--list", metavar="PREFIX", default="", help="print the uncovered ids that begin so")
+    parser.add_argument("--bless", action="store_true", help="write clauses.jsonl anew")
+    return parser.parse_args(argv)
+
+
+def _passed(programs: list[Program], results: str | None) -> list[Program]:
+    if not results:
+        return programs
+    outcomes = json.loads(Path(results).read_text(encoding="utf-8"))
+    return [program for program in programs if outcomes.get(program.ident) == "pass"]
+
+
+def _prefixes(path: str | None) -> list[str]:
+    if not path:
+        return []
+    lines = Path(path).read_text(encoding="utf-8").splitlines()
+    return [line.strip() for line in lines if line.strip() and not line.startswith("#")]
+
+
+def elsewhere(path: Path) -> tuple[dict[str, str], list[str]]:
+    """Clause to test (C-10.5), and the lines that are wrong: bad form, or a test that does not exist."""
+    shown: dict[str, str] = {}
+    broken: list[str] = []
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    for number, line in enumerate(lines, 1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        match = re.fullmatch(rf"({ID})\t(\S+)", line)
+        if not match:
+            broken.append(f"{path.name}:{number}: an id, a tab, the path of a test")
+        elif not _test_exists(match[2]):
+            broken.append(f"{path.name}:{number}: no test {match[2]}")
+        else:
+            shown[match[1]] = match[2]
+    return shown, broken
+
+
+def _test_exists(test: str) -> bool:
+    file, _, name = test.partition("::")
+    path = PROJECT / file
+    return path.is_file() and (not name or re.search(rf"\b{re.escape(name)}\b", path.read_text("utf-8")) is not None)
+
+
+def _structure(clauses: list[Clause], programs: list[Program], shown: dict[str, str]) -> list[str]:
+    """Ids defined twice, ids nobody defines, `must` outside clauses; a missing specification."""
+    if not clauses:
+        return ["docs/spec defines no clause"]
+    broken, places = [], dict[str, Clause]()
+    for clause in clauses:
+        if places.setdefault(clause.ident, clause) is not clause:
+            broken.append(f"{clause.document}:{clause.line}: {clause.ident} is defined twice")
+    for program in programs:
+        broken += [f"{program.path}: unknown clause {i}" for i in program.clauses if i not in places]
+    broken += [f"elsewhere.txt: unknown clause {ident}" for ident in shown if ident not in places]
+    return broken + stray_musts(PROJECT / "docs" / "spec")
+
+
+def required(clauses: list[Clause], named: set[str], prefixes: list[str]) -> list[str]:
+    """The uncovered `must` clauses under the prefixes that have to be complete."""
+    return [
+        f"{clause.ident} is covered by no program"
+        for clause in clauses
+        if clause.kind == "must" and clause.ident not in named and any(_under(clause.ident, p) for p in prefixes)
+    ]
+
+
+def _under(ident: str, prefix: str) -> bool:
+    """`L-1` holds L-1.2.3 but not L-11.1."""
+    return ident == prefix or ident.startswith(prefix.rstrip(".-") + ("-" if len(prefix) == 1 else "."))
+
+
+def print_coverage(clauses: list[Clause], named: set[str], listed: str) -> None:
+    documents: dict[str, set[str]] = {}
+    for clause in clauses:
+        documents.setdefault(clause.document, set()).add(clause.ident)
+    for document, idents in documents.items():
+        hit, total = len(idents & named), len(idents)
+        print(f"{document:20} {hit:4} / {total:4}  {100 * hit // max(1, total):3} %")
+        uncovered = sorted((i for i in idents - named if listed and i.startswith(listed)), key=order)
+        if uncovered:
+            print("  uncovered:", " ".join(uncovered))
+    every = {clause.ident for clause in clauses}
+    print(f"{'all':20} {len(every & named):4} / {len(every):4}")
+
+
+def print_lengths(programs: list[Program]) -> list[str]:
+    """C-2.3: median and maximum length, and what breaks their limits."""
+    lengths = [program.lines for program in programs if program.files]
+    if not lengths:
+        return []
+    limits = suite.suite()["limits"]
+    median, longest = statistics.median(lengths), max(lengths)
+    print(f"programs: {len(programs)}, median {median:g} lines, longest {longest}")
+    broken = [f"{p.path}: {p.lines} lines" for p in programs if p.lines > limits["maximum_lines"]]
+    if median >= limits["median_lines"]:
+        broken.append(f"the median length is {median:g} lines, not under {limits['median_lines']}")
+    return broken
+
+
+def table(clauses: list[Clause]) -> str:
+    """The text of `clauses.jsonl`."""
+    rows = [{"id": c.ident, "document": c.document, "kind": c.kind, "hash": c.hash} for c in clauses]
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+def bless(clauses: list[Clause], path: Path) -> bool:
+    """Write `clauses.jsonl`; whether it changed."""
+    text = table(clauses)
+    before = path.read_text(encoding="utf-8") if path.exists() else ""
+    path.write_text(text, encoding="utf-8")
+    return text != before
+
+
+def changed_texts(clauses: list[Clause], path: Path) -> list[str]:
+    """Clauses whose text no longer has the hash of `clauses.jsonl`."""
+    if not path.exists():
+        return ["clauses.jsonl is missing: run with --bless"] if clauses else []
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    old, new = {row["id"]: row["hash"] for row in rows}, {clause.ident: clause.hash for clause in clauses}
+    broken = [f"{i}: its text has changed since clauses.jsonl was written" for i in new if old.get(i, new[i]) != new[i]]
+    broken += [f"{ident} is not in clauses.jsonl" for ident in new if ident not in old]
+    return broken + [f"{ident} is in clauses.jsonl but not in docs/spec" for ident in old if ident not in new]

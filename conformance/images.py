@@ -1,0 +1,117 @@
+"""Images that must be refused: `images/*.json` and the mutation recipes they hold (C-2.1, `reject` of C-5.1).
+
+A recipe is a list of steps over the bytes of an image; it names offsets and bytes, nothing of one implementation.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from . import keys
+from .records import Json, Program, SuiteError
+
+_KEYS = {"clause", "also", "level", "program", "bytes", "hex", "mutate", "reject", "about"}
+HASH_SIZE = 32
+
+
+def read_images(root: Path) -> list[Program]:
+    """One `Program` per file; its operation is `load`."""
+    return [read_image(path) for path in sorted(root.glob("*.json"))]
+
+
+def read_image(path: Path) -> Program:
+    data = json.loads(path.read_text(encoding="utf-8"))
+    if unknown := set(data) - _KEYS:
+        raise SuiteError(str(path), 1, f"unknown key {', '.join(sorted(unknown))}")
+    if not {"clause", "reject"} <= set(data) or len({"program", "bytes", "hex"} & set(data)) != 1:
+        raise SuiteError(str(path), 1, "clause, reject and one of program, bytes, hex are needed")
+    match = re.fullmatch(r"(V\d{3}) (load|verify)", data["reject"])
+    clauses = [data["clause"], *data.get("also", [])]
+    if not match or not all(keys.CLAUSE.match(clause) for clause in clauses):
+        raise SuiteError(str(path), 1, "reject is like 'V111 verify', clauses are ids")
+    program = Program(f"images/{path.name}", str(path), data["clause"], tuple(clauses[1:]), data.get("level", 5), 1)
+    program.reject = match[1], match[2], 1
+    program.mutate = data.get("mutate", [])
+    _source(program, data)
+    return program
+
+
+def _source(program: Program, data: Json) -> None:
+    if "program" in data:
+        text = data["program"]
+        program.files = {"main.conc": text if isinstance(text, str) else "\n".join(text) + "\n"}
+    else:
+        program.image = bytes.fromhex(data["hex"]) if "hex" in data else base64.b64decode(data["bytes"])
+
+
+def mutate(image: bytes, recipe: list[Json]) -> bytes:
+    """The image after every step of the recipe."""
+    changed = bytearray(image)
+    for step in recipe:
+        _STEPS[step["op"]](changed, step)
+    return bytes(changed)
+
+
+def _at(image: bytearray, step: Json) -> int:
+    """A negative offset counts from the end."""
+    at = int(step["at"])
+    return at if at >= 0 else len(image) + at
+
+
+def _truncate(image: bytearray, step: Json) -> None:
+    del image[_at(image, step) :]
+
+
+def _set(image: bytearray, step: Json) -> None:
+    given = bytes.fromhex(step["hex"])
+    at = _at(image, step)
+    image[at : at + len(given)] = given
+
+
+def _xor(image: bytearray, step: Json) -> None:
+    image[_at(image, step)] ^= int(step["mask"])
+
+
+def _insert(image: bytearray, step: Json) -> None:
+    at = _at(image, step)
+    image[at:at] = bytes.fromhex(step["hex"])
+
+
+def _delete(image: bytearray, step: Json) -> None:
+    at = _at(image, step)
+    del image[at : at + int(step["count"])]
+
+
+def _append(image: bytearray, step: Json) -> None:
+    image += bytes.fromhex(step["hex"])
+
+
+def _replace(image: bytearray, step: Json) -> None:
+    found, given = bytes.fromhex(step["find"]), bytes.fromhex(step["hex"])
+    at = image.find(found)
+    if at < 0:
+        raise ValueError(f"the image does not hold {step['find']}")
+    image[at : at + len(found)] = given
+
+
+def _rehash(image: bytearray, step: Json) -> None:
+    """Makes the closing hash fit again, so that the fault behind it is what refuses the image (V-3.1)."""
+    image[-HASH_SIZE:] = hashlib.sha256(image[:-HASH_SIZE]).digest()
+
+
+_STEPS: dict[str, Callable[[bytearray, Any], None]] = {
+    "truncate": _truncate,
+    "set": _set,
+    "xor": _xor,
+    "insert": _insert,
+    "delete": _delete,
+    "append": _append,
+    "replace": _replace,
+    "rehash": _rehash,
+}

@@ -1,0 +1,223 @@
+"""Reads program files: chunks, further files, front matter, expectations (C-3.1 to C-5.8).
+
+Hands on `Program` records. Knows the keys, not what a driver does with them.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from . import keys
+from .comments import Comment, line_comments, split_expectations, without_comments_and_strings
+from .notation import Malformed, memory_items
+from .records import ExpectedEmit, ExpectedMemory, Program, SuiteError
+
+_CHUNK = "//====="
+_FILE = re.compile(r"//----- (\S+\.conc)\s*$")
+_KEY = re.compile(
+    r"(?P<word>[A-Za-z]+~?)(?P<shift>[+-]\d+)?(?P<args>(?:[ \t]+\w+){0,2})[ \t]*:(?:[ \t]+(?P<value>.*)|)$"
+)
+_DECLARED = {"reply": "model", "agent": "agent", "mcp": "mcp"}
+_KEY_VARIABLE = re.compile(r'api_key\s*:\s*env\(\s*"(\w+)"|api_key_env\s*:\s*"(\w+)"')
+_HEADERS = re.compile(r"headers\s*:\s*\{[^}]*\}")
+_HEADER_VARIABLE = re.compile(r'env\(\s*"(\w+)"')
+_PREDECLARED_KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY")
+_DATA_KEYS = {"memory", "emits", "connections", "memories", "mutate"}
+
+
+def read_file(path: Path, ident: str) -> list[Program]:
+    text = path.read_bytes().decode("utf-8", errors="surrogateescape")
+    data = path.with_suffix(".expect.json")
+    expectations = json.loads(data.read_text(encoding="utf-8")) if data.exists() else {}
+    return parse(text, ident, str(path), expectations)
+
+
+def parse(text: str, ident: str, path: str = "", data: dict[str, Any] | None = None) -> list[Program]:
+    """All programs of one file, in order; an error of the suite is a `SuiteError`."""
+    path, data = path or ident, data or {}
+    chunks = list(_chunks(text))
+    if data and len(chunks) > 1:
+        raise SuiteError(path, 1, "a file with .expect.json holds one program")
+    if unknown := set(data) - _DATA_KEYS:
+        raise SuiteError(path, 1, f"unknown key in .expect.json: {', '.join(sorted(unknown))}")
+    programs: list[Program] = []
+    for number, (offset, lines) in enumerate(chunks, 1):
+        name = ident if len(chunks) == 1 else f"{ident}#{number}"
+        programs.append(_Reader(Program(name, path), offset, lines, data, programs[0] if programs else None).read())
+    return programs
+
+
+def _chunks(text: str) -> Iterator[tuple[int, list[str]]]:
+    """(lines before the chunk, its lines with their ends)."""
+    lines = text.split("\n")
+    lines = [line + "\n" for line in lines[:-1]] + ([lines[-1]] if lines[-1] else [])
+    start = 0
+    for at, line in enumerate(lines):
+        if line.rstrip("\r\n") == _CHUNK:
+            yield start, lines[start:at]
+            start = at + 1
+    yield start, lines[start:]
+
+
+class _Reader:
+    """Reads one chunk into its `Program`."""
+
+    def __init__(
+        self, program: Program, offset: int, lines: list[str], data: dict[str, Any], first: Program | None
+    ) -> None:
+        self.program, self.offset, self.lines, self.data, self.first = program, offset, lines, data, first
+        self.file, self.group = "main.conc", 0
+
+    def read(self) -> Program:
+        program = self.program
+        program.lines = len(self.lines)
+        if self.first:
+            program.clause, program.also, program.level = self.first.clause, self.first.also, self.first.level
+        self._split_files()
+        for self.file, text in program.files.items():
+            self._read_comments(text)
+        self._data()
+        self._finish()
+        return program
+
+    def _split_files(self) -> None:
+        name, start = "main.conc", 0
+        for at, line in enumerate([*self.lines, "//----- end.conc"]):
+            match = _FILE.match(line)
+            if not match:
+                continue
+            if name in self.program.files:
+                raise SuiteError(self.program.path, self.offset + at, f"file {name} stands twice")
+            self.program.files[name] = "".join(self.lines[start:at])
+            self.program.offsets[name] = self.offset + start
+            name, start = match.group(1), at + 1
+
+    def _read_comments(self, text: str) -> None:
+        front = _front_matter(text) if self.file == "main.conc" else 0
+        last_emit = -2
+        for comment in line_comments(text):
+            for part in split_expectations(comment.text):
+                before = len(self.program.emits)
+                self._comment(comment, part, comment.line <= front, comment.line - last_emit <= 1)
+                if len(self.program.emits) > before:
+                    last_emit = comment.line
+
+    def _comment(self, comment: Comment, part: str, front: bool, adjacent: bool) -> None:
+        at = self.offset_of(comment.line)
+        match = _KEY.match(part)
+        if not match:
+            return
+        word, args = match["word"], (match["args"] or "").split()
+        if word not in keys.READERS:
+            self._unknown(word, args, front, at)
+            return
+        if args and not keys.takes(word, args):
+            return
+        try:
+            line = self._line(comment, word, match["shift"])
+            place = keys.Place(self.file, line, at, comment.alone, front, bool(match["shift"]))
+            keys.READERS[word](self.program, args, (match["value"] or "").strip(), place)
+        except Malformed as error:
+            raise SuiteError(self.program.path, at, f"{word}: {error}") from None
+        if word == "emit~":
+            self._join_group(adjacent)
+
+    def _line(self, comment: Comment, word: str, shift: str | None) -> int:
+        if shift not in (None, "+1", "-1"):
+            raise Malformed(f"only {word}+1 and {word}-1 move an expectation")
+        return comment.line + int(shift or 0)
+
+    def _join_group(self, adjacent: bool) -> None:
+        emits = self.program.emits
+        if not (adjacent and len(emits) > 1 and emits[-2].group is not None):
+            self.group += 1
+        emits[-1] = replace(emits[-1], group=self.group)
+
+    def _unknown(self, word: str, args: list[str], front: bool, at: int) -> None:
+        """C-3.2: unknown keys in the front matter, misspelt ones anywhere."""
+        near = [key for key in keys.READERS if keys.distance_at_most_1(word.lower(), key)]
+        near = [key for key in near if not args or keys.takes(key, args)]
+        if near:
+            raise SuiteError(self.program.path, at, f"unknown key {word!r}, close to {near[0]!r}")
+        if front and not args:
+            raise SuiteError(self.program.path, at, f"unknown key {word!r}")
+
+    def offset_of(self, line: int) -> int:
+        return self.program.offsets[self.file] + line
+
+    def _data(self) -> None:
+        """What `.expect.json` holds: long memories and emits, host connections, earlier memories, an image mutation."""
+        program = self.program
+        program.connections = self.data.get("connections", {})
+        program.memories = self.data.get("memories", {})
+        program.mutate = self.data.get("mutate", [])
+        for channel, payload in self.data.get("emits", []):
+            program.emits.append(ExpectedEmit(((channel, payload),), None, self.offset + 1))
+        program.memory = [self._memory(wanted) for wanted in program.memory]
+
+    def _memory(self, wanted: ExpectedMemory) -> ExpectedMemory:
+        if wanted.items != ("expect",):
+            return wanted
+        text = self.data.get("memory", {}).get(wanted.name)
+        if text is None:
+            raise SuiteError(self.program.path, wanted.at, f".expect.json has no memory {wanted.name!r}")
+        return ExpectedMemory(wanted.name, memory_items(text), wanted.at)
+
+    def _finish(self) -> None:
+        program, first = self.program, self.offset + 1
+        if not program.clause:
+            raise SuiteError(program.path, first, "no clause")
+        if program.level < 0:
+            raise SuiteError(program.path, first, "no level")
+        if not keys.demands_something(program):
+            raise SuiteError(program.path, first, "the answer ok alone would pass: no expectation (C-3.5)")
+        if program.mutate and not program.reject:
+            raise SuiteError(program.path, first, "a mutated image needs reject")
+        self._check_names()
+        self._key_variables()
+
+    def _check_names(self) -> None:
+        """C-4.2: NAME may be left out when the program declares only one."""
+        code = without_comments_and_strings("".join(self.program.files.values()))
+        unnamed = [("reply", self.program.replies)] + [(word, {name: 0}) for word, name in self.program.scripts]
+        for word, names in unnamed:
+            declared = re.findall(rf"\b{_DECLARED[word]}\s+\w+\s*\{{", code) if word in _DECLARED else []
+            if "" in names and len(declared) > 1:
+                raise SuiteError(self.program.path, self.offset + 1, f"{word} needs a name: several are declared")
+
+    def _key_variables(self) -> None:
+        text = "".join(self.program.files.values())
+        named = [first or second for first, second in _KEY_VARIABLE.findall(text)]
+        named += [name for headers in _HEADERS.findall(text) for name in _HEADER_VARIABLE.findall(headers)]
+        defaults = dict.fromkeys((*_PREDECLARED_KEYS, *named), "test-key")
+        self.program.env = {**defaults, **self.program.env}
+
+
+def _front_matter(text: str) -> int:
+    """The last line of the run of comment lines at the top; a `#!` line may stand before it."""
+    count = 0
+    for line in text.lstrip("\ufeff").split("\n"):
+        if not (line.startswith("//") or (count == 0 and line.startswith("#!"))):
+            break
+        count += 1
+    return count
+
+
+def wire_files(program: Program) -> dict[str, Any]:
+    """The files as the protocol carries them: text, or base64 for bytes that are no UTF-8."""
+    return {name: _content(text) for name, text in program.files.items()}
+
+
+def _content(text: str) -> Any:
+    raw = text.encode("utf-8", errors="surrogateescape")
+    try:
+        raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return {"base64": base64.b64encode(raw).decode("ascii")}
+    return text

@@ -1,0 +1,80 @@
+"""Prints progress, failures with the command that repeats them, slow programs, the summary (C-9.3, C-13.2)."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections import Counter
+from typing import TextIO
+
+from .runner import GOOD, Outcome
+
+SLOWEST = 10
+
+
+class Progress:
+    """One line that rewrites itself on a terminal; nothing elsewhere."""
+
+    def __init__(self, total: int, stream: TextIO) -> None:
+        self.total, self.stream = total, stream
+        self.done = self.failed = 0
+        self.shown = stream.isatty()
+
+    def __call__(self, outcome: Outcome) -> None:
+        self.done += 1
+        self.failed += outcome.outcome not in GOOD
+        if self.shown:
+            bad = f", {self.failed} failed" if self.failed else ""
+            self.stream.write(f"\r\x1b[K{self.done}/{self.total}{bad}  {outcome.program.ident}"[:110])
+            self.stream.flush()
+
+    def clear(self) -> None:
+        if self.shown:
+            self.stream.write("\r\x1b[K")
+            self.stream.flush()
+
+
+def print_failure(outcome: Outcome, command: str, limit: int = 4) -> None:
+    """File and line of the expectation, what was expected, what came, how to repeat it."""
+    program = outcome.program
+    print(f"{outcome.outcome.upper()}  {program.ident}")
+    for route, failure in outcome.failures[:limit]:
+        on = f"  [{route}]" if route else ""
+        print(f"  {program.path}:{failure.at or 1}{on}")
+        print(f"    expected: {_indent(failure.expected)}")
+        print(f"    came:     {_indent(failure.came)}")
+    if len(outcome.failures) > limit:
+        print(f"  and {len(outcome.failures) - limit} more")
+    routes = {route for route, _ in outcome.failures if route}
+    only = f" --route {routes.pop()}" if len(routes) == 1 and outcome.outcome != "drift" else ""
+    print(f"  again: python conformance/run.py --driver {shlex.quote(command)} {shlex.quote(program.ident)}{only}\n")
+
+
+def _indent(text: str, width: int = 2000) -> str:
+    cut = text if len(text) <= width else text[:width] + f" … ({len(text)} characters)"
+    return cut.replace("\n", "\n              ")
+
+
+def print_slowest(outcomes: list[Outcome]) -> None:
+    timed = sorted((o for o in outcomes if o.seconds), key=lambda o: -o.seconds)[:SLOWEST]
+    if len(outcomes) > SLOWEST and timed:
+        print(f"the {len(timed)} slowest programs:")
+        for outcome in timed:
+            print(f"  {outcome.seconds * 1000:7.0f} ms  {outcome.program.ident}")
+
+
+def summary(outcomes: list[Outcome], seconds: float) -> str:
+    """`N passed, N failed`, then the outcomes that are neither."""
+    counts = Counter(outcome.outcome for outcome in outcomes)
+    failed = sum(count for name, count in counts.items() if name not in GOOD)
+    parts = [f"{counts['pass']} passed", f"{failed} failed"]
+    parts += [f"{counts[name]} {name}" for name in ("drift", "hang", "crash", "unexpected pass") if counts[name]]
+    if counts["expected failure"]:
+        parts.append(f"{counts['expected failure']} expected failures")
+    if counts["not claimed"]:
+        parts.append(f"{counts['not claimed']} not claimed")
+    return ", ".join(parts) + f" ({seconds:.1f} s)"
+
+
+def complain(text: str) -> None:
+    print(text, file=sys.stderr)

@@ -1,0 +1,11 @@
+#!/usr/bin/env python3
+"""The runner's command line: `python conformance/run.py --driver CMD [PATH-PREFIX ...] [--level n] [--route r]`."""
+
+import sys
+from pathlib import Path
+
+if __name__ == "__main__":
+    sys.path[0] = str(Path(__file__).resolve().parent.parent)
+    from conformance.command import main
+
+    sys.exit(main(sys.argv[1:]))

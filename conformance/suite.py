@@ -1,0 +1,85 @@
+"""Where the suite's files lie, and how they become one list of programs: program files, images, known failures.
+
+Knows the folder, not what is done with the programs.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from .images import read_image
+from .program import read_file
+from .records import Program, SuiteError
+
+ROOT = Path(__file__).resolve().parent
+TESTS = ROOT / "tests"
+_KNOWN = re.compile(r"(\S+)\s+(#\d+.*)$")
+
+
+def load(root: Path = ROOT) -> tuple[list[Program], list[str]]:
+    """All programs in order of path, and the errors of files that cannot be read."""
+    programs: list[Program] = []
+    errors: list[str] = []
+    tests = root / "tests"
+    for path in sorted(tests.rglob("*.conc")):
+        if "_files" not in path.parts:
+            _collect(lambda path=path: read_file(path, path.relative_to(tests).as_posix()), programs, errors)
+    for path in sorted((root / "images").glob("*.json")):
+        _collect(lambda path=path: [read_image(path)], programs, errors)
+    return programs, errors
+
+
+def _collect(read: Any, programs: list[Program], errors: list[str]) -> None:
+    try:
+        programs += read()
+    except SuiteError as error:
+        errors.append(str(error))
+    except ValueError as error:
+        errors.append(f"{error}")
+
+
+def select(programs: list[Program], prefixes: list[str], levels: list[int]) -> list[Program]:
+    """Those under one of the path prefixes (all if none) and of one of the levels (all if none)."""
+    wanted = [_ident(prefix) for prefix in prefixes]
+    return [
+        program
+        for program in programs
+        if (not wanted or any(_under(program.ident, prefix) for prefix in wanted))
+        and (not levels or program.level in levels)
+    ]
+
+
+def _ident(prefix: str) -> str:
+    for start in (f"{ROOT}/tests/", f"{ROOT}/", "conformance/tests/", "conformance/", "tests/"):
+        prefix = prefix.removeprefix(start)
+    return prefix
+
+
+def _under(ident: str, prefix: str) -> bool:
+    """`a.conc#1` is that chunk alone, not also `a.conc#10`."""
+    return ident == prefix if "#" in prefix else ident.startswith(prefix)
+
+
+def suite() -> dict[str, Any]:
+    """SUITE.json."""
+    data: dict[str, Any] = json.loads((ROOT / "SUITE.json").read_text(encoding="utf-8"))
+    return data
+
+
+def known_failures(driver: str, root: Path = ROOT) -> dict[str, str]:
+    """Ident to issue, from `expected-fail/<driver>.txt`; a line without an issue number is an error."""
+    path = root / "expected-fail" / f"{driver}.txt"
+    known: dict[str, str] = {}
+    if not path.exists():
+        return known
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        match = _KNOWN.match(line)
+        if not match:
+            raise SuiteError(str(path), number, "a program and an issue number: lexing/a.conc #12")
+        known[match[1]] = match[2]
+    return known

@@ -1,0 +1,184 @@
+"""The scripted world of one run: providers, servers, agents, HTTP, host answers and the virtual clock (C-8.4, C-8.5).
+
+Takes the driver's events, sends replies and ticks, and keeps what it saw in an `Observation`. Knows no expectation.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from .notation import text_of
+from .records import Json, Line, Observation, Program, Reply
+
+Send = Callable[[Json], None]
+
+
+class World:
+    def __init__(self, program: Program, seen: Observation, send: Send) -> None:
+        self.program, self.seen, self.send = program, seen, send
+        self.now = program.now
+        self.replies = {name: list(queue) for name, queue in program.replies.items()}
+        self.scripts = {key: list(lines) for key, lines in program.scripts.items()}
+        self.waiting: list[tuple[int, int, list[Json]]] = []
+        self.sent = self.cancelled = False
+        self.call_ids = 0
+        self.handlers: dict[str, Callable[[Json], None]] = {
+            "emit": self.emit, "request": self.request, "abort": self.abort, "idle": self.idle,
+        }  # fmt: skip
+
+    def event(self, message: Json) -> None:
+        handler = self.handlers.get(str(message["event"]))
+        if handler:
+            handler(message)
+        else:
+            self.problem(0, "an event of the protocol", text_of(message))
+
+    def problem(self, at: int, expected: str, came: str) -> None:
+        self.seen.problems.append((at, expected, came))
+
+    def emit(self, message: Json) -> None:
+        n, expected = message.get("n"), len(self.seen.emits)
+        if n != expected:
+            self.problem(0, f"emit number {expected}", f"emit number {n}")
+        self.seen.emits.append((str(message.get("channel")), str(message.get("json"))))
+
+    def request(self, message: Json) -> None:
+        self.seen.requests.append(message)
+        kind, name = str(message.get("kind")), str(message.get("name"))
+        if kind == "model":
+            self.model(message, name)
+            return
+        record = message.get("record") or {}
+        if kind == "http":
+            name = f"{record.get('method')} {record.get('url')}"
+        self.scripted(message, kind, name, record)
+
+    def model(self, message: Json, name: str) -> None:
+        queue = self.replies.get(name) or self.replies.get("") or []
+        if not queue:
+            self.unexpected(message, f"model {name}")
+            return
+        reply = queue.pop(0)
+        stream = bool((message.get("record") or {}).get("stream"))
+        self.schedule(message, reply.after, self.bodies(reply, stream))
+
+    def unexpected(self, message: Json, what: str) -> None:
+        self.problem(0, f"no further request to {what}", f"unexpected request {text_of(message.get('record'))[:300]}")
+        self.schedule(message, 0, [{"fault": {"kind": "garbage"}, "final": True}])
+
+    def bodies(self, reply: Reply, stream: bool) -> list[Json]:
+        """The reply messages of one scripted reply: chunks if the request streams, then the end."""
+        chunks = reply.chunks or ()
+        parts: list[Json] = [{"body": {"text": chunk}, "final": False} for chunk in chunks] if stream else []
+        if reply.fault:
+            return [*parts, {"fault": dict(reply.fault), "final": True}]
+        calls = [self.call(*call) for call in reply.calls]
+        body = {
+            "text": reply.text if reply.chunks is None or stream else "".join(chunks),
+            "calls": calls,
+            "finish": reply.finish or ("tool" if calls else "stop"),
+            "tokens_in": reply.usage[0],
+            "tokens_out": reply.usage[1],
+        }
+        return [*parts, {"body": body, "final": True}]
+
+    def call(self, name: str, arguments: str, call_id: str | None) -> Json:
+        if call_id is None:
+            self.call_ids += 1
+            call_id = f"c{self.call_ids}"
+        return {"id": call_id, "name": name, "arguments": json.loads(arguments)}
+
+    def scripted(self, message: Json, kind: str, name: str, record: Json) -> None:
+        lines = self.scripts.get((kind, name)) or self.scripts.get((kind, "")) or []
+        if kind == "mcp" and record.get("op") == "list":
+            tools = [line.body for line in lines if line.word == "tool"]
+            lines[:] = [line for line in lines if line.word != "tool"]
+            self.schedule(message, 0, [{"body": {"tools": tools}, "final": True}])
+        elif not lines:
+            self.unexpected(message, f"{kind} {name}")
+        elif kind == "agent":
+            self.agent(message, lines)
+        else:
+            line = lines.pop(0)
+            if line.word != "silence":
+                self.schedule(message, 0, [_line_reply(line)])
+
+    def agent(self, message: Json, lines: list[Line]) -> None:
+        """Lines up to the one that ends the call, an exit, or silence."""
+        parts: list[Json] = []
+        while lines:
+            line = lines.pop(0)
+            if line.word == "silence":
+                break
+            final = line.word == "exit" or _is_terminal(line.body)
+            parts.append({"body": {line.word: line.body}, "final": final})
+            if final:
+                break
+        if parts:
+            self.schedule(message, 0, parts)
+
+    def schedule(self, message: Json, after: int, parts: list[Json]) -> None:
+        to = int(message.get("to") or 0)
+        replies = [{"op": "reply", "to": to, **part} for part in parts]
+        if after:
+            self.waiting.append((self.now + after, to, replies))
+        else:
+            self.deliver(replies)
+
+    def deliver(self, replies: list[Json]) -> None:
+        for reply in replies:
+            self.send(reply)
+        self.sent = True
+
+    def abort(self, message: Json) -> None:
+        self.waiting = [entry for entry in self.waiting if entry[1] != message.get("to")]
+
+    def idle(self, message: Json) -> None:
+        if not self.sent:
+            due = [entry[0] for entry in self.waiting]
+            if message.get("until") is not None:
+                due.append(int(message["until"]))
+            if not due:
+                self.deadlock()
+                return
+            self.now = max(self.now, min(due))
+            ready = sorted(entry for entry in self.waiting if entry[0] <= self.now)
+            self.waiting = [entry for entry in self.waiting if entry[0] > self.now]
+            for _, _, replies in sorted(ready, key=lambda entry: entry[1]):
+                self.deliver(replies)
+        self.sent = False
+        self.send({"op": "tick", "now": self.now})
+
+    def deadlock(self) -> None:
+        if not self.cancelled:
+            self.problem(0, "a task that can run, a timer, or a reply under way", "deadlock")
+        self.cancelled = True
+        self.send({"op": "cancel"})
+
+    def close(self) -> None:
+        """Replies nobody asked for (C-4.4)."""
+        for queue in self.replies.values():
+            for reply in queue:
+                self.problem(reply.at, "a request that takes this reply", "unused reply")
+        for lines in self.scripts.values():
+            for line in lines:
+                if line.word != "tool":
+                    self.problem(line.at, "a request that takes this line", "unused reply")
+
+
+def _line_reply(line: Line) -> Json:
+    if line.word == "fault":
+        return {"fault": line.body, "final": True}
+    if line.word == "gone":
+        return {"fault": {"kind": "gone"}, "final": True}
+    return {"body": line.body, "final": True}
+
+
+def _is_terminal(text: Any) -> bool:
+    try:
+        message = json.loads(text)
+    except (TypeError, ValueError):
+        return False
+    return isinstance(message, dict) and message.get("type") in ("result", "error")

@@ -1,0 +1,392 @@
+"""The algorithm of a model call: plain, and with a schema under the retry rule (O-2.47 to O-2.53, O-4.23).
+
+`[system] + history` is made once a call; a retry rewrites only the last user message; a memory gets one turn after
+success and nothing otherwise. Hands on `Response` and `Validated`, or raises `CallFailure`. Must not know: wires, the
+machine, what a tool does; waiting, chance, time and tools are handed in.
+"""
+
+from __future__ import annotations
+
+from .call_results import Response, Tally, Validated
+from .errors import CallFailure, NotSent
+from .metrics import price
+from .records import Msg, Reply, Request
+from .reply_cache import cache_key
+from .schema.extraction import extract
+from .schema.failures import retries_exhausted, schema_failure
+from .schema.json_text import JsonRefused, compact_json
+from .schema.strategy import Plan, why_block
+from .schema.validation import (
+    Accepted,
+    Violation,
+    parse_violation,
+    truncated_violation,
+    validate,
+    validator_violation,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from typing import Any, Protocol
+
+    from .call_settings import CallSettings
+    from .memory.log import MemoryLog
+    from .metrics import Metrics
+    from .records import Call
+    from .schema.strategy import Schema
+
+    class Sender(Protocol):
+        name: str
+        free_and_instant: bool
+
+        async def send(self, request: Request) -> Reply: ...
+
+    class ToolRunner(Protocol):
+        async def run(self, settings: CallSettings, calls: Sequence[Call]) -> list[Msg]:
+            """One tool message per call, in call order (O-4.23); a failing call is an error message."""
+
+    # Runs the validators of a schema on an accepted tree: the messages of those that reject it (O-2.18).
+    Validators = Callable[[Any], Awaitable[Sequence[str]]]
+
+# Transport retries of a run: this many, or this part of its requests (G-6.5).
+RETRIES_ALWAYS_ALLOWED = 10
+RETRIED_PART = 0.2
+
+
+class Conversation:
+    """The memory of a call; with `auto` false it is read and never written (O-3.19)."""
+
+    __slots__ = ("log", "auto")
+
+    def __init__(self, log: MemoryLog, auto: bool = True) -> None:
+        self.log = log
+        self.auto = auto
+
+
+class NoTools:
+    """Answers calls of tools that were not offered."""
+
+    async def run(self, settings: CallSettings, calls: Sequence[Call]) -> list[Msg]:
+        return [unknown_tool(settings, call) for call in calls]
+
+
+def unknown_tool(settings: CallSettings, call: Call) -> Msg:
+    offered = ", ".join(tool.name for tool in settings.tools)
+    message = f"unknown tool {call.name}; " + (f"offered: {offered}" if offered else "no tools are offered")
+    return Msg("tool", compact_json({"error": message}), call_id=call.id, is_error=True)
+
+
+class Services:
+    """What a call needs from its session. `remaining` gives the seconds up to the deadline of the run, None without."""
+
+    __slots__ = ("provider", "sleep", "random", "clock", "metrics", "pricing", "emit", "tools", "remaining")
+
+    def __init__(
+        self,
+        *,
+        provider: Callable[[str], Sender],
+        sleep: Callable[[float], Awaitable[None]],
+        random: Callable[[], float],
+        clock: Callable[[], float],
+        metrics: Metrics,
+        pricing: Mapping[str, Mapping[str, float]] | None = None,
+        emit: Callable[[str, dict[str, Any]], None] = lambda channel, payload: None,
+        tools: ToolRunner | None = None,
+        remaining: Callable[[], float | None] = lambda: None,
+    ) -> None:
+        self.provider = provider
+        self.sleep = sleep
+        self.random = random
+        self.clock = clock
+        self.metrics = metrics
+        self.pricing = pricing or {}
+        self.emit = emit
+        self.tools = tools or NoTools()
+        self.remaining = remaining
+
+
+async def execute(
+    services: Services,
+    settings: CallSettings,
+    prompt: str,
+    conversation: Conversation | None = None,
+    *,
+    run_id: str,
+) -> Response:
+    """`execute(prompt)`: request id and turn carry `run_id`, which is unique in the session."""
+    call = _ModelCall(services, settings, prompt, conversation, run_id, "execute")
+    response: Response = await call.counted(call.plain())
+    return response
+
+
+async def execute_with_schema(
+    services: Services,
+    settings: CallSettings,
+    prompt: str,
+    schema: Schema,
+    conversation: Conversation | None = None,
+    *,
+    run_id: str,
+    retry_message: str | None = None,
+    validators: Validators | None = None,
+) -> Validated:
+    """`execute_with_schema<T>(prompt, retry_message)`."""
+    call = _ModelCall(services, settings, prompt, conversation, run_id, "execute_with_schema")
+    plan = Plan(schema, settings.structured, settings.connection)
+    validated: Validated = await call.counted(call.with_schema(plan, retry_message, validators))
+    return validated
+
+
+class _ModelCall:
+    """One call from its snapshot to its commit."""
+
+    __slots__ = (
+        "services",
+        "settings",
+        "provider",
+        "prompt",
+        "conversation",
+        "run_id",
+        "method",
+        "head",
+        "tally",
+        "started",
+    )
+
+    def __init__(
+        self,
+        services: Services,
+        settings: CallSettings,
+        prompt: str,
+        conversation: Conversation | None,
+        run_id: str,
+        method: str,
+    ) -> None:
+        self.services = services
+        self.settings = settings
+        self.provider = services.provider(settings.connection.name)
+        self.prompt = prompt
+        self.conversation = conversation
+        self.run_id = run_id
+        self.method = method
+        self.head = self._head()
+        self.tally = Tally()
+        self.started = services.clock()
+
+    def _head(self) -> list[Msg]:
+        """[system] + history: the same messages in every request of the call (O-2.49)."""
+        system = [] if self.settings.system is None else [Msg("system", self.settings.system)]
+        return system + (self.conversation.log.messages() if self.conversation else [])
+
+    async def counted(self, work: Awaitable[Any]) -> Any:
+        try:
+            return await work
+        except CallFailure:
+            self.services.metrics.errors += 1
+            raise
+
+    async def plain(self) -> Response:
+        messages = [*self.head, Msg("user", self.prompt)]
+        key, reply = self._cached(messages, None)
+        if reply is not None:
+            return self._commit(reply, cached=True)
+        reply = await self._turn(messages, None)
+        self._keep(key, reply)
+        return self._commit(reply)
+
+    async def with_schema(self, plan: Plan, retry_message: str | None, validators: Validators | None) -> Validated:
+        user = self.prompt + plan.block() if plan.strategy == "prompt" else self.prompt
+        key, reply = self._cached([*self.head, Msg("user", user)], plan)
+        if reply is not None:
+            outcome = await _judge(plan.schema, reply, None)
+            if isinstance(outcome, _Verdict):
+                return Validated(outcome.tree, self._commit(reply, cached=True), outcome.repaired)
+        while True:
+            reply = await self._turn([*self.head, Msg("user", user)], plan)
+            outcome = await _judge(plan.schema, reply, validators)
+            if isinstance(outcome, _Verdict):
+                self._keep(key, reply)
+                return Validated(outcome.tree, self._commit(reply), outcome.repaired)
+            if self.tally.schema_attempt >= self.settings.schema_attempts:
+                raise self._exhausted(outcome, reply)
+            self.tally.schema_attempt += 1
+            self.services.metrics.schema_retries += 1
+            user = self.prompt + why_block(outcome, retry_message) + plan.block()
+
+    def _exhausted(self, violations: list[Violation], reply: Reply) -> CallFailure:
+        model, connection = self.settings.model, self.settings.connection.name
+        last = schema_failure(violations, reply.text, model=model, provider=connection)
+        return retries_exhausted(last, self.settings.schema_attempts, model, connection)
+
+    async def _turn(self, messages: list[Msg], plan: Plan | None) -> Reply:
+        """The tool loop (O-4.23): the reply that calls no more tools, or answers through `respond`."""
+        rounds = 0
+        while True:
+            reply = await self._send(self._request(messages, plan))
+            answer = plan.answer(reply) if plan else None
+            if answer is not None:
+                return _with_text(reply, answer)
+            if not reply.calls:
+                return reply
+            rounds += 1
+            if rounds > self.settings.max_tool_rounds:
+                raise self._loop_limit(reply.text)
+            self.tally.used_tools = True
+            self.services.metrics.tool_calls += len(reply.calls)
+            results = await self.services.tools.run(self.settings, reply.calls)
+            messages = [*messages, Msg("assistant", reply.text, reply.calls, raw=reply.raw), *results]
+
+    def _loop_limit(self, text: str) -> CallFailure:
+        rounds = self.settings.max_tool_rounds
+        message = f"the model still calls tools after {rounds} rounds"
+        return self.settings.origin().failure("AgentError", "ToolLoopLimit", message, rounds=rounds, text=text)
+
+    def _request(self, messages: list[Msg], plan: Plan | None) -> Request:
+        settings = self.settings
+        self.tally.requests += 1
+        return Request(
+            id=f"{self.run_id}.{self.tally.requests}",
+            connection=settings.connection.name,
+            model=settings.model,
+            messages=messages,
+            tools=plan.tools(settings.tools) if plan else settings.tools,
+            tool_choice=plan.choice(settings.tools) if plan else "auto",
+            params=dict(settings.params),
+            schema=plan.field if plan else None,
+            timeout=settings.timeout,
+        )
+
+    async def _send(self, request: Request) -> Reply:
+        """One request with its transport retries: the same record again, nothing else (M-5.3)."""
+        attempt = 0
+        while True:
+            attempt += 1
+            started = self.services.clock()
+            try:
+                reply = await self.provider.send(request)
+            except NotSent:
+                raise
+            except CallFailure as failure:
+                self._count_request()
+                self._log(attempt, started, failure=failure)
+                await self._wait_or_raise(failure, attempt)
+                continue
+            self._count_request()
+            self._count_reply(request, reply)
+            self._log(attempt, started, reply=reply)
+            return reply
+
+    async def _wait_or_raise(self, failure: CallFailure, attempt: int) -> None:
+        policy, metrics = self.settings.policy, self.services.metrics
+        wait = policy.wait_ms(failure, attempt, self.services.random)
+        remaining = self.services.remaining()
+        if wait is None or metrics.retries >= max(RETRIES_ALWAYS_ALLOWED, RETRIED_PART * metrics.model_calls):
+            exhausted = failure.retry_class in policy.retry_on and 1 < policy.max_attempts <= attempt
+            raise failure.exhausted(attempt) if exhausted else failure
+        if remaining is not None and wait / 1000 > remaining:
+            raise failure
+        metrics.retries += 1
+        if wait > 0:
+            await self.services.sleep(wait / 1000)
+
+    def _count_request(self) -> None:
+        self.services.metrics.model_calls += 1
+        self.tally.attempts += 1
+
+    def _count_reply(self, request: Request, reply: Reply) -> None:
+        metrics = self.services.metrics
+        free = self.provider.free_and_instant
+        cost = 0.0 if free else price(self.services.pricing, request.model, reply.tokens_in, reply.tokens_out)
+        self.tally.add(reply, cost)
+        metrics.add_tokens(request.model, request.connection, reply.tokens_in + reply.tokens_out)
+        metrics.add_cost(cost)
+
+    def _log(self, attempt: int, started: float, *, reply: Reply | None = None, failure: CallFailure | None = None) -> None:
+        """The emit of `@log` (O-1.58)."""
+        if self.settings.log_channel is None:
+            return
+        payload = {
+            "model": self.settings.model,
+            "connection": self.settings.connection.name,
+            "method": self.method,
+            "attempt": attempt,
+            "schema_attempt": self.tally.schema_attempt,
+            "ok": reply is not None,
+            "prompt": self.prompt,
+            "text": reply.text if reply else None,
+            "error": failure.message if failure else None,
+            "tokens_in": reply.tokens_in if reply else 0,
+            "tokens_out": reply.tokens_out if reply else 0,
+            "latency_ms": self._elapsed_ms(started),
+        }
+        self.services.emit(self.settings.log_channel, payload)
+
+    def _cached(self, messages: list[Msg], plan: Plan | None) -> tuple[str, Reply | None]:
+        cache = self.settings.cache
+        if cache is None:
+            return "", None
+        key = cache_key(self._request(messages, plan))
+        self.tally.requests = 0  # that request was only looked up
+        reply = cache.find(key)
+        self.services.metrics.cache_hits += reply is not None
+        return key, reply
+
+    def _keep(self, key: str, reply: Reply) -> None:
+        """Turns with tool calls are not stored (O-1.59)."""
+        if self.settings.cache is not None and not self.tally.used_tools:
+            self.settings.cache.keep(key, reply)
+
+    def _commit(self, reply: Reply, *, cached: bool = False) -> Response:
+        """Nothing can fail from here on: the turn and the Response belong together."""
+        if self.conversation is not None and self.conversation.auto:
+            turn = (("user", self.prompt), ("assistant", reply.text))
+            self.conversation.log.append_turn(turn, self.run_id)
+        tally = self.tally
+        return Response(
+            text=reply.text,
+            tokens_in=tally.tokens_in,
+            tokens_out=tally.tokens_out,
+            model=reply.model or self.settings.model,
+            provider=self.provider.name,
+            latency_ms=self._elapsed_ms(self.started),
+            finish=reply.finish,
+            cost=tally.cost,
+            attempts=tally.attempts,
+            cached=cached,
+        )
+
+    def _elapsed_ms(self, since: float) -> int:
+        return 0 if self.provider.free_and_instant else round((self.services.clock() - since) * 1000)
+
+
+class _Verdict:
+    __slots__ = ("tree", "repaired")
+
+    def __init__(self, tree: Any, repaired: bool) -> None:
+        self.tree = tree
+        self.repaired = repaired
+
+
+async def _judge(schema: Schema, reply: Reply, validators: Validators | None) -> _Verdict | list[Violation]:
+    """Extraction, validation, validators: the accepted tree or why not."""
+    try:
+        extracted = extract(reply.text)
+    except JsonRefused as refused:
+        return [truncated_violation() if reply.finish == "length" else parse_violation(refused.reason)]
+    outcome = validate(schema.shape, extracted.value)
+    if not isinstance(outcome, Accepted):
+        return outcome
+    rejected = [validator_violation(message) for message in await validators(outcome.tree)] if validators else []
+    return rejected or _Verdict(outcome.tree, extracted.repaired)
+
+
+def _with_text(reply: Reply, text: str) -> Reply:
+    return Reply(
+        text,
+        finish=reply.finish,
+        model=reply.model,
+        tokens_in=reply.tokens_in,
+        tokens_out=reply.tokens_out,
+        notes=reply.notes,
+    )

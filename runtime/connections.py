@@ -1,0 +1,210 @@
+"""Connections: the table of fields, the merge of their declarations, and the key of one (O-1.1 to O-1.28).
+
+Hands on `ConnectionSettings` to calls and providers. Must not know: SDKs, requests, values of the machine.
+"""
+
+from __future__ import annotations
+
+from .errors import ConfigFailure, NotSent, Origin
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from .secrets import Redactor
+
+    Fields = Mapping[str, Any]
+    Layer = Mapping[str, Fields]
+
+
+class ProviderRow:
+    """What a provider brings by itself (O-1.18 to O-1.23). `fallback_key` stands in for an unset optional key."""
+
+    __slots__ = ("sdk", "base_url", "key_variable", "fallback_key", "max_tokens_name", "structured")
+
+    def __init__(
+        self,
+        sdk: str | None,
+        base_url: str | None,
+        key_variable: str | None,
+        fallback_key: str | None,
+        max_tokens_name: str,
+        structured: str,
+    ) -> None:
+        self.sdk = sdk
+        self.base_url = base_url
+        self.key_variable = key_variable
+        self.fallback_key = fallback_key
+        self.max_tokens_name = max_tokens_name
+        self.structured = structured
+
+
+GOOGLE_URL = "https://generativelanguage.googleapis.com/v1beta/openai/"
+
+PROVIDERS = {
+    "openai": ProviderRow("openai", "https://api.openai.com/v1", "OPENAI_API_KEY", None, "max_completion_tokens", "native"),
+    "anthropic": ProviderRow("anthropic", "https://api.anthropic.com", "ANTHROPIC_API_KEY", None, "max_tokens", "native"),
+    "google": ProviderRow("openai", GOOGLE_URL, "GEMINI_API_KEY", None, "max_tokens", "native"),
+    "ollama": ProviderRow("openai", "http://localhost:11434/v1", None, "ollama", "max_tokens", "native"),
+    "custom": ProviderRow("openai", None, None, "none", "max_tokens", "prompt"),
+    "offline": ProviderRow(None, None, None, None, "max_tokens", "native"),
+}
+
+PREDECLARED: dict[str, dict[str, Any]] = {
+    "openai": {"provider": "openai"},
+    "anthropic": {"provider": "anthropic"},
+    "offline": {"provider": "offline", "default_model": "offline-1"},
+}
+
+# The fields of O-1.4 to O-1.15 and their defaults. `api_key` is the literal key only the host may pass (O-9.44);
+# `replies` is the script of an offline connection (O-1.34).
+FIELDS: dict[str, Any] = {
+    "provider": None,
+    "api_key": None,
+    "api_key_env": None,
+    "base_url": None,
+    "default_model": None,
+    "models": {},
+    "retry": None,
+    "timeout": None,
+    "rate_limit": None,
+    "organization": None,
+    "project": None,
+    "headers": {},
+    "api": "auto",
+    "unsupported": "error",
+    "structured": "auto",
+    "replies": None,
+}
+OPENAI_CLIENT_FIELDS = ("organization", "project")
+
+
+class ConnectionSettings:
+    """A connection with every default filled in; values of variables are not in here."""
+
+    __slots__ = ("name", "row", *FIELDS)
+
+    name: str
+    row: ProviderRow
+    provider: str
+    api_key: str | None
+    api_key_env: str | None
+    base_url: str | None
+    default_model: str | None
+    models: Mapping[str, str]
+    retry: Mapping[str, Any] | None
+    timeout: float | None
+    rate_limit: Mapping[str, int] | None
+    organization: str | None
+    project: str | None
+    headers: Mapping[str, Any]
+    api: str
+    unsupported: str
+    structured: str
+    replies: Sequence[Any] | None
+
+    def __init__(self, name: str, fields: Fields) -> None:
+        self.name = name
+        self.row = PROVIDERS[fields["provider"]]
+        for field, default in FIELDS.items():
+            setattr(self, field, fields.get(field, default))
+        self.api_key_env = self.api_key_env or self.row.key_variable
+        self.api = self._chosen_api()
+        self.base_url = self.base_url or self.row.base_url
+
+    def _chosen_api(self) -> str:
+        """`auto` is the Responses API for OpenAI at its own address, chat for any other (O-1.14)."""
+        if self.api != "auto":
+            return self.api
+        own = self.provider == "openai" and self.base_url in (None, self.row.base_url)
+        return "responses" if own else "chat"
+
+    def model_id(self, base: str | None) -> str | None:
+        """The id a request names: `base` or the connection's default, aliases replaced (O-1.9, O-1.36)."""
+        wanted = base or self.default_model
+        return None if wanted is None else self.models.get(wanted, wanted)
+
+    def __repr__(self) -> str:
+        return f"ConnectionSettings({self.name!r}, {self.provider!r})"  # never the key (O-1.27)
+
+
+def merged_fields(name: str, layers: Sequence[Layer]) -> dict[str, Any]:
+    """The fields of one name, first layer strongest: host, manifest, source; below them the predeclared (O-1.2)."""
+    made: dict[str, Any] = dict(PREDECLARED.get(name, {}))
+    for layer in reversed(layers):
+        made.update(layer.get(name, {}))
+    return made
+
+
+def resolve(name: str, layers: Sequence[Layer]) -> ConnectionSettings:
+    """The settings of a connection; ConfigFailure when the host gave what the language refuses."""
+    fields = merged_fields(name, layers)
+    _check(name, fields)
+    return ConnectionSettings(name, fields)
+
+
+def resolve_all(layers: Sequence[Layer]) -> dict[str, ConnectionSettings]:
+    names = dict.fromkeys([*PREDECLARED, *(name for layer in reversed(layers) for name in layer)])
+    return {name: resolve(name, layers) for name in names}
+
+
+def _check(name: str, fields: Fields) -> None:
+    for field in fields:
+        if field not in FIELDS:
+            raise ConfigFailure("E4001", f"connection {name}: unknown field {field}")
+    provider = fields.get("provider")
+    if provider is None:
+        raise ConfigFailure("E4002", f"connection {name}: provider is missing")
+    if provider not in PROVIDERS:
+        raise ConfigFailure("E4004", f"connection {name}: unknown provider {provider}")
+    if provider == "custom" and not fields.get("base_url"):
+        raise ConfigFailure("E4002", f"connection {name}: base_url is missing")
+    if PROVIDERS[provider].sdk != "openai":
+        for field in OPENAI_CLIENT_FIELDS:
+            if fields.get(field) is not None:
+                raise ConfigFailure("E4006", f"connection {name}: {field} is not carried by {provider}")
+
+
+def resolve_key(settings: ConnectionSettings, env: Mapping[str, str], redactor: Redactor, origin: Origin) -> str:
+    """The key, read at the first request and trimmed; a failure names the variable, never a value (O-1.26, G-10.2)."""
+    variable = settings.api_key_env
+    key = (settings.api_key or (env.get(variable, "") if variable else "")).strip()
+    if not key:
+        if settings.row.fallback_key is not None:
+            return settings.row.fallback_key
+        raise _missing(variable or "api_key", origin)
+    _require_header_text(key, variable or "api_key", origin)
+    redactor.add(key, variable or f"{settings.name}.api_key")
+    return key
+
+
+def resolve_headers(settings: ConnectionSettings, env: Mapping[str, str], redactor: Redactor, origin: Origin) -> dict[str, str]:
+    """Extra request headers; those given as `{ env = "N" }` are secrets (O-1.13)."""
+    made: dict[str, str] = {}
+    for header, value in settings.headers.items():
+        if isinstance(value, str):
+            made[header] = value
+            continue
+        variable = value["env"]
+        text = env.get(variable, "").strip()
+        if not text:
+            raise _missing(variable, origin)
+        _require_header_text(text, variable, origin)
+        redactor.add(text, variable)
+        made[header] = text
+    return made
+
+
+def _missing(variable: str, origin: Origin) -> NotSent:
+    return origin.not_sent(
+        "ConnectionError",
+        "MissingKey",
+        f"environment variable {variable} is not set; set it, or run with --offline to use the offline provider",
+    )
+
+
+def _require_header_text(value: str, variable: str, origin: Origin) -> None:
+    if not (value.isascii() and value.isprintable()):
+        message = f"the value of {variable} holds characters a header cannot carry"
+        raise origin.not_sent("ConnectionError", "AuthenticationFailed", message)

@@ -1,0 +1,107 @@
+"""Failures of calls as data (O-1.117 to O-1.130): what the machine turns into error values.
+
+Hands on: `CallFailure`, raised inside the runtime and ended at its boundary. Must not know: providers, values.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+# The classes a retry policy may name (O-1.52).
+RATE_LIMIT, SERVER, CONNECTION, TIMEOUT = "rate_limit", "server", "connection", "timeout"
+RETRY_CLASSES = (RATE_LIMIT, SERVER, CONNECTION, TIMEOUT)
+
+MESSAGE_LENGTH = 2000
+
+
+class CallFailure(Exception):
+    """An error value in the making: `kind`, `variant`, `message` and extra `fields` of plain data.
+
+    `retry_class` is one of RETRY_CLASSES or None for what no retry can mend.
+    """
+
+    def __init__(self, kind: str, variant: str | None, message: str, retry_class: str | None = None, **fields: Any) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.variant = variant
+        self.message = message
+        self.retry_class = retry_class
+        self.fields = {name: value for name, value in fields.items() if value is not None}
+
+    def exhausted(self, attempts: int) -> CallFailure:
+        """The same failure after the last of several attempts (O-1.130)."""
+        message = f"{self.message} ({attempts} attempts)"
+        return CallFailure(self.kind, self.variant, message, self.retry_class, **self.fields)
+
+    def as_json(self) -> dict[str, Any]:
+        return {"kind": self.kind, "variant": self.variant, "message": self.message, **self.fields}
+
+
+class NotSent(CallFailure):
+    """Found before anything left for the provider: it counts as no request and no retry can mend it."""
+
+
+class ConfigFailure(Exception):
+    """A setting given by manifest or host that the language refuses; `code` is that of section 11."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+
+
+# What a status means: kind, variant, class (O-1.123 to O-1.128).
+STATUS: dict[int, tuple[str, str | None, str | None]] = {
+    401: ("ConnectionError", "AuthenticationFailed", None),
+    403: ("ConnectionError", "AuthenticationFailed", None),
+    404: ("AgentError", "ModelNotFound", None),
+    408: ("TimeoutError", None, TIMEOUT),
+    429: ("AgentError", "RateLimited", RATE_LIMIT),
+}
+OTHER_CLIENT_STATUS: tuple[str, str | None, str | None] = ("AgentError", "InvalidRequest", None)
+SERVER_STATUS: tuple[str, str | None, str | None] = ("ConnectionError", "ProviderUnavailable", SERVER)
+
+
+class Origin:
+    """Who a failure belongs to: the fields and the `MODEL: ` prefix every failure of one request shares."""
+
+    __slots__ = ("model", "connection", "timeout")
+
+    def __init__(self, model: str, connection: str, timeout: float) -> None:
+        self.model = model
+        self.connection = connection
+        self.timeout = timeout
+
+    def failure(self, kind: str, variant: str | None, message: str, retry_class: str | None = None, **fields: Any) -> CallFailure:
+        if kind == "ConnectionError":
+            fields["connection"] = self.connection
+        if kind == "TimeoutError":
+            fields["timeout_seconds"] = self.timeout
+        text = f"{self.model}: {message[:MESSAGE_LENGTH]}"
+        return CallFailure(kind, variant, text, retry_class, model=self.model, provider=self.connection, **fields)
+
+    def not_sent(self, kind: str, variant: str, message: str) -> NotSent:
+        made = self.failure(kind, variant, message)
+        return NotSent(kind, variant, made.message, **made.fields)
+
+    def of_status(self, status: int, message: str, retry_after_ms: int | None = None) -> CallFailure:
+        other = SERVER_STATUS if status >= 500 else OTHER_CLIENT_STATUS
+        kind, variant, retry_class = STATUS.get(status, other)
+        return self.failure(kind, variant, message, retry_class, status=status, retry_after_ms=retry_after_ms)
+
+    def timed_out(self) -> CallFailure:
+        return self.failure("TimeoutError", None, f"no reply within {self.timeout:g} s", TIMEOUT)
+
+    def network(self, message: str) -> CallFailure:
+        return self.failure("ConnectionError", "NetworkError", message, CONNECTION)
+
+    def invalid_request(self, message: str) -> CallFailure:
+        return self.failure("AgentError", "InvalidRequest", message)
+
+    def invalid_response(self, message: str) -> CallFailure:
+        return self.failure("AgentError", "InvalidResponse", message)
+
+    def filtered(self, message: str) -> CallFailure:
+        return self.failure("AgentError", "ContentFiltered", message)

@@ -1,0 +1,70 @@
+"""The counters of a session and the price of its requests (O-1.131, O-1.132).
+
+Hands on: `as_json()` to `--metrics` and the host. Must not know: what a call is made of.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+MILLION = 1_000_000
+
+
+class Metrics:
+    __slots__ = (
+        "total_tokens",
+        "tokens_by_model",
+        "tokens_by_connection",
+        "estimated_cost",
+        "unpriced_calls",
+        "execution_time_ms",
+        "model_calls",
+        "retries",
+        "schema_retries",
+        "cache_hits",
+        "tool_calls",
+        "agent_calls",
+        "emit_count",
+        "errors",
+    )
+
+    def __init__(self) -> None:
+        self.total_tokens = 0
+        self.tokens_by_model: dict[str, int] = {}
+        self.tokens_by_connection: dict[str, int] = {}
+        self.estimated_cost = 0.0
+        self.unpriced_calls = 0
+        self.execution_time_ms = 0
+        self.model_calls = 0
+        self.retries = 0
+        self.schema_retries = 0
+        self.cache_hits = 0
+        self.tool_calls = 0
+        self.agent_calls = 0
+        self.emit_count = 0
+        self.errors = 0
+
+    def add_tokens(self, model: str, connection: str, tokens: int) -> None:
+        self.total_tokens += tokens
+        self.tokens_by_model[model] = self.tokens_by_model.get(model, 0) + tokens
+        self.tokens_by_connection[connection] = self.tokens_by_connection.get(connection, 0) + tokens
+
+    def add_cost(self, cost: float | None) -> None:
+        if cost is None:
+            self.unpriced_calls += 1
+        else:
+            self.estimated_cost += cost
+
+    def as_json(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+def price(pricing: Mapping[str, Mapping[str, float]], model: str, tokens_in: int, tokens_out: int) -> float | None:
+    """The cost of a request; None when the model has no price. None is built in."""
+    row = pricing.get(model)
+    if row is None:
+        return None
+    return (tokens_in * row["input_per_million"] + tokens_out * row["output_per_million"]) / MILLION

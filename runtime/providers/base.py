@@ -1,0 +1,38 @@
+"""What a provider is: it takes the neutral record and gives the neutral reply, or raises `CallFailure`.
+
+Hands on the protocol and the two questions every lowering asks. Must not know: SDKs, memories, schemas' types.
+"""
+
+from __future__ import annotations
+
+from ..errors import Origin
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ..connections import ConnectionSettings
+    from ..records import Reply, Request
+
+
+class Provider:
+    """One per connection and session. A streaming request goes through the same `lower`; its reply comes in parts."""
+
+    settings: ConnectionSettings
+    name: str  # what a Response calls its provider (O-1.109)
+    free_and_instant = False  # price 0 and latency 0 whatever the clock says (O-1.33)
+
+    def lower(self, request: Request) -> dict[str, Any]:
+        """The arguments of the wire for this record (O-1.85 ff.); NotSent when the wire cannot carry it."""
+        raise NotImplementedError
+
+    async def send(self, request: Request) -> Reply:
+        """One provider request within `request.timeout` seconds."""
+        raise NotImplementedError
+
+    async def aclose(self) -> None:
+        """Gives back connections and processes; sending again opens them anew."""
+
+
+def origin_of(request: Request) -> Origin:
+    return Origin(request.model, request.connection, request.timeout)

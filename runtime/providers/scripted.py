@@ -1,0 +1,106 @@
+"""Scripted replies: data that says what a provider would have answered (O-8.19 to O-8.22).
+
+Hands on `Reply`, or raises the failure a scripted error stands for. Must not know: who consumes the script.
+"""
+
+from __future__ import annotations
+
+from ..errors import CallFailure, ConfigFailure
+from ..outside_text import clean_json, clean_text
+from ..records import Call, Reply
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from typing import Any
+
+    from ..errors import Origin
+
+PARTS = ("text", "chunks", "tokens_in", "tokens_out", "finish", "model", "delay_ms", "tool_calls", "error")
+
+# Scripted fault: the status that gives its error, or None for those without one.
+FAULT_STATUS = {"rate_limit": 429, "server": 500, "auth": 401, "not_found": 404}
+FAULT_MESSAGE = "scripted error"
+
+
+class Script:
+    """Replies in order. `take` gives the next one, None when all are used up."""
+
+    __slots__ = ("_replies", "_next")
+
+    def __init__(self, replies: Sequence[Any]) -> None:
+        for index, reply in enumerate(replies):
+            _check(reply, index)
+        self._replies = replies
+        self._next = 0
+
+    def take(self) -> Any:
+        if self._next >= len(self._replies):
+            return None
+        self._next += 1
+        return self._replies[self._next - 1]
+
+
+def scripted_calls(entries: Sequence[Mapping[str, Any]]) -> list[Call]:
+    """`tool` is `Tool__method` or `Tool.method` (O-8.21); ids count from 1."""
+    return [
+        Call(f"call_{number}", entry["tool"].replace(".", "__"), _arguments(entry), str(entry.get("arguments", "")))
+        for number, entry in enumerate(entries, 1)
+    ]
+
+
+def scripted_reply(scripted: Any, origin: Origin, *, model: str) -> Reply:
+    """The reply, or the failure it stands for, without any delay."""
+    if isinstance(scripted, str):
+        scripted = {"text": scripted}
+    if "error" in scripted:
+        raise fault(scripted["error"], origin)
+    calls = scripted_calls(scripted.get("tool_calls", ()))
+    text = scripted.get("text", "".join(scripted.get("chunks", ())))
+    return Reply(
+        clean_text(text),
+        calls=calls,
+        finish=scripted.get("finish", "tool" if calls else "stop"),
+        model=scripted.get("model", model),
+        tokens_in=scripted.get("tokens_in", 0),
+        tokens_out=scripted.get("tokens_out", 0),
+    )
+
+
+def fault(name: str, origin: Origin) -> CallFailure:
+    """The error of 1.8 a scripted fault gives; another text is the message of `AgentError::Failed` (O-8.22)."""
+    if name in FAULT_STATUS:
+        return origin.of_status(FAULT_STATUS[name], FAULT_MESSAGE)
+    if name == "connection":
+        return origin.network(FAULT_MESSAGE)
+    if name == "timeout":
+        return origin.timed_out()
+    if name == "refusal":
+        return origin.filtered(FAULT_MESSAGE)
+    return CallFailure("AgentError", "Failed", name, model=origin.model, provider=origin.connection)
+
+
+async def wait_as_scripted(scripted: Any, origin: Origin, sleep: Callable[[float], Awaitable[None]]) -> None:
+    """`delay_ms`, cut by the request's timeout like a real reply that comes too late (O-1.55)."""
+    delay = 0.0 if isinstance(scripted, str) else scripted.get("delay_ms", 0) / 1000
+    if delay >= origin.timeout:
+        await sleep(origin.timeout)
+        raise origin.timed_out()
+    if delay > 0:
+        await sleep(delay)
+
+
+def _arguments(entry: Mapping[str, Any]) -> dict[str, Any] | None:
+    given = entry.get("arguments", {})
+    return clean_json(given) if isinstance(given, dict) else None
+
+
+def _check(reply: Any, index: int) -> None:
+    """Only the listed parts are accepted (O-0.1)."""
+    if isinstance(reply, str):
+        return
+    if not isinstance(reply, dict):
+        raise ConfigFailure("E4004", f"scripted reply {index}: expected a String or a Map")
+    for part in reply:
+        if part not in PARTS:
+            raise ConfigFailure("E4001", f"scripted reply {index}: unknown field {part}")

@@ -1,0 +1,203 @@
+"""The neutral record every provider, the offline provider and mocks receive and give (O-1.82, O-1.83).
+
+Hands on: `Request` to providers, `Reply` to the call algorithm, `as_json()` of both to traces, logs and digests.
+Must not know: wires, values of the machine, memories.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any, Literal, TypeAlias
+
+    Json: TypeAlias = dict[str, Any]
+    Strategy: TypeAlias = Literal["native", "tool", "prompt"]
+    ToolChoice: TypeAlias = str | Json  # "auto", "required" or {"name": NAME}
+
+ROLES = ("system", "user", "assistant", "tool")
+
+
+class Call:
+    """A tool call of a reply. `arguments` is None when the model sent anything but a JSON object (O-1.84);
+    `text` then holds what it sent."""
+
+    __slots__ = ("id", "name", "arguments", "text")
+
+    def __init__(self, id: str, name: str, arguments: Json | None, text: str = "") -> None:
+        self.id = id
+        self.name = name
+        self.arguments = arguments
+        self.text = text
+
+    def as_json(self) -> Json:
+        arguments = self.text if self.arguments is None else self.arguments
+        return {"id": self.id, "name": self.name, "arguments": arguments}
+
+
+class Msg:
+    """A message; never changed once made, so requests and memories share it.
+
+    `raw` is the provider's own content of an assistant message of the current call, replayed verbatim and never
+    part of the record (O-1.83).
+    """
+
+    __slots__ = ("role", "content", "calls", "call_id", "is_error", "raw", "_json")
+
+    def __init__(
+        self,
+        role: str,
+        content: str,
+        calls: Sequence[Call] = (),
+        call_id: str | None = None,
+        is_error: bool | None = None,
+        raw: Any = None,
+    ) -> None:
+        self.role = role
+        self.content = content
+        self.calls = calls
+        self.call_id = call_id
+        self.is_error = is_error
+        self.raw = raw
+        self._json: Json | None = None
+
+    def as_json(self) -> Json:
+        """Made once a message: a message of a memory is sent many times. The caller must not change it."""
+        made = self._json
+        if made is None:
+            made = self._json = {"role": self.role, "content": self.content}
+            if self.calls:
+                made["calls"] = [call.as_json() for call in self.calls]
+            if self.call_id is not None:
+                made["call_id"] = self.call_id
+            if self.is_error is not None:
+                made["is_error"] = self.is_error
+        return made
+
+    def __repr__(self) -> str:
+        return f"Msg({self.role!r}, {self.content!r})"
+
+
+class ToolDef:
+    """A tool method as the model sees it; `schema` is a JSON Schema object."""
+
+    __slots__ = ("name", "description", "schema")
+
+    def __init__(self, name: str, description: str, schema: Json) -> None:
+        self.name = name
+        self.description = description
+        self.schema = schema
+
+    def as_json(self) -> Json:
+        return {"name": self.name, "description": self.description, "schema": self.schema}
+
+
+class SchemaField:
+    """What a reply has to match: `json` is the form that fits the strategy (2.6)."""
+
+    __slots__ = ("name", "strategy", "json")
+
+    def __init__(self, name: str, strategy: Strategy, json: Json) -> None:
+        self.name = name
+        self.strategy = strategy
+        self.json = json
+
+    def as_json(self) -> Json:
+        return {"name": self.name, "strategy": self.strategy, "json": self.json}
+
+
+class Request:
+    """One provider request; a transport retry sends the same object again (M-5.3)."""
+
+    __slots__ = (
+        "id",
+        "connection",
+        "model",
+        "messages",
+        "tools",
+        "tool_choice",
+        "params",
+        "schema",
+        "stream",
+        "timeout",
+    )
+
+    def __init__(
+        self,
+        *,
+        id: str,
+        connection: str,
+        model: str,
+        messages: list[Msg],
+        tools: Sequence[ToolDef] = (),
+        tool_choice: ToolChoice = "auto",
+        params: Json | None = None,
+        schema: SchemaField | None = None,
+        stream: bool = False,
+        timeout: float = 60,
+    ) -> None:
+        self.id = id
+        self.connection = connection
+        self.model = model
+        self.messages = messages
+        self.tools = tools
+        self.tool_choice = tool_choice
+        self.params = params or {}
+        self.schema = schema
+        self.stream = stream
+        self.timeout = timeout
+
+    def as_json(self) -> Json:
+        made: Json = {
+            "id": self.id,
+            "connection": self.connection,
+            "model": self.model,
+            "messages": [message.as_json() for message in self.messages],
+        }
+        if self.tools:  # O-1.81: without tools the field is omitted
+            made["tools"] = [tool.as_json() for tool in self.tools]
+            made["tool_choice"] = self.tool_choice
+        made["params"] = self.params
+        if self.schema is not None:
+            made["schema"] = self.schema.as_json()
+        made["stream"] = self.stream
+        made["timeout"] = self.timeout
+        return made
+
+
+class Reply:
+    """What a provider answered. `raw` is its own form of the assistant message, for replay inside the call;
+    `notes` names parameters that were left out (O-1.134)."""
+
+    __slots__ = ("text", "calls", "finish", "model", "tokens_in", "tokens_out", "raw", "notes")
+
+    def __init__(
+        self,
+        text: str,
+        *,
+        calls: Sequence[Call] = (),
+        finish: str = "stop",
+        model: str = "",
+        tokens_in: int = 0,
+        tokens_out: int = 0,
+        raw: Any = None,
+        notes: Sequence[str] = (),
+    ) -> None:
+        self.text = text
+        self.calls = calls
+        self.finish = finish
+        self.model = model
+        self.tokens_in = tokens_in
+        self.tokens_out = tokens_out
+        self.raw = raw
+        self.notes = notes
+
+    def as_json(self) -> Json:
+        return {
+            "text": self.text,
+            "calls": [call.as_json() for call in self.calls],
+            "finish": self.finish,
+            "model": self.model,
+            "tokens_in": self.tokens_in,
+            "tokens_out": self.tokens_out,
+        }

@@ -1,0 +1,251 @@
+"""Validation of parsed JSON against a schema type (O-2.14 to O-2.29).
+
+Hands on `Accepted(tree)` or the violations, all of them, in field order. A node of the tree is
+
+    a str, int, float, bool or None      for String, Int, Float, Bool, Nil and string sets
+    ("enum", TYPE, VARIANT)              for an enum with unit variants
+    ("array", [node, ...])
+    ("map", [(key, node), ...])
+    ("object", NAME, [(field, node), ...])   fields in declaration order, each present
+    ("some", node) and ("none",)         for optional fields
+    ("any", value)                       for Any: plain JSON data
+
+Must not know: values of the machine, replies, providers.
+"""
+
+from __future__ import annotations
+
+from ...vm.schema import definitions, display, enum_type, is_optional
+from ...vm.values.scalars import INT_MAX, INT_MIN, float_text
+from .json_text import compact_json
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ...vm.schema import Field, SchemaType
+
+NONE = ("none",)
+LONGEST_LITERAL = 400
+
+# Code of a violation: variant of the SchemaError it makes (O-2.29).
+VARIANTS = {
+    "parse": "ParseError",
+    "missing": "MissingField",
+    "type": "TypeMismatch",
+    "enum": "EnumViolation",
+    "validator": "ValidationFailed",
+    "truncated": "ParseError",
+}
+
+
+class Violation:
+    """One breach of a schema; `text` is what the model is told (O-2.22)."""
+
+    __slots__ = ("path", "code", "expected", "actual", "text")
+
+    def __init__(self, path: str, code: str, text: str, expected: Any = None, actual: Any = None) -> None:
+        self.path = path
+        self.code = code
+        self.text = f"{path}: {text}"
+        self.expected = expected
+        self.actual = actual
+
+    def as_json(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__slots__}
+
+    def __repr__(self) -> str:
+        return f"Violation({self.text!r})"
+
+
+class Accepted:
+    __slots__ = ("tree",)
+
+    def __init__(self, tree: Any) -> None:
+        self.tree = tree
+
+
+def parse_violation(reason: str) -> Violation:
+    return Violation("$", "parse", f"not valid JSON: {reason}", actual=reason)
+
+
+def truncated_violation() -> Violation:
+    return Violation("$", "truncated", "the reply was cut off at the token limit")
+
+
+def validator_violation(message: str) -> Violation:
+    return Violation("$", "validator", message)
+
+
+def validate(kind: SchemaType, value: Any) -> Accepted | list[Violation]:
+    """The tree of an accepted value, else every violation."""
+    validation = _Validation(kind)
+    tree = validation.node(kind, value, "$", coerce=False)
+    return validation.violations or Accepted(tree)
+
+
+class _Validation:
+    __slots__ = ("known", "violations")
+
+    def __init__(self, root: SchemaType) -> None:
+        self.known = definitions(root)
+        self.violations: list[Violation] = []
+
+    def node(self, kind: SchemaType, value: Any, path: str, *, coerce: bool) -> Any:
+        """The node of `value`; on a breach a violation is noted and what is returned means nothing."""
+        tag = kind[0]
+        if tag in _FITS:
+            return self.scalar(kind, value, path, coerce)
+        if tag == "object":
+            return self.object(kind, value, path)
+        if tag == "array":
+            return self.array(kind, value, path, coerce)
+        if tag == "map":
+            return self.map(kind, value, path, coerce)
+        if tag == "enum":
+            return self.member(kind, value, path)
+        if tag == "ref":
+            return self.object(self.known[kind[1]], value, path)
+        return ("any", value)
+
+    def scalar(self, kind: SchemaType, value: Any, path: str, coerce: bool) -> Any:
+        fits, node = _FITS[kind[0]](value)
+        if not fits and coerce:
+            fits, node = _FITS[kind[0]](_coerced(kind[0], value))
+        if not fits:
+            self.mismatch(kind, value, path)
+        return node
+
+    def array(self, kind: SchemaType, value: Any, path: str, coerce: bool) -> Any:
+        if not isinstance(value, list):
+            return self.mismatch(kind, value, path)
+        return ("array", [self.node(kind[1], item, f"{path}[{i}]", coerce=coerce) for i, item in enumerate(value)])
+
+    def map(self, kind: SchemaType, value: Any, path: str, coerce: bool) -> Any:
+        if not isinstance(value, dict):
+            return self.mismatch(kind, value, path)
+        return ("map", [(key, self.node(kind[1], v, _child(path, key), coerce=coerce)) for key, v in value.items()])
+
+    def member(self, kind: SchemaType, value: Any, path: str) -> Any:
+        if not isinstance(value, str):
+            return self.mismatch(kind, value, path)
+        if value not in kind[1]:
+            allowed = ", ".join(compact_json(text) for text in kind[1])
+            text = f"expected one of {allowed}; got {compact_json(value)}"
+            self.violations.append(Violation(path, "enum", text, expected=list(kind[1]), actual=value))
+        name = enum_type(kind)
+        return value if name is None else ("enum", name, value)
+
+    def object(self, kind: SchemaType, value: Any, path: str) -> Any:
+        """Undeclared keys are dropped (O-2.20)."""
+        if not isinstance(value, dict):
+            return self.mismatch(kind, value, path)
+        _, name, modes, fields = kind
+        return ("object", name, [(f[0], self.field(modes, f, value, f"{path}.{f[0]}")) for f in fields])
+
+    def field(self, modes: SchemaType, field: Field, holder: dict[str, Any], path: str) -> Any:
+        """Null is absence where a field may be absent (O-2.2, O-2.4)."""
+        name, kind, _, has_default, default, _ = field
+        given = holder.get(name)
+        optional = is_optional(modes, field)
+        if given is None and has_default:
+            return self.node(kind, default, path, coerce=False)
+        if given is None and optional:
+            return NONE
+        if name not in holder:
+            self.violations.append(Violation(path, "missing", "missing required field", expected=display(kind)))
+            return None
+        node = self.node(kind, given, path, coerce="coerce" in modes)
+        return ("some", node) if optional else node
+
+    def mismatch(self, kind: SchemaType, value: Any, path: str) -> None:
+        expected, actual = display(kind), json_kind(value)
+        text = f"expected {expected}, got {actual}"
+        self.violations.append(Violation(path, "type", text, expected=expected, actual=actual))
+
+
+def json_kind(value: Any) -> str:
+    """KIND of O-2.25."""
+    if value is None:
+        return "null"
+    return _KINDS[type(value)]
+
+
+_KINDS: dict[type, str] = {
+    dict: "object",
+    list: "array",
+    str: "string",
+    bool: "boolean",
+    int: "integer",
+    float: "number",
+}
+
+
+def _child(path: str, key: str) -> str:
+    return f"{path}.{key}" if key.isidentifier() else f"{path}[{compact_json(key)}]"
+
+
+def _fits_int(value: Any) -> tuple[bool, Any]:
+    if type(value) is float and value.is_integer():
+        value = int(value)
+    return type(value) is int and INT_MIN <= value <= INT_MAX, value
+
+
+def _fits_float(value: Any) -> tuple[bool, Any]:
+    finite = type(value) in (int, float) and value - value == 0  # false for infinities
+    return finite, float(value) if finite else None
+
+
+def _fits_string(value: Any) -> tuple[bool, Any]:
+    return type(value) is str, value
+
+
+def _fits_bool(value: Any) -> tuple[bool, Any]:
+    return type(value) is bool, value
+
+
+def _fits_nil(value: Any) -> tuple[bool, Any]:
+    return value is None, value
+
+
+_FITS = {"string": _fits_string, "int": _fits_int, "float": _fits_float, "bool": _fits_bool, "nil": _fits_nil}
+
+
+def _coerced(tag: str, value: Any) -> Any:
+    """What `@coerce` makes of a scalar before it counts as a mismatch (O-2.16)."""
+    if tag in ("int", "float") and isinstance(value, str):
+        return _number_literal(value)
+    if tag == "bool" and isinstance(value, str):
+        return {"true": True, "false": False}.get(value)
+    if tag == "string" and type(value) is bool:
+        return "true" if value else "false"
+    if tag == "string" and type(value) in (int, float):
+        return str(value) if type(value) is int else float_text(value)
+    return value
+
+
+def _number_literal(text: str) -> int | float | None:
+    """A whole Int or Float literal of the language, with an optional minus (L-1.4.1 to L-1.4.3)."""
+    digits = text.removeprefix("-")
+    if len(digits) > LONGEST_LITERAL:
+        return None
+    if digits[:1] == "0" and digits[1:2].lower() in ("x", "o", "b"):
+        return _radix_literal(text)
+    mantissa, has_exponent, exponent = digits.partition("e")
+    whole, has_point, fraction = mantissa.partition(".")
+    power = exponent[1:] if exponent[:1] in ("+", "-") else exponent
+    if not _is_digits(whole) or _is_digits(fraction) != bool(has_point) or _is_digits(power) != bool(has_exponent):
+        return None
+    plain = text.replace("_", "")
+    return float(plain) if has_point or has_exponent else int(plain)
+
+
+def _radix_literal(text: str) -> int | None:
+    try:
+        return int(text, 0) if text.isascii() else None
+    except ValueError:
+        return None
+
+
+def _is_digits(text: str) -> bool:
+    return text[:1].isdigit() and text.isascii() and text.replace("_", "").isdigit()

@@ -1,0 +1,30 @@
+"""The filter with the exact values of all resolved secrets that stands before every sink (G-10.3).
+
+Hands on: text without them. Must not know: where the values came from or where the text goes.
+"""
+
+from __future__ import annotations
+
+
+class Redactor:
+    """Replaces each known value by `<secret NAME>`, longest value first so that none is left in part."""
+
+    __slots__ = ("_names", "_ordered")
+
+    def __init__(self) -> None:
+        self._names: dict[str, str] = {}
+        self._ordered: list[str] = []
+
+    def add(self, value: str, name: str) -> None:
+        if value and value not in self._names:
+            self._names[value] = name
+            self._ordered = sorted(self._names, key=len, reverse=True)
+
+    def clean(self, text: str) -> str:
+        for value in self._ordered:
+            if value in text:
+                text = text.replace(value, f"<secret {self._names[value]}>")
+        return text
+
+    def __repr__(self) -> str:
+        return f"Redactor({sorted(self._names.values())})"

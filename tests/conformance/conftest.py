@@ -1,0 +1,8 @@
+"""The suite's runner is no installed package: its folder is found from here."""
+
+import sys
+from pathlib import Path
+
+ROOT = str(Path(__file__).resolve().parents[2])
+if ROOT not in sys.path:
+    sys.path.append(ROOT)

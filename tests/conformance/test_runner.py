@@ -1,0 +1,235 @@
+"""The runner and a driver process: outcomes, the clock, images, known failures, the runner's own test (C-8, C-9)."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conformance import command, images, selftest, suite
+from conformance.notation import reply
+from conformance.program import parse
+from conformance.protocol import Driver
+from conformance.records import Program
+from conformance.runner import Outcome, Plan, run_all, two_orders
+
+TINY = [sys.executable, str(Path(__file__).with_name("tiny_driver.py"))]
+
+
+def program(steps: list[Any], expectations: str, level: int = 1, name: str = "x.conc") -> Program:
+    text = f"// clause: L-1.1.1\n// level: {level}\n{expectations}\n//!{json.dumps(steps)}\n"
+    (made,) = parse(text, name)
+    return made
+
+
+def run(made: Program, silence: float = 10, **plan: Any) -> Outcome:
+    outcomes, complaints = run_all([made], Plan(TINY, silence=silence, **plan), 1)
+    assert complaints == []
+    return outcomes[0]
+
+
+def came(outcome: Outcome) -> str:
+    return outcome.failures[0][1].came if outcome.failures else ""
+
+
+def test_a_program_passes_on_all_routes() -> None:
+    outcome = run(program([{"emit": ["a", "1"]}], "// emit: a 1"))
+    assert outcome.outcome == "pass"
+    assert [seen.route for seen in outcome.observations] == ["interp", "image"]
+
+
+def test_a_wrong_emit_fails() -> None:
+    outcome = run(program([{"emit": ["a", "2"]}], "// emit: a 1"))
+    assert (outcome.outcome, came(outcome), outcome.failures[0][1].at) == ("fail", "emit a 2", 3)
+
+
+@pytest.mark.parametrize(
+    "step",
+    [{"set": {"fuel": 9}}, {"set": {"asserts": 1}}, {"set": {"memories": {"m": []}}}],
+)
+def test_a_difference_between_routes_is_drift(step: Any) -> None:
+    outcome = run(program([{"emit": ["a", "1"]}, {"on": ["image", [step]]}], "// emit: a 1"))
+    assert outcome.outcome == "drift"
+
+
+def test_silence_is_a_hang_and_a_fresh_driver_follows() -> None:
+    hanging = program([{"hang": 5}], "// emit: a 1", name="a.conc")
+    fine = program([{"emit": ["a", "1"]}], "// emit: a 1", name="b.conc")
+    outcomes, _ = run_all([hanging, fine], Plan(TINY, silence=0.5, known={"a.conc": "#1"}), 1)
+    assert [outcome.outcome for outcome in outcomes] == ["hang", "pass"]
+
+
+@pytest.mark.parametrize("step", [{"exit": 3}, {"say": "hello"}, {"say": '{"id": 99, "status": "ok"}'}, {"say": "[1]"}])
+def test_a_broken_protocol_is_a_crash(step: Any) -> None:
+    outcome = run(program([step], "// emit: a 1"), known={"x.conc": "#1"})
+    assert outcome.outcome == "crash"
+    if "exit" in step:
+        assert "status 3" in came(outcome) and "the last words" in came(outcome)
+
+
+def test_a_second_result_is_a_crash() -> None:
+    outcomes, complaints = run_all([program([{"say": '{"id": 1, "status": "ok"}'}], "// emit: a 1")], Plan(TINY), 1)
+    assert outcomes[0].outcome == "crash" or complaints
+
+
+def test_scripted_replies_are_taken_in_order() -> None:
+    steps = [{"ask": "M"}, {"ask": "M"}]
+    replies = '// reply: text "one"\n// reply: text {"n": 2} after=300ms\n'
+    script = replies + '// emit: reply "one"\n// emit: reply "{\\"n\\": 2}"'
+    assert run(program(steps, script, 4)).outcome == "pass"
+
+
+def test_an_unexpected_request_and_an_unused_reply_fail() -> None:
+    asked = run(program([{"ask": "M"}], '// emit: reply {"kind":"garbage"}', 4))
+    assert asked.outcome == "fail" and "unexpected request" in came(asked)
+    unused = run(program([{"emit": ["a", "1"]}], '// emit: a 1\n// reply: text "x"', 4))
+    assert (unused.outcome, came(unused), unused.failures[0][1].at) == ("fail", "unused reply", 4)
+
+
+def test_idle_with_nothing_due_is_a_deadlock() -> None:
+    assert came(run(program([{"idle": None}], "// emit: a 1"))) == "deadlock"
+
+
+def test_time_moves_only_at_idle() -> None:
+    start = 946684800000
+    steps = [{"sleep": 250}, {"ask": "M"}, {"sleep": 1000}]
+    script = f'// reply: text "x" after=2s\n// emit: now {start + 250}\n// emit: reply "x"\n// emit: now {start + 3250}'
+    assert run(program(steps, script, 4)).outcome == "pass"
+
+
+def test_programs_beyond_the_claim_are_not_claimed() -> None:
+    assert run(program([], "// emit: a 1", 3)).outcome == "not claimed"
+    assert run(program([], "// needs: feature=odd\n// emit: a 1")).outcome == "not claimed"
+
+
+def test_known_failures() -> None:
+    wrong, right = program([], "// emit: a 1"), program([{"emit": ["a", "1"]}], "// emit: a 1")
+    assert run(wrong, known={"x.conc": "#7"}).outcome == "expected failure"
+    assert run(right, known={"x.conc": "#7"}).outcome == "unexpected pass"
+
+
+def test_isolated_programs_get_their_own_driver() -> None:
+    made = program([{"emit": ["a", "1"]}], "// emit: a 1\n// isolate: yes")
+    assert run(made).outcome == "pass"
+
+
+def test_order_does_not_matter_to_a_driver_without_state() -> None:
+    programs = [program([{"emit": ["a", str(n)]}], f"// emit: a {n}", name=f"{n}.conc") for n in range(5)]
+    assert two_orders(programs, Plan(TINY)) == []
+
+
+def test_mutated_images_are_loaded(tmp_path: Path) -> None:
+    path = tmp_path / "flip.json"
+    recipe = [{"op": "xor", "at": -1, "mask": 1}]
+    path.write_text(json.dumps({"clause": "V-3.1", "program": "fn main() {}", "mutate": recipe, "reject": "V003 load"}))
+    assert run(images.read_image(path)).outcome == "pass"
+    path.write_text(json.dumps({"clause": "V-3.1", "program": "fn main() {}", "mutate": [], "reject": "V003 load"}))
+    assert run(images.read_image(path)).outcome == "fail"
+
+
+def test_recipes() -> None:
+    steps = [
+        {"op": "truncate", "at": -1},
+        {"op": "append", "hex": "ff"},
+        {"op": "insert", "at": 0, "hex": "aa"},
+        {"op": "delete", "at": 1, "count": 1},
+        {"op": "set", "at": 1, "hex": "bb"},
+        {"op": "replace", "find": "ff", "hex": "ee"},
+    ]
+    assert images.mutate(b"\x00\x01\x02\x03", steps).hex() == "aabb02ee"
+    image = bytes(40)
+    assert images.mutate(image, [{"op": "rehash"}]) != image
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A suite of three programs: one that passes, one that fails, one of another level."""
+    tests = tmp_path / "tests" / "area"
+    tests.mkdir(parents=True)
+    for name, steps, level in [("good", [{"emit": ["a", "1"]}], 1), ("bad", [], 1), ("other", [], 6)]:
+        text = f"// clause: L-1.1.1\n// level: {level}\n// emit: a 1\n//!{json.dumps(steps)}\n"
+        (tests / f"{name}.conc").write_text(text)
+    monkeypatch.setattr(suite, "ROOT", tmp_path)
+    monkeypatch.setattr(suite.load, "__defaults__", (tmp_path,))
+    monkeypatch.setattr(suite.known_failures, "__defaults__", (tmp_path,))
+    return tmp_path
+
+
+def test_the_command_prints_failures_and_a_summary(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    results = folder / "results.json"
+    status = command.main(["--driver", " ".join(TINY), "--results", str(results)])
+    out = capsys.readouterr().out
+    assert status == 1
+    assert "1 passed, 1 failed, 1 not claimed" in out
+    assert "expected: emit a 1" in out and "came:     no further emit" in out
+    assert f"{folder}/tests/area/bad.conc:3" in out and "again: python conformance/run.py --driver" in out
+    assert json.loads(results.read_text())["area/good.conc"] == "pass"
+
+
+def test_prefix_level_and_route_select(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    driver = ["--driver", " ".join(TINY)]
+    assert command.main([*driver, "area/good", "--route", "image"]) == 0
+    assert command.main([*driver, "conformance/tests/area/good.conc"]) == 0
+    assert command.main([*driver, "--level", "6"]) == 0
+    assert command.main([*driver, "nowhere/"]) == 2
+    assert command.main([*driver, "--route", "trans"]) == 2
+    assert command.main(["--driver", "/nowhere/driver"]) == 2
+    assert "does not offer" in capsys.readouterr().err
+
+
+def test_known_failures_need_an_issue(folder: Path) -> None:
+    (folder / "expected-fail").mkdir()
+    file = folder / "expected-fail" / "tiny.txt"
+    file.write_text("# known\narea/bad.conc #12 the reason\n")
+    assert command.main(["--driver", " ".join(TINY)]) == 0
+    file.write_text("area/bad.conc\n")
+    assert command.main(["--driver", " ".join(TINY)]) == 2
+
+
+def test_the_null_driver_and_every_mutant_are_caught(capsys: pytest.CaptureFixture[str]) -> None:
+    wrong = {"code": "E1001", "stage": "names", "severity": "error", "file": "main.conc", "line": 4, "column": 1}
+    filled = {"memories": {"m": []}, "calls": {"M": 1}}
+    programs = [
+        program([{"emit": ["a", "1"]}, {"emit": ["a", "2"]}], "// emit: a 1\n// emit: a 2", name="emits.conc"),
+        program([{"ask": "M"}, {"set": filled}], '// reply: text "x"\n// emit: reply "x"', 4),
+        program([{"set": {"status": "error", "exit": 65, "diagnostics": [wrong]}}], "// error+1: E1001", 0, "e.conc"),
+    ]
+    driver = Driver(TINY)
+    driver.close()
+    assert selftest.run(programs, Plan(TINY), 2, driver.hello)
+    lines = capsys.readouterr().out.splitlines()
+    tried = {line.split("  ")[0].strip(): line for line in lines if "fail as they must" in line}
+    assert set(tried) == {"null driver", *selftest.KINDS}
+    assert all(" 0 of 0 " not in line for line in tried.values())
+
+
+def test_the_self_test_notices_a_change_nobody_sees(capsys: pytest.CaptureFixture[str]) -> None:
+    blind = program([{"emit": ["a", "1"]}], "// emit: either a 1 | a \"altered\"", name="blind.conc")
+    driver = Driver(TINY)
+    driver.close()
+    assert not selftest.run([blind], Plan(TINY), 1, driver.hello)
+    assert "pass: blind.conc" in capsys.readouterr().out
+
+
+def test_a_line_over_the_limit_is_a_crash(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("conformance.protocol.LINE_LIMIT", 1000)
+    assert run(program([{"emit": ["a", '"' + "x" * 200_000 + '"']}], "// emit: a 1")).outcome == "crash"
+
+
+def test_streams_and_calls_reach_the_driver_in_protocol_form() -> None:
+    from conformance.records import Observation
+    from conformance.world import World
+
+    made = program([], '// emit: a 1\n// reply: stream "a" "b"\n// reply: call T__m {"x": 1}', 4)
+    sent: list[Any] = []
+    world = World(made, Observation("interp"), sent.append)
+    world.event({"event": "request", "to": 1, "kind": "model", "name": "M", "record": {"stream": True}})
+    world.event({"event": "request", "to": 2, "kind": "model", "name": "M", "record": {}})
+    assert [m.get("final") for m in sent] == [False, False, True, True]
+    assert [m["body"]["text"] for m in sent[:3]] == ["a", "b", ""]
+    assert sent[3]["body"]["calls"] == [{"id": "c1", "name": "T__m", "arguments": {"x": 1}}]
+    assert sent[3]["body"]["finish"] == "tool"
+    assert reply('stream "a" "b"')[0].chunks == ("a", "b")

@@ -1,0 +1,110 @@
+"""JSON of every kind, and the way back (L-5.1 column JSON, O-0.5)."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import pytest
+from concerto.vm.panics import Panic
+from concerto.vm.values import (
+    INT_MAX,
+    NONE,
+    Array,
+    EnumType,
+    EnumValue,
+    Err,
+    ErrorValue,
+    Map,
+    Message,
+    ModelRef,
+    Ok,
+    RangeValue,
+    Response,
+    Some,
+    StructType,
+    ToolCall,
+    Variant,
+    equal,
+    from_json,
+    make_struct_class,
+    to_json,
+)
+from hypothesis import given
+from hypothesis import strategies as st
+
+Point = make_struct_class(StructType("P", ("x", "y")))
+Shape = EnumType("E", ["A", Variant("B", 2), Variant("C", fields=("x",)), Variant("D", 1)])
+
+CASES = [
+    (1, "1"), (4.0, "4.0"), (0.5, "0.5"), (math.nan, "null"), (math.inf, "null"), (-math.inf, "null"),
+    ("é\"\\\n\u0001", '"é\\"\\\\\\n\\u0001"'), (True, "true"), (None, "null"), (Array([1, "a"]), '[1,"a"]'),
+    ((1, 2), "[1,2]"), (Map.of(["k", 1, 2, 3, True, 4]), '{"k":1,"2":3,"true":4}'), (Map({}), "{}"), (Array([]), "[]"),
+    (Point(1, None), '{"x":1,"y":null}'), (EnumValue(Shape, 0), '{"variant":"A","data":null}'),
+    (EnumValue(Shape, 1, (1, 2)), '{"variant":"B","data":[1,2]}'),
+    (EnumValue(Shape, 2, (1,)), '{"variant":"C","data":{"x":1}}'),
+    (EnumValue(Shape, 3, (Array([1]),)), '{"variant":"D","data":[1]}'),
+    (Some(1), "1"), (NONE, "null"), (Ok(1), '{"ok":1}'), (Err("e"), '{"err":"e"}'),
+    (RangeValue(1, None), '{"start":1,"end":null,"inclusive":false}'),
+    (
+        ErrorValue("ToolError", "Timeout", "m", {"tool": "T", "method": None}),
+        '{"kind":"ToolError","variant":"Timeout","message":"m","tool":"T"}',
+    ),
+    (ModelRef("M"), '"<model M>"'), (Message.of(("user", "q", Array([]), None)), '{"role":"user","content":"q"}'),
+    (
+        Message.of(("assistant", "", Array([ToolCall.of(("1", "t", Map({})))]), None)),
+        '{"role":"assistant","content":"","tool_calls":[{"id":"1","name":"t","arguments":{}}]}',
+    ),
+    (
+        Response.of(("t", 1, 2, "m", "p", 3, "stop", None, 1, False, Map({}))),
+        '{"text":"t","tokens_in":1,"tokens_out":2,"model":"m","provider":"p","latency_ms":3,"finish":"stop",'
+        '"cost":null,"attempts":1,"cached":false,"data":{}}',
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("value", "text"), CASES, ids=[case[1][:24] for case in CASES])
+def test_json_column(value: Any, text: str) -> None:
+    assert to_json(value) == text
+    json.loads(text)
+
+
+DATA = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=15,
+)  # fmt: skip
+
+
+@given(DATA)
+def test_round_trip(data: Any) -> None:
+    value = from_json(data)
+    text = to_json(value)
+    assert json.loads(text) == data
+    assert equal(from_json(json.loads(text)), value)
+
+
+@given(st.text())
+def test_strings_are_written_as_the_library_writes_them(text: str) -> None:
+    assert to_json(text) == json.dumps(text, ensure_ascii=False)
+
+
+def test_numbers_beyond_int_become_floats_and_beyond_float_are_refused() -> None:
+    assert from_json(INT_MAX) == INT_MAX and type(from_json(INT_MAX)) is int
+    assert type(from_json(INT_MAX + 1)) is float
+    with pytest.raises(ValueError, match="Float"):
+        from_json(10**400)
+
+
+def test_nesting_limit_both_ways() -> None:
+    data: Any = []
+    for _ in range(255):
+        data = [data]
+    value = from_json(data)
+    assert to_json(value) == "[" * 256 + "]" * 256
+    for refused in (lambda: from_json([data]), lambda: to_json(Array([value]))):
+        with pytest.raises(Panic) as caught:
+            refused()
+        assert caught.value.code == "P103"

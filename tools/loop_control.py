@@ -1,0 +1,249 @@
+"""Meanings of the opcodes that move between instructions, frames or tasks, as text for the generated loop.
+
+Variables of the loop: `tos` top of stack, `st` the rest of the task's operand stack with `push` and `pop`, `ins` the next node,
+`arg` the linked operand, `locs`, `cells`, `code` of the running frame, `frames` with `push_frame` and `pop_frame`, `fuel` left in
+this chunk, `limit` of call depth. A text ends in `continue`, `return` or `raise`, or falls through to `continue`.
+"""
+
+from __future__ import annotations
+
+JUMP_THERE = """\
+ins, cost = arg
+fuel -= cost
+if fuel < 0:
+    fuel = machine.refill(fuel)
+"""
+
+ENTER = """\
+if len(frames) >= limit:
+    raise Panic("P012", f"call depth exceeded: limit {limit - 1}")
+push_frame((ins, locs, cells, code))
+code = callee
+ins = code.entry
+fuel -= code.cost
+if fuel < 0:
+    fuel = machine.refill(fuel)
+"""
+
+LEAVE = """\
+ins, locs, cells, code = pop_frame()
+"""
+
+# `tos` is the error; arg is (handler node or None, its cost, values to drop beneath, None leaves as None)
+RAISE = """\
+target, cost, drop, _ = arg
+if drop:
+    del st[len(st) - drop:]
+if target is None:
+    tos = Err(tos)
+    ins, locs, cells, code = pop_frame()
+    continue
+ins = target
+fuel -= cost
+if fuel < 0:
+    fuel = machine.refill(fuel)
+continue
+"""
+
+SUSPEND = """\
+task.state = (ins, locs, cells, code, tos)
+machine.fuel += fuel
+return
+"""
+
+CONTROL: dict[str, str] = {
+    "JUMP": JUMP_THERE,
+    "JUMP_IF": """\
+if tos is False:
+    tos = pop()
+    continue
+if tos is not True:
+    raise not_bool(tos)
+tos = pop()
+"""
+    + JUMP_THERE,
+    "JUMP_UNLESS": """\
+if tos is True:
+    tos = pop()
+    continue
+if tos is not False:
+    raise not_bool(tos)
+tos = pop()
+"""
+    + JUMP_THERE,
+    "NEXT": """\
+for value in tos:
+    push(tos)
+    tos = value
+    break
+else:
+    tos = pop()
+    ins, cost = arg
+    fuel -= cost
+    if fuel < 0:
+        fuel = machine.refill(fuel)
+""",
+    "DROP": """\
+if arg:
+    if arg > 1:
+        del st[len(st) - arg + 1:]
+    tos = pop()
+""",
+    "SLIDE": """\
+if arg:
+    del st[len(st) - arg:]
+""",
+    "CALL": """\
+callee = arg
+n = callee.argc
+if n == 1:
+    new = [tos]
+    tos = pop()
+elif n:
+    push(tos)
+    new = st[-n:]
+    del st[-n:]
+    tos = pop()
+else:
+    new = []
+"""
+    + ENTER
+    + """\
+locs = new + code.blank if code.blank else new
+cells = [None] * code.cell_count if code.cell_count else NO_CELLS
+""",
+    "CALL_VALUE": """\
+push(tos)
+new = st[len(st) - arg:]
+del st[len(st) - arg:]
+closure = pop()
+tos = pop()
+if type(closure) is not Closure or closure.function.argc != arg:
+    raise bad_call(closure, arg)
+callee = closure.function
+"""
+    + ENTER
+    + """\
+locs = new + code.blank if code.blank else new
+cells = closure.cells + [None] * (code.cell_count - len(closure.cells))
+""",
+    "CALL_BUILTIN": """\
+body, n = arg
+if n == 1:
+    tos = body(tos)
+elif n == 2:
+    tos = body(pop(), tos)
+else:
+    push(tos)
+    new = st[len(st) - n:]
+    del st[len(st) - n:]
+    tos = body(*new)
+""",
+    "CALL_METHOD": """\
+push(tos)
+n = arg.argc
+new = st[len(st) - n:]
+del st[len(st) - n:]
+value = exec_call_method(machine, task, pop(), arg, new)
+if value is SUSPENDED:
+    tos = pop()
+    task.state = (ins, locs, cells, code, tos)
+    machine.fuel += fuel
+    return
+if type(value) is Invoke:
+    tos = pop()
+    callee = value.code
+    new = value.arguments
+"""
+    + "".join(f"    {line}\n" for line in ENTER.splitlines())
+    + """\
+    locs = new + code.blank if code.blank else new
+    cells = value.cells + [None] * (code.cell_count - len(value.cells))
+    continue
+tos = value
+""",
+    "RETURN": LEAVE,
+    "TRY": """\
+kind = type(tos)
+if kind is Ok or kind is Some:
+    tos = tos.value
+    continue
+if kind is Err:
+    tos = tos.value
+elif tos is NONE_VALUE:
+    if arg[3] and arg[0] is None:
+        if arg[2]:
+            del st[len(st) - arg[2]:]
+        ins, locs, cells, code = pop_frame()
+        continue
+    tos = missing_value()
+else:
+    raise not_fallible(tos)
+"""
+    + RAISE,
+    "THROW": RAISE,
+    "POP_TRY": """\
+if type(tos) is not Err:
+    tos = pop()
+    continue
+tos = tos.value
+"""
+    + RAISE,
+    "FAIL_MATCH": """\
+raise Panic("P009", f"no arm matches {debug(tos)}")
+""",
+    "FAIL_LENGTH": """\
+raise wrong_length(arg, tos)
+""",
+    "EMIT": """\
+payload = tos
+channel = pop()
+tos = pop()
+machine.emit(task, channel, payload)
+"""
+    + SUSPEND,
+    "PRINT": """\
+push(tos)
+new = st[len(st) - arg:]
+del st[len(st) - arg:]
+tos = pop()
+machine.print(task, new, "")
+"""
+    + SUSPEND,
+    "PRINTLN": """\
+push(tos)
+new = st[len(st) - arg:]
+del st[len(st) - arg:]
+tos = pop()
+machine.print(task, new, "\\n")
+"""
+    + SUSPEND,
+    "CONFIGURE": """\
+machine.configure(arg, tos)
+tos = pop()
+""",
+    # opcodes of the linked form only, never in an image
+    "LINK": """\
+ins = machine.program.link(arg)
+fuel -= arg.cost
+if fuel < 0:
+    fuel = machine.refill(fuel)
+""",
+    "HALT": """\
+task.finish(tos)
+machine.fuel += fuel
+return
+""",
+}
+
+LINKED_ONLY = ("LINK", "HALT")
+
+# How often each opcode runs, in parts per thousand, counted over benches/programs; the search tree is balanced by these.
+# Opcodes that are not named weigh 1.
+WEIGHTS = {
+    "LOAD": 300, "STORE": 90, "INT": 90, "CONST": 30, "ADD_INT": 60, "SUB_INT": 20, "LT_INT": 40, "JUMP_UNLESS": 60, "JUMP": 50,
+    "CALL": 25, "RETURN": 35, "INDEX_ARRAY": 25, "GET_FIELD": 25, "SET_INDEX": 10, "LOAD_OWN": 20, "SET_FIELD": 10, "NEXT": 20,
+    "CALL_BUILTIN": 20, "CALL_METHOD": 15, "CALL_VALUE": 15, "LOAD_CELL": 15, "CONCAT": 8, "JOIN": 8, "MUL_INT": 10, "REM_INT": 8,
+    "EQ_INT": 10, "LE_INT": 10, "GE_INT": 5, "GT_INT": 8, "NE_INT": 3, "SHARE": 15, "POP": 15, "DUP": 8, "TRUE": 5, "FALSE": 5,
+    "JUMP_IF": 8, "ADD_FLOAT": 6, "MUL_FLOAT": 6, "STRUCT": 5, "SWAP": 5,
+}  # fmt: skip

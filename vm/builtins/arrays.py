@@ -1,0 +1,257 @@
+"""Methods of Array (L-6.4). Those that take functions are Concerto text, so that calls stay on the machine's frames."""
+
+from __future__ import annotations
+
+from ..values.access import index_out_of_range
+from ..values.arithmetic import overflow
+from ..values.containers import Array
+from ..values.display import display
+from ..values.equality import equal
+from ..values.limits import check_items, collection_too_long, join, limits
+from ..values.ranges import RangeValue
+from ..values.results import NONE, Some
+from ..values.scalars import INT_MAX, INT_MIN
+from ..values.sharing import share, share_all
+from .guards import array, integer, mismatch, text
+from .registry import method, prelude
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+NUMBERS = frozenset({int, float})
+
+
+@method("Array<T>", "len() -> Int", clause="L-6.4.1")
+def array_len(a: Array) -> int:
+    """Number of elements."""
+    return len(a.items)
+
+
+@method("Array<T>", "is_empty() -> Bool", clause="L-6.4.1")
+def array_is_empty(a: Array) -> bool:
+    """Whether the length is 0."""
+    return not a.items
+
+
+@method("Array<T>", "get(i: Int) -> Option<T>", clause="L-6.4.2")
+def array_get(a: Array, i: Any) -> Any:
+    """The element at a position, None out of range."""
+    return Some(share(a.items[i])) if 0 <= integer(i) < len(a.items) else NONE
+
+
+@method("Array<T>", "first() -> Option<T>", clause="L-6.4.2")
+def first(a: Array) -> Any:
+    """The first element."""
+    return Some(share(a.items[0])) if a.items else NONE
+
+
+@method("Array<T>", "last() -> Option<T>", clause="L-6.4.2")
+def last(a: Array) -> Any:
+    """The last element."""
+    return Some(share(a.items[-1])) if a.items else NONE
+
+
+@method("Array<T>", "push(x: T) -> Nil", clause="L-6.4.3", mut=True)
+def push(a: Array, x: Any) -> None:
+    """Adds an element at the end."""
+    items = a.items
+    if len(items) >= limits.items:
+        collection_too_long()
+    items.append(x)
+
+
+@method("Array<T>", "pop() -> Option<T>", clause="L-6.4.4", mut=True)
+def pop(a: Array) -> Any:
+    """Removes the last element and gives it."""
+    return Some(a.items.pop()) if a.items else NONE
+
+
+@method("Array<T>", "insert(i: Int, x: T) -> Nil", clause="L-6.4.5", mut=True, linear=True)
+def insert(a: Array, i: Any, x: Any) -> None:
+    """Puts an element before position i; i may be the length."""
+    if not 0 <= integer(i) <= len(a.items):
+        index_out_of_range(i, len(a.items))
+    check_items(len(a.items) + 1)
+    a.items.insert(i, x)
+
+
+@method("Array<T>", "remove(i: Int) -> T", clause="L-6.4.5", mut=True, linear=True)
+def remove(a: Array, i: Any) -> Any:
+    """Removes the element at position i and gives it."""
+    if not 0 <= integer(i) < len(a.items):
+        index_out_of_range(i, len(a.items))
+    return a.items.pop(i)
+
+
+@method("Array<T>", "clear() -> Nil", clause="L-6.4.6", mut=True)
+def array_clear(a: Array) -> None:
+    """Removes all elements."""
+    a.items.clear()
+
+
+@method("Array<T>", "reverse() -> Nil", clause="L-6.4.6", mut=True, linear=True)
+def array_reverse(a: Array) -> None:
+    """Turns the order round, in place."""
+    a.items.reverse()
+
+
+@method("Array<T>", "sort() -> Nil", clause="L-6.4.7", mut=True, linear=True)
+def sort(a: Array) -> None:
+    """Sorts in place, stable and ascending: numbers, NaN last, or Strings."""
+    items = a.items
+    kinds = set(map(type, items))
+    if kinds <= {str} or kinds <= {int}:
+        items.sort()
+    elif kinds <= NUMBERS:
+        ordered = sorted(x for x in items if x == x)
+        items[:] = ordered + [x for x in items if x != x]
+    else:
+        mismatch("elements that are all numbers or all Strings", next(x for x in items if type(x) is not str))
+
+
+@method("Array<T>", "contains(x: T) -> Bool", clause="L-6.4.9", linear=True)
+def array_contains(a: Array, x: Any) -> bool:
+    """Whether an equal element is there."""
+    if type(x) is str:
+        return x in a.items
+    return any(equal(item, x) for item in a.items)
+
+
+@method("Array<T>", "index_of(x: T) -> Option<Int>", clause="L-6.4.9", linear=True)
+def array_index_of(a: Array, x: Any) -> Any:
+    """The position of the first equal element."""
+    for position, item in enumerate(a.items):
+        if equal(item, x):
+            return Some(position)
+    return NONE
+
+
+@method("Array<T>", "enumerate() -> Array<(Int, T)>", clause="L-6.4.14", linear=True)
+def array_enumerate(a: Array) -> Array:
+    """Each element with its position before it."""
+    return Array(list(enumerate(share_all(a.items))))
+
+
+@method("Array<T>", "zip<U>(o: Array<U>) -> Array<(T, U)>", clause="L-6.4.14", linear=True)
+def array_zip(a: Array, o: Any) -> Array:
+    """Pairs of elements at equal positions, as many as the shorter Array has."""
+    return Array(list(zip(share_all(a.items), share_all(array(o)), strict=False)))
+
+
+@method("Array<T>", "slice(a: Int, b: Int) -> Array<T>", clause="L-6.4.15", linear=True)
+def array_slice(a: Array, start: Any, end: Any) -> Array:
+    """As `xs[a..b]`."""
+    low, high = RangeValue(integer(start), integer(end)).slice_bounds(len(a.items))
+    return Array(share_all(a.items[low:high]))
+
+
+@method("Array<T>", "concat(o: Array<T>) -> Array<T>", clause="L-6.4.15", linear=True)
+def concat(a: Array, o: Any) -> Array:
+    """The elements of both, in order."""
+    check_items(len(a.items) + len(array(o)))
+    return Array(share_all(a.items) + share_all(o.items))
+
+
+@method("Array<T>", 'join(sep: String = "") -> String', clause="L-6.4.16", linear=True)
+def array_join(a: Array, sep: Any) -> str:
+    """The Display texts with the separator between them."""
+    return join(text(sep), [display(item) for item in a.items])
+
+
+@method("Array<T>", "sum() -> T", clause="L-6.4.17", linear=True, special="numeric")
+def array_sum(a: Array) -> Any:
+    """The sum of numbers, from left to right; of no element 0."""
+    total: Any = 0
+    for item in a.items:
+        if type(item) is not int and type(item) is not float:
+            mismatch("elements that are numbers", item)
+        total += item
+        if type(total) is int and not INT_MIN <= total <= INT_MAX:
+            overflow("sum")
+    return total
+
+
+prelude(
+    "Array<T>", "sort_by(f: fn(T, T) -> Int) -> Nil", clause="L-6.4.8", mut=True,
+    doc="Sorts in place, stable; f gives a negative number, zero or a positive one.",
+    source="""
+    let mut runs: Array<Any> = self;
+    let n = runs.len();
+    let mut width = 1;
+    while width < n {
+        let mut merged: Array<Any> = [];
+        let mut low = 0;
+        while low < n {
+            let middle = (low + width).min(n);
+            let high = (low + width * 2).min(n);
+            let mut i = low;
+            let mut j = middle;
+            while i < middle && j < high {
+                let order: Int = f(runs[i], runs[j]);
+                if order > 0 {
+                    merged.push(runs[j]);
+                    j = j + 1;
+                } else {
+                    merged.push(runs[i]);
+                    i = i + 1;
+                }
+            }
+            while i < middle {
+                merged.push(runs[i]);
+                i = i + 1;
+            }
+            while j < high {
+                merged.push(runs[j]);
+                j = j + 1;
+            }
+            low = low + width * 2;
+        }
+        runs = merged;
+        width = width * 2;
+    }
+    runs
+    """,
+)  # fmt: skip
+prelude(
+    "Array<T>", "map<U>(f: fn(T) -> U) -> Array<U>", clause="L-6.4.10",
+    doc="The results of f for each element, in order.",
+    source="let mut out: Array<Any> = []; for x in self { out.push(f(x)); } out",
+)  # fmt: skip
+prelude(
+    "Array<T>", "flat_map<U>(f: fn(T) -> Array<U>) -> Array<U>", clause="L-6.4.10",
+    doc="The elements of the Arrays f gives, in order.",
+    source="""
+    let mut out: Array<Any> = [];
+    for x in self {
+        let part: Array<Any> = f(x);
+        for y in part { out.push(y); }
+    }
+    out
+    """,
+)  # fmt: skip
+prelude(
+    "Array<T>", "filter(f: fn(T) -> Bool) -> Array<T>", clause="L-6.4.11",
+    doc="The elements for which f is true, in order.",
+    source="let mut out: Array<Any> = []; for x in self { if f(x) { out.push(x); } } out",
+)  # fmt: skip
+prelude(
+    "Array<T>", "find(f: fn(T) -> Bool) -> Option<T>", clause="L-6.4.12",
+    doc="The first element for which f is true; later ones are not asked.",
+    source="for x in self { if f(x) { return Some(x); } } None",
+)  # fmt: skip
+prelude(
+    "Array<T>", "any(f: fn(T) -> Bool) -> Bool", clause="L-6.4.12",
+    doc="Whether f is true for some element; stops at the first.",
+    source="for x in self { if f(x) { return true; } } false",
+)  # fmt: skip
+prelude(
+    "Array<T>", "all(f: fn(T) -> Bool) -> Bool", clause="L-6.4.12",
+    doc="Whether f is true for every element; stops at the first that fails.",
+    source="for x in self { if !f(x) { return false; } } true",
+)  # fmt: skip
+prelude(
+    "Array<T>", "reduce<A>(init: A, f: fn(A, T) -> A) -> A", clause="L-6.4.13",
+    doc="f applied to the result so far, beginning with init, and each element in turn.",
+    source="let mut result: Any = init; for x in self { result = f(result, x); } result",
+)  # fmt: skip

@@ -1,0 +1,40 @@
+"""Methods of handles (L-6.8, O-1.4, O-3.4 to O-3.8, O-3.19 to O-3.23): signatures only, the machine does the work."""
+
+from __future__ import annotations
+
+from .registry import handle
+
+for _kind in ("ModelRef", "ModelBuilder"):
+    handle(
+        _kind, "execute(p: Prompt) -> Result<Response, AgentError>", clause="L-6.8.1",
+        doc="Sends the prompt and gives the reply.",
+    )  # fmt: skip
+    handle(
+        _kind, "execute_with_schema<T>(p: Prompt, retry_message: String? = nil) -> Result<T, AgentError>",
+        clause="L-6.8.1", doc="Sends the prompt and gives the reply as a value of the schema.",
+    )  # fmt: skip
+    handle(
+        _kind, "with_memory(m: Memory?, auto: Bool = true) -> ModelBuilder", clause="L-6.8.2",
+        doc="A builder whose conversation is the memory; with `auto: false` the call never writes it.",
+    )  # fmt: skip
+    handle(_kind, "with_tools(ts: Array<Any>) -> ModelBuilder", clause="L-6.8.2", doc="A builder with further tools.")
+    handle(
+        _kind, "without_tools() -> ModelBuilder", clause="L-6.8.2",
+        doc="A builder without the model's static tools; added ones stay.",
+    )  # fmt: skip
+    handle(_kind, "with_context(v: Any) -> ModelBuilder", clause="L-6.8.2", doc="A builder that sends the context.")
+    handle(
+        _kind, "stream(p: Prompt) -> Result<Stream, AgentError>", clause="L-6.8.3",
+        doc="Sends the prompt and gives the reply as it arrives.",
+    )  # fmt: skip
+    handle(
+        _kind, "chat(ms: Array<Message>) -> Result<Response, AgentError>", clause="L-6.8.4",
+        doc="Sends the messages as they are.",
+    )  # fmt: skip
+
+handle("Memory", "append(role: String, content: String) -> Nil", clause="O-3.4", doc="Adds one message at once.")
+handle("Memory", "messages() -> Array<Message>", clause="O-3.5", doc="The messages, oldest first.")
+handle("Memory", "last(n: Int) -> Array<Message>", clause="O-3.6", doc="The newest n messages, oldest first.")
+handle("Memory", "len() -> Int", clause="O-3.7", doc="Number of messages.")
+handle("Memory", "is_empty() -> Bool", clause="M-6.7", doc="Whether there is no message.")
+handle("Memory", "clear() -> Nil", clause="O-3.8", doc="Removes all messages.")

@@ -1,0 +1,126 @@
+"""Methods of Int and Float, and `to_string` of every value (L-6.2)."""
+
+from __future__ import annotations
+
+import math
+
+from ..values.arithmetic import fit, float_pow, power
+from ..values.display import display
+from ..values.scalars import to_int
+from .guards import float_of, number
+from .registry import method
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+@method("Any", "to_string() -> String", clause="L-6.2.1", linear=True)
+def to_string(value: Any) -> str:
+    """The Display text of the value."""
+    return display(value)
+
+
+@method("Int", "abs() -> Int", clause="L-6.2.2")
+def int_abs(value: int) -> int:
+    """The magnitude; the smallest Int has none and panics with P002."""
+    return fit(abs(value), "abs")
+
+
+@method("Float", "abs() -> Float", clause="L-6.2.2")
+def float_abs(value: float) -> float:
+    """The magnitude."""
+    return abs(value)
+
+
+@method("Int", "sqrt() -> Float", clause="L-6.2.3")
+@method("Float", "sqrt() -> Float", clause="L-6.2.3")
+def sqrt(value: float) -> float:
+    """The square root; NaN below 0."""
+    root = float(value)
+    return math.sqrt(root) if root >= 0 else math.nan
+
+
+@method("Int", "pow(e: Int) -> Int", clause="L-6.2.4", special="numeric")
+def int_pow_method(value: int, e: Any) -> Any:
+    """`value ** e`: Int for an Int exponent, else Float."""
+    return power(value, e)
+
+
+@method("Float", "pow(e: Float) -> Float", clause="L-6.2.4")
+def float_pow_method(value: float, e: Any) -> float:
+    """`value ** e`."""
+    return float_pow(value, float_of(e))
+
+
+def _pick(a: Any, b: Any, take_first: bool) -> Any:
+    """One of two numbers, a Float unless both are Int; NaN if either is."""
+    if type(a) is int and type(b) is int:
+        return a if take_first else b
+    first, second = float(a), float(b)
+    if first != first or second != second:
+        return math.nan
+    return first if take_first else second
+
+
+@method("Int", "min(o: Int) -> Int", clause="L-6.2.5", special="numeric")
+@method("Float", "min(o: Float) -> Float", clause="L-6.2.5")
+def minimum(value: Any, o: Any) -> Any:
+    """The smaller of the two: Int for two Ints, else Float."""
+    return _pick(value, o, value <= number(o))
+
+
+@method("Int", "max(o: Int) -> Int", clause="L-6.2.5", special="numeric")
+@method("Float", "max(o: Float) -> Float", clause="L-6.2.5")
+def maximum(value: Any, o: Any) -> Any:
+    """The larger of the two: Int for two Ints, else Float."""
+    return _pick(value, o, value >= number(o))
+
+
+@method("Int", "to_int() -> Int", clause="L-6.2.7")
+@method("Int", "floor() -> Int", clause="L-6.2.6")
+@method("Int", "ceil() -> Int", clause="L-6.2.6")
+@method("Int", "round() -> Int", clause="L-6.2.6")
+def int_itself(value: int) -> int:
+    """The Int itself."""
+    return value
+
+
+def _finite(value: float) -> bool:
+    return value - value == 0
+
+
+@method("Float", "floor() -> Int", clause="L-6.2.6")
+def float_floor(value: float) -> int:
+    """The largest Int not above the value; saturates, NaN gives 0."""
+    return to_int(float(math.floor(value)) if _finite(value) else value)
+
+
+@method("Float", "ceil() -> Int", clause="L-6.2.6")
+def float_ceil(value: float) -> int:
+    """The smallest Int not below the value; saturates, NaN gives 0."""
+    return to_int(float(math.ceil(value)) if _finite(value) else value)
+
+
+@method("Float", "round() -> Int", clause="L-6.2.6")
+def float_round(value: float) -> int:
+    """The nearest Int, halves away from zero; saturates, NaN gives 0."""
+    whole = to_int(value)
+    # The fraction of a truncated Float is exact, unlike value + 0.5.
+    fraction = value - whole if _finite(value) else 0.0
+    if abs(fraction) >= 0.5 and abs(value) < 2.0**52:
+        return whole + (1 if value > 0 else -1)
+    return whole
+
+
+@method("Float", "to_int() -> Int", clause="L-6.2.7")
+def float_to_int(value: float) -> int:
+    """As the cast: truncates toward zero, saturates, NaN gives 0."""
+    return to_int(value)
+
+
+@method("Int", "to_float() -> Float", clause="L-6.2.7")
+@method("Float", "to_float() -> Float", clause="L-6.2.7")
+def to_float(value: float) -> float:
+    """The nearest Float."""
+    return float(value)

@@ -1,0 +1,77 @@
+"""Methods of tuple and Range (L-6.5.8 to L-6.5.10)."""
+
+from __future__ import annotations
+
+from ..panics import Panic
+from ..values.access import fit_length
+from ..values.containers import Array
+from ..values.limits import check_items
+from ..values.ranges import RangeValue
+from .guards import integer
+from .registry import method, prelude
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+@method("Tuple", "len() -> Int", clause="L-6.5.8")
+def tuple_len(t: tuple[Any, ...]) -> int:
+    """Number of elements."""
+    return len(t)
+
+
+@method("Range", "len() -> Int", clause="L-6.5.9")
+def range_len(r: RangeValue) -> int:
+    """Number of Ints in the Range."""
+    return fit_length(r)
+
+
+@method("Range", "is_empty() -> Bool", clause="L-6.5.9")
+def range_is_empty(r: RangeValue) -> bool:
+    """Whether no Int is in the Range."""
+    return r.length() == 0
+
+
+@method("Range", "contains(i: Int) -> Bool", clause="L-6.5.9")
+def range_contains(r: RangeValue, i: Any) -> bool:
+    """Whether the Int is in the Range."""
+    return r.contains(integer(i))
+
+
+def _collect(span: range) -> Array:
+    check_items(max(0, -(-(span.stop - span.start) // span.step)))
+    return Array(list(span))
+
+
+@method("Range", "to_array() -> Array<Int>", clause="L-6.5.10", linear=True)
+def to_array(r: RangeValue) -> Array:
+    """The Ints in order."""
+    return _collect(r.span())
+
+
+@method("Range", "rev() -> Array<Int>", clause="L-6.5.10", linear=True)
+def rev(r: RangeValue) -> Array:
+    """The Ints from last to first."""
+    collected = _collect(r.span())
+    collected.items.reverse()
+    return collected
+
+
+@method("Range", "step_by(n: Int) -> Array<Int>", clause="L-6.5.10", linear=True)
+def step_by(r: RangeValue, n: Any) -> Array:
+    """Every n-th Int, beginning with the first."""
+    if integer(n) < 1:
+        raise Panic("P013", f"step of `step_by` must be at least 1, not {n}")
+    span = r.span()
+    return _collect(range(span.start, span.stop, n))
+
+
+prelude(
+    "Range", "map<U>(f: fn(Int) -> U) -> Array<U>", clause="L-6.5.10", doc="The results of f for each Int, in order.",
+    source="let mut out: Array<Any> = []; for x in self { out.push(f(x)); } out",
+)  # fmt: skip
+prelude(
+    "Range", "filter(f: fn(Int) -> Bool) -> Array<Int>", clause="L-6.5.10", doc="The Ints for which f is true.",
+    source="let mut out: Array<Any> = []; for x in self { if f(x) { out.push(x); } } out",
+)  # fmt: skip

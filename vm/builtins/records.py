@@ -1,0 +1,65 @@
+"""Constructors and methods of the built-in records (L-6.9, O-1.68, M-6)."""
+
+from __future__ import annotations
+
+from ..values.containers import Array
+from ..values.records import Message, Prompt
+from .guards import float_of, integer, text
+from .registry import associated, method
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+@associated("Prompt", "new(text: String) -> Prompt", clause="L-6.9.2")
+def prompt_new(content: Any) -> Any:
+    """A prompt with that text and the model's own settings."""
+    return Prompt.of((text(content), None, None, None))
+
+
+@method("Prompt", "with_model(model: String) -> Prompt", clause="L-6.9.2")
+def with_model(p: Any, model: Any) -> Any:
+    """A copy for another model id."""
+    return Prompt.of((p.f0, text(model), p.f2, p.f3))
+
+
+@method("Prompt", "with_temperature(temperature: Float) -> Prompt", clause="L-6.9.2")
+def with_temperature(p: Any, temperature: Any) -> Any:
+    """A copy with another temperature."""
+    return Prompt.of((p.f0, p.f1, float_of(temperature), p.f3))
+
+
+@method("Prompt", "with_max_tokens(max_tokens: Int) -> Prompt", clause="L-6.9.2")
+def with_max_tokens(p: Any, max_tokens: Any) -> Any:
+    """A copy with another bound on the reply's tokens."""
+    return Prompt.of((p.f0, p.f1, p.f2, integer(max_tokens)))
+
+
+def message(role: str, content: str, tool_call_id: str | None = None) -> Any:
+    """A Message without tool calls."""
+    return Message.of((role, content, Array([]), tool_call_id))
+
+
+@associated("Message", "system(s: String) -> Message", clause="O-1.68")
+def message_system(s: Any) -> Any:
+    """A message of role `system`."""
+    return message("system", text(s))
+
+
+@associated("Message", "user(s: String) -> Message", clause="O-1.68")
+def message_user(s: Any) -> Any:
+    """A message of role `user`."""
+    return message("user", text(s))
+
+
+@associated("Message", "assistant(s: String) -> Message", clause="O-1.68")
+def message_assistant(s: Any) -> Any:
+    """A message of role `assistant`."""
+    return message("assistant", text(s))
+
+
+@associated("Message", "tool(id: String, s: String) -> Message", clause="M-6")
+def message_tool(call_id: Any, s: Any) -> Any:
+    """A message of role `tool` that answers the call of that id."""
+    return message("tool", text(s), text(call_id))

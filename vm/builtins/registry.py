@@ -1,0 +1,183 @@
+"""The table of built-in functions and methods: one row each, signature, documentation and body together (V-2.8).
+
+Hands on the decorators that make rows, `METHODS`, `ASSOCIATED`, `FUNCTIONS`, `KIND_OF` and `lookup`. Checker,
+completion, dispatch and the reference page read these tables; no other place lists built-ins.
+
+A row's `kind` says who does the work: `python` (its `body`, called with the receiver and every parameter), `prelude`
+(its `source`, Concerto text with `self` and the parameters, for methods that call functions), `handle` (the machine, on
+a thing of the host), `special` (a form the compiler knows). A *mut* body changes an owned receiver in place; a *mut*
+prelude gives the new receiver. The receiver is of the row's kind: callers dispatch on its class.
+"""
+
+from __future__ import annotations
+
+from ..values.containers import Array, Map
+from ..values.enums import EnumValue
+from ..values.errors import ErrorValue
+from ..values.functions import Closure
+from ..values.handles import MemoryRef, ModelBuilder, ModelRef, SchemaRef
+from ..values.ranges import RangeValue
+from ..values.records import RECORDS, Struct
+from ..values.results import Err, NoneOption, Ok, Some
+from .signatures import name_in, parse_signature, parse_type
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, TypeVar
+
+    from ..values.descriptors import Descriptor
+    from .signatures import Parameter, Signature
+
+    Body = TypeVar("Body", bound=Callable[..., Any])
+
+
+class Row:
+    """One built-in. Its signature is parsed when somebody asks: at start only names matter."""
+
+    __slots__ = (
+        "receiver", "receiver_text", "name", "text", "kind", "mut", "doc", "body", "source", "clause", "linear",
+        "special", "_signature",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        receiver_text: str,
+        text: str,
+        *,
+        kind: str = "python",
+        clause: str,
+        doc: str = "",
+        body: Any = None,
+        source: str = "",
+        mut: bool = False,
+        linear: bool = False,
+        special: str = "",
+    ) -> None:
+        self.receiver_text = receiver_text
+        self.receiver = receiver_text.partition("<")[0]
+        self.text = text
+        self.name = name_in(text)
+        self.kind = kind
+        self.clause = clause
+        self.doc = doc
+        self.body = body
+        self.source = source
+        self.mut = mut
+        self.linear = linear
+        self.special = special
+        self._signature: Signature | None = None
+
+    @property
+    def signature(self) -> Signature:
+        if self._signature is None:
+            self._signature = parse_signature(self.text)
+        return self._signature
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        return self.signature.parameters
+
+    @property
+    def result(self) -> Descriptor:
+        return self.signature.result
+
+    @property
+    def type_parameters(self) -> tuple[str, ...]:
+        return self.signature.type_parameters
+
+    @property
+    def receiver_type(self) -> Descriptor | None:
+        """The receiver's type with its type parameters; None for a global function."""
+        return parse_type(self.receiver_text) if self.receiver_text else None
+
+    @property
+    def defaults(self) -> tuple[Any, ...]:
+        """The default of each parameter in order, `REQUIRED` where it has none."""
+        return tuple(parameter.default for parameter in self.parameters)
+
+    def __repr__(self) -> str:
+        return f"Row({self.receiver_text + '.' if self.receiver else ''}{self.text})"
+
+
+METHODS: dict[tuple[str, str], Row] = {}
+ASSOCIATED: dict[tuple[str, str], Row] = {}
+FUNCTIONS: dict[str, Row] = {}
+
+
+def _enter(row: Row, table: dict[Any, Row], key: Any) -> None:
+    if key in table:
+        raise ValueError(f"built-in defined twice: {row!r}")
+    table[key] = row
+
+
+def _decorator(table: str, receiver: str, text: str, options: dict[str, Any]) -> Callable[[Body], Body]:
+    def register(body: Body) -> Body:
+        row = Row(receiver, text, body=body, doc=body.__doc__ or "", **options)
+        enter(row, table)
+        return body
+
+    return register
+
+
+def enter(row: Row, table: str) -> None:
+    """Puts a row into the table of its sort; a second row of one name is refused."""
+    if table == "function":
+        _enter(row, FUNCTIONS, row.name)
+    else:
+        _enter(row, METHODS if table == "method" else ASSOCIATED, (row.receiver, row.name))
+
+
+def method(receiver: str, text: str, **options: Any) -> Callable[[Body], Body]:
+    """A method with a Python body: `body(receiver, *every_parameter)`."""
+    return _decorator("method", receiver, text, options)
+
+
+def associated(receiver: str, text: str, **options: Any) -> Callable[[Body], Body]:
+    """A function of a type, called as `Type::name(…)`, with a Python body."""
+    return _decorator("associated", receiver, text, options)
+
+
+def function(text: str, **options: Any) -> Callable[[Body], Body]:
+    """A global function with a Python body."""
+    return _decorator("function", "", text, options)
+
+
+def prelude(receiver: str, text: str, *, clause: str, doc: str, source: str, mut: bool = False) -> None:
+    """A method written in Concerto: it calls functions, so it must run on the machine's own frames."""
+    enter(Row(receiver, text, kind="prelude", clause=clause, doc=doc, source=source, mut=mut), "method")
+
+
+def special(text: str, *, clause: str, doc: str) -> None:
+    """A global function the compiler turns into instructions."""
+    enter(Row("", text, kind="special", clause=clause, doc=doc), "function")
+
+
+def handle(receiver: str, text: str, *, clause: str, doc: str) -> None:
+    """A method on a handle, done by the machine."""
+    enter(Row(receiver, text, kind="handle", clause=clause, doc=doc), "method")
+
+
+KIND_OF: dict[type, str] = {
+    int: "Int", float: "Float", str: "String", bool: "Bool", type(None): "Nil", tuple: "Tuple", Array: "Array",
+    Map: "Map", RangeValue: "Range", Some: "Option", NoneOption: "Option", Ok: "Result", Err: "Result",
+    ErrorValue: "Error", EnumValue: "Enum", Closure: "Function", ModelRef: "ModelRef", ModelBuilder: "ModelBuilder",
+    MemoryRef: "Memory", SchemaRef: "SchemaRef", **{cls: name for name, cls in RECORDS.items()},
+}  # fmt: skip
+
+
+def kind_of(value: Any) -> str:
+    """The receiver kind of a value; `Struct` for declared types, the class name of the handle for others."""
+    return KIND_OF.get(type(value)) or ("Struct" if isinstance(value, Struct) else str(value.type_name))
+
+
+def lookup(kind: str, name: str) -> Row | None:
+    """The row of a method on a receiver kind, else the one every value has; with kind "" of a global function."""
+    if not kind:
+        return FUNCTIONS.get(name)
+    return METHODS.get((kind, name)) or METHODS.get(("Any", name))
+
+
+def method_names(kind: str) -> list[str]:
+    """Every method of a receiver kind, for suggestions and completion."""
+    return sorted(name for receiver, name in METHODS if receiver in (kind, "Any"))

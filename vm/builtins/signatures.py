@@ -1,0 +1,188 @@
+"""Signatures of built-ins as data: the text a row carries, parsed into descriptors.
+
+Hands on `parse_signature` and `parse_type`. The trees are the descriptors of `values.descriptors`, so checker and
+machine speak of one thing; a name of one capital letter is a type parameter, `("var", "T")`.
+
+    name<U>(first: Int, rest: fn(T) -> U, last: String = "") -> Array<U>        a parameter `values: Any...` repeats
+"""
+
+from __future__ import annotations
+
+from ..values.errors import FAMILIES
+from ..values.records import RECORDS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Final
+
+    from ..values.descriptors import Descriptor
+
+SIMPLE: dict[str, Descriptor] = {
+    "Int": ("int",), "Float": ("float",), "String": ("string",), "Bool": ("bool",), "Nil": ("nil",), "Any": ("any",),
+    "never": ("never",), "Range": ("range",), "Prompt": ("prompt",), "Memory": ("handle", "MemoryRef"),
+    "Tuple": ("tuple", ()),  # as a receiver: a tuple of any length
+}
+GENERIC = {"Array": "array", "Map": "map", "Option": "option", "Result": "result", "Task": "task"}
+CONSTANTS: dict[str, Any] = {"nil": None, "true": True, "false": False}
+
+
+class Required:
+    """Marks a parameter without default, which is not the default `nil`."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "REQUIRED"
+
+
+REQUIRED: Final = Required()
+
+
+class Parameter:
+    """One parameter: its type, its default or `REQUIRED`, and whether it takes all further arguments."""
+
+    __slots__ = ("name", "type", "default", "variadic")
+
+    def __init__(self, name: str, kind: Descriptor, default: Any = REQUIRED, variadic: bool = False) -> None:
+        self.name = name
+        self.type = kind
+        self.default = default
+        self.variadic = variadic
+
+    @property
+    def optional(self) -> bool:
+        return self.default is not REQUIRED
+
+
+class Signature:
+    __slots__ = ("name", "type_parameters", "parameters", "result")
+
+    def __init__(
+        self, name: str, type_parameters: tuple[str, ...], parameters: tuple[Parameter, ...], result: Descriptor
+    ) -> None:
+        self.name = name
+        self.type_parameters = type_parameters
+        self.parameters = parameters
+        self.result = result
+
+
+def tokens(text: str) -> list[str]:
+    """Words, string literals, `->`, `...` and single signs."""
+    found = []
+    at = 0
+    while at < len(text):
+        end = at + 1
+        if text[at].isalnum() or text[at] == "_":
+            while end < len(text) and (text[end].isalnum() or text[end] in "_."):
+                end += 1
+        elif text[at] == '"':
+            end = text.index('"', end) + 1
+        elif text[at : at + 2] == "->":
+            end = at + 2
+        elif text[at : at + 3] == "...":
+            end = at + 3
+        if not text[at].isspace():
+            word = text[at:end]
+            found.extend([word[:-3], "..."] if word.endswith("...") and len(word) > 3 else [word])
+        at = end
+    return found
+
+
+class Reader:
+    """Recursive descent over the tokens of one signature."""
+
+    __slots__ = ("tokens", "at")
+
+    def __init__(self, text: str) -> None:
+        self.tokens = [*tokens(text), ""]
+        self.at = 0
+
+    def take(self) -> str:
+        token = self.tokens[self.at]
+        self.at += 1
+        return token
+
+    def accept(self, token: str) -> bool:
+        if self.tokens[self.at] != token:
+            return False
+        self.at += 1
+        return True
+
+    def expect(self, token: str) -> None:
+        if not self.accept(token):
+            raise ValueError(f"expected {token!r} at {self.tokens[self.at :]}")
+
+    def types_until(self, closing: str) -> tuple[Descriptor, ...]:
+        found: list[Descriptor] = []
+        while not self.accept(closing):
+            found.append(self.type())
+            self.accept(",")
+        return tuple(found)
+
+    def type(self) -> Descriptor:
+        base = self.base()
+        return ("nilable", base) if self.accept("?") else base
+
+    def base(self) -> Descriptor:
+        name = self.take()
+        if name == "(":
+            return ("tuple", self.types_until(")"))
+        if name == "fn":
+            self.expect("(")
+            parameters = self.types_until(")")
+            return ("fn", parameters, self.type() if self.accept("->") else ("nil",))
+        if name in GENERIC:
+            return (GENERIC[name], *(self.types_until(">") if self.accept("<") else ()))
+        return named(name)
+
+    def parameter(self) -> Parameter:
+        name = self.take()
+        self.expect(":")
+        kind = self.type()
+        variadic = self.accept("...")
+        default = literal(self.take()) if self.accept("=") else REQUIRED
+        return Parameter(name, kind, default, variadic)
+
+    def signature(self) -> Signature:
+        name = self.take()
+        type_parameters = self.types_until(">") if self.accept("<") else ()
+        self.expect("(")
+        parameters = []
+        while not self.accept(")"):
+            parameters.append(self.parameter())
+            self.accept(",")
+        self.expect("->")
+        result = self.type()
+        self.expect("")
+        return Signature(name, tuple(t[1] for t in type_parameters), tuple(parameters), result)
+
+
+def named(name: str) -> Descriptor:
+    """The descriptor of a type without arguments."""
+    if name in SIMPLE:
+        return SIMPLE[name]
+    if len(name) == 1 and name.isupper():
+        return ("var", name)
+    if name in FAMILIES:
+        return ("error", name)
+    return ("struct", name) if name in RECORDS else ("handle", name)
+
+
+def literal(token: str) -> Any:
+    """The value of a default: a constant word, a String or an Int."""
+    if token in CONSTANTS:
+        return CONSTANTS[token]
+    return token[1:-1] if token.startswith('"') else int(token)
+
+
+def parse_signature(text: str) -> Signature:
+    return Reader(text).signature()
+
+
+def parse_type(text: str) -> Descriptor:
+    return Reader(text).type()
+
+
+def name_in(text: str) -> str:
+    """The name a signature begins with, without reading the rest."""
+    return text[: text.index("(")].partition("<")[0]

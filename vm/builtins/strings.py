@@ -1,0 +1,171 @@
+"""Methods of String (L-6.3); every one gives a new value."""
+
+from __future__ import annotations
+
+from ..values.containers import Array
+from ..values.display import quote
+from ..values.errors import make_error
+from ..values.limits import check_items, check_string_size, limits, repeat, utf8_size
+from ..values.numerals import WHITE_SPACE, read_float, read_int
+from ..values.ranges import RangeValue
+from ..values.results import NONE, Err, Ok, Some
+from .guards import integer, text
+from .registry import method
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+@method("String", "len() -> Int", clause="L-6.3.1")
+def string_len(s: str) -> int:
+    """Number of code points."""
+    return len(s)
+
+
+@method("String", "is_empty() -> Bool", clause="L-6.3.1")
+def string_is_empty(s: str) -> bool:
+    """Whether the length is 0."""
+    return not s
+
+
+@method("String", "contains(s: String) -> Bool", clause="L-6.3.2", linear=True)
+def string_contains(s: str, part: Any) -> bool:
+    """Whether the text occurs."""
+    return text(part) in s
+
+
+@method("String", "starts_with(s: String) -> Bool", clause="L-6.3.2")
+def starts_with(s: str, part: Any) -> bool:
+    """Whether the String begins with the text."""
+    return s.startswith(text(part))
+
+
+@method("String", "ends_with(s: String) -> Bool", clause="L-6.3.2")
+def ends_with(s: str, part: Any) -> bool:
+    """Whether the String ends with the text."""
+    return s.endswith(text(part))
+
+
+@method("String", "trim() -> String", clause="L-6.3.3", linear=True)
+def trim(s: str) -> str:
+    """Without Unicode white space at both ends."""
+    return s.strip(WHITE_SPACE)
+
+
+@method("String", "trim_start() -> String", clause="L-6.3.3", linear=True)
+def trim_start(s: str) -> str:
+    """Without Unicode white space at the start."""
+    return s.lstrip(WHITE_SPACE)
+
+
+@method("String", "trim_end() -> String", clause="L-6.3.3", linear=True)
+def trim_end(s: str) -> str:
+    """Without Unicode white space at the end."""
+    return s.rstrip(WHITE_SPACE)
+
+
+def _sized(mapped: str) -> str:
+    """A case mapping makes at most three characters of one, so its size may be checked after the work."""
+    if len(mapped) * 4 > limits.string:
+        check_string_size(utf8_size(mapped))
+    return mapped
+
+
+@method("String", "to_upper() -> String", clause="L-6.3.4", linear=True)
+@method("String", "to_uppercase() -> String", clause="L-6.3.4", linear=True)
+def to_upper(s: str) -> str:
+    """In upper case, by the full Unicode mapping."""
+    return _sized(s.upper())
+
+
+@method("String", "to_lower() -> String", clause="L-6.3.4", linear=True)
+@method("String", "to_lowercase() -> String", clause="L-6.3.4", linear=True)
+def to_lower(s: str) -> str:
+    """In lower case, by the full Unicode mapping."""
+    return _sized(s.lower())
+
+
+@method("String", "repeat(n: Int) -> String", clause="L-6.3.5", linear=True)
+def string_repeat(s: str, n: Any) -> str:
+    """The String n times in a row; empty for n of 0 or less."""
+    return repeat(s, integer(n))
+
+
+def _not_a(what: str, s: str) -> Err:
+    shown = s if len(s) <= 40 else s[:40] + "…"
+    return Err(make_error("ParseError", None, {"message": f"not {what}: {quote(shown)}", "input": s}))
+
+
+@method("String", "parse_int() -> Result<Int, ParseError>", clause="L-6.3.6", linear=True)
+def parse_int(s: str) -> Ok | Err:
+    """The Int the trimmed text writes: a sign and decimal digits."""
+    found = read_int(s)
+    return _not_a("an Int", s) if found is None else Ok(found)
+
+
+@method("String", "parse_float() -> Result<Float, ParseError>", clause="L-6.3.6", linear=True)
+def parse_float(s: str) -> Ok | Err:
+    """The Float the trimmed text writes: as an Int, with fraction, exponent, or `inf` and `nan`."""
+    found = read_float(s)
+    return _not_a("a Float", s) if found is None else Ok(found)
+
+
+@method("String", "split(sep: String) -> Array<String>", clause="L-6.3.7", linear=True)
+def split(s: str, sep: Any) -> Array:
+    """The parts between separators; an empty separator splits into characters."""
+    if not text(sep):
+        return chars(s)
+    check_items(s.count(sep) + 1)
+    return Array(s.split(sep))
+
+
+@method("String", "replace(from: String, to: String) -> String", clause="L-6.3.8", linear=True)
+def replace(s: str, old: Any, new: Any) -> str:
+    """All occurrences replaced."""
+    count = s.count(text(old))
+    check_string_size(utf8_size(s) + count * (utf8_size(text(new)) - utf8_size(old)))
+    return s.replace(old, new)
+
+
+@method("String", "substring(a: Int, b: Int) -> String", clause="L-6.3.9", linear=True)
+def substring(s: str, a: Any, b: Any) -> str:
+    """As `s[a..b]`."""
+    start, end = RangeValue(integer(a), integer(b)).slice_bounds(len(s))
+    return s[start:end]
+
+
+@method("String", "get(i: Int) -> Option<String>", clause="L-6.3.10")
+def string_get(s: str, i: Any) -> Any:
+    """The character at a position, None out of range."""
+    return Some(s[i]) if 0 <= integer(i) < len(s) else NONE
+
+
+@method("String", "index_of(s: String) -> Option<Int>", clause="L-6.3.10", linear=True)
+def string_index_of(s: str, part: Any) -> Any:
+    """The first position of the text."""
+    at = s.find(text(part))
+    return NONE if at < 0 else Some(at)
+
+
+@method("String", "chars() -> Array<String>", clause="L-6.3.11", linear=True)
+def chars(s: str) -> Array:
+    """The characters as one-character Strings."""
+    check_items(len(s))
+    return Array(list(s))
+
+
+@method("String", "lines() -> Array<String>", clause="L-6.3.11", linear=True)
+def lines(s: str) -> Array:
+    """The lines without their ends, LF or CR LF; a final line end begins no further line."""
+    check_items(s.count("\n") + 1)
+    parts = s.split("\n")
+    if not parts[-1]:
+        parts.pop()
+    return Array([part.removesuffix("\r") for part in parts])
+
+
+@method("String", "reverse() -> String", clause="L-6.3.11", linear=True)
+def string_reverse(s: str) -> str:
+    """The characters from last to first."""
+    return s[::-1]

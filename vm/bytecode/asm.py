@@ -1,0 +1,310 @@
+"""The assembler: the text of the disassembler, or one written by hand, to an image (V-3.6).
+
+A function's `hash` and line table are computed where the text does not give them; labels are any words after `@`,
+and one that is a number is a first guess of its offset. Hands on `assemble` and `AsmError`. Must not know:
+verification; a wrong image assembles too.
+"""
+
+from __future__ import annotations
+
+import json
+
+from . import image as i
+from . import operands as k
+from .code import encode_instructions
+from .hashing import hash_functions
+from .limits import DEFAULT
+from .opcodes import BY_NAME
+from .positions import encode_lines
+from .shape import check_sections, lower
+from .text import CONSTANT_WORDS, flags_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, NoReturn
+
+_CONSTANT_KINDS = {word: kind for kind, word in CONSTANT_WORDS.items()}
+_NO_HASH = bytes(32)  # until all functions are known
+_DECODER = json.JSONDecoder()
+
+
+class AsmError(Exception):
+    """A text that is no image; `line` counts from 1, 0 for the text as a whole."""
+
+    def __init__(self, line: int, message: str) -> None:
+        super().__init__(f"line {line}: {message}" if line else message)
+        self.line = line
+        self.message = message
+
+
+def assemble(text: str) -> i.Image:
+    """The image that `text` describes, or AsmError."""
+    reader = Reader(text)
+    sections = []
+    for name, kind in i.SECTIONS:
+        reader.section(name)
+        sections.append(_section(reader, name, kind))
+    if reader.more():
+        reader.fail("nothing follows the last section")
+    image = i.Image(*sections)
+    try:
+        check_sections(lower(image), DEFAULT)
+    except i.ImageError as error:
+        raise AsmError(0, error.message) from None
+    for function, computed in zip(image.functions, hash_functions(image), strict=True):
+        if function.hash is _NO_HASH:
+            function.hash = computed
+    return image
+
+
+def _section(reader: Reader, name: str, kind: type[i.Record] | None) -> Any:
+    if kind is None:
+        return _numbered(reader, name)
+    if kind is i.Function:
+        return _functions(reader)
+    if kind in (i.Header, i.Exports):
+        return kind(*_fields(reader, kind))
+    entries: list[i.Record] = []
+    while reader.more():
+        reader.word("entry")
+        reader.number(len(entries))
+        reader.end()
+        entries.append(kind(*_fields(reader, kind)))
+    return entries
+
+
+def _fields(reader: Reader, kind: type[i.Record]) -> list[Any]:
+    """One line per field, in the order of the record."""
+    values = []
+    for name in kind.__slots__:
+        reader.word(name)
+        values.append(reader.value())
+        reader.end()
+    return values
+
+
+def _numbered(reader: Reader, name: str) -> list[Any]:
+    entries: list[Any] = []
+    while reader.more():
+        reader.number(len(entries))
+        if name == "constants":
+            word = reader.take()
+            if word not in _CONSTANT_KINDS:
+                reader.fail(f"{word!r} is no kind of constant")
+            entries.append((_CONSTANT_KINDS[word], reader.value()))
+        elif name == "source_map":
+            entries.append([reader.value(), reader.binary()])
+        else:
+            entries.append(reader.value())
+        reader.end()
+    return entries
+
+
+# ---------------------------------------------------------------- functions
+
+
+def _functions(reader: Reader) -> list[i.Function]:
+    found: list[i.Function] = []
+    while reader.more():
+        reader.word("function")
+        reader.number(len(found))
+        name = reader.value()
+        reader.end()
+        found.append(_function(reader, name))
+    return found
+
+
+def _function(reader: Reader, name: Any) -> i.Function:
+    """Fields by name in any order, then the code or what stands for it."""
+    given: dict[str, Any] = {"hash": _NO_HASH}
+    handlers: list[tuple[str, str, str, int]] = []
+    while "code" not in given or reader.next_word() == "raw":
+        word = reader.take()
+        if word == "code":
+            reader.end()
+            Body(reader).read(given, handlers)
+        elif word == "raw":
+            part = reader.take()
+            given[part] = reader.value() if part == "handlers" else reader.binary()
+            reader.end()
+        elif word == "handler":
+            handlers.append((reader.take(), reader.take(), reader.take(), reader.whole()))
+            reader.end()
+        else:
+            given[word] = _field(reader, word)
+            reader.end()
+    missing = [field for field in i.Function.__slots__[1:] if field not in given]
+    if missing or len(given) > len(i.Function.__slots__) - 1:
+        reader.fail(f"function {name!r}: fields are missing or unknown {missing or sorted(given)}")
+    return i.Function(name, *(given[field] for field in i.Function.__slots__[1:]))
+
+
+def _field(reader: Reader, word: str) -> Any:
+    if word == "hash":
+        return reader.binary()
+    value = reader.value()
+    if word != "flags":
+        return value
+    try:
+        return flags_of(value)
+    except (ValueError, TypeError) as error:
+        reader.fail(str(error))
+
+
+class Body:
+    """The lines between `code` and `end`."""
+
+    def __init__(self, reader: Reader) -> None:
+        self.reader = reader
+        self.program: list[tuple[int, Any]] = []  # label operands as words until all labels are known
+        self.labels: dict[str, int] = {}
+        self.positions: list[tuple[int, tuple[int, int, int]]] = []
+
+    def read(self, given: dict[str, Any], handlers: list[tuple[str, str, str, int]]) -> None:
+        """Fill in `code`, `handlers` and `lines`."""
+        reader = self.reader
+        while (word := reader.take()) != "end":
+            if word.startswith("@") and word.endswith(":"):
+                self._label(word[:-1])
+            elif word == "at":
+                self.positions.append((len(self.program), self._position()))
+            elif word in BY_NAME:
+                self._instruction(word)
+            else:
+                reader.fail(f"{word!r} is no opcode")
+            reader.end()
+        reader.end()
+        try:
+            self._finish(given, handlers)
+        except ValueError as error:
+            reader.fail(str(error))
+
+    def _label(self, word: str) -> None:
+        if word in self.labels:
+            self.reader.fail(f"{word} stands twice")
+        self.labels[word] = len(self.program)
+
+    def _position(self) -> tuple[int, int, int]:
+        parts = [whole_number(part) for part in self.reader.take().split(":")]
+        if len(parts) != 3 or None in parts:
+            self.reader.fail("a position is file:line:column")
+        return tuple(parts)  # type: ignore[return-value]
+
+    def _instruction(self, word: str) -> None:
+        op = BY_NAME[word]
+        if op.kind is k.NONE:
+            self.program.append((op.number, 0))
+        else:
+            self.program.append((op.number, self.reader.take() if op.kind is k.LABEL else self.reader.whole()))
+
+    def _finish(self, given: dict[str, Any], handlers: list[tuple[str, str, str, int]]) -> None:
+        guess = {index: int(word[1:]) for word, index in self.labels.items() if word[1:].isdecimal()}
+        program = [(number, self._index(word) if type(word) is str else word) for number, word in self.program]
+        given["code"], offsets = encode_instructions(program, guess)
+        given["lines"] = encode_lines((offsets[index], *position) for index, position in self.positions)
+        given["handlers"] = [
+            [offsets[self._index(start)], offsets[self._index(end)], offsets[self._index(target)], depth]
+            for start, end, target, depth in handlers
+        ]
+
+    def _index(self, word: str) -> int:
+        if word not in self.labels:
+            raise ValueError(f"there is no label {word}")
+        return self.labels[word]
+
+
+# ---------------------------------------------------------------- lines and words
+
+
+def whole_number(word: str) -> int | None:
+    """Of at most ten digits, which every operand has."""
+    return int(word) if word.isascii() and word.isdecimal() and len(word) <= 10 else None
+
+
+class Reader:
+    """The text word by word; every method that finds something else than it wants ends in AsmError with the line."""
+
+    def __init__(self, text: str) -> None:
+        self.lines = text.split("\n")
+        self.row = -1
+        self.line = ""
+        self.at = 0
+        self._advance()
+
+    def fail(self, message: str) -> NoReturn:
+        raise AsmError(self.row + 1 if self.row < len(self.lines) else 0, message)
+
+    def _advance(self) -> None:
+        """To the first word of the next line that holds one."""
+        self.row += 1
+        while self.row < len(self.lines):
+            self.line, self.at = self.lines[self.row], 0
+            self._skip()
+            if self.at < len(self.line):
+                return
+            self.row += 1
+        self.line, self.at = "", 0
+
+    def _skip(self) -> None:
+        while self.at < len(self.line) and self.line[self.at] in " \t\r":
+            self.at += 1
+        if self.at < len(self.line) and self.line[self.at] == ";":
+            self.at = len(self.line)
+
+    def next_word(self) -> str:
+        """The word ahead; "" at the end of the line."""
+        end = self.at
+        while end < len(self.line) and self.line[end] not in " \t\r;":
+            end += 1
+        return self.line[self.at : end]
+
+    def more(self) -> bool:
+        """Whether the section goes on."""
+        return self.at < len(self.line) and self.line[self.at] != "["
+
+    def section(self, name: str) -> None:
+        if self.next_word() != f"[{name}]":
+            self.fail(f"section [{name}] expected")
+        self.at += len(name) + 2
+        self.end()
+
+    def take(self) -> str:
+        word = self.next_word()
+        if not word:
+            self.fail("the line or the text ends too early")
+        self.at += len(word)
+        self._skip()
+        return word
+
+    def word(self, wanted: str) -> None:
+        if self.next_word() != wanted:
+            self.fail(f"`{wanted}` expected")
+        self.take()
+
+    def whole(self) -> int:
+        word = self.take()
+        number = whole_number(word)
+        return self.fail(f"{word!r} is no operand") if number is None else number
+
+    def number(self, wanted: int) -> None:
+        self.word(str(wanted))
+
+    def value(self) -> Any:
+        try:
+            value, self.at = _DECODER.raw_decode(self.line, self.at)
+        except (ValueError, RecursionError) as error:
+            self.fail(f"no value: {error}")
+        self._skip()
+        return value
+
+    def binary(self) -> bytes:
+        value = self.value()
+        try:
+            return bytes.fromhex(value)
+        except (ValueError, TypeError):
+            self.fail("hexadecimal digits in quotes expected")
+
+    def end(self) -> None:
+        if self.at < len(self.line):
+            self.fail(f"{self.next_word()!r} is too much")
+        self._advance()

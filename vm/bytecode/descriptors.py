@@ -1,0 +1,70 @@
+"""Type descriptors: the rows of the types section (O-10.6).
+
+A descriptor is a list of a head and its arguments; inner types are indexes into the same section. Hands on
+`check_descriptor` (shape) and `inner_types` (the indexes a descriptor names). Must not know: what a type means at
+run time.
+"""
+
+from __future__ import annotations
+
+from . import fields as f
+from .limits import Limits
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+# Arguments of a head: T a type index, L a list of type indexes, N a name, O a name that may be missing, W a list of
+# texts, F fields [name, type, public], V variants [name, payload types].
+HEADS: dict[str, str] = {
+    "int": "", "float": "", "string": "", "bool": "", "nil": "", "any": "", "never": "", "range": "", "prompt": "",
+    "array": "T", "map": "TT", "option": "T", "result": "TT", "nilable": "T", "tuple": "L", "fn": "LT", "union": "W",
+    "struct": "NF", "schema": "NF", "enum": "NV", "record": "N", "error": "NO", "handle": "N",
+}  # fmt: skip
+
+DECLARED = ("struct", "schema", "enum")  # a cycle of types must pass through one of these
+
+_CHECKERS: dict[str, f.Checker] = {
+    "T": f.natural,
+    "L": f.listed(f.natural),
+    "N": f.name,
+    "W": f.listed(f.text),
+    "F": f.listed(f.row(f.name, f.natural, f.boolean)),
+    "V": f.listed(f.row(f.name, f.listed(f.natural))),
+}
+
+
+def _row(form: str) -> f.Checker:
+    checkers = [_CHECKERS[letter] for letter in form if letter != "O"]
+    return f.row(f.name, *checkers, rest=f.name if "O" in form else None)
+
+
+_ROWS = {head: _row(form) for head, form in HEADS.items()}
+
+
+def check_descriptor(value: Any, limits: Limits) -> None:
+    if type(value) is not list or not value or type(value[0]) is not str or value[0] not in HEADS:
+        raise f.Misshapen("a type descriptor expected")
+    if len(value) > 1 + len(HEADS[value[0]]):
+        raise f.Misshapen(f"a type {value[0]} has at most {len(HEADS[value[0]])} arguments")
+    _ROWS[value[0]](value, limits)
+
+
+def inner_types(descriptor: list[Any]) -> Iterator[int]:
+    """The type indexes in a well-shaped descriptor."""
+    for letter, argument in zip(HEADS[descriptor[0]], descriptor[1:], strict=False):
+        if letter == "T":
+            yield argument
+        elif letter == "L":
+            yield from argument
+        elif letter == "F":
+            yield from (entry[1] for entry in argument)
+        elif letter == "V":
+            for variant in argument:
+                yield from variant[1]
+
+
+def field_count(descriptor: list[Any]) -> int | None:
+    """Number of fields of a struct or schema; None for other types."""
+    return len(descriptor[2]) if descriptor[0] in ("struct", "schema") else None

@@ -1,0 +1,205 @@
+"""An image as text: readable, complete, and read back by the assembler to the same bytes (V-3.6).
+
+Hands on `disassemble`, `disassemble_function` and `as_data` (for JSON). Takes any decodable image, verified or not:
+what does not fit the readable form is written as raw bytes. Must not know: execution.
+"""
+
+from __future__ import annotations
+
+from . import image as i
+from . import operands as k
+from .code import encode_instructions, scan
+from .hashing import hash_functions
+from .opcodes import OPCODES
+from .positions import decode_lines, encode_lines
+from .text import CONSTANT_WORDS, flag_words, label, write
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_MOST_SHOWN = 60  # characters of a text in a comment
+
+
+def disassemble(image: i.Image) -> str:
+    """The whole image, section after section."""
+    hashes = hash_functions(image)
+    lines = ["; Concerto image"]
+    for (name, kind), section in zip(i.SECTIONS, image.values(), strict=True):
+        lines += ["", f"[{name}]"]
+        if kind is i.Function:
+            for number in range(len(section)):
+                lines += [*_function(image, number, hashes[number]), ""]
+        elif kind is None:
+            lines += [f"{n} {_plain_entry(name, entry)}" for n, entry in enumerate(section)]
+        elif isinstance(section, list):
+            for number, entry in enumerate(section):
+                lines += [f"entry {number}", *_fields(entry)]
+        else:
+            lines += _fields(section)
+    return "\n".join(lines) + "\n"
+
+
+def disassemble_function(image: i.Image, number: int) -> str:
+    """One function, as it stands in the whole text."""
+    return "\n".join(_function(image, number, image.functions[number].hash)) + "\n"
+
+
+def _fields(record: i.Record) -> list[str]:
+    return [f"  {name} {write(value)}" for name, value in zip(record.__slots__, record.values(), strict=True)]
+
+
+def _plain_entry(section: str, entry: Any) -> str:
+    if section == "constants":
+        return f"{CONSTANT_WORDS[entry[0]]} {write(entry[1])}"
+    if section == "source_map":
+        return f"{write(entry[0])} {write(entry[1])}"
+    return write(entry)
+
+
+# ---------------------------------------------------------------- functions
+
+
+def _function(image: i.Image, number: int, expected_hash: bytes) -> list[str]:
+    """Fields first, then the code; `hash` only where it is not the one the assembler would compute."""
+    function = image.functions[number]
+    listing = Listing(function)
+    lines = [f"function {number} {write(function.name)}"]
+    for name in ("params", "result", "slots", "captures", "cells", "stack"):
+        lines.append(f"  {name} {write(getattr(function, name))}")
+    lines.append(f"  flags {write(flag_words(function.flags))}")
+    if function.hash != expected_hash:
+        lines.append(f"  hash {write(function.hash)}")
+    if not listing.readable:
+        return [*lines, *(f"  raw {name} {write(getattr(function, name))}" for name in ("code", "handlers", "lines"))]
+    for start, end, target, depth in function.handlers:
+        lines.append(f"  handler {label(start)} {label(end)} {label(target)} {depth}")
+    return [*lines, "  code", *listing.text(image), "  end"]
+
+
+class Listing:
+    """The code of a function as labels, positions and instructions. `readable`: the assembler gives back the same
+    bytes."""
+
+    def __init__(self, function: i.Function) -> None:
+        self.function = function
+        self.code, fault = scan(function.code, len(function.code))
+        self.offsets = {offset: index for index, (offset, _, _) in enumerate(self.code)} | {
+            len(function.code): len(self.code)
+        }
+        self.jumps = {operand for _, number, operand in self.code if OPCODES[number].kind is k.LABEL}
+        self.labels = self.jumps | {offset for handler in function.handlers for offset in handler[:3]}
+        self.positions: dict[int, tuple[int, int, int]] = {}
+        self.readable = not fault and self.labels <= self.offsets.keys() and self._same_lines() and self._same_code()
+
+    def _same_lines(self) -> bool:
+        try:
+            runs = decode_lines(self.function.lines)
+            same = encode_lines(runs) == self.function.lines
+        except ValueError:
+            return False
+        self.positions = {offset: (file, line, column) for offset, file, line, column in runs}
+        return same and self.positions.keys() <= self.offsets.keys()
+
+    def _same_code(self) -> bool:
+        guess = {index: offset for offset, index in self.offsets.items() if offset in self.labels}
+        program = [
+            (number, self.offsets[operand] if operand in self.jumps and OPCODES[number].kind is k.LABEL else operand)
+            for _, number, operand in self.code
+        ]
+        return encode_instructions(program, guess)[0] == self.function.code
+
+    def text(self, image: i.Image) -> list[str]:
+        lines = []
+        for offset, number, operand in [*self.code, (len(self.function.code), -1, 0)]:
+            if offset in self.labels:
+                lines.append(f"  {label(offset)}:")
+            if offset in self.positions:
+                lines.append(f"    at {_position(image, self.positions[offset])}")
+            if number >= 0:
+                lines.append(_instruction(image, self.function, number, operand))
+        return lines
+
+
+def _position(image: i.Image, position: tuple[int, int, int]) -> str:
+    """Numbers for the assembler, the file's name for the reader."""
+    file, line, column = position
+    name = f"  ; {write(image.source_map[file][0][:_MOST_SHOWN])}" if file < len(image.source_map) else ""
+    return f"{file}:{line}:{column}{name}"
+
+
+def _instruction(image: i.Image, function: i.Function, number: int, operand: int) -> str:
+    op = OPCODES[number]
+    if op.kind is k.NONE:
+        return f"    {op.name}"
+    shown = label(operand) if op.kind is k.LABEL else str(operand)
+    meaning = operand_text(image, function, op.kind, operand)
+    return f"    {op.name} {shown}" + (f"  ; {meaning}" if meaning else "")
+
+
+def operand_text(image: i.Image, function: i.Function, kind: k.OperandKind, operand: int) -> str:
+    """What an operand names, for readers; "" where the number says it all or names nothing."""
+    if kind is k.LOCAL:
+        return str(function.params[operand][0]) if operand < len(function.params) else ""
+    table = getattr(image, kind.table, None) if kind.table else None
+    if table is None or operand >= len(table):
+        return ""
+    entry = table[operand]
+    if kind.table == "constants":
+        value = entry[1]
+        return write(value[:_MOST_SHOWN] if type(value) is str else value)
+    return type_text(image, operand) if kind.table == "types" else write(entry.name)
+
+
+def type_text(image: i.Image, index: int, depth: int = 3) -> str:
+    """A type in a few words: head, name, and the types inside to a small depth."""
+    descriptor = image.types[index] if index < len(image.types) else ["?"]
+    head, *rest = descriptor
+    if rest and type(rest[0]) is str:
+        return f"{head} {'.'.join(part for part in rest if type(part) is str)}"
+    inner = [type_text(image, t, depth - 1) for t in rest if type(t) is int] if depth else ["…"] * bool(rest)
+    return f"{head}<{', '.join(inner)}>" if inner else str(head)
+
+
+# ---------------------------------------------------------------- the same as data
+
+
+def as_data(image: i.Image) -> dict[str, Any]:
+    """The image for JSON: sections by name, records as maps, code as instructions with their positions."""
+    data: dict[str, Any] = {}
+    for (name, kind), section in zip(i.SECTIONS, image.values(), strict=True):
+        if kind is i.Function:
+            data[name] = [_function_data(image, function) for function in section]
+        elif isinstance(section, i.Record):
+            data[name] = _record_data(section)
+        elif kind is not None:
+            data[name] = [_record_data(entry) for entry in section]
+        elif name == "constants":
+            data[name] = [{"kind": CONSTANT_WORDS[tag], "value": value} for tag, value in section]
+        elif name == "source_map":
+            data[name] = [{"name": entry[0], "sha256": entry[1].hex()} for entry in section]
+        else:
+            data[name] = section
+    return data
+
+
+def _record_data(record: i.Record) -> dict[str, Any]:
+    values = zip(record.__slots__, record.values(), strict=True)
+    return {name: value.hex() if isinstance(value, bytes) else value for name, value in values}
+
+
+def _function_data(image: i.Image, function: i.Function) -> dict[str, Any]:
+    listing = Listing(function)
+    data = _record_data(function) | {"flags": flag_words(function.flags)}
+    if listing.readable:
+        data["code"] = [_instruction_data(image, function, *instruction) for instruction in listing.code]
+        data["lines"] = [[offset, *position] for offset, position in listing.positions.items()]
+    return data
+
+
+def _instruction_data(image: i.Image, function: i.Function, offset: int, number: int, operand: int) -> dict[str, Any]:
+    op = OPCODES[number]
+    data: dict[str, Any] = {"offset": offset, "opcode": op.name}
+    if op.kind is not k.NONE:
+        data |= {"operand": operand, "means": operand_text(image, function, op.kind, operand)}
+    return data

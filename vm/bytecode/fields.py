@@ -1,0 +1,167 @@
+"""Checkers of single fields of decoded data: each takes (value, limits) and raises `Misshapen` with what was expected.
+
+Hands on the checkers of plain kinds and combinators of them. Must not know: sections, bytes.
+"""
+
+from __future__ import annotations
+
+from struct import pack
+
+from .leb128 import LARGEST
+from .limits import Limits
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    Checker = Callable[[Any, Limits], None]
+
+ONE_NAN = pack(">d", float("nan"))
+MIN_INT, MAX_INT = -(1 << 63), (1 << 63) - 1
+
+
+class Misshapen(Exception):
+    """A field of another shape; the text says what was expected, callers put the place before it."""
+
+    def at(self, place: str) -> Misshapen:
+        return Misshapen(f"{place}{'' if str(self).startswith('[') else ': '}{self}")
+
+
+def natural(value: Any, limits: Limits) -> None:
+    if type(value) is not int or not 0 <= value <= LARGEST:
+        raise Misshapen(f"a number from 0 to {LARGEST} expected")
+
+
+def int64(value: Any, limits: Limits) -> None:
+    if type(value) is not int or not MIN_INT <= value <= MAX_INT:
+        raise Misshapen("an Int of 64 bits expected")
+
+
+def float64(value: Any, limits: Limits) -> None:
+    """Of all NaNs one only, so that text can stand for every Float."""
+    if type(value) is not float or (value != value and pack(">d", value) != ONE_NAN):
+        raise Misshapen("a Float expected")
+
+
+def number(value: Any, limits: Limits) -> None:
+    (float64 if type(value) is float else int64)(value, limits)
+
+
+def boolean(value: Any, limits: Limits) -> None:
+    if type(value) is not bool:
+        raise Misshapen("a Bool expected")
+
+
+def binary(value: Any, limits: Limits) -> None:
+    if type(value) is not bytes:
+        raise Misshapen("bytes expected")
+
+
+def digest(value: Any, limits: Limits) -> None:
+    if type(value) is not bytes or len(value) != 32:
+        raise Misshapen("a SHA-256 of 32 bytes expected")
+
+
+def text(value: Any, limits: Limits) -> None:
+    """Any text up to the limit of string constants."""
+    if type(value) is not str:
+        raise Misshapen("a text expected")
+    if len(value) > limits.string or (len(value) * 4 > limits.string and len(value.encode()) > limits.string):
+        raise Misshapen(f"the text is longer than {limits.string} bytes")
+
+
+def name(value: Any, limits: Limits) -> None:
+    """Text that names something; whether it is an identifier is the verifier's question (V125)."""
+    if type(value) is not str:
+        raise Misshapen("a name expected")
+    if len(value) > limits.name or len(value.encode()) > limits.name:
+        raise Misshapen(f"the name is longer than {limits.name} bytes")
+
+
+def source_text(value: Any, limits: Limits) -> None:
+    """A whole source file: the file limit bounds it."""
+    if type(value) is not str:
+        raise Misshapen("a text expected")
+
+
+def plain(value: Any, limits: Limits) -> None:
+    """Data without code: nil, Bool, Int, Float, text, lists and maps of these, at most `limits.nesting` deep."""
+    _plain(value, limits, limits.nesting)
+
+
+def _plain(value: Any, limits: Limits, depth: int) -> None:
+    kind = type(value)
+    if kind is str:
+        text(value, limits)
+    elif kind is int:
+        int64(value, limits)
+    elif kind is list or kind is dict:
+        if depth == 0:
+            raise Misshapen(f"the data nests deeper than {limits.nesting}")
+        if kind is dict:
+            for key in value:
+                name(key, limits)
+        for inner in value.values() if kind is dict else value:
+            _plain(inner, limits, depth - 1)
+    elif kind is float:
+        float64(value, limits)
+    elif value is not None and kind is not bool:
+        raise Misshapen("plain data expected")
+
+
+def optional(inner: Checker) -> Checker:
+    def check(value: Any, limits: Limits) -> None:
+        if value is not None:
+            inner(value, limits)
+
+    return check
+
+
+def listed(inner: Checker, most: str = "") -> Checker:
+    """A list of such; `most` names the limit that bounds its length."""
+
+    def check(value: Any, limits: Limits) -> None:
+        if type(value) is not list:
+            raise Misshapen("a list expected")
+        if most and len(value) > getattr(limits, most):
+            raise Misshapen(f"{len(value)} entries are more than {getattr(limits, most)}")
+        for index, item in enumerate(value):
+            try:
+                inner(item, limits)
+            except Misshapen as error:
+                raise error.at(f"[{index}]") from None
+
+    return check
+
+
+def mapped(inner: Checker) -> Checker:
+    """A map from names to such."""
+
+    def check(value: Any, limits: Limits) -> None:
+        if type(value) is not dict:
+            raise Misshapen("a map expected")
+        for key, item in value.items():
+            name(key, limits)
+            try:
+                inner(item, limits)
+            except Misshapen as error:
+                raise error.at(f"[{key!r}]") from None
+
+    return check
+
+
+def row(*inner: Checker, rest: Checker | None = None) -> Checker:
+    """A list of exactly these, in order; `rest` checks any further ones."""
+
+    def check(value: Any, limits: Limits) -> None:
+        if type(value) is not list or len(value) < len(inner) or (rest is None and len(value) > len(inner)):
+            raise Misshapen(f"a list of {len(inner)} {'or more ' if rest else ''}expected")
+        for index, item in enumerate(value):
+            checker = inner[index] if index < len(inner) else rest
+            try:
+                checker(item, limits)  # type: ignore[misc]
+            except Misshapen as error:
+                raise error.at(f"[{index}]") from None
+
+    return check

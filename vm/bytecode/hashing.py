@@ -1,0 +1,118 @@
+"""The hash of each function: everything its behaviour depends on, and nothing else (V-3.3).
+
+Covers the instructions with what their operands name: constants, callees, types, declarations, and what those name
+in turn; not the numbers under which an image holds them, nor lines. Hands on `hash_functions`. Must not know:
+verification.
+"""
+
+from __future__ import annotations
+
+import msgpack
+
+from . import image as i
+from . import operands as k
+from .code import scan
+from .descriptors import inner_types
+from .digests import digest_nodes
+from .opcodes import OPCODES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from .digests import Node
+
+_SECTIONS = ("functions", "types", "models", "memories", "schemas", "connections")
+
+
+def hash_functions(image: i.Image) -> list[bytes]:
+    """A hash per function, in order. Total: a number outside its table stands for itself."""
+    graph = _Graph(image)
+    return digest_nodes(graph.nodes())[: len(image.functions)]
+
+
+class _Graph:
+    """Functions, types and declarations as nodes, numbered section after section."""
+
+    def __init__(self, image: i.Image) -> None:
+        self.image = image
+        self.sizes = {section: len(getattr(image, section)) for section in _SECTIONS}
+        self.first: dict[str, int] = {}
+        total = 0
+        for section in _SECTIONS:
+            self.first[section] = total
+            total += self.sizes[section]
+        self.connections = {entry.name: number for number, entry in enumerate(image.connections)}
+
+    def nodes(self) -> list[Node]:
+        image = self.image
+        return [
+            *(self._function(function) for function in image.functions),
+            *(self._type(descriptor) for descriptor in image.types),
+            *(self._model(model) for model in image.models),
+            *(self._node(memory.values(), []) for memory in image.memories),
+            *(self._schema(schema) for schema in image.schemas),
+            *(self._node(connection.values(), []) for connection in image.connections),
+        ]
+
+    def _node(self, content: list[Any], named: list[tuple[str, int]]) -> Node:
+        """`named`: (section, index) of what the node names; an index outside its section becomes content."""
+        found = [self.first[section] + index for section, index in named if index < self.sizes[section]]
+        lost = [[section, index] for section, index in named if index >= self.sizes[section]]
+        return msgpack.packb([content, lost]), found
+
+    def _function(self, function: i.Function) -> Node:
+        named = [("types", function.result), *(("types", entry[1]) for entry in function.params)]
+        named += [("functions", entry[2]) for entry in function.params if entry[2] is not None]
+        code, fault = scan(function.code, len(function.code))
+        index_of = {offset: index for index, (offset, _, _) in enumerate(code)} | {len(function.code): len(code)}
+        content = [
+            function.name,
+            [[name, default is None] for name, _, default in function.params],
+            [function.slots, function.captures, function.cells, function.flags],
+            [[*(index_of.get(offset, -1) for offset in handler[:3]), handler[3]] for handler in function.handlers],
+            [self._instruction(number, operand, named, index_of) for _, number, operand in code],
+            function.code if fault else b"",
+        ]
+        return self._node(content, named)
+
+    def _instruction(
+        self, number: int, operand: int, named: list[tuple[str, int]], index_of: dict[int, int]
+    ) -> Any:
+        """An instruction as content; what it names in another section goes to `named`."""
+        op = OPCODES[number]
+        if op.kind.table in _SECTIONS:
+            named.append((op.kind.table, operand))
+            return op.name
+        if op.kind.table == k.CONST.table and operand < len(self.image.constants):
+            return [op.name, self._constant(operand, named)]
+        return [op.name, index_of.get(operand, -1) if op.kind is k.LABEL else operand]
+
+    def _constant(self, index: int, named: list[tuple[str, int]]) -> Any:
+        kind, value = self.image.constants[index]
+        if kind == i.K_VARIANT:
+            named.append(("types", value[0]))
+            return [kind, value[1]]
+        if kind == i.K_CONFIG and value[0] in _SECTIONS:
+            named.append((value[0], value[1]))
+            return [kind, value[0], value[2]]
+        return [kind, value]
+
+    def _type(self, descriptor: list[Any]) -> Node:
+        return self._node(_without_indexes(descriptor), [("types", index) for index in inner_types(descriptor)])
+
+    def _model(self, model: i.Model) -> Node:
+        named = [] if model.memory is None else [("memories", model.memory)]
+        if model.connection in self.connections:
+            named.append(("connections", self.connections[model.connection]))
+        return self._node([model.name, model.connection, model.fields, model.memory is None, model.decorators], named)
+
+    def _schema(self, schema: i.Schema) -> Node:
+        return self._node([schema.name, schema.shape, schema.plain, schema.strict], [("types", schema.type)])
+
+
+def _without_indexes(value: Any) -> Any:
+    """A descriptor with every number replaced by nil: what stands there is counted by `inner_types`."""
+    if type(value) is list:
+        return [_without_indexes(inner) for inner in value]
+    return None if type(value) is int else value

@@ -1,0 +1,198 @@
+"""The image as data (V-3.2, O-10): what a compiled program is, before encoding and after decoding.
+
+One record per section entry; encoding is the fields in the order of `__slots__`. Hands on `Image`. Must not know:
+bytes, verification, execution.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+FORMAT = (0, 1)  # MAJOR, MINOR (O-10.2)
+STD_VERSION = 1
+
+# Kinds of constants (O-10.5). A constant is the pair (kind, value).
+K_INT, K_FLOAT, K_STRING, K_VARIANT, K_METHOD, K_BUILTIN, K_ERROR, K_CONFIG = range(8)
+#   K_VARIANT: [type index, variant index]            K_METHOD: [name, argument count, trailing argument names…]
+#   K_BUILTIN: [receiver kind or "", name]            K_ERROR:  [family, variant or nil, field names…]
+#   K_CONFIG:  ["models", entry index, field name]
+
+# Function flags (V-3.3).
+F_OPTION = 1  # `?` on None returns None instead of raising
+F_HIDDEN = 2  # left out of stack traces: a built-in written in the language, a default, an initialiser
+F_SUSPENDS = 4  # holds an instruction that may suspend, or names a function that does
+F_CLOSURE = 8  # made by CLOSURE with captured cells
+F_PROPAGATES = 16  # `?` and throw may leave it: its result is Result, or it is main
+
+
+class Record:
+    """A positional record; equality by fields, so that images can be compared."""
+
+    __slots__: tuple[str, ...] = ()
+
+    def __init__(self, *values: Any) -> None:
+        if len(values) != len(self.__slots__):
+            raise TypeError(f"{type(self).__name__} takes {len(self.__slots__)} values, got {len(values)}")
+        for name, value in zip(self.__slots__, values, strict=True):
+            setattr(self, name, value)
+
+    def values(self) -> list[Any]:
+        return [getattr(self, name) for name in self.__slots__]
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and self.values() == other.values()
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{n}={getattr(self, n)!r}' for n in self.__slots__)})"
+
+
+class Header(Record):
+    """`entry` is the function number of main or None; `wanted` capability texts (O-10.21); `pricing` {id: [in, out]};
+    `name` the program's name."""
+
+    __slots__ = ("format", "opcodes", "std", "compiler", "name", "entry", "wanted", "budgets", "pricing")
+    format: list[int]
+    opcodes: int
+    std: int
+    compiler: str
+    name: str
+    entry: int | None
+    wanted: list[str]
+    budgets: dict[str, Any]
+    pricing: dict[str, list[float]]
+
+
+class Function(Record):
+    """`params`: [name, type index, default function or None]. `captures`: per captured cell the index of the
+    parent's cell. `cells`: number of all cells, captured first. `stack`: largest operand-stack depth. `code`: bytes.
+    `handlers`: [start, end, target, depth] byte offsets, innermost first. `lines`: bytes, runs of (LEB128 offset
+    delta, file+1 or 0 for unchanged, line delta zigzag, column). `hash`: bytes."""
+
+    __slots__ = (
+        "name", "params", "result", "slots", "captures", "cells", "stack", "flags", "code", "handlers", "lines", "hash",
+    )  # fmt: skip
+    name: str
+    params: list[list[Any]]
+    result: int
+    slots: int
+    captures: list[int]
+    cells: int
+    stack: int
+    flags: int
+    code: bytes
+    handlers: list[list[int]]
+    lines: bytes
+    hash: bytes
+
+
+class Schema(Record):
+    """`fields`, `partial`, `coerce`: the source of validation (vm/schema.py); `plain` and `strict` JSON Schemas
+    ready to send, strict None where not expressible; `type`: index of the struct type its values have."""
+
+    __slots__ = ("name", "type", "shape", "plain", "strict")
+    name: str
+    type: int
+    shape: Any
+    plain: Any
+    strict: Any
+
+
+class Model(Record):
+    """`fields`: constants by name as plain data; those evaluated at initialisation are absent until CONFIGURE.
+    `memory`: memory index or None. `decorators`: [[name, {argument: value}]]."""
+
+    __slots__ = ("name", "connection", "fields", "memory", "decorators")
+    name: str
+    connection: str
+    fields: dict[str, Any]
+    memory: int | None
+    decorators: list[list[Any]]
+
+
+class Connection(Record):
+    """Fields of O-1.4 ff. as plain data; keys and header secrets as variable names (O-10.8)."""
+
+    __slots__ = ("name", "fields")
+    name: str
+    fields: dict[str, Any]
+
+
+class Memory(Record):
+    __slots__ = ("name", "max_messages")
+    name: str
+    max_messages: int | None
+
+
+class Exports(Record):
+    """`functions`: public functions {name: number}; `init`: initialisation functions in order."""
+
+    __slots__ = ("functions", "init")
+    functions: dict[str, int]
+    init: list[int]
+
+
+# Sections in file order (V-3.2). None marks a list of plain entries; the sections that later constructs fill are
+# empty lists.
+SECTIONS: tuple[tuple[str, type[Record] | None], ...] = (
+    ("header", Header),
+    ("constants", None),
+    ("types", None),
+    ("schemas", Schema),
+    ("functions", Function),
+    ("models", Model),
+    ("agents", None),
+    ("tools", None),
+    ("mcp", None),
+    ("connections", Connection),
+    ("hashmaps", None),
+    ("ledgers", None),
+    ("memories", Memory),
+    ("contexts", None),
+    ("pipelines", None),
+    ("tests", None),
+    ("exports", Exports),
+    ("source_map", None),
+    ("source", None),
+)
+
+
+class Image(Record):
+    """A program. `types`: descriptors (nested lists, see vm/values/casts.py; declared ones carry their fields:
+    ["struct", name, [[field, type index, public]]], ["schema", …], ["enum", name, [[variant, [type index…]]]]);
+    inner types are type indexes. `source_map`: [[file name, sha-256 bytes of its text]]; `source`: texts or [] when
+    stripped."""
+
+    __slots__ = tuple(name for name, _ in SECTIONS)
+    header: Header
+    constants: list[tuple[int, Any]]
+    types: list[Any]
+    schemas: list[Schema]
+    functions: list[Function]
+    models: list[Model]
+    agents: list[Any]
+    tools: list[Any]
+    mcp: list[Any]
+    connections: list[Connection]
+    hashmaps: list[Any]
+    ledgers: list[Any]
+    memories: list[Memory]
+    contexts: list[Any]
+    pipelines: list[Any]
+    tests: list[Any]
+    exports: Exports
+    source_map: list[list[Any]]
+    source: list[str]
+
+
+class ImageError(Exception):
+    """An image that is refused (G-3.1). `code` V0xx or V1xx; `message` names place and rule."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(f"{code}: {message}")
+        self.code = code
+        self.message = message

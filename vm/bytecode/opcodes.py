@@ -1,0 +1,172 @@
+"""THE opcode table: one row per opcode; number, encoder, decoder, verifier, disassembler, assembler, interpreter
+loop and reference page are computed from it (V-2.1).
+
+A row is `name | operand kind | stack picture | flow | sentence`. The picture names what is popped and pushed,
+deepest first; a starred name takes the operand's count (V-2.2): the number itself for a count, the parameters of a
+function, the arguments of a method or builtin, the fields of a type or error. Flow: `next` falls through; `jump`
+only jumps; `branch` may jump with the same picture; `iterate` falls through with the picture or jumps with the
+iterator popped; `stop` leaves the function or goes to a handler; `raise` falls through or goes to a handler;
+`suspend` may end the machine's slice (V-6.3).
+"""
+
+from __future__ import annotations
+
+from . import operands as k
+
+_TABLE = (
+    # constants
+    ("CONST", k.CONST, "-- value", "next", "push a constant"),
+    ("INT", k.COUNT, "-- int", "next", "push a small non-negative Int"),
+    ("NIL", k.NONE, "-- nil", "next", "push nil"),
+    ("TRUE", k.NONE, "-- bool", "next", "push true"),
+    ("FALSE", k.NONE, "-- bool", "next", "push false"),
+    ("NONE", k.NONE, "-- option", "next", "push None"),
+    # the operand stack
+    ("POP", k.NONE, "value --", "next", "drop the top value"),
+    ("DUP", k.NONE, "value -- value value", "next", "repeat the top value"),
+    ("SWAP", k.NONE, "a b -- b a", "next", "exchange the two top values"),
+    ("DROP", k.COUNT, "any* --", "next", "drop that many values, iterators included"),
+    ("SLIDE", k.COUNT, "any* value -- value", "next", "drop that many values below the top, iterators included"),
+    # variables
+    ("LOAD", k.LOCAL, "-- value", "next", "push a local"),
+    ("STORE", k.LOCAL, "value --", "next", "assign a local"),
+    ("NEW_CELL", k.CELL, "--", "next", "put a fresh cell in place: a captured variable begins its life"),
+    ("LOAD_CELL", k.CELL, "-- value", "next", "push the value of a captured variable"),
+    ("STORE_CELL", k.CELL, "value --", "next", "assign a captured variable"),
+    ("SHARE", k.NONE, "value -- value", "next", "mark a place's value as shared before it is bound elsewhere (V-5.7)"),
+    # places
+    ("LOAD_OWN", k.LOCAL, "-- container", "next", "push a local container for writing, copied first if shared"),
+    ("CELL_OWN", k.CELL, "-- container", "next", "push a captured container for writing, copied if shared"),
+    ("FIELD_OWN", k.FIELD, "object -- container", "next", "push a field's container for writing, copied if shared"),
+    ("MEMBER_OWN", k.NAME, "object -- container", "next", "the same for a member found by name"),
+    ("INDEX_OWN", k.NONE, "object index -- container", "next", "the same for an element"),
+    ("SET_FIELD", k.FIELD, "value object --", "next", "write a field of an owned struct"),
+    ("SET_MEMBER", k.NAME, "value object --", "next", "write a member by name"),
+    ("SET_INDEX", k.NONE, "value object index --", "next", "write an element of an owned Array or Map"),
+    ("SET_ELEMENT", k.COUNT, "value tuple -- tuple", "next", "a tuple with one element replaced"),
+    # arithmetic
+    ("ADD_INT", k.NONE, "a b -- sum", "next", "Int + Int, P002 outside 64 bits"),
+    ("SUB_INT", k.NONE, "a b -- difference", "next", "Int - Int, P002 outside 64 bits"),
+    ("MUL_INT", k.NONE, "a b -- product", "next", "Int * Int, P002 outside 64 bits"),
+    ("DIV_INT", k.NONE, "a b -- quotient", "next", "Int / Int, truncating; P003 for zero"),
+    ("REM_INT", k.NONE, "a b -- rest", "next", "Int % Int with the sign of the left side; P003 for zero"),
+    ("NEG_INT", k.NONE, "a -- negated", "next", "-Int, P002 outside 64 bits"),
+    ("ADD_FLOAT", k.NONE, "a b -- sum", "next", "Float + Float"),
+    ("SUB_FLOAT", k.NONE, "a b -- difference", "next", "Float - Float"),
+    ("MUL_FLOAT", k.NONE, "a b -- product", "next", "Float * Float"),
+    ("ADD", k.NONE, "a b -- sum", "next", "generic +"),
+    ("SUB", k.NONE, "a b -- difference", "next", "generic -"),
+    ("MUL", k.NONE, "a b -- product", "next", "generic *"),
+    ("DIV", k.NONE, "a b -- quotient", "next", "generic /, also Float / Float"),
+    ("REM", k.NONE, "a b -- rest", "next", "generic %, also Float % Float"),
+    ("POW", k.NONE, "a b -- power", "next", "generic **"),
+    ("NEG", k.NONE, "a -- negated", "next", "generic unary -"),
+    ("NOT", k.NONE, "a -- bool", "next", "logical not, P007 unless Bool"),
+    ("CONCAT", k.NONE, "a b -- text", "next", "String + String"),
+    ("JOIN", k.COUNT, "parts* -- text", "next", "Display texts of the parts, joined: a string with holes"),
+    # comparison
+    ("EQ", k.NONE, "a b -- bool", "next", "structural equality"),
+    ("NE", k.NONE, "a b -- bool", "next", "structural inequality"),
+    ("LT", k.NONE, "a b -- bool", "next", "generic <"),
+    ("LE", k.NONE, "a b -- bool", "next", "generic <="),
+    ("GT", k.NONE, "a b -- bool", "next", "generic >"),
+    ("GE", k.NONE, "a b -- bool", "next", "generic >="),
+    ("EQ_INT", k.NONE, "a b -- bool", "next", "Int or String equality"),
+    ("NE_INT", k.NONE, "a b -- bool", "next", "Int or String inequality"),
+    ("LT_INT", k.NONE, "a b -- bool", "next", "Int <"),
+    ("LE_INT", k.NONE, "a b -- bool", "next", "Int <="),
+    ("GT_INT", k.NONE, "a b -- bool", "next", "Int >"),
+    ("GE_INT", k.NONE, "a b -- bool", "next", "Int >="),
+    # conversions and tests
+    ("INT_TO_FLOAT", k.NONE, "a -- float", "next", "nearest Float of an Int"),
+    ("CHECK", k.TYPE, "value -- value", "next", "check a dynamic value shallowly, Int to Float if asked (L-3.3.3)"),
+    ("CAST", k.TYPE, "value -- value", "next", "`as`, P008 (L-3.5)"),
+    ("IS", k.TYPE, "value -- bool", "next", "run-time type test, as in catch clauses"),
+    ("IS_VARIANT", k.CONST, "value -- bool", "next", "is this enum value of that variant"),
+    ("IS_ERROR", k.ERROR, "value -- bool", "next", "is this an error of that family and variant, descendants included"),
+    ("IS_NIL", k.NONE, "value -- bool", "next", "is it nil"),
+    ("IS_SOME", k.NONE, "value -- bool", "next", "is it Some"),
+    ("IS_OK", k.NONE, "value -- bool", "next", "is it Ok"),
+    ("IS_ERR", k.NONE, "value -- bool", "next", "is it Err"),
+    ("IS_ABSENT", k.NONE, "value -- bool", "next", "is it nil or None (the left side of ??)"),
+    # making values
+    ("SOME", k.NONE, "value -- option", "next", "Some(value)"),
+    ("WRAP", k.NONE, "value -- option", "next", "T to Option<T>: nil becomes None (L-3.3.6)"),
+    ("OK", k.NONE, "value -- result", "next", "Ok(value)"),
+    ("ERR", k.NONE, "value -- result", "next", "Err(value)"),
+    ("UNWRAP", k.NONE, "holder -- value", "next", "payload of Some, Ok or Err; any other value is itself"),
+    ("ARRAY", k.COUNT, "items* -- array", "next", "an Array of the items"),
+    ("MAP", k.COUNT, "entries* -- map", "next", "a Map of alternating keys and values; later equal keys win"),
+    ("TUPLE", k.COUNT, "items* -- tuple", "next", "a tuple"),
+    ("RANGE", k.COUNT, "start end -- range", "next", "a range; operand 1 inclusive; nil for an open end"),
+    ("STRUCT", k.TYPE, "fields* -- struct", "next", "an instance, fields in declaration order"),
+    ("ERROR", k.ERROR, "fields* -- error", "next", "an error value with those fields"),
+    ("CLOSURE", k.FUNCTION, "-- closure", "next", "a function value that captures cells of this frame"),
+    ("MODEL", k.MODEL, "-- model", "next", "a model handle"),
+    ("MEMORY", k.MEMORY, "-- memory", "next", "a memory handle"),
+    ("SCHEMA", k.SCHEMA, "-- schema", "next", "a schema handle"),
+    # reading parts
+    ("GET_FIELD", k.FIELD, "object -- value", "next", "field of a struct by position"),
+    ("GET_MEMBER", k.NAME, "object -- value", "next", "member by name on a dynamic value or Map (L-3.7.1)"),
+    ("GET_ELEMENT", k.COUNT, "tuple -- value", "next", "element of a tuple by position"),
+    ("INDEX", k.NONE, "object index -- value", "next", "generic reading by index, key or range"),
+    ("INDEX_ARRAY", k.NONE, "array index -- value", "next", "Array by Int, P004"),
+    ("LENGTH", k.NONE, "value -- int", "next", "length of an Array, String, Map, tuple or range"),
+    # control
+    ("JUMP", k.LABEL, "--", "jump", "go on there"),
+    ("JUMP_IF", k.LABEL, "bool --", "branch", "go on there if true, P007 unless Bool"),
+    ("JUMP_UNLESS", k.LABEL, "bool --", "branch", "go on there if false, P007 unless Bool"),
+    ("ITERATE", k.NONE, "iterable -- iterator", "next", "begin a walk over a value (L-5.7.3), P007"),
+    ("NEXT", k.LABEL, "iterator -- iterator value", "iterate", "push the next element, or drop the iterator and jump"),
+    ("CALL", k.FUNCTION, "args* -- result", "next", "call a function of the image"),
+    ("CALL_VALUE", k.COUNT, "callee args* -- result", "next", "call a function value, P015"),
+    ("CALL_BUILTIN", k.BUILTIN, "args* -- result", "next", "call a built-in method or function that cannot suspend"),
+    ("CALL_METHOD", k.METHOD, "receiver args* -- result", "suspend", "receiver.method(args): exec_call_method (V-6.2)"),
+    ("RETURN", k.NONE, "value --", "stop", "leave the function with a value"),
+    ("TRY", k.NONE, "result -- value", "raise", "`?`: payload of Ok or Some; Err and None leave (L-5.11.1)"),
+    ("THROW", k.NONE, "error --", "stop", "go to the handler in range, else return Err(error)"),
+    ("POP_TRY", k.NONE, "value --", "raise", "drop a statement's value; an Err is thrown (L-5.12.2)"),
+    ("FAIL_MATCH", k.NONE, "value --", "stop", "P009"),
+    ("FAIL_LENGTH", k.COUNT, "value --", "stop", "P010: an array pattern of that length"),
+    # the world
+    ("EMIT", k.NONE, "channel payload --", "suspend", "one emit"),
+    ("PRINT", k.COUNT, "values* --", "suspend", "print(values)"),
+    ("PRINTLN", k.COUNT, "values* --", "suspend", "println(values)"),
+    ("CONFIGURE", k.CONFIG, "value --", "next", "give a declaration a field that is no constant (O-0.3)"),
+)  # fmt: skip
+
+FLOWS = ("next", "jump", "branch", "iterate", "stop", "raise", "suspend")
+
+
+class Opcode:
+    """One row. `pops` and `pushes` are the names of the picture; a trailing `*` marks the counted group."""
+
+    __slots__ = ("number", "name", "kind", "picture", "pops", "pushes", "flow", "doc")
+
+    def __init__(self, number: int, name: str, kind: k.OperandKind, picture: str, flow: str, doc: str) -> None:
+        before, _, after = picture.partition("--")
+        self.number = number
+        self.name = name
+        self.kind = kind
+        self.picture = picture
+        self.pops = tuple(before.split())
+        self.pushes = tuple(after.split())
+        self.flow = flow
+        self.doc = doc
+
+    @property
+    def starred(self) -> bool:
+        return any(name.endswith("*") for name in self.pops)
+
+    def effect(self, count: int) -> tuple[int, int]:
+        """(popped, pushed) when the starred name stands for `count` values."""
+        popped = sum(count if name.endswith("*") else 1 for name in self.pops)
+        return popped, len(self.pushes)
+
+    def __repr__(self) -> str:
+        return f"<{self.name}>"
+
+
+OPCODES: tuple[Opcode, ...] = tuple(Opcode(number, *row) for number, row in enumerate(_TABLE))
+BY_NAME: dict[str, Opcode] = {op.name: op for op in OPCODES}
+OPCODE_SET_VERSION = 1

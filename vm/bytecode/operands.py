@@ -1,0 +1,46 @@
+"""Operand kinds: each says once how it encodes, which table bounds it, and what a starred name in a picture counts.
+
+Every operand is one unsigned LEB128 number after the opcode byte (V-3.3). Must not know: any opcode.
+"""
+
+from __future__ import annotations
+
+
+class OperandKind:
+    """One kind of operand. `table` names the index space the verifier holds it to (G-4.3); `rule` is the code of a
+    breach."""
+
+    __slots__ = ("name", "table", "rule", "doc")
+
+    def __init__(self, name: str, table: str, rule: str, doc: str) -> None:
+        self.name = name
+        self.table = table
+        self.rule = rule
+        self.doc = doc
+
+    def __repr__(self) -> str:
+        return f"<operand {self.name}>"
+
+
+NONE = OperandKind("none", "", "V102", "no operand")
+COUNT = OperandKind("count", "", "V102", "a number of stack values or an immediate number")
+CONST = OperandKind("const", "constants", "V103", "a constant that is a value: int, float, string, variant")
+METHOD = OperandKind("method", "constants", "V103", "a constant of kind method: name and argument count")
+BUILTIN = OperandKind("builtin", "constants", "V103", "a constant of kind builtin: receiver kind and name")
+ERROR = OperandKind("error", "constants", "V103", "a constant of kind error: family, variant, field names")
+NAME = OperandKind("name", "constants", "V103", "a string constant that is an identifier")
+CONFIG = OperandKind("config", "constants", "V103", "a constant of kind config: section, entry, field")
+LOCAL = OperandKind("local", "slots", "V104", "a local slot of the function")
+CELL = OperandKind("cell", "cells", "V105", "a cell of the function: captured ones first, then its own")
+FUNCTION = OperandKind("function", "functions", "V106", "a function of the image")
+TYPE = OperandKind("type", "types", "V107", "a type of the image")
+FIELD = OperandKind("field", "", "V107", "a field position of a declared type")
+MODEL = OperandKind("model", "models", "V108", "a model declaration")
+MEMORY = OperandKind("memory", "memories", "V108", "a memory declaration")
+SCHEMA = OperandKind("schema", "schemas", "V108", "a schema declaration")
+LABEL = OperandKind("label", "code", "V109", "byte offset of an instruction of the same function")
+
+KINDS = (
+    NONE, COUNT, CONST, METHOD, BUILTIN, ERROR, NAME, CONFIG, LOCAL, CELL, FUNCTION, TYPE, FIELD, MODEL, MEMORY,
+    SCHEMA, LABEL,
+)  # fmt: skip

@@ -1,0 +1,65 @@
+"""The line table of a function: from a code offset to file, line and column (V-3.3, V122).
+
+A run is `offset delta, file + 1 or 0 for unchanged, line delta zigzag, column`, each one LEB128 number; it holds up
+to the next run's offset. Hands on `encode_lines`, `decode_lines`, `position_at`. Must not know: instructions, source
+texts.
+"""
+
+from __future__ import annotations
+
+from . import leb128
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    Position = tuple[int, int, int]  # file, line, column
+    Run = tuple[int, int, int, int]  # offset, file, line, column
+
+
+def encode_lines(runs: Iterable[Run]) -> bytes:
+    """Runs in ascending order of offset; one that repeats its predecessor's position is left out."""
+    out = bytearray()
+    at, position = 0, (-1, 0, 0)
+    for offset, file, line, column in runs:
+        if (file, line, column) == position:
+            continue
+        if offset < at or (out and offset == at):
+            raise ValueError(f"line table: offset {offset} after {at}")
+        leb128.append(out, offset - at)
+        leb128.append(out, 0 if file == position[0] else file + 1)
+        leb128.append(out, leb128.zigzag(line - position[1]))
+        leb128.append(out, column)
+        at, position = offset, (file, line, column)
+    return bytes(out)
+
+
+def walk_lines(lines: bytes) -> Iterator[Run]:
+    """The runs one by one; ValueError for a malformed table, at the run concerned."""
+    numbers = leb128.read_all(lines)
+    if len(numbers) % 4:
+        raise ValueError("line table: a run is cut off")
+    at = line = 0
+    file = -1
+    for step, changed, delta, column in zip(*[iter(numbers)] * 4, strict=True):
+        at += step
+        if changed:
+            file = changed - 1
+        line += -(delta + 1) // 2 if delta & 1 else delta // 2
+        if file < 0 or line < 0:
+            raise ValueError("line table: a run without file or line")
+        yield at, file, line, column
+
+
+def decode_lines(lines: bytes) -> list[Run]:
+    return list(walk_lines(lines))
+
+
+def position_at(lines: bytes, offset: int) -> Position:
+    """(file, line, column) of the instruction at or around `offset`; (0, 0, 0) before the first run."""
+    found = (0, 0, 0)
+    for at, file, line, column in walk_lines(lines):
+        if at > offset:
+            break
+        found = (file, line, column)
+    return found

@@ -1,0 +1,49 @@
+"""The rules of the verifier (G-4.3): code and text of each, and the one place that refuses.
+
+Hands on `RULES`, `NOT_APPLICABLE` and `refuse`. A rule that stands in no table is enforced by nobody: the tests take
+one out at a time and see what is then accepted. Must not know: how a rule is checked.
+"""
+
+from __future__ import annotations
+
+from .image import ImageError
+
+RULES: dict[str, str] = {
+    "V101": "opcodes are known",
+    "V102": "operands have their form and width",
+    "V103": "a constant operand is an index of a constant of the right kind",
+    "V104": "a local operand is a slot of the function, and parameters have slots",
+    "V105": "a cell operand is a cell of the function, and captures are cells of the function that makes the closure",
+    "V106": "a function operand is a function of the image",
+    "V107": "types, fields and variants exist, and types nest through declared ones only",
+    "V108": "a declaration operand is a declaration of the right kind",
+    "V109": "a jump target starts an instruction of the function",
+    "V110": "control cannot run off the end",
+    "V111": "the stack holds what an instruction pops",
+    "V112": "the stack is no deeper than declared, and what is declared is within the limits",
+    "V113": "stack depths are equal where paths join, and 1 at a return",
+    "V114": "stack positions hold equal kinds where paths join",
+    "V115": "a local or cell is assigned on every path before its use",
+    "V116": "iterators are used by iterator instructions only",
+    "V117": "handler ranges are nested, inside the function, with a depth that holds in them",
+    "V119": "argument counts are those of the callee",
+    "V120": "a function that may suspend says so",
+    "V122": "the line table is ascending and complete",
+    "V123": "entry functions take no parameters",
+    "V125": "names are identifiers, text is valid Unicode",
+    "V126": "an instruction is visited at most 32 times, and instructions are within the limit",
+}
+
+NOT_APPLICABLE: dict[str, str] = {
+    "V118": "handlers are ranges of code, not marks on the stack: none can be open at a return",
+    "V121": "the opcode set has no branch tables",
+    "V124": "no instruction of the opcode set reaches a permission",
+}
+
+MOST_VISITS = 32
+
+
+def refuse(code: str, place: str, what: str) -> None:
+    """ImageError with place, rule and what breaks it (V-4.2)."""
+    if code in RULES:
+        raise ImageError(code, f"{place}: {what} (rule: {RULES[code]})")

@@ -1,0 +1,244 @@
+"""Rules about the tables of an image and the records of a function (V104 to V108, V112, V117, V119, V122, V123, V125).
+
+Hands on `check_tables` and `check_function_tables`. Must not know: stack depths, paths.
+"""
+
+from __future__ import annotations
+
+from . import image as i
+from .descriptors import DECLARED, inner_types
+from .names import is_identifier, is_path, is_unicode
+from .positions import walk_lines
+from .rules import refuse
+from .scope import Code, Scope, place
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+
+def check_tables(scope: Scope) -> None:
+    """Everything outside of functions."""
+    for check in (_types, _constants, _declarations, _entries):
+        check(scope)
+
+
+def _types(scope: Scope) -> None:
+    types = scope.image.types
+    for index, descriptor in enumerate(types):
+        for inner in inner_types(descriptor):
+            if inner >= len(types):
+                refuse("V107", f"type {index}", f"it names type {inner} of {len(types)}")
+        _type_names(f"type {index}", descriptor)
+    _acyclic(types)
+
+
+def _type_names(at: str, descriptor: list[Any]) -> None:
+    head = descriptor[0]
+    if head in DECLARED:
+        _name(at, descriptor[1])
+        for entry in descriptor[2]:
+            _identifier(at, entry[0])
+    elif head in ("record", "error", "handle"):
+        for part in descriptor[1:]:
+            _name(at, part)
+    elif head == "union":
+        for member in descriptor[1]:
+            _text(at, member)
+
+
+def _acyclic(types: list[Any]) -> None:
+    """A type without a name that holds itself has no end: walks from each, stopping at declared types."""
+    done = [descriptor[0] in DECLARED for descriptor in types]
+    for start in range(len(types)):
+        walk = [(start, iter(() if done[start] else inner_types(types[start])))]
+        path = {start}
+        while walk:
+            index, rest = walk[-1]
+            inner = next((t for t in rest if t < len(types) and not done[t]), None)
+            if inner is None:
+                done[index] = True
+                path.discard(index)
+                walk.pop()
+            elif inner in path:
+                refuse("V107", f"type {index}", f"it holds itself through type {inner}")
+                return
+            else:
+                path.add(inner)
+                walk.append((inner, inner_types(types[inner])))
+
+
+def _constants(scope: Scope) -> None:
+    for index, (kind, value) in enumerate(scope.image.constants):
+        at = f"constant {index}"
+        if kind == i.K_STRING:
+            _text(at, value)
+        elif kind == i.K_METHOD:
+            _identifiers(at, [value[0], *value[2:]])
+            if len(value) - 2 > value[1]:
+                refuse("V119", at, f"{len(value) - 2} named arguments of {value[1]}")
+        elif kind == i.K_BUILTIN:
+            _identifiers(at, [part for part in value if part])
+        elif kind == i.K_ERROR:
+            _identifiers(at, [part for part in value if part is not None])
+        elif kind == i.K_VARIANT:
+            _variant(scope, at, *value)
+        elif kind == i.K_CONFIG:
+            _config(scope, at, *value)
+
+
+def _variant(scope: Scope, at: str, type_index: int, variant: int) -> None:
+    types = scope.image.types
+    if type_index >= len(types) or types[type_index][0] != "enum":
+        refuse("V107", at, f"type {type_index} is no enum")
+    elif variant >= len(types[type_index][2]):
+        refuse("V107", at, f"type {type_index} has {len(types[type_index][2])} variants")
+
+
+def _config(scope: Scope, at: str, section: str, entry: int, field: str) -> None:
+    if section != "models" or entry >= len(scope.image.models):
+        refuse("V108", at, f"there is no entry {entry} of `{section}` to configure")
+    _identifiers(at, [field])
+
+
+def _declarations(scope: Scope) -> None:
+    image = scope.image
+    named: list[Any] = [*image.schemas, *image.models, *image.memories, *image.connections]
+    for entry in named:
+        _name(f"{type(entry).__name__.lower()} {entry.name!r}", entry.name)
+    for index, schema in enumerate(image.schemas):
+        if schema.type >= len(scope.fields) or scope.fields[schema.type] is None:
+            refuse("V107", f"schema {index}", f"type {schema.type} has no fields")
+    for index, model in enumerate(image.models):
+        if model.memory is not None and model.memory >= len(image.memories):
+            refuse("V108", f"model {index}", f"there is no memory {model.memory}")
+
+
+def _entries(scope: Scope) -> None:
+    image = scope.image
+    entry = [] if image.header.entry is None else [image.header.entry]
+    for number in [*entry, *image.exports.init]:
+        if number >= len(image.functions):
+            refuse("V106", "entry functions", f"there is no function {number}")
+        elif image.functions[number].params or image.functions[number].captures:
+            refuse("V123", place(image.functions[number]), "it is an entry and takes parameters or captures")
+    for name, number in image.exports.functions.items():
+        _name("exports", name)
+        if number >= len(image.functions):
+            refuse("V106", f"export `{name}`", f"there is no function {number}")
+        elif image.functions[number].captures:
+            refuse("V123", place(image.functions[number]), "it is exported and captures")
+
+
+# ---------------------------------------------------------------- names
+
+
+def _text(at: str, text: str) -> None:
+    if not is_unicode(text):
+        refuse("V125", at, f"{text!r} holds a lone surrogate")
+
+
+def _name(at: str, name: str) -> None:
+    if not is_path(name):
+        refuse("V125", at, f"{name!r} is no name")
+
+
+def _identifier(at: str, name: str) -> None:
+    if not is_identifier(name):
+        refuse("V125", at, f"{name!r} is no identifier")
+
+
+def _identifiers(at: str, names: Iterable[str]) -> None:
+    for name in names:
+        _identifier(at, name)
+
+
+# ---------------------------------------------------------------- the record of a function
+
+
+def check_function_tables(scope: Scope, function: i.Function, code: Code) -> None:
+    """Everything in the record of a function but its instructions."""
+    _name(f"function {function.name!r}", function.name)
+    for check in (_sizes, _parameters, _cells):
+        check(scope, function)
+    for check_code in (_handlers, _lines):
+        check_code(scope, function, code)
+
+
+def _sizes(scope: Scope, function: i.Function) -> None:
+    limits = scope.limits
+    for what, size, most in (
+        ("stack", function.stack, limits.stack),
+        ("locals", function.slots, limits.locals),
+        ("cells", function.cells, limits.locals),
+    ):
+        if size > most:
+            refuse("V112", place(function), f"{what}: {size} declared, the limit is {most}")
+
+
+def _parameters(scope: Scope, function: i.Function) -> None:
+    """A default is a function of the parameters before its own (L-5.9.1)."""
+    if len(function.params) > function.slots:
+        refuse("V104", place(function), f"{len(function.params)} parameters in {function.slots} locals")
+    for index, (name, type_index, default) in enumerate(function.params):
+        _identifier(place(function), name)
+        _type_index(scope, function, type_index)
+        if default is None:
+            continue
+        if default >= len(scope.parameters):
+            refuse("V106", place(function), f"the default of `{name}` is function {default}")
+        elif scope.parameters[default] != index or scope.image.functions[default].captures:
+            refuse("V119", place(function), f"the default of `{name}` takes {scope.parameters[default]} of {index}")
+    _type_index(scope, function, function.result)
+
+
+def _type_index(scope: Scope, function: i.Function, index: int) -> None:
+    if index >= scope.sizes["types"]:
+        refuse("V107", place(function), f"there is no type {index}")
+
+
+def _cells(scope: Scope, function: i.Function) -> None:
+    if len(function.captures) > function.cells:
+        refuse("V105", place(function), f"{len(function.captures)} captures in {function.cells} cells")
+    if function.captures and not function.flags & i.F_CLOSURE:
+        refuse("V105", place(function), "it captures cells and is no closure")
+
+
+def _handlers(scope: Scope, function: i.Function, code: Code) -> None:
+    """Ranges that begin and end at instructions, inner before outer, never crossing."""
+    starts, end_of_code = code.index_of, len(function.code)
+    for start, end, target, depth in function.handlers:
+        at = place(function, f"handler {start}..{end}")
+        if start >= end or start not in starts or target not in starts or not (end in starts or end == end_of_code):
+            refuse("V117", at, "it does not lie on instructions of the function")
+        if depth >= function.stack:
+            refuse("V112", at, f"depth {depth} and an error exceed the declared stack of {function.stack}")
+    around: list[tuple[int, int]] = []  # (end, place in the list) of the ranges around the next one, innermost last
+    for order, (start, end, _, _) in sorted(enumerate(function.handlers), key=_outer_first):
+        while around and around[-1][0] <= start:
+            around.pop()
+        if around and (end > around[-1][0] or order > around[-1][1]):
+            refuse("V117", place(function, f"handler {start}..{end}"), "it crosses or follows an outer one")
+        around.append((end, order))
+
+
+def _outer_first(item: tuple[int, list[int]]) -> tuple[int, int, int]:
+    order, (start, end, _, _) = item
+    return start, -end, -order
+
+
+def _lines(scope: Scope, function: i.Function, code: Code) -> None:
+    files = len(scope.image.source_map)
+    last = -1
+    try:
+        for offset, file, _, _ in walk_lines(function.lines):
+            if (last < 0 and offset > 0) or offset <= last or offset not in code.index_of:
+                refuse("V122", place(function), f"line table: offset {offset} after {last}")
+            if file >= files:
+                refuse("V122", place(function), f"line table: file {file} of {files}")
+            last = offset
+    except ValueError as error:
+        refuse("V122", place(function), str(error))
+    if last < 0:
+        refuse("V122", place(function), "the line table is empty")

@@ -1,0 +1,87 @@
+"""What the machine asks of its host (V-6.3): effects as data, and the protocols of what the host hands in.
+
+The machine makes `Effect`s and the host answers them; nothing here performs anything. Must not know: providers, clocks, files.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Protocol
+
+    class StoredMessage(Protocol):
+        role: str
+        content: Any
+
+    class Memory(Protocol):
+        """One volatile log: pure data, so calling it is no I/O."""
+
+        def append(self, role: str, content: str) -> None: ...
+        def messages(self) -> list[Any]: ...
+        def last(self, n: int) -> list[Any]: ...
+        def __len__(self) -> int: ...
+        def clear(self) -> None: ...
+
+    class Memories(Protocol):
+        """The memories of a session by name, handed to its machine."""
+
+        def __getitem__(self, name: str) -> Memory: ...
+
+
+class Effect:
+    """One request to the host. `key` is the task path and a counter of the task, independent of scheduling (V-6.5); `awaited`: the
+    task continues only with `Machine.resume(effect, value)`."""
+
+    __slots__ = ("key", "kind", "payload", "awaited", "task")
+
+    def __init__(self, key: str, kind: str, payload: Any, awaited: bool, task: Any) -> None:
+        self.key = key
+        self.kind = kind
+        self.payload = payload
+        self.awaited = awaited
+        self.task = task
+
+    def __repr__(self) -> str:
+        return f"<effect {self.key} {self.kind}>"
+
+
+class EmitPayload:
+    """Effect `emit`: a one-way emit; `value` is a value of the machine."""
+
+    __slots__ = ("channel", "value")
+
+    def __init__(self, channel: str, value: Any) -> None:
+        self.channel = channel
+        self.value = value
+
+
+class ModelCall:
+    """Effect `model`: execute or execute_with_schema on a model or builder.
+
+    `memory`: name of the attached memory, None for none, UNSET for the model's own (O-3.24); `context`: a value or UNSET;
+    `overrides`: what a Prompt replaces (O-1.67); `schema`: schema name or None.
+    """
+
+    __slots__ = ("model", "method", "prompt", "overrides", "memory", "auto", "context", "schema", "retry_message")
+
+    def __init__(
+        self,
+        model: str,
+        method: str,
+        prompt: str,
+        overrides: dict[str, Any],
+        memory: Any,
+        auto: bool,
+        context: Any,
+        schema: str | None,
+        retry_message: str | None,
+    ) -> None:
+        self.model = model
+        self.method = method
+        self.prompt = prompt
+        self.overrides = overrides
+        self.memory = memory
+        self.auto = auto
+        self.context = context
+        self.schema = schema
+        self.retry_message = retry_message

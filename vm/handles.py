@@ -1,0 +1,154 @@
+"""Methods on handles: memories, models and builders (V-6.2, O-3.4 to O-3.8, O-3.19 to O-3.24).
+
+Each handler has the shape of a calling function of `dispatch`: (machine, task, receiver, site, arguments). Memory methods work on
+the memory store the host handed in; builder methods give new builders; execute makes an effect. Must not know: providers.
+"""
+
+from __future__ import annotations
+
+from .effects import ModelCall
+from .panics import Panic
+from .signals import SUSPENDED
+from .values import Array, MemoryRef, Message, ModelBuilder, Prompt, SchemaRef, typeof
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from .effects import StoredMessage
+    from .link import Site
+    from .machine import Machine
+    from .tasks import Task
+
+ROLES = ("system", "user", "assistant")
+
+
+def arguments_of(site: Site, arguments: list[Any], names: tuple[str, ...], defaults: dict[str, Any]) -> list[Any]:
+    """One value per name: positional first, then named, then defaults; P015 when they do not fit."""
+    positional = len(arguments) - len(site.names)
+    values = dict(zip(names, arguments[:positional], strict=False))
+    for name, value in zip(site.names, arguments[positional:], strict=True):
+        if name in values or name not in names:
+            raise Panic("P015", f"{site.name} has no argument {name} here")
+        values[name] = value
+    if positional > len(names) or any(n not in values and n not in defaults for n in names):
+        raise Panic("P015", f"{site.name} expects {', '.join(names)}; given {len(arguments)} arguments")
+    return [values[n] if n in values else defaults[n] for n in names]
+
+
+def expect(value: Any, kind: type, name: str) -> Any:
+    if type(value) is not kind:
+        raise Panic("P007", f"expected {name}, found {typeof(value)}")
+    return value
+
+
+# ---------------------------------------------------------------- memories
+
+
+def memory_append(machine: Machine, task: Task, memory: MemoryRef, site: Site, arguments: list[Any]) -> None:
+    role, content = arguments_of(site, arguments, ("role", "content"), {})
+    expect(role, str, "String")
+    expect(content, str, "String")
+    if role not in ROLES:
+        raise Panic("P408", f'unknown message role "{role}": expected system, user or assistant')
+    machine.memories[memory.name].append(role, content)
+
+
+def memory_messages(machine: Machine, task: Task, memory: MemoryRef, site: Site, arguments: list[Any]) -> Any:
+    arguments_of(site, arguments, (), {})
+    return message_array(machine.memories[memory.name].messages())
+
+
+def memory_last(machine: Machine, task: Task, memory: MemoryRef, site: Site, arguments: list[Any]) -> Any:
+    (count,) = arguments_of(site, arguments, ("n",), {})
+    return message_array(machine.memories[memory.name].last(expect(count, int, "Int")))
+
+
+def memory_len(machine: Machine, task: Task, memory: MemoryRef, site: Site, arguments: list[Any]) -> Any:
+    arguments_of(site, arguments, (), {})
+    return len(machine.memories[memory.name])
+
+
+def memory_is_empty(machine: Machine, task: Task, memory: MemoryRef, site: Site, arguments: list[Any]) -> Any:
+    arguments_of(site, arguments, (), {})
+    return len(machine.memories[memory.name]) == 0
+
+
+def memory_clear(machine: Machine, task: Task, memory: MemoryRef, site: Site, arguments: list[Any]) -> None:
+    arguments_of(site, arguments, (), {})
+    machine.memories[memory.name].clear()
+
+
+def message_array(messages: list[StoredMessage]) -> Array:
+    """Copies, so that changing them changes no memory (M-6.24)."""
+    return Array([Message(m.role, m.content, Array([]), None) for m in messages])
+
+
+# ---------------------------------------------------------------- builders
+
+
+def builder_of(receiver: Any) -> ModelBuilder:
+    return receiver if type(receiver) is ModelBuilder else ModelBuilder(receiver)
+
+
+def with_memory(machine: Machine, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
+    memory, auto = arguments_of(site, arguments, ("m", "auto"), {"auto": True})
+    if memory is not None and type(memory) is not MemoryRef:
+        raise Panic("P411", f"with_memory expects a Memory, found {typeof(memory)}")
+    return builder_of(receiver).with_(memory=memory, auto=expect(auto, bool, "Bool"))
+
+
+def execute(machine: Machine, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
+    (prompt,) = arguments_of(site, arguments, ("p",), {})
+    return request(machine, task, builder_of(receiver), "execute", prompt, None, None)
+
+
+def execute_with_schema(machine: Machine, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
+    """The compiler passes the schema handle as the first argument."""
+    names = ("schema", "p", "retry_message")
+    schema, prompt, retry_message = arguments_of(site, arguments, names, {"retry_message": None})
+    if retry_message is not None:
+        expect(retry_message, str, "String")
+    expect(schema, SchemaRef, "SchemaRef")
+    return request(machine, task, builder_of(receiver), "execute_with_schema", prompt, schema.name, retry_message)
+
+
+def request(
+    machine: Machine,
+    task: Task,
+    builder: ModelBuilder,
+    method: str,
+    prompt: Any,
+    schema: str | None,
+    retry_message: str | None,
+) -> Any:
+    text, overrides = prompt_parts(prompt)
+    memory = builder.memory.name if type(builder.memory) is MemoryRef else builder.memory
+    call = ModelCall(
+        builder.model.name, method, text, overrides, memory, builder.auto, builder.context, schema, retry_message
+    )
+    machine.suspend(task, "model", call)
+    return SUSPENDED
+
+
+def prompt_parts(prompt: Any) -> tuple[str, dict[str, Any]]:
+    """The text of a String or Prompt, and the settings a Prompt replaces."""
+    if type(prompt) is str:
+        return prompt, {}
+    if type(prompt) is not Prompt:
+        raise Panic("P007", f"expected Prompt, found {typeof(prompt)}")
+    text, *settings = prompt.values()
+    named = zip(("model", "temperature", "max_tokens"), settings, strict=True)
+    return text, {name: value for name, value in named if value is not None}
+
+
+_MEMORY = {
+    "append": memory_append, "messages": memory_messages, "last": memory_last, "len": memory_len,
+    "is_empty": memory_is_empty, "clear": memory_clear,
+}  # fmt: skip
+_MODEL = {"with_memory": with_memory, "execute": execute, "execute_with_schema": execute_with_schema}
+
+HANDLERS: dict[tuple[str, str], Any] = {
+    **{("Memory", name): handler for name, handler in _MEMORY.items()},
+    **{(kind, name): handler for kind in ("ModelRef", "ModelBuilder") for name, handler in _MODEL.items()},
+}

@@ -1,0 +1,34 @@
+"""Walking over values and their lengths (L-5.7.3 to L-5.7.8, L-6.1.2)."""
+
+from __future__ import annotations
+
+from .panics import Panic
+from .values import Array, Map, RangeValue, typeof
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+
+def iterate(value: Any) -> Iterator[Any]:
+    """An iterator over the elements; the storage is not written while it is walked because the value was marked shared."""
+    kind = type(value)
+    if kind is Array:
+        return iter(value.items)
+    if kind is RangeValue:
+        return iter(value.span())
+    if kind is Map:
+        return iter(list(value.entries()))
+    if kind is str or kind is tuple:
+        return iter(value)
+    raise Panic("P007", f"expected a value to walk over, found {typeof(value)}")
+
+
+def length(value: Any) -> int:
+    kind = type(value)
+    if kind is Array or kind is Map:
+        return len(value.items)
+    if kind is str or kind is tuple:
+        return len(value)
+    raise Panic("P007", f"expected a value with a length, found {typeof(value)}")

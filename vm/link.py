@@ -1,0 +1,243 @@
+"""From a verified image to a program that runs: operands resolved to objects, jumps to nodes (V-2.4, speed.md 2).
+
+Hands on `Program` and `Code`. Functions are linked when they are first called. A node is the list [opcode number of the loop,
+operand, next node]. Must not know: tasks, effects.
+"""
+
+from __future__ import annotations
+
+from .builtins.table import ARITY, row_of
+from .bytecode import image as im
+from .bytecode import operands as k
+from .bytecode.opcodes import OPCODES
+from .bytecode.positions import position_at
+from .generated.loop import NUMBERS
+from .values import (
+    EnumType,
+    EnumValue,
+    MemoryRef,
+    ModelRef,
+    SchemaRef,
+    StructType,
+    make_struct_class,
+)
+from .values.errors import is_family, make_error
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from .bytecode.verify import Verified
+
+_NUMBER = tuple(NUMBERS[op.name] for op in OPCODES)
+
+
+class Code:
+    """A linked function. `entry` is a node that links the function on its first call; `cost` the fuel of its first run."""
+
+    __slots__ = (
+        "number", "name", "argc", "blank", "cell_count", "captures", "entry", "cost", "nodes", "hidden", "returns_option",
+    )  # fmt: skip
+
+    def __init__(self, number: int, function: im.Function, link_number: int) -> None:
+        self.number = number
+        self.name = function.name
+        self.argc = len(function.params)
+        self.blank: list[Any] = [None] * (function.slots - self.argc)
+        self.cell_count = function.cells
+        self.captures: list[int] = function.captures
+        self.entry: list[Any] = [link_number, self, None]
+        self.cost = 0
+        self.nodes: list[list[Any]] = []
+        self.hidden = bool(function.flags & im.F_HIDDEN)
+        self.returns_option = bool(function.flags & im.F_OPTION)
+
+
+class Site:
+    """A dynamic method call: its name, argument count, names of trailing named arguments, and per receiver class what it calls."""
+
+    __slots__ = ("name", "argc", "names", "cache")
+
+    def __init__(self, name: str, argc: int, names: tuple[str, ...]) -> None:
+        self.name = name
+        self.argc = argc
+        self.names = names
+        self.cache: dict[type, Any] = {}
+
+
+class ErrorForm:
+    """The operand of ERROR and IS_ERROR: a family, a variant or None, the fields after the message."""
+
+    __slots__ = ("family", "variant", "fields", "count")
+
+    def __init__(self, family: str, variant: str | None, fields: tuple[str, ...]) -> None:
+        self.family = family
+        self.variant = variant
+        self.fields = fields
+        self.count = 1 + len(fields)
+
+    def make(self, values: list[Any]) -> Any:
+        """An error of this form from its message (nil: the default one) and the fields."""
+        fields = dict(zip(self.fields, values[1:], strict=True))
+        if values[0] is not None:
+            return make_error(self.family, self.variant, {"message": values[0], **fields})
+        return make_error(self.family, self.variant, fields) if fields else make_error(self.family, self.variant)
+
+    def matches(self, value: Any) -> bool:
+        found = getattr(value, "family", None)
+        if found is None or not is_family(found, self.family):
+            return False
+        return self.variant is None or value.variant == self.variant
+
+
+class Program:
+    """A verified image, linked function by function. Shared by all sessions of the program: holds no run's state."""
+
+    def __init__(self, verified: Verified) -> None:
+        image = verified.image
+        self.verified = verified
+        self.image = image
+        self.types = [_nested(t) for t in image.types]
+        self.classes = [self._class_of(t) for t in image.types]
+        self.descriptors = [self._descriptor(i, frozenset()) for i in range(len(image.types))]
+        self.codes = [Code(n, f, NUMBERS["LINK"]) for n, f in enumerate(image.functions)]
+        self.constants = [self._constant(kind, value) for kind, value in image.constants]
+        self.models = [ModelRef(m.name) for m in image.models]
+        self.memories = [MemoryRef(m.name) for m in image.memories]
+        self.schemas = [SchemaRef(s.name) for s in image.schemas]
+        self.language_methods = self._language_methods()
+        self.halt: list[Any] = [NUMBERS["HALT"], None, None]
+
+    def begin(self, code: Code) -> list[Any]:
+        """A node that enters a function as a first call does, so that its first run is charged whether it is linked or not."""
+        return [NUMBERS["LINK"], code, None]
+
+    # ------------------------------------------------------------ tables
+
+    def _class_of(self, entry: Any) -> Any:
+        """The value class or enum type of a declared type, else None."""
+        if entry[0] in ("struct", "schema"):
+            names = [field[0] for field in entry[2]]
+            return make_struct_class(StructType(entry[1], names, entry[0]))
+        if entry[0] == "enum":
+            return EnumType(entry[1], [variant[0] for variant in entry[2]])
+        return None
+
+    def _descriptor(self, number: int, seen: frozenset[int]) -> Any:
+        """The nested descriptor the value functions take; a type inside itself is left as `any` at the second meeting."""
+        entry = self.image.types[number]
+        kind = entry[0]
+        if kind in ("struct", "schema", "enum"):
+            return (kind, entry[1])
+        if number in seen:
+            return ("any",)
+        inner = seen | {number}
+        if kind in ("array", "option", "nilable", "map", "result"):
+            return (kind, *(self._descriptor(n, inner) for n in entry[1:]))
+        if kind == "tuple":
+            return (kind, tuple(self._descriptor(n, inner) for n in entry[1]))
+        if kind == "fn":
+            return (kind, tuple(self._descriptor(n, inner) for n in entry[1]), self._descriptor(entry[2], inner))
+        return _nested(entry)
+
+    def _constant(self, kind: int, value: Any) -> Any:
+        if kind == im.K_VARIANT:
+            return EnumValue(self.classes[value[0]], value[1], None)
+        if kind == im.K_METHOD:
+            return Site(value[0], value[1], tuple(value[2:]))
+        if kind == im.K_BUILTIN:
+            row = row_of(value[0], value[1])
+            assert row is not None  # the verifier looked it up
+            return row.body, ARITY[value[0], value[1]]
+        if kind == im.K_ERROR:
+            return ErrorForm(value[0], value[1], tuple(value[2:]))
+        if kind == im.K_CONFIG:
+            return tuple(value)
+        return value
+
+    def _language_methods(self) -> dict[tuple[str, str], Code]:
+        """Methods written in the language are hidden functions named `Kind::method`."""
+        found = {}
+        for code in self.codes:
+            kind, _, name = code.name.partition("::")
+            if code.hidden and name:
+                found[kind, name] = code
+        return found
+
+    # ------------------------------------------------------------ linking
+
+    def link(self, code: Code) -> list[Any]:
+        """The first node of a function; its nodes are built the first time."""
+        if code.nodes:
+            return code.nodes[0]
+        listing = self.verified.functions[code.number]
+        instructions = listing.instructions
+        at = listing.index_of
+        nodes: list[list[Any]] = [[_NUMBER[number], operand, None] for _, number, operand in instructions]
+        for node, following in zip(nodes, nodes[1:], strict=False):
+            node[2] = following
+        costs = run_costs([OPCODES[number].flow for _, number, _ in instructions])
+        for i, (offset, number, operand) in enumerate(instructions):
+            nodes[i][1] = self._operand(code, OPCODES[number], operand, offset, listing.depths[i], at, nodes, costs)
+        code.nodes = nodes
+        code.cost = costs[0]
+        code.entry = nodes[0]
+        return nodes[0]
+
+    def _operand(
+        self, code: Code, op: Any, operand: int, offset: int, depth: int, at: dict[int, int], nodes: Any, costs: list[int]
+    ) -> Any:
+        if op.kind is k.LABEL:
+            target = at[operand]
+            return nodes[target], costs[target]
+        if op.name in ("TRY", "THROW", "POP_TRY"):
+            return self._handler(code, offset, depth, at, nodes, costs)
+        return self._resolve(op, operand)
+
+    def _resolve(self, op: Any, operand: int) -> Any:
+        kind = op.kind
+        if kind in (k.CONST, k.METHOD, k.BUILTIN, k.ERROR, k.NAME, k.CONFIG):
+            return self.constants[operand]
+        if kind is k.FUNCTION:
+            return self.codes[operand]
+        if kind is k.TYPE:
+            return self.classes[operand] if op.name == "STRUCT" else self.descriptors[operand]
+        if kind is k.FIELD:
+            return f"f{operand}"
+        tables: dict[Any, list[Any]] = {k.MODEL: self.models, k.MEMORY: self.memories, k.SCHEMA: self.schemas}
+        return tables[kind][operand] if kind in tables else operand
+
+    def _handler(
+        self, code: Code, offset: int, depth: int, at: dict[int, int], nodes: Any, costs: list[int]
+    ) -> tuple[Any, int, int, bool]:
+        """(handler node or None, its cost, values to drop beneath the error, None leaves as None)."""
+        for start, end, target, kept in self.image.functions[code.number].handlers:
+            if start <= offset < end:
+                index = at[target]
+                return nodes[index], costs[index], depth - 1 - kept, False
+        return None, 0, depth - 1, code.returns_option
+
+    # ------------------------------------------------------------ positions
+
+    def position(self, code: Code, following: Any) -> tuple[str, int, int]:
+        """(file, line, column) of the instruction before node `following`."""
+        index = next((i for i, node in enumerate(code.nodes) if node is following), len(code.nodes)) - 1
+        index = max(index, 0)
+        offset = self.verified.functions[code.number].instructions[index][0]
+        file, line, column = position_at(self.image.functions[code.number].lines, offset)
+        name = self.image.source_map[file][0] if file < len(self.image.source_map) else ""
+        return name, line, column
+
+
+def run_costs(flows: list[str]) -> list[int]:
+    """Fuel of the straight run that begins at each instruction: up to and including the next one that never falls through."""
+    costs = [0] * len(flows)
+    length = 0
+    for i in range(len(flows) - 1, -1, -1):
+        length = 1 if flows[i] in ("jump", "stop") else length + 1
+        costs[i] = length
+    return costs
+
+
+def _nested(value: Any) -> Any:
+    return tuple(_nested(v) for v in value) if isinstance(value, (list, tuple)) else value

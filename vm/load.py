@@ -1,0 +1,25 @@
+"""From bytes to a program that can run: decode, verify, link; nothing skips a step (V-4.1, G-3.1).
+
+Hands on `Program`. Must not know: files, sessions.
+"""
+
+from __future__ import annotations
+
+from .builtins.table import ARITY
+from .bytecode.codec import decode
+from .bytecode.verify import verify
+from .link import Program
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .bytecode.image import Image
+
+
+def load_bytes(data: bytes) -> Program:
+    """Raises ImageError (V0xx, V1xx)."""
+    return load_image(decode(data))
+
+
+def load_image(image: Image) -> Program:
+    """A program from an image of this process; it is verified like any other (G-4.1)."""
+    return Program(verify(image, ARITY))

@@ -1,0 +1,190 @@
+"""Schema types as plain data, and their lowering to JSON Schema (O-2.30 to O-2.39).
+
+A *schema type* is nested lists or tuples of strings, booleans and JSON values, so an image holds it as it is:
+
+    ["string"] ["int"] ["float"] ["bool"] ["nil"] ["any"]
+    ["enum", [text, ...], type]   a string set (type nil) or an enum with unit variants only (type: its name)
+    ["array", T]
+    ["map", T]                    Map<String, T>
+    ["object", name, modes, [field, ...]]   a schema or struct; modes is a list of "partial" and "coerce"
+    ["ref", name]                 an object of this tree, named again inside itself (O-2.11)
+
+    field = [name, T, optional, has_default, default, description]   default in JSON form, description text or nil
+
+Names of objects are unique in a tree: a generic schema carries its arguments (`Ticket<Int>`).
+
+Hands on: the plain and the strict form as ordered dicts, ready to send. Must not know: values, providers, images.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any, TypeAlias
+
+    SchemaType: TypeAlias = list[Any] | tuple[Any, ...]
+    Field: TypeAlias = list[Any] | tuple[Any, ...]
+    Json: TypeAlias = dict[str, Any]
+
+SCALARS = {"string": "string", "int": "integer", "float": "number", "bool": "boolean", "nil": "null"}
+DISPLAY = {"string": "String", "int": "Int", "float": "Float", "bool": "Bool", "nil": "Nil", "any": "Any"}
+
+WIRE_NAME_LENGTH = 64
+
+
+def wire_name(name: str) -> str:
+    """The name of a schema as providers accept it (O-1.104)."""
+    return "".join(c if c.isascii() and (c.isalnum() or c in "_-") else "_" for c in name)[:WIRE_NAME_LENGTH]
+
+
+def display(kind: SchemaType) -> str:
+    """The type as a Concerto program writes it; TYPE in the texts of violations (O-2.25)."""
+    tag = kind[0]
+    if tag in DISPLAY:
+        return DISPLAY[tag]
+    if tag == "array":
+        return f"Array<{display(kind[1])}>"
+    if tag == "map":
+        return f"Map<String, {display(kind[1])}>"
+    if tag == "enum":
+        return enum_type(kind) or " | ".join(f'"{text}"' for text in kind[1])
+    return str(kind[1])
+
+
+def enum_type(kind: SchemaType) -> str | None:
+    """The name of the enum type; None for a set of strings."""
+    return kind[2] if len(kind) > 2 else None
+
+
+def is_optional(modes: SchemaType, field: Field) -> bool:
+    """Whether an absent field is `None` (O-2.2, O-2.15); a default goes before that."""
+    return not field[3] and (field[2] or "partial" in modes)
+
+
+def objects(kind: SchemaType) -> Iterator[SchemaType]:
+    """Every object of the tree, outermost first."""
+    tag = kind[0]
+    if tag == "object":
+        yield kind
+        for field in kind[3]:
+            yield from objects(field[1])
+    elif tag in ("array", "map"):
+        yield from objects(kind[1])
+
+
+def definitions(kind: SchemaType) -> dict[str, SchemaType]:
+    """Objects by name, for following `ref`."""
+    found: dict[str, SchemaType] = {}
+    for node in objects(kind):
+        found.setdefault(node[1], node)
+    return found
+
+
+def recursive_names(kind: SchemaType) -> list[str]:
+    """Names of the objects some `ref` leads back to, in order of first mention."""
+    found: dict[str, None] = {}
+    _collect_references(kind, found)
+    return list(found)
+
+
+def is_recursive(kind: SchemaType) -> bool:
+    return bool(recursive_names(kind))
+
+
+def plain_form(kind: SchemaType) -> Json:
+    """JSON Schema that leaves optional fields out of `required`: every type can be expressed."""
+    return _Lowering(kind, strict=False).document()
+
+
+def strict_form(kind: SchemaType) -> Json | None:
+    """JSON Schema with every property required and closed objects; None with a Map or Any inside (O-2.33, O-2.34)."""
+    return None if _has_open_part(kind) else _Lowering(kind, strict=True).document()
+
+
+def is_strict_form(document: Json) -> bool:
+    """Whether this document was made by `strict_form`: only that closes its objects."""
+    return document.get("additionalProperties") is False
+
+
+def _collect_references(kind: SchemaType, found: dict[str, None]) -> None:
+    tag = kind[0]
+    if tag == "ref":
+        found.setdefault(kind[1])
+    elif tag in ("array", "map"):
+        _collect_references(kind[1], found)
+    elif tag == "object":
+        for field in kind[3]:
+            _collect_references(field[1], found)
+
+
+def _has_open_part(kind: SchemaType) -> bool:
+    tag = kind[0]
+    if tag == "object":
+        return any(_has_open_part(field[1]) for field in kind[3])
+    return tag in ("map", "any") or (tag == "array" and _has_open_part(kind[1]))
+
+
+class _Lowering:
+    """One document: recursive objects go to `$defs`, all others are inlined (O-2.37, O-2.38)."""
+
+    __slots__ = ("root", "strict", "recursive")
+
+    def __init__(self, root: SchemaType, *, strict: bool) -> None:
+        self.root = root
+        self.strict = strict
+        self.recursive = recursive_names(root)
+
+    def document(self) -> Json:
+        """The root stays an object even when it is recursive: providers refuse a `$ref` there."""
+        root = self.root
+        made = self.object_form(root) if root[0] == "object" else self.form(root)
+        if self.recursive:
+            known = definitions(root)
+            made["$defs"] = {wire_name(name): self.object_form(known[name]) for name in self.recursive}
+        return made
+
+    def form(self, kind: SchemaType) -> Json:
+        tag = kind[0]
+        if tag in SCALARS:
+            return {"type": SCALARS[tag]}
+        if tag == "enum":
+            return {"type": "string", "enum": list(kind[1])}
+        if tag == "array":
+            return {"type": "array", "items": self.form(kind[1])}
+        if tag == "map":
+            return {"type": "object", "additionalProperties": self.form(kind[1])}
+        if tag == "any":
+            return {}
+        if kind[1] in self.recursive:
+            return {"$ref": f"#/$defs/{wire_name(kind[1])}"}
+        return self.object_form(kind)
+
+    def object_form(self, kind: SchemaType) -> Json:
+        _, _, modes, fields = kind
+        required = [f[0] for f in fields if self.strict or not (f[3] or is_optional(modes, f))]
+        made: Json = {
+            "type": "object",
+            "properties": {f[0]: self.field_form(modes, f) for f in fields},
+            "required": required,
+        }
+        if self.strict:
+            made["additionalProperties"] = False
+        return made
+
+    def field_form(self, modes: SchemaType, field: Field) -> Json:
+        _, kind, _, has_default, default, description = field
+        made = self.form(kind)
+        if self.strict and (has_default or is_optional(modes, field)):
+            made = {"anyOf": [made, {"type": "null"}]}
+        if description is not None:
+            made = _described(made, description)
+        if has_default and not self.strict:
+            made["default"] = default
+        return made
+
+
+def _described(form: Json, description: str) -> Json:
+    """`description` stands right behind `type` (O-2.39)."""
+    head = {"type": form["type"]} if "type" in form else {}
+    return {**head, "description": description, **{key: value for key, value in form.items() if key != "type"}}

@@ -1,0 +1,152 @@
+"""Reading and writing inside values: indexes, slices, members (L-5.6, L-5.5.5, L-3.7.1, L-3.7.2).
+
+Hands on the generic reads `index`, `slice_of`, `get_member`, `length`, and the writes `store_index`,
+`store_member`, which expect a container that is already owned and give back what now stands in its place (a tuple is
+replaced, the others change). A read gives the element itself; binding it elsewhere is where it is marked as shared.
+"""
+
+from __future__ import annotations
+
+from ..panics import Panic
+from .containers import Array, Map, key_of
+from .display import brief
+from .errors import ErrorValue
+from .limits import collection_too_long, limits
+from .ranges import RangeValue
+from .records import Struct
+from .scalars import INT_MAX
+from .sharing import share_all
+from .typeof import typeof
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, NoReturn
+
+
+def index_out_of_range(position: int, length: int) -> NoReturn:
+    raise Panic("P004", f"index out of range: index {position}, length {length}")
+
+
+def key_not_found(key: Any) -> NoReturn:
+    raise Panic("P005", f"key not found: {brief(key)}")
+
+
+def no_such_member(value: Any, name: str) -> NoReturn:
+    raise Panic("P014", f"{typeof(value)} has no member `{name}`")
+
+
+def element(items: Any, position: Any) -> Any:
+    """`items[position]` for a list, str or tuple; a negative index is out of range (L-5.6.1)."""
+    if type(position) is not int:
+        raise Panic("P007", f"expected an index of type Int, found {typeof(position)}")
+    if 0 <= position < len(items):
+        return items[position]
+    return index_out_of_range(position, len(items))
+
+
+def map_at(table: Map, key: Any) -> Any:
+    """`m[k]`: the value, P005 for a missing key (L-5.6.3)."""
+    try:
+        return table.items[key_of(key)]
+    except KeyError:
+        return key_not_found(key)
+
+
+def range_at(value: RangeValue, position: Any) -> int:
+    """`r[i]`, which is start + i (L-5.6.1)."""
+    if type(position) is not int:
+        raise Panic("P007", f"expected an index of type Int, found {typeof(position)}")
+    length = value.length()
+    return value.span()[position] if 0 <= position < length else index_out_of_range(position, length)
+
+
+def slice_of(value: Any, bounds: RangeValue) -> Any:
+    """`xs[a..b]` and `s[a..b]`, both ends clamped (L-5.6.2)."""
+    if type(value) is str:
+        start, end = bounds.slice_bounds(len(value))
+        return value[start:end]
+    if type(value) is not Array:
+        raise Panic("P007", f"expected Array or String to slice, found {typeof(value)}")
+    start, end = bounds.slice_bounds(len(value.items))
+    return Array(share_all(value.items[start:end]))
+
+
+def index(value: Any, position: Any) -> Any:
+    """`value[position]` by the kinds at run time (L-3.7.1)."""
+    kind = type(value)
+    if kind is Map:
+        return map_at(value, position)
+    if type(position) is RangeValue:
+        return slice_of(value, position)
+    if kind is Array:
+        return element(value.items, position)
+    if kind is str or kind is tuple:
+        return element(value, position)
+    if kind is RangeValue:
+        return range_at(value, position)
+    raise Panic("P007", f"expected a value with an index, found {typeof(value)}")
+
+
+def length(value: Any) -> int:
+    """`len(value)` of a String, Array, Map, tuple or Range (L-6.1.2)."""
+    kind = type(value)
+    if kind is Array or kind is Map:
+        return len(value.items)
+    if kind is str or kind is tuple:
+        return len(value)
+    if kind is RangeValue:
+        return fit_length(value)
+    raise Panic("P007", f"expected a value with a length, found {typeof(value)}")
+
+
+def fit_length(value: RangeValue) -> int:
+    """The length of a Range; one that is no Int is P002, as any other result (L-5.2.1)."""
+    count = value.length()
+    if count > INT_MAX:
+        raise Panic("P002", "integer overflow in `len`")
+    return count
+
+
+def get_member(value: Any, name: str) -> Any:
+    """`.name` on Any: a Map key, struct or error field, nil if absent; P014 on other kinds."""
+    if type(value) is Map:
+        return value.items.get(name)
+    if isinstance(value, Struct | ErrorValue):
+        return value.get(name)
+    return no_such_member(value, name)
+
+
+def store_index(value: Any, position: Any, content: Any) -> Any:
+    """Stores `content` at `position` of an owned container and gives what replaces the container in its place."""
+    kind = type(value)
+    if kind is Array:
+        element(value.items, position)
+        value.items[position] = content
+    elif kind is Map:
+        map_store(value, position, content)
+    elif kind is tuple:
+        element(value, position)
+        return (*value[:position], content, *value[position + 1 :])
+    else:
+        raise Panic("P007", f"expected Array, Map or Tuple to write into, found {typeof(value)}")
+    return value
+
+
+def map_store(table: Map, key: Any, content: Any) -> None:
+    """Sets a key, which may be new (L-5.5.5), under the limit on items."""
+    at = key_of(key)
+    items = table.items
+    if at not in items and len(items) >= limits.items:
+        collection_too_long()
+    items[at] = content
+
+
+def store_member(value: Any, name: str, content: Any) -> Any:
+    """Stores a field of an owned struct or a String key of an owned Map; P014 on other kinds or an unknown field."""
+    if type(value) is Map:
+        map_store(value, name, content)
+    elif isinstance(value, Struct) and name in value.decl.index:
+        setattr(value, f"f{value.decl.index[name]}", content)
+    else:
+        no_such_member(value, name)
+    return value

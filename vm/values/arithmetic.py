@@ -1,0 +1,184 @@
+"""Arithmetic and comparison with the language's exact results (L-5.2, L-5.3.2, L-3.6).
+
+Hands on the Int and Float primitives that typed instructions use, and generic operators for operands whose kinds are
+known only at run time (L-3.6.12). Every failure is a panic: P002, P003, P007, P013.
+"""
+
+from __future__ import annotations
+
+import math
+
+from ..panics import Panic
+from .display import display
+from .equality import comparable
+from .limits import concat
+from .scalars import INT_MAX, INT_MIN
+from .typeof import typeof
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, NoReturn
+
+
+def overflow(operation: str) -> NoReturn:
+    """The panic of an Int result outside 64 bits."""
+    raise Panic("P002", f"integer overflow in `{operation}`")
+
+
+def division_by_zero(operation: str) -> NoReturn:
+    raise Panic("P003", f"division by zero in `{operation}`")
+
+
+def fit(number: int, operation: str) -> int:
+    """`number` if it is an Int, else the panic of overflow."""
+    if INT_MIN <= number <= INT_MAX:
+        return number
+    return overflow(operation)
+
+
+def int_div(a: int, b: int) -> int:
+    """Truncates toward zero (L-5.2.1)."""
+    if b == 0:
+        division_by_zero("/")
+    quotient = a // b
+    if quotient < 0 and quotient * b != a:
+        return quotient + 1
+    return fit(quotient, "/")
+
+
+def int_rem(a: int, b: int) -> int:
+    """The remainder with the sign of the left operand (L-5.2.1)."""
+    if b == 0:
+        division_by_zero("%")
+    if a == INT_MIN and b == -1:
+        overflow("%")
+    remainder = a % b
+    return remainder - b if remainder and (a < 0) != (b < 0) else remainder
+
+
+def int_pow(base: int, exponent: int) -> int:
+    """`x ** 0` is 1, a negative exponent P013; no large power is ever computed (L-5.2.3, G-6.3)."""
+    if exponent < 0:
+        raise Panic("P013", f"negative exponent in `**`: {exponent}")
+    if exponent > 63 and not -1 <= base <= 1:
+        overflow("**")
+    if base == -1:
+        return -1 if exponent % 2 else 1
+    return fit(base**exponent, "**") if exponent <= 63 else base
+
+
+def float_div(a: float, b: float) -> float:
+    """IEEE 754 division: by zero gives an infinity or NaN (L-5.2.2)."""
+    if b != 0:
+        return a / b
+    if a == 0 or a != a:
+        return math.nan
+    return math.copysign(math.inf, math.copysign(1.0, a) * math.copysign(1.0, b))
+
+
+def float_rem(a: float, b: float) -> float:
+    """As C `fmod`."""
+    try:
+        return math.fmod(a, b)
+    except ValueError:
+        return math.nan
+
+
+def float_pow(base: float, exponent: float) -> float:
+    """As C `pow`: beyond the range it gives an infinity, outside the domain NaN."""
+    try:
+        return math.pow(base, exponent)
+    except OverflowError:
+        return -math.inf if base < 0 and exponent % 2 == 1 else math.inf
+    except ValueError:
+        if base != 0:
+            return math.nan
+    # Zero to a negative power: a pole, whose sign an odd exponent takes from the zero.
+    return math.copysign(math.inf, base) if exponent % 2 == 1 else math.inf
+
+
+def _mismatch(operation: str, a: Any, b: Any, expected: str = "two numbers") -> NoReturn:
+    raise Panic("P007", f"expected {expected} for `{operation}`, found {typeof(a)} and {typeof(b)}")
+
+
+def _both_int(operation: str, a: Any, b: Any) -> bool:
+    """Whether two numbers are both Int; other operands are P007."""
+    left, right = type(a), type(b)
+    if left is int and right is int:
+        return True
+    if (left is not int and left is not float) or (right is not int and right is not float):
+        _mismatch(operation, a, b)
+    return False
+
+
+def add(a: Any, b: Any) -> Any:
+    """`a + b`: numbers, Strings, or a String with the Display text of the other (L-3.6.1)."""
+    if type(a) is int and type(b) is int:
+        return fit(a + b, "+")
+    if type(a) is str or type(b) is str:
+        return concat(display(a), display(b))
+    if not (type(a) in (int, float) and type(b) in (int, float)):
+        _mismatch("+", a, b, "two numbers or a String")
+    return float(a) + float(b)
+
+
+def sub(a: Any, b: Any) -> Any:
+    return fit(a - b, "-") if _both_int("-", a, b) else float(a) - float(b)
+
+
+def mul(a: Any, b: Any) -> Any:
+    return fit(a * b, "*") if _both_int("*", a, b) else float(a) * float(b)
+
+
+def div(a: Any, b: Any) -> Any:
+    return int_div(a, b) if _both_int("/", a, b) else float_div(float(a), float(b))
+
+
+def rem(a: Any, b: Any) -> Any:
+    return int_rem(a, b) if _both_int("%", a, b) else float_rem(float(a), float(b))
+
+
+def power(a: Any, b: Any) -> Any:
+    return int_pow(a, b) if _both_int("**", a, b) else float_pow(float(a), float(b))
+
+
+def negate(value: Any) -> Any:
+    if type(value) is int:
+        return fit(-value, "-")
+    if type(value) is float:
+        return -value
+    raise Panic("P007", f"expected a number for unary `-`, found {typeof(value)}")
+
+
+def less(a: Any, b: Any) -> bool:
+    comparable(a, b, "<")
+    return a < b  # type: ignore[no-any-return]
+
+
+def less_equal(a: Any, b: Any) -> bool:
+    comparable(a, b, "<=")
+    return a <= b  # type: ignore[no-any-return]
+
+
+def greater(a: Any, b: Any) -> bool:
+    comparable(a, b, ">")
+    return a > b  # type: ignore[no-any-return]
+
+
+def greater_equal(a: Any, b: Any) -> bool:
+    comparable(a, b, ">=")
+    return a >= b  # type: ignore[no-any-return]
+
+
+def truth_of(value: Any, place: str = "condition") -> bool:
+    """A condition or operand of logic behind Any: a Bool, else P007 (L-3.6.13)."""
+    if value is True or value is False:
+        return value
+    raise Panic("P007", f"expected Bool as {place}, found {typeof(value)}")
+
+
+OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+    "+": add, "-": sub, "*": mul, "/": div, "%": rem, "**": power,
+    "<": less, "<=": less_equal, ">": greater, ">=": greater_equal,
+}

@@ -1,0 +1,202 @@
+"""Run-time types: the shallow check behind `Any`, the deep cast `as`, the test of `catch` (L-3.3.3, L-3.5, L-5.12.3).
+
+Hands on `matches`, `check` and `cast`, all driven by descriptors.
+"""
+
+from __future__ import annotations
+
+from ..panics import Panic
+from .containers import Array, Map
+from .descriptors import type_text
+from .display import brief, display
+from .enums import EnumValue
+from .errors import ErrorValue, is_family
+from .functions import Closure
+from .limits import limits, nesting_too_deep
+from .numerals import read_float, read_int
+from .ranges import RangeValue
+from .records import Prompt, Struct
+from .results import NONE, Err, NoneOption, Ok, Some
+from .scalars import to_int
+from .typeof import typeof
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any, NoReturn
+
+    from .descriptors import Descriptor
+
+CLASSES: dict[str, tuple[type, ...]] = {
+    "int": (int,), "float": (float,), "string": (str,), "bool": (bool,), "nil": (type(None),), "range": (RangeValue,),
+    "array": (Array,), "map": (Map,), "option": (Some, NoneOption), "result": (Ok, Err), "fn": (Closure,),
+    "prompt": (Prompt,),
+}
+
+
+def matches(value: Any, descriptor: Descriptor) -> bool:
+    """Whether the kind of `value` is that of the type; type arguments do not count (L-3.1.22)."""
+    head = descriptor[0]
+    classes = CLASSES.get(head)
+    if classes is not None:
+        return type(value) in classes
+    return _TESTS[head](value, descriptor)
+
+
+def _is_nominal(value: Any, descriptor: Descriptor) -> bool:
+    return isinstance(value, Struct) and value.decl.key == descriptor[1]
+
+
+def _is_enum(value: Any, descriptor: Descriptor) -> bool:
+    return type(value) is EnumValue and value.decl.key == descriptor[1]
+
+
+def _is_error(value: Any, descriptor: Descriptor) -> bool:
+    """A family covers its descendants; `Error` also every type with `impl Error` (L-3.11.15)."""
+    if type(value) is ErrorValue:
+        variant_fits = len(descriptor) == 2 or value.variant == descriptor[2]
+        return variant_fits and is_family(value.family, descriptor[1])
+    return descriptor[1] == "Error" and isinstance(value, Struct | EnumValue) and value.decl.is_error
+
+
+def _is_tuple(value: Any, descriptor: Descriptor) -> bool:
+    return type(value) is tuple and len(value) == len(descriptor[1])
+
+
+_TESTS: dict[str, Callable[[Any, Descriptor], bool]] = {
+    "any": lambda value, descriptor: True,
+    "never": lambda value, descriptor: False,
+    "tuple": _is_tuple,
+    "nilable": lambda value, descriptor: value is None or matches(value, descriptor[1]),
+    "union": lambda value, descriptor: type(value) is str and value in descriptor[1],
+    "struct": _is_nominal,
+    "schema": _is_nominal,
+    "enum": _is_enum,
+    "error": _is_error,
+    "handle": lambda value, descriptor: typeof(value) == descriptor[1],
+}
+
+
+def check(value: Any, descriptor: Descriptor) -> Any:
+    """An Any where the type is expected: the kind is checked, an Int becomes a Float, else P007 (L-3.3.3)."""
+    if matches(value, descriptor):
+        return value
+    wanted = descriptor[1] if descriptor[0] == "nilable" else descriptor
+    if type(value) is int and wanted[0] == "float":
+        return float(value)
+    raise Panic("P007", f"expected {type_text(descriptor)}, found {_found(value, descriptor)}")
+
+
+def _found(value: Any, descriptor: Descriptor) -> str:
+    """The type found; where only the value is at fault, the value."""
+    return brief(value) if type(value) is str and descriptor[0] == "union" else typeof(value)
+
+
+def _fail(value: Any, descriptor: Descriptor) -> NoReturn:
+    raise Panic("P008", f"cannot cast {brief(value)} to {type_text(descriptor)}")
+
+
+def truth(value: Any) -> bool:
+    """`value as Bool`: false for `false nil 0 0.0 "" [] {} () None Err(_)` (L-3.5.4)."""
+    kind = type(value)
+    if kind is Array or kind is Map:
+        return bool(value.items)
+    if kind is bool or kind is int or kind is float or kind is str or kind is tuple:
+        return bool(value)
+    return not (value is None or value is NONE or kind is Err)
+
+
+def _cast_int(value: Any, descriptor: Descriptor) -> int:
+    kind = type(value)
+    if kind is int:
+        return value  # type: ignore[no-any-return]
+    if kind is float:
+        return to_int(value)
+    if kind is bool:
+        return int(value)
+    number = read_int(value) if kind is str else None
+    return _fail(value, descriptor) if number is None else number
+
+
+def _cast_float(value: Any, descriptor: Descriptor) -> float:
+    kind = type(value)
+    if kind is float or kind is int:
+        return float(value)
+    number = read_float(value) if kind is str else None
+    return _fail(value, descriptor) if number is None else number
+
+
+SCALAR_CASTS: dict[str, Callable[[Any, Descriptor], Any]] = {
+    "int": _cast_int,
+    "float": _cast_float,
+    "string": lambda value, descriptor: display(value),
+    "bool": lambda value, descriptor: truth(value),
+}
+
+
+def cast(value: Any, descriptor: Descriptor) -> Any:
+    """`value as T` (L-3.5): conversions to scalars, a deep check to anything else; P008."""
+    scalar = SCALAR_CASTS.get(descriptor[0])
+    return scalar(value, descriptor) if scalar else Conformer(value, descriptor).conform(value, descriptor, 1)
+
+
+class Conformer:
+    """One deep check: it remembers the whole value and type for the message (L-3.5.6)."""
+
+    __slots__ = ("value", "descriptor")
+
+    def __init__(self, value: Any, descriptor: Descriptor) -> None:
+        self.value = value
+        self.descriptor = descriptor
+
+    def conform(self, value: Any, descriptor: Descriptor, depth: int) -> Any:
+        """`value` with Ints made Floats where asked, the same object when nothing changes."""
+        if type(value) is int and descriptor[0] == "float":
+            return float(value)
+        if not matches(value, descriptor) and descriptor[0] != "nilable":
+            _fail(self.value, self.descriptor)
+        if depth > limits.nesting:
+            nesting_too_deep()
+        return self.inside(value, descriptor, depth + 1)
+
+    def inside(self, value: Any, descriptor: Descriptor, depth: int) -> Any:
+        """The parts of a value whose kind fits."""
+        head = descriptor[0]
+        if head == "nilable":
+            return None if value is None else self.conform(value, descriptor[1], depth)
+        if head == "array":
+            items = self.each(value.items, [descriptor[1]] * len(value.items), depth)
+            return value if items is None else Array(items)
+        if head == "map":
+            return self.map_entries(value, descriptor, depth)
+        if head == "tuple":
+            parts = self.each(value, descriptor[1], depth)
+            return value if parts is None else tuple(parts)
+        if head in ("option", "result"):
+            return self.payload(value, descriptor, depth)
+        if head in ("struct", "schema") and value.decl.types:
+            parts = self.each(value.values(), value.decl.types, depth)
+            return value if parts is None else type(value).of(parts)
+        return value
+
+    def each(self, values: Iterable[Any], types: Iterable[Descriptor], depth: int) -> list[Any] | None:
+        """The conformed elements, or None when each is what it was."""
+        before = list(values)
+        after = [self.conform(value, kind, depth) for value, kind in zip(before, types, strict=True)]
+        return None if all(map(_same, before, after)) else after
+
+    def map_entries(self, value: Map, descriptor: Descriptor, depth: int) -> Map:
+        for key in value.key_list():
+            self.conform(key, descriptor[1], depth)
+        contents = self.each(value.items.values(), [descriptor[2]] * len(value.items), depth)
+        return value if contents is None else Map(dict(zip(value.items, contents, strict=True)))
+
+    def payload(self, value: Any, descriptor: Descriptor, depth: int) -> Any:
+        if type(value) is NoneOption:
+            return value
+        inner = self.conform(value.value, descriptor[2 if type(value) is Err else 1], depth)
+        return value if inner is value.value else type(value)(inner)
+
+
+def _same(a: Any, b: Any) -> bool:
+    return a is b

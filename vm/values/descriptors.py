@@ -1,0 +1,41 @@
+"""Type descriptors: the run-time form of a type, as nested tuples.
+
+`("int",) ("float",) ("string",) ("bool",) ("nil",) ("any",) ("never",) ("range",) ("prompt",)`, `("array", t)`,
+`("map", k, v)`, `("tuple", (t, …))`, `("option", t)`, `("result", t, e)`, `("nilable", t)`, `("fn", (t, …), r)`,
+`("union", ("a", "b"))`, `("struct", key)`, `("schema", key)`, `("enum", key)`, `("error", family)`,
+`("error", family, variant)`, `("handle", type name)`, and in signatures of built-ins `("var", name)`.
+
+Hands on their text; `casts` gives them their meaning.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    Descriptor = tuple[Any, ...]
+
+NAMES = {
+    "int": "Int", "float": "Float", "string": "String", "bool": "Bool", "nil": "Nil", "any": "Any", "never": "never",
+    "range": "Range", "prompt": "Prompt", "array": "Array", "map": "Map", "option": "Option", "result": "Result",
+}
+
+
+def type_text(descriptor: Descriptor) -> str:
+    """The type as source writes it (L-4.1.7)."""
+    head = descriptor[0]
+    if head in NAMES:
+        arguments = ", ".join(type_text(part) for part in descriptor[1:])
+        return f"{NAMES[head]}<{arguments}>" if arguments else NAMES[head]
+    if head == "tuple":
+        parts = [type_text(part) for part in descriptor[1]]
+        return f"({parts[0]},)" if len(parts) == 1 else f"({', '.join(parts)})"
+    if head == "nilable":
+        return type_text(descriptor[1]) + "?"
+    if head == "fn":
+        result = "" if descriptor[2] == ("nil",) else f" -> {type_text(descriptor[2])}"
+        return f"fn({', '.join(type_text(part) for part in descriptor[1])}){result}"
+    if head == "union":
+        return " | ".join(f'"{member}"' for member in descriptor[1])
+    return "::".join(descriptor[1:])

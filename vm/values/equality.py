@@ -1,0 +1,129 @@
+"""Equality and order (L-5.3).
+
+Hands on `equal` and `compare`. Equality walks with an explicit stack and holds to the nesting limit of G-6.1.
+"""
+
+from __future__ import annotations
+
+from ..panics import Panic
+from .containers import Array, Map
+from .enums import EnumValue
+from .errors import ErrorValue
+from .limits import limits, nesting_too_deep
+from .ranges import RangeValue
+from .records import Struct
+from .results import Err, Ok, Some
+from .typeof import typeof
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+# Elements for which Python's own comparison of lists means the same: no NaN, no Bool that would equal an Int.
+SIMPLE = frozenset({int, str})
+NUMBERS = frozenset({int, float})
+
+
+def equal(a: Any, b: Any) -> bool:
+    """Whether `a == b` in Concerto: structural, by identity for functions, tasks and handles."""
+    kind = type(a)
+    if kind is type(b):
+        if kind is str or kind is int or kind is float:
+            return a == b  # type: ignore[no-any-return]
+        return _equal_within(a, b)
+    return kind in NUMBERS and type(b) in NUMBERS and a == b
+
+
+def _equal_within(a: Any, b: Any) -> bool:
+    pending = [(a, b, 1)]
+    while pending:
+        left, right, depth = pending.pop()
+        kind = type(left)
+        if kind is not type(right):
+            if not (kind in NUMBERS and type(right) in NUMBERS and left == right):
+                return False
+            continue
+        if kind in SIMPLE or kind is float:
+            if left != right:
+                return False
+            continue
+        parts = _parts(left, right)
+        if type(parts) is bool:
+            if not parts:
+                return False
+        elif depth > limits.nesting:
+            nesting_too_deep()
+        else:
+            pending.extend((x, y, depth + 1) for x, y in zip(*parts, strict=True))
+    return True
+
+
+def _parts(a: Any, b: Any) -> Any:
+    """For two values of one class: whether they are equal, or the two sequences that must be equal pairwise."""
+    split = _SPLITTERS.get(type(a))
+    if split is not None:
+        return split(a, b)
+    if isinstance(a, Struct):
+        return a.values(), b.values()
+    return bool(a == b)
+
+
+def _arrays(a: Array, b: Array) -> Any:
+    if len(a.items) != len(b.items):
+        return False
+    if SIMPLE.issuperset(map(type, a.items)) and SIMPLE.issuperset(map(type, b.items)):
+        return a.items == b.items
+    return a.items, b.items
+
+
+def _maps(a: Map, b: Map) -> Any:
+    if a.items.keys() != b.items.keys():
+        return False
+    return a.items.values(), [b.items[key] for key in a.items]
+
+
+def _enums(a: EnumValue, b: EnumValue) -> Any:
+    if a.decl is not b.decl or a.variant != b.variant:
+        return False
+    return a.payload or (), b.payload or ()
+
+
+def _errors(a: ErrorValue, b: ErrorValue) -> Any:
+    if (a.family, a.variant, a.message) != (b.family, b.variant, b.message) or a.fields.keys() != b.fields.keys():
+        return False
+    return a.fields.values(), [b.fields[name] for name in a.fields]
+
+
+def _wrapped(a: Any, b: Any) -> Any:
+    return (a.value,), (b.value,)
+
+
+_SPLITTERS: dict[type, Callable[[Any, Any], Any]] = {
+    Array: _arrays,
+    Map: _maps,
+    tuple: lambda a, b: (a, b) if len(a) == len(b) else False,
+    EnumValue: _enums,
+    ErrorValue: _errors,
+    RangeValue: lambda a, b: (a.start, a.end, a.inclusive) == (b.start, b.end, b.inclusive),
+    Some: _wrapped,
+    Ok: _wrapped,
+    Err: _wrapped,
+}
+
+
+def comparable(a: Any, b: Any, operator: str) -> None:
+    """Refuses operands that have no order: only two numbers or two Strings have one (L-3.6.6), else P007."""
+    if not ((type(a) in NUMBERS and type(b) in NUMBERS) or (type(a) is str and type(b) is str)):
+        found = f"{typeof(a)} and {typeof(b)}"
+        raise Panic("P007", f"expected two numbers or two Strings for `{operator}`, found {found}")
+
+
+def compare(a: Any, b: Any) -> int:
+    """-1, 0 or 1 for two numbers or two Strings, NaN after every number (L-6.4.7); P007 for others."""
+    comparable(a, b, "compare")
+    if a < b:
+        return -1
+    if a > b:
+        return 1
+    return 0 if a == b else (a != a) - (b != b)

@@ -1,0 +1,186 @@
+"""Error families and error values (L-3.11, O-1.117 to O-1.122, M-6.23).
+
+Hands on the table `FAMILIES`, `ErrorValue`, `make_error` and the family tree's question `is_family`.
+One row per family; checker, patterns, catch clauses and the reference page read it.
+"""
+
+from __future__ import annotations
+
+from ..panics import Panic
+from .sharing import share
+from .typeof import typeof
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from .descriptors import Descriptor
+
+
+_STRING: Descriptor = ("nilable", ("string",))
+_INT: Descriptor = ("nilable", ("int",))
+
+_TYPED_FIELDS: tuple[tuple[str, Descriptor], ...] = (
+    ("model provider raw_response path field connection tool method channel input pattern url name", _STRING),
+    ("memory function store pipeline stage", _STRING),
+    ("status retry_after_ms attempts line column needed budget found supported", _INT),
+    ("timeout_seconds", ("nilable", ("float",))),
+    ("violations", ("nilable", ("array", ("map", ("string",), ("any",))))),
+    ("slots", ("nilable", ("array", ("string",)))),
+    ("seqs", ("nilable", ("array", ("int",)))),
+    ("last_error", ("nilable", ("error", "SchemaError"))),
+    ("expected actual allowed cause", ("any",)),
+)
+# The type of each extra field; all are nilable, since a value need not carry them (L-3.11.13).
+FIELD_TYPES: dict[str, Descriptor] = {name: kind for names, kind in _TYPED_FIELDS for name in names.split()}
+
+
+class Family:
+    """A family: its parent, its variants with the fields of their struct form, and its extra fields."""
+
+    __slots__ = ("name", "parent", "variants", "fields", "clause")
+
+    def __init__(self, name: str, parent: str | None, variants: str, fields: str, clause: str) -> None:
+        self.name = name
+        self.parent = parent
+        self.variants = _parse_variants(variants)
+        self.fields = tuple(fields.split())
+        self.clause = clause
+
+    def all_fields(self) -> tuple[str, ...]:
+        """The extra fields of the family and of its variants' struct forms, each once."""
+        names = list(self.fields)
+        for variant_fields in self.variants.values():
+            names.extend(field for field in variant_fields if field not in names)
+        return tuple(names)
+
+
+def _parse_variants(text: str) -> dict[str, tuple[str, ...]]:
+    """`A B(x,y)` as `{"A": (), "B": ("x", "y")}`."""
+    variants = {}
+    for word in text.split():
+        name, _, fields = word.rstrip(")").partition("(")
+        variants[name] = tuple(fields.split(",")) if fields else ()
+    return variants
+
+
+_ROWS = (
+    ("Error", None, "", "", "L-3.11.1"),
+    (
+        "AgentError", "Error",
+        "ModelNotFound RateLimited ContentFiltered InvalidRequest InvalidResponse ToolLoopLimit Shutdown Cancelled "
+        "PermissionDenied SpawnFailed Exited Protocol Failed EffectUnknown",
+        "model provider status retry_after_ms", "L-3.11.2",
+    ),
+    (
+        "SchemaError", "AgentError",
+        "ParseError MissingField TypeMismatch(field,expected,actual) EnumViolation(field,allowed,actual) "
+        "ValidationFailed MaxRetriesExceeded(attempts,last_error,raw_response)",
+        "raw_response violations path", "L-3.11.3",
+    ),
+    (
+        "ConnectionError", "AgentError", "MissingKey AuthenticationFailed NetworkError ProviderUnavailable",
+        "connection status", "L-3.11.4",
+    ),
+    ("TimeoutError", "AgentError", "", "timeout_seconds", "L-3.11.5"),
+    (
+        "MemoryError", "AgentError",
+        "Conflict(expected,actual) Nested Overflow(needed,budget,seqs) InvalidUnit Exists NotFound Store(store) "
+        "Version(found,supported) Corrupt Redaction",
+        "", "M-6.23",
+    ),
+    (
+        "ToolError", "Error",
+        "ToolNotFound InvalidArguments PermissionDenied ExecutionFailed Timeout ConnectionFailed EffectUnknown",
+        "tool method", "L-3.11.6",
+    ),
+    ("HashMapError", "Error", "KeyNotFound TypeMismatch", "", "L-3.11.7"),
+    ("EmitError", "Error", "NoListener Timeout HandlerFailed", "channel", "L-3.11.8"),
+    ("RuntimeError", "Error", "", "", "L-3.11.9"),
+    ("JsonError", "Error", "", "line column", "L-3.11.9"),
+    ("ParseError", "Error", "", "input", "L-3.11.9"),
+    ("RegexError", "Error", "", "pattern", "L-3.11.9"),
+    ("HttpError", "Error", "InvalidUrl Network Timeout PermissionDenied", "url", "L-3.11.10"),
+    ("FsError", "Error", "NotFound PermissionDenied NotAFile InvalidUtf8 Io", "path", "L-3.11.11"),
+    ("EnvError", "Error", "NotSet PermissionDenied", "name", "L-3.11.12"),
+    ("PipelineError", "Error", "", "cause pipeline stage", "O-1.122"),
+    ("TaskError", "Error", "Cancelled", "", "O-6.13"),
+    ("MissingContextError", "Error", "", "memory slots function", "M-10.3"),
+)
+
+FAMILIES: dict[str, Family] = {row[0]: Family(*row) for row in _ROWS}
+
+
+def is_family(name: str, ancestor: str) -> bool:
+    """Whether family `name` is `ancestor` or descends from it (L-3.11.15)."""
+    at: str | None = name
+    while at is not None:
+        if at == ancestor:
+            return True
+        at = FAMILIES[at].parent
+    return False
+
+
+def nearest_family(a: str, b: str) -> str:
+    """The nearest common family of two (L-3.4.1)."""
+    at = a
+    while not is_family(b, at):
+        at = FAMILIES[at].parent or "Error"
+    return at
+
+
+class ErrorValue:
+    """A built-in error: immutable; `fields` holds the extra fields it carries, nil ones left out."""
+
+    __slots__ = ("family", "variant", "message", "fields")
+
+    def __init__(
+        self, family: str, variant: str | None, message: str, fields: Mapping[str, Any] | None = None
+    ) -> None:
+        self.family = family
+        self.variant = variant
+        self.message = message
+        self.fields = {name: share(value) for name, value in (fields or {}).items() if value is not None}
+
+    @property
+    def type_name(self) -> str:
+        return self.family
+
+    def get(self, name: str) -> Any:
+        """A member by name; an extra field the value does not carry reads as nil (L-3.11.13)."""
+        if name == "kind":
+            return self.family
+        if name == "variant" or name == "message":
+            return getattr(self, name)
+        return self.fields.get(name)
+
+    def __repr__(self) -> str:
+        return f"ErrorValue({self.family}, {self.variant}, {self.message!r}, {self.fields!r})"
+
+
+def default_message(family: str, variant: str | None) -> str:
+    """The message of `F::V` without one: the words of its name, `rate limited`."""
+    name = variant or family
+    words = "".join(f" {letter.lower()}" if letter.isupper() else letter for letter in name)
+    return words.strip()
+
+
+def make_error(family: str, variant: str | None = None, args: Any = ()) -> ErrorValue:
+    """`F::new(msg)`, `F::V`, `F::V(msg)` from a tuple of arguments, `F::V { … }` from a dict of fields (L-3.11.13).
+
+    A `message` among the fields is the message; a message left out, or nil, is the default one.
+    """
+    fields = dict(args) if isinstance(args, dict) else {}
+    message = fields.pop("message", None) if fields else (args[0] if args else None)
+    if message is None:
+        message = _describe(family, variant, fields)
+    elif type(message) is not str:
+        raise Panic("P007", f"expected String as the message of {family}, found {typeof(message)}")
+    return ErrorValue(family, variant, message, fields)
+
+
+def _describe(family: str, variant: str | None, fields: Mapping[str, Any]) -> str:
+    """The default message of the struct form: `type mismatch: field age, expected Int, actual String`."""
+    details = ", ".join(f"{name} {value}" for name, value in fields.items() if isinstance(value, str | int))
+    return default_message(family, variant) + (f": {details}" if details else "")

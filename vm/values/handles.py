@@ -1,0 +1,103 @@
+"""Handles: names of things the host keeps, and the immutable `ModelBuilder` (L-3.1.21, O-3.17 to O-3.23).
+
+Hands on `ModelRef`, `MemoryRef`, `SchemaRef`, `ModelBuilder`. A handle holds a declared name, never a live object.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, ClassVar, Final
+
+
+class Unset:
+    """Marks a builder setting nobody made, which is not the setting `nil`."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "UNSET"
+
+
+UNSET: Final = Unset()
+KEEP: Final = object()
+_new = object.__new__
+
+
+class Ref:
+    """A declared thing by its name; two handles of one kind and name are the same handle (L-5.5.4)."""
+
+    __slots__ = ("name",)
+    type_name: ClassVar[str] = ""
+    word: ClassVar[str] = ""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and other.name == self.name
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.name))
+
+    def __repr__(self) -> str:
+        return f"<{self.word} {self.name}>"
+
+
+class ModelRef(Ref):
+    __slots__ = ()
+    type_name = "ModelRef"
+    word = "model"
+
+
+class MemoryRef(Ref):
+    __slots__ = ()
+    type_name = "MemoryRef"
+    word = "memory"
+
+
+class SchemaRef(Ref):
+    __slots__ = ()
+    type_name = "SchemaRef"
+    word = "schema"
+
+
+class ModelBuilder:
+    """A model with call settings; each change gives a new builder (O-3.17)."""
+
+    __slots__ = ("model", "memory", "auto", "context", "tools", "without_tools")
+    type_name = "ModelBuilder"
+    word = "builder"
+
+    def __init__(
+        self,
+        model: ModelRef,
+        memory: MemoryRef | None | Unset = UNSET,
+        auto: bool = True,
+        context: Any = UNSET,
+        tools: tuple[Any, ...] = (),
+        without_tools: bool = False,
+    ) -> None:
+        self.model = model
+        self.memory = memory
+        self.auto = auto
+        self.context = context
+        self.tools = tools
+        self.without_tools = without_tools
+
+    def with_(
+        self, memory: Any = KEEP, auto: Any = KEEP, context: Any = KEEP, tools: Any = KEEP, without_tools: Any = KEEP
+    ) -> ModelBuilder:
+        """A copy with the given settings; `tools` are added to those before (O-3.19 to O-3.22)."""
+        copy = _new(ModelBuilder)  # stores without a second call: builder chains are measured (V-8.3)
+        copy.model = self.model
+        copy.memory = self.memory if memory is KEEP else memory
+        copy.auto = self.auto if auto is KEEP else auto
+        copy.context = self.context if context is KEEP else context
+        copy.tools = self.tools if tools is KEEP else self.tools + tools
+        copy.without_tools = self.without_tools if without_tools is KEEP else without_tools
+        return copy
+
+    @property
+    def name(self) -> str:
+        return self.model.name

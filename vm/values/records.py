@@ -1,0 +1,148 @@
+"""Structs, schema values and built-in records: one slotted Python class per declared type (V-5.4, L-6.9).
+
+Hands on `StructType`, `make_struct_class` and the built-in record types. Fields are slots `f0`, `f1`, … in declaration
+order, so code that knows the type reads them by position; whoever knows only the name asks `StructType.index`.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any, ClassVar
+
+    from .descriptors import Descriptor
+
+
+class StructType:
+    """The declaration behind a struct class.
+
+    `key` names the type in descriptors and is unique in a program; `name` is what programs see. `types` holds a
+    descriptor per field for deep casts, empty when nobody asks. `optional` fields may be left out of a literal,
+    `hidden` ones are left out of Display and JSON while they hold the given default. `is_error`: has `impl Error`.
+    """
+
+    __slots__ = ("name", "key", "fields", "kind", "types", "optional", "hidden", "is_error", "index")
+
+    def __init__(
+        self,
+        name: str,
+        fields: Iterable[str],
+        kind: str = "struct",
+        *,
+        key: str = "",
+        types: tuple[Any, ...] = (),
+        optional: Iterable[str] = (),
+        hidden: tuple[str, ...] = (),
+        is_error: bool = False,
+    ) -> None:
+        self.name = name
+        self.key = key or name
+        self.fields = tuple(fields)
+        self.kind = kind
+        self.types = types
+        self.optional = frozenset(optional)
+        self.hidden = frozenset(hidden)
+        self.is_error = is_error
+        self.index = {field: position for position, field in enumerate(self.fields)}
+
+
+class Struct:
+    """Base of every generated struct class."""
+
+    __slots__ = ("shared",)
+    decl: ClassVar[StructType]
+    type_name: ClassVar[str]
+
+    shared: bool
+
+    @classmethod
+    def of(cls, values: Iterable[Any]) -> Any:
+        """A new value with `values` in field order."""
+        return cls(*values)
+
+    def values(self) -> tuple[Any, ...]:
+        """The field values in order; each generated class has its own."""
+        return tuple(getattr(self, slot) for slot in self.__class__.__slots__)
+
+    def get(self, field: str) -> Any:
+        """The value of `field`, or nil for a field the type lacks (L-3.7.1)."""
+        position = self.decl.index.get(field)
+        return None if position is None else getattr(self, f"f{position}")
+
+    def __repr__(self) -> str:
+        return f"{self.type_name}{self.values()!r}"
+
+
+def field_index(decl: StructType, name: str) -> int:
+    """Position of field `name`; KeyError when the type lacks it."""
+    return decl.index[name]
+
+
+_CONSTRUCTORS: dict[int, tuple[Any, Any]] = {}
+
+
+def _constructors(count: int) -> tuple[Any, Any]:
+    """`__init__` and `values` for a class of `count` fields, compiled once per count: plain stores are what is fast."""
+    if count not in _CONSTRUCTORS:
+        slots = [f"f{i}" for i in range(count)]
+        stores = "".join(f"\n    self.{slot} = {slot}" for slot in slots)
+        source = f"def __init__(self, {', '.join(slots)}):\n    self.shared = False{stores}\n"
+        source += f"def values(self):\n    return ({''.join(f'self.{slot}, ' for slot in slots)})\n"
+        namespace: dict[str, Any] = {}
+        exec(source, namespace)
+        _CONSTRUCTORS[count] = (namespace["__init__"], namespace["values"])
+    return _CONSTRUCTORS[count]
+
+
+def make_struct_class(struct_type: StructType) -> type[Struct]:
+    """The Python class whose instances are the values of `struct_type`."""
+    count = len(struct_type.fields)
+    init, values = _constructors(count)
+    body = {
+        "__slots__": tuple(f"f{i}" for i in range(count)),
+        "__init__": init,
+        "values": values,
+        "decl": struct_type,
+        "type_name": struct_type.name,
+    }
+    return type(struct_type.name, (Struct,), body)
+
+
+def _record(name: str, fields: dict[str, Descriptor], hidden: tuple[str, ...] = ()) -> type[Any]:
+    return make_struct_class(StructType(name, fields, "record", types=tuple(fields.values()), hidden=hidden))
+
+
+_INT: Descriptor = ("int",)
+_STRING: Descriptor = ("string",)
+_BOOL: Descriptor = ("bool",)
+_ANY_MAP: Descriptor = ("map", _STRING, ("any",))
+
+# Fields of Response in the order of O-1.106 to O-1.115.
+Response = _record(
+    "Response",
+    {
+        "text": _STRING, "tokens_in": _INT, "tokens_out": _INT, "model": _STRING, "provider": _STRING,
+        "latency_ms": _INT, "finish": _STRING, "cost": ("nilable", ("float",)), "attempts": _INT, "cached": _BOOL,
+        "data": _ANY_MAP,
+    },
+)  # fmt: skip
+Message = _record(
+    "Message",
+    {
+        "role": _STRING, "content": _STRING, "tool_calls": ("array", ("struct", "ToolCall")),
+        "tool_call_id": ("nilable", _STRING),
+    },
+    hidden=("tool_calls", "tool_call_id"),
+)  # fmt: skip
+Prompt = _record(
+    "Prompt",
+    {
+        "text": _STRING, "model": ("nilable", _STRING), "temperature": ("nilable", ("float",)),
+        "max_tokens": ("nilable", _INT),
+    },
+)  # fmt: skip
+ToolCall = _record("ToolCall", {"id": _STRING, "name": _STRING, "arguments": _ANY_MAP})
+Emit = _record("Emit", {"channel": _STRING, "payload": ("any",)})
+
+RECORDS: dict[str, type[Any]] = {cls.decl.name: cls for cls in (Response, Message, Prompt, ToolCall, Emit)}

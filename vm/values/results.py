@@ -1,0 +1,63 @@
+"""Option and Result: Some, NONE, Ok, Err (L-3.1.7, V-5.5).
+
+Hands on four immutable kinds matched by class. A payload may be a container of a place: whoever takes it out of a
+value that stays alive marks it with `share`.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Final
+
+
+class Some:
+    """An Option that holds a value."""
+
+    __slots__ = ("value",)
+    type_name = "Option"
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __repr__(self) -> str:
+        return f"Some({self.value!r})"
+
+
+class NoneOption:
+    """The kind of the empty Option; its one value is `NONE`, which is not `nil` (L-5.3.1)."""
+
+    __slots__ = ()
+    type_name = "Option"
+
+    def __repr__(self) -> str:
+        return "NONE"
+
+
+NONE: Final = NoneOption()
+
+
+class Ok:
+    """A Result that succeeded."""
+
+    __slots__ = ("value",)
+    type_name = "Result"
+
+    def __init__(self, value: Any = None) -> None:
+        self.value = value
+
+    def __repr__(self) -> str:
+        return f"Ok({self.value!r})"
+
+
+class Err:
+    """A Result that failed; `value` is the error."""
+
+    __slots__ = ("value",)
+    type_name = "Result"
+
+    def __init__(self, value: Any = None) -> None:
+        self.value = value
+
+    def __repr__(self) -> str:
+        return f"Err({self.value!r})"

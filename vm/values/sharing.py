@@ -1,0 +1,95 @@
+"""When storage is shared and what a write does about it (V-5.7, L-5.5.2, L-5.5.3).
+
+Hands on `share` and `own`. A container with its mark clear is seen through exactly one place, so a write may change it;
+a marked one is first replaced by a copy of one level whose children are marked. Marks are never cleared: a mark that is
+no longer needed costs one copy, never a wrong result.
+"""
+
+from __future__ import annotations
+
+from .containers import Array, Map
+from .enums import EnumValue
+from .functions import Closure
+from .ranges import RangeValue
+from .records import Struct
+from .results import Err, NoneOption, Ok, Some
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+# Kinds without anything inside that a write could reach.
+PLAIN = frozenset({int, float, str, bool, type(None), NoneOption, RangeValue, Closure})
+# Kinds that carry the mark; struct classes do too.
+CONTAINERS = frozenset({Array, Map})
+# Immutable wholes around values that may be containers.
+WRAPPERS = frozenset({tuple, Some, Ok, Err, EnumValue})
+
+
+def share(value: Any) -> Any:
+    """Marks `value` as seen through more than one place and returns it; only the top container is touched.
+
+    Handles, errors and tasks pass through: nothing inside them is a place.
+    """
+    kind = type(value)
+    if kind in PLAIN:
+        return value
+    if kind in CONTAINERS or isinstance(value, Struct):
+        value.shared = True
+    elif kind in WRAPPERS:
+        _share_inside(value)
+    return value
+
+
+def _share_inside(value: Any) -> None:
+    """Marks the containers a wrapper holds, each wrapper once: a tuple may hold one tuple many times over."""
+    if PLAIN.issuperset(map(type, wrapped(value))):
+        return
+    seen: set[int] = set()
+    pending = [value]
+    while pending:
+        wrapper = pending.pop()
+        if id(wrapper) in seen or (type(wrapper) is EnumValue and wrapper.shared):
+            continue
+        seen.add(id(wrapper))
+        for part in wrapped(wrapper):
+            if type(part) in WRAPPERS:
+                pending.append(part)
+            else:
+                share(part)
+        if type(wrapper) is EnumValue:
+            wrapper.shared = True
+
+
+def wrapped(wrapper: Any) -> tuple[Any, ...]:
+    """What a tuple, Some, Ok, Err or enum value holds."""
+    if type(wrapper) is tuple:
+        return wrapper
+    if type(wrapper) is EnumValue:
+        return wrapper.payload or ()
+    return (wrapper.value,)
+
+
+def share_all(values: Iterable[Any]) -> list[Any]:
+    """A new list of `values`, each marked: for built-ins that put elements of one container into another."""
+    elements = list(values)
+    if not PLAIN.issuperset(map(type, elements)):
+        for element in elements:
+            share(element)
+    return elements
+
+
+def own(value: Any) -> Any:
+    """`value` ready for a write: itself, or its unshared copy of one level when it is shared."""
+    kind = type(value)
+    if kind is Array:
+        return Array(share_all(value.items)) if value.shared else value
+    if kind is Map:
+        if not value.shared:
+            return value
+        share_all(value.items.values())
+        return Map(value.items.copy())
+    if isinstance(value, Struct) and value.shared:
+        return kind(*share_all(value.values()))
+    return value
