@@ -1,1 +1,3 @@
-"""import concerto: the public face (compile, load, run, sessions)."""
+"""import concerto: the public face. For now the version; programs run through the command `concerto`."""
+
+__version__ = "0.1.0"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from . import exits
-from .inputs import display_name, read, report
+from .inputs import display_name, read, report, sources_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,13 +36,13 @@ def check_json(paths: list[str], deny_warnings: bool) -> int:
     import json
 
     from ..compiler.pipeline import compile_source
-    from ..compiler.render import as_json
+    from ..compiler.render import render_json
 
     rows = []
     failed = False
     for path in paths:
         result = compile_source(read(path), display_name(path), emit=False)
-        rows += as_json(result.diagnostics.ordered(), [result.source] if result.source is not None else [])
+        rows += render_json(result.diagnostics, sources_of(result))
         failed = failed or result.diagnostics.has_errors or (deny_warnings and bool(result.diagnostics.found))
     json.dump(rows, sys.stdout, ensure_ascii=False)
     print()

@@ -27,7 +27,9 @@ def execute(arguments: argparse.Namespace) -> int:
     if arguments.json:
         import json
 
-        print(json.dumps([disasm.function_json(image, n) for n in numbers], ensure_ascii=False))
+        data = disasm.as_data(image)
+        data["functions"] = [data["functions"][n] for n in numbers]
+        print(json.dumps(data, ensure_ascii=False))
     elif arguments.function is None:
         print(disasm.disassemble(image), end="")
     else:

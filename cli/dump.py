@@ -8,8 +8,11 @@ from typing import Any
 
 from ..compiler import ast
 from ..compiler.diagnostics import Diagnostics
-from ..compiler.parse import decode_source, parse, tokens_of
-from ..compiler.render import render
+from ..compiler.lexer import lex
+from ..compiler.parse import decode_source, parse
+from ..compiler.render import render_text
+from ..compiler.source import Source
+from ..compiler.tokens import TokenList
 from . import exits
 
 
@@ -18,14 +21,14 @@ def dump(name: str, data: bytes, *, tokens: bool) -> int:
     diagnostics = Diagnostics()
     source = decode_source(name, data, diagnostics)
     if source is not None and tokens:
-        for token in tokens_of(source, diagnostics):
-            print(token)
+        for line in token_lines(lex(source, diagnostics), source):
+            print(line)
     elif source is not None:
         tree = parse(source, diagnostics)
         if not diagnostics.has_errors:
             print("\n".join(tree_lines(tree)))
     if diagnostics.found:
-        print(render(diagnostics.ordered(), [source] if source is not None else []), file=sys.stderr)
+        print(render_text(diagnostics, {} if source is None else {name: source}), file=sys.stderr)
     return exits.COMPILE_ERRORS if diagnostics.has_errors else exits.OK
 
 
@@ -56,3 +59,13 @@ def _parts(node: ast.Node) -> tuple[str, list[tuple[str, Any]]]:
         else:
             plain += f" {f.name}={value!r}"
     return plain, inner
+
+
+def token_lines(tokens: TokenList, source: Source) -> list[str]:
+    """`LINE:COLUMN TYPE value` per token."""
+    lines = []
+    rows = zip(tokens.types, tokens.values, tokens.starts, strict=True)
+    for kind, value, start in rows:
+        line, column = source.position(min(start, len(source.text)))
+        lines.append(f"{line}:{column} {kind} {value!r}")
+    return lines

@@ -14,6 +14,7 @@ from . import exits
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..compiler.pipeline import Compilation
+    from ..compiler.source import Source
     from ..vm.bytecode.image import Image
     from ..vm.link import Program
 
@@ -50,15 +51,18 @@ def compiled(path: str, data: bytes, *, quiet: bool, emit: bool = True) -> Compi
 def report(result: Compilation, *, quiet: bool) -> None:
     if not result.diagnostics.found:
         return
-    from ..compiler.render import render
+    from ..compiler.render import render_text
 
     shown = [d for d in result.diagnostics.ordered() if d.is_error or not quiet]
     if shown:
-        text = render(shown, [result.source] if result.source is not None else [], color=use_color(sys.stderr))
-        print(text, file=sys.stderr)
+        sys.stderr.write(render_text(shown, sources_of(result), colour=use_colour(sys.stderr)))
 
 
-def use_color(stream: object) -> bool:
+def sources_of(result: Compilation) -> dict[str, Source]:
+    return {} if result.source is None else {result.source.name: result.source}
+
+
+def use_colour(stream: object) -> bool:
     return bool(getattr(stream, "isatty", lambda: False)()) and not os.environ.get("NO_COLOR")
 
 

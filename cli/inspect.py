@@ -32,7 +32,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def facts_of(image: Image, data: bytes) -> dict[str, Any]:
-    from ..vm.bytecode.codec import content_hash, section_sizes
+    from ..vm.bytecode.codec import content_hash
 
     header = image.header
     sizes = section_sizes(image)
@@ -40,7 +40,7 @@ def facts_of(image: Image, data: bytes) -> dict[str, Any]:
         "name": header.name,
         "format": ".".join(map(str, header.format)),
         "compiler": header.compiler,
-        "hash": content_hash(data).hex(),
+        "hash": content_hash(data),
         "bytes": len(data),
         "entry": None if header.entry is None else image.functions[header.entry].name,
         "sections": {name: size for name, size in sizes.items() if size > 1},
@@ -52,6 +52,16 @@ def facts_of(image: Image, data: bytes) -> dict[str, Any]:
         "wanted_permissions": header.wanted,
         "key_variables": key_variables(image),
     }
+
+
+def section_sizes(image: Image) -> dict[str, int]:
+    """Encoded bytes per section."""
+    import msgpack
+
+    from ..vm.bytecode.image import SECTIONS
+    from ..vm.bytecode.shape import lower
+
+    return {name: len(msgpack.packb(part)) for (name, _), part in zip(SECTIONS, lower(image), strict=True)}
 
 
 def key_variables(image: Image) -> list[str]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from .. import __version__ as VERSION
 from . import exits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
 
-VERSION = "0.1.0"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -249,9 +249,10 @@ class Assign(Expr):
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Pipe(Expr):
-    """`left |> …` after L-2.3.1 and L-2.3.2: `applied` is the rewritten call, which holds `left` as its first argument."""
+    """`left |> …` after L-2.3.1 and L-2.3.2: `applied` is the rewritten call, which holds `left` as an argument."""
 
-    left: Expr
+    # No child of its own: a walk meets it inside `applied`, and meeting it twice would double the work at each pipe.
+    left: Expr = field(metadata={"annotation": True})
     applied: Expr
 
 

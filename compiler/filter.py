@@ -9,61 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from . import frames
 from .brackets import Balanced
+from .frames import FilterState, Frame
 from .tokens import CLAUSE_WORDS, DECLARING_WORDS, HARD_KEYWORDS, SOFT_WORDS, TIER_WORDS, TokenList
-from .typelists import TypeScanner
-
-# After one of these an operand is complete (Appendix A), unless a statement has just begun.
-_OPERAND_END = frozenset(
-    "IDENT INT FLOAT STRING ISTR_END TRUE FALSE NIL SELF RPAREN RBRACKET RBRACE QUESTION TUPIDX TGT DOTAWAIT"
-    " RANGE_FROM RANGE_FULL".split()
-)
-# L-2.4.2: a block-like statement goes on before these.
-_CONTINUES = frozenset(
-    "RBRACE RPAREN RBRACKET COMMA SEMI DOT QUESTION ELSE CATCH $end ISTR_MID ISTR_END POW STAR SLASH PERCENT PLUS AS"
-    " RANGE RANGEEQ LT GT LE GE EQEQ NE ANDAND QQ PIPEGT EQ PLUSEQ MINUSEQ STAREQ SLASHEQ PERCENTEQ".split()
-)
-# L-2.5.4: what may follow `>` of a type argument list; a hole's end counts as the end.
-_AFTER_TYPE_LIST = frozenset(
-    "LPAREN LBRACE COMMA RPAREN GT EQ SEMI RBRACKET PIPE COLONCOLON FOR RBRACE FATARROW QUESTION DOT $end ISTR_MID"
-    " ISTR_END".split()
-)
-_NO_OPERAND = frozenset("SEMI RBRACE COMMA RPAREN RBRACKET $end ISTR_MID ISTR_END".split())
-_NO_RANGE_END = _NO_OPERAND | {"FATARROW", "PIPE", "EQ", "COLON"}
-_QUESTIONS_BEFORE = frozenset("SEMI RPAREN COMMA RBRACE RBRACKET DOT QUESTION $end ISTR_MID ISTR_END".split())
-_EMPTY_MAP_AFTER = frozenset("EQ LPAREN COMMA COLON LBRACKET RETURN QQ PIPEGT EQEQ NE".split())
-_BLOCK_AFTER = frozenset(("ELSE", "TRY", "LOOP", "ASYNCBLK"))
-_MAP_KEY_TOKENS = frozenset(("STRING", "INT", "FLOAT", "IDENT", *HARD_KEYWORDS.values()))
-_KEEP_MEANING = frozenset(("TRUE", "FALSE", "NIL", "SELF"))
-
-# What a pending item's `{` opens.
-_FRAME_OF_ITEM = {
-    "struct": "fields", "schema": "fields", "tier": "fields", "enum": "variants", "trait": "items", "impl": "items",
-    "pipeline": "items", "mod": "items", "fn": "block", "stage": "block", "catch": "block", "fnexpr": "block",
-    "closure": "block", "model": "config", "agent": "config", "connect": "config", "mock": "config", "mcp": "config",
-    "tool": "tool", "context": "context",
-}  # fmt: skip
-_PART_OF_EXPRESSION = frozenset(("catch", "fnexpr", "closure"))
-_STATEMENT_FRAMES = frozenset(("block", "items"))
-_KEYED_FRAMES = frozenset(("fields", "tool"))
-_NO_BODY_WORDS = frozenset(("type", "hashmap", "ledger", "memory"))
-
-
-class Frame:
-    """State of one open bracket."""
-
-    __slots__ = ("kind", "is_item", "headers", "pending", "form", "in_body", "in_type", "in_closure", "close_at")
-
-    def __init__(self, kind: str, is_item: bool = False, close_at: int = -1) -> None:
-        self.kind = kind
-        self.is_item = is_item  # its `}` ends an item, so a statement begins after it
-        self.headers: list[str] = []  # header keywords whose body is not yet open
-        self.pending: str | None = None  # item keyword whose body is not yet open
-        self.form = False  # the current statement or arm body begins with a block-like form
-        self.in_body = False  # match frame: behind `=>`
-        self.in_type = False  # keyed frame: between `:` and `=` or `,`
-        self.in_closure = False  # between the two `|` of a closure
-        self.close_at = close_at  # generic frame: row of its `>`
 
 
 def filter_tokens(balanced: Balanced) -> TokenList:
@@ -71,20 +20,7 @@ def filter_tokens(balanced: Balanced) -> TokenList:
     return _Filter(balanced).run()
 
 
-class _Filter:
-    def __init__(self, balanced: Balanced) -> None:
-        self.raw = balanced.tokens
-        self.types = balanced.tokens.types
-        self.partner = balanced.partner
-        self.scanner = TypeScanner(balanced.tokens)
-        self.out = TokenList()
-        self.out.comments, self.out.docs = self.raw.comments, self.raw.docs
-        self.frames = [Frame("items")]
-        self.frame = self.frames[0]
-        self.fresh = True  # a statement begins with the next token
-        self.previous = "SEMI"
-        self.in_use = False
-
+class _Filter(FilterState):
     def run(self) -> TokenList:
         raw, out = self.raw, self.out
         values, starts, ends = raw.values, raw.starts, raw.ends
@@ -96,48 +32,19 @@ class _Filter:
             handler = handlers.get(kind)
             if handler is None:
                 self.fresh = False
-                new: str | None = kind
+                new = kind
             else:
-                new = handler(self, row, kind)
-                if new is None:  # the handler has emitted the token itself
+                tag = handler(self, row, kind)
+                if tag is None:  # the handler has emitted the token itself
                     continue
                 self.fresh = False
+                new = tag
             self.previous = new
             add_type(new)
             add_value(values[row])
             add_start(starts[row])
             add_end(ends[row])
         return out
-
-    def emit(self, kind: str, row: int) -> None:
-        self.emit_part(kind, row, self.raw.starts[row], self.raw.ends[row])
-
-    def emit_part(self, kind: str, row: int, start: int, end: int) -> None:
-        self.previous = kind
-        self.fresh = False
-        self.out.add(kind, self.raw.values[row], start, end)
-
-    def operand_expected(self) -> bool:
-        return self.fresh or self.previous not in _OPERAND_END
-
-    def push(self, frame: Frame) -> None:
-        self.frames.append(frame)
-        self.frame = frame
-
-    def pop(self) -> Frame:
-        closed = self.frames.pop()
-        self.frame = self.frames[-1]
-        return closed
-
-    def open_header(self) -> str | None:
-        """The innermost header of this frame whose body may open now."""
-        headers = self.frame.headers
-        return headers[-1] if headers and headers[-1] in _BODY_HEADERS else None
-
-    def note_form(self) -> None:
-        frame = self.frame
-        if self.fresh or (self.previous == "FATARROW" and frame.kind == "match"):
-            frame.form = True
 
     # ------------------------------------------------------------ words (rule 1)
 
@@ -164,7 +71,7 @@ class _Filter:
         if self.previous == "COLONCOLON":
             return "IDENT"
         following = self.types[row + 1]
-        if kind in _KEEP_MEANING:
+        if kind in frames.KEEP_MEANING:
             if kind == "SELF" and (following == "COLONCOLON" or self.in_use):
                 return "IDENT"
             return kind
@@ -204,7 +111,7 @@ class _Filter:
 
     def declaring_word(self, row: int, text: str) -> str:
         expression_stage = text == "stage" and self.types[row + 2] == "EQ"
-        if text not in _NO_BODY_WORDS and not expression_stage:
+        if text not in frames.NO_BODY_WORDS and not expression_stage:
             self.frame.pending = text
         return "K_" + text.upper()
 
@@ -238,7 +145,7 @@ class _Filter:
 
     def header_keyword(self, row: int, kind: str) -> str:
         frame = self.frame
-        if kind == "IF" and frame.kind == "match" and not frame.in_body:
+        if kind == "IF" and frame.kind == "match" and not frame.in_body and "guard" not in frame.headers:
             frame.headers.append("guard")
         else:
             self.note_form()
@@ -263,11 +170,11 @@ class _Filter:
         return kind
 
     def return_keyword(self, row: int, kind: str) -> str:
-        return "RETURN_V" if self.types[row + 1] in _NO_OPERAND else kind
+        return "RETURN_V" if self.types[row + 1] in frames.NO_OPERAND else kind
 
     def break_keyword(self, row: int, kind: str) -> str:
         after = row + 2 if self.types[row + 1] == "LABEL" else row + 1
-        return "BREAK_V" if self.types[after] in _NO_OPERAND else kind
+        return "BREAK_V" if self.types[after] in frames.NO_OPERAND else kind
 
     def label(self, row: int, kind: str) -> str:
         if self.types[row + 1] != "COLON":
@@ -285,7 +192,7 @@ class _Filter:
         if close < 0:
             return "LT"
         declared = frame.pending is not None or frame.in_type or frame.kind == "generic"
-        if not declared and self.types[close] != "GE" and self.types[close + 1] not in _AFTER_TYPE_LIST:
+        if not declared and self.types[close] != "GE" and self.types[close + 1] not in frames.AFTER_TYPE_LIST:
             return "LT"
         self.push(Frame("generic", close_at=close))
         return "TLT"
@@ -303,7 +210,7 @@ class _Filter:
         return None
 
     def question_pair(self, row: int, kind: str) -> str | None:
-        if self.types[row + 1] not in _QUESTIONS_BEFORE:
+        if self.types[row + 1] not in frames.QUESTIONS_BEFORE:
             return kind
         start = self.raw.starts[row]
         self.emit_part("QUESTION", row, start, start + 1)
@@ -328,7 +235,7 @@ class _Filter:
             return self.open_header() is not None
         if following == "IF":
             return self.frame.kind == "match" and not self.frame.in_body
-        return following in _NO_RANGE_END
+        return following in frames.NO_RANGE_END
 
     def pipe(self, row: int, kind: str) -> str:
         frame = self.frame
@@ -358,7 +265,7 @@ class _Filter:
         return kind
 
     def colon(self, row: int, kind: str) -> str:
-        if self.frame.kind in _KEYED_FRAMES:
+        if self.frame.kind in frames.KEYED_FRAMES:
             self.frame.in_type = True
         return kind
 
@@ -377,7 +284,7 @@ class _Filter:
         frame.pending = None
         frame.headers.clear()
         frame.form = frame.in_closure = self.in_use = False
-        self.fresh = frame.kind in _STATEMENT_FRAMES
+        self.fresh = frame.kind in frames.STATEMENT_FRAMES
 
     # ------------------------------------------------------------ brackets (rules 2, 10)
 
@@ -405,7 +312,7 @@ class _Filter:
         header = self.open_header()
         if frame.pending is not None:
             item, frame.pending = frame.pending, None
-            new, tag = Frame(_FRAME_OF_ITEM[item], item not in _PART_OF_EXPRESSION), "LBRACE"
+            new, tag = Frame(frames.FRAME_OF_ITEM[item], item not in frames.PART_OF_EXPRESSION), "LBRACE"
         elif header is not None and not expected:
             frame.headers.pop()
             new, tag = Frame("match" if header in ("match", "listen") else "block"), "LBRACE"
@@ -415,24 +322,24 @@ class _Filter:
             new, tag = Frame("paren"), "LBRACE"  # a group of `use`
         elif not self.fresh and self.previous in ("IDENT", "TGT"):
             new, tag = Frame("struct"), "SLBRACE"
-        elif self.previous not in _BLOCK_AFTER and expected and self.begins_map(row):
+        elif self.previous not in frames.BLOCK_AFTER and expected and self.begins_map(row):
             new, tag = Frame("map"), "MLBRACE"
         else:
             self.note_form()
             new, tag = Frame("block"), "LBRACE"
         self.emit(tag, row)
         self.push(new)
-        self.fresh = new.kind in _STATEMENT_FRAMES
+        self.fresh = new.kind in frames.STATEMENT_FRAMES
 
     def begins_map(self, row: int) -> bool:
         """L-2.5.3."""
         first = self.types[row + 1]
         if first == "RBRACE":
-            return not self.fresh and self.previous in _EMPTY_MAP_AFTER
+            return not self.fresh and self.previous in frames.EMPTY_MAP_AFTER
         if first == "LPAREN" or first == "ISTR_START":
             return self.types[self.partner[row + 1] + 1] == "COLON"
         key = row + 2 if first == "MINUS" else row + 1
-        return self.types[key] in _MAP_KEY_TOKENS and self.types[key + 1] == "COLON"
+        return self.types[key] in frames.MAP_KEY_TOKENS and self.types[key + 1] == "COLON"
 
     def close_brace(self, row: int, kind: str) -> None:
         self.close_generics()
@@ -441,7 +348,7 @@ class _Filter:
         frame = self.frame
         if closed.is_item:
             frame.form = False
-            self.fresh = frame.kind in _STATEMENT_FRAMES
+            self.fresh = frame.kind in frames.STATEMENT_FRAMES
         elif frame.form and not frame.headers and frame.pending is None:
             self.end_form(row)
 
@@ -451,15 +358,13 @@ class _Filter:
         if following == "ELSE" or following == "CATCH":
             return
         frame.form = False
-        if following in _CONTINUES:
+        if following in frames.CONTINUES:
             return
         end = self.raw.ends[row]
         self.emit_part("BLKEND", row, end, end)
         frame.in_body = False
-        self.fresh = frame.kind in _STATEMENT_FRAMES
+        self.fresh = frame.kind in frames.STATEMENT_FRAMES
 
-
-_BODY_HEADERS = frozenset(("if", "while", "match", "for", "parallel", "listen"))
 
 _Handler = Callable[[_Filter, int, str], str | None]
 

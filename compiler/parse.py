@@ -7,12 +7,14 @@ Must not know: names, types, other files.
 from __future__ import annotations
 
 from . import ast
-from .brackets import balance
+from .brackets import MAX_NESTING, balance
+from .depth import check_depth
 from .diagnostics import Diagnostics
 from .filter import filter_tokens
 from .grammar.driver import Machine
+from .grammar.recovery import Recovery
 from .grammar.rules import Context
-from .lexer import lex
+from .lexer import INT_LIMIT, lex
 from .source import Source, Span
 from .tokens import TokenList
 
@@ -47,13 +49,35 @@ def parse(source: Source, diagnostics: Diagnostics) -> ast.Program:
 def parse_tokens(source: Source, tokens: TokenList, diagnostics: Diagnostics) -> ast.Program:
     """The tree of a lexed file."""
     balanced = balance(tokens, source, diagnostics)
-    filtered = filter_tokens(balanced)
     context = Context(source.name, diagnostics, tokens.docs)
-    machine = Machine(filtered, context)
-    if not machine.run():
-        i = machine.row
-        raise SyntaxError(f"{source.position(filtered.starts[i])} {filtered.types[max(0,i-4):i]} >{filtered.types[i]}< {source.text[filtered.starts[i]-20:filtered.ends[i]]!r} ")
-    return _program(source, tokens, machine.values[1])
+    machine = Machine(filter_tokens(balanced), context)
+    recovery = None
+    while not machine.run():
+        recovery = recovery or Recovery(machine, source, diagnostics, balanced.broken_at)
+        if not recovery.run():
+            break
+    items = machine.values[1] if len(machine.values) > 1 and isinstance(machine.values[1], list) else []
+    program = _program(source, tokens, items)
+    if recovery is None and balanced.broken_at is None:
+        report_misplaced(context)
+        if machine.highest > MAX_NESTING:
+            check_depth(program, diagnostics)
+    return program
+
+
+def report_misplaced(context: Context) -> None:
+    """What actions found and no surrounding construct allowed (L-2.6)."""
+    for number in context.int_limits.values():
+        message = f"integer literal `{number.value}` is out of range: the limit is {INT_LIMIT - 1}"
+        context.error("E0010", number.span, message, "write a Float literal, such as `1e19`")
+    for rest in context.rests.values():
+        context.error("E3008", rest.span, "`..` stands only among the elements of an array pattern")
+    for parameter in context.selves.values():
+        message = "`self` is legal only as the first parameter of a method"
+        context.error("E1009", parameter.span, message, "move the function into an `impl` block")
+    for function in context.bodyless.values():
+        message = f"function `{function.name.text}` has no body"
+        context.error("E0106", function.name.span, message, "write `{ … }`; only traits and mcp servers have `;`")
 
 
 def _program(source: Source, tokens: TokenList, items: list[ast.TopLevel]) -> ast.Program:

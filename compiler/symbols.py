@@ -25,6 +25,7 @@ class FunctionScope:
     parent: FunctionScope | None
     result: Type | None = None
     returns_option: bool = False
+    propagates: bool = False
     locals: list[Local] = field(default_factory=list)
 
 

@@ -13,21 +13,27 @@ from .ast import Comment
 
 END = "$end"
 
+
+def words(text: str) -> frozenset[str]:
+    """The words of a text: how the tables below and in other modules are written."""
+    return frozenset(text.split())
+
+
 HARD_KEYWORDS = {
     word: word.upper()
-    for word in (
-        "let mut const fn struct enum trait impl pub use mod if else match for while loop break continue return in as"
-        " try catch throw async await true false nil self"
-    ).split()
+    for word in sorted(
+        words(
+            "let mut const fn struct enum trait impl pub use mod if else match for while loop break continue return in as "
+            "try catch throw async await true false nil self"
+        )
+    )
 }
 
 # L-1.3.3; the filter decides where each is a keyword.
-DECLARING_WORDS = frozenset(
-    "type model tool agent pipeline stage schema hashmap ledger memory context mcp connect mock".split()
-)
-CLAUSE_WORDS = frozenset(("needs", "reads"))
-TIER_WORDS = frozenset(("persistent", "session", "ephemeral"))
-SOFT_WORDS = DECLARING_WORDS | CLAUSE_WORDS | TIER_WORDS | {"listen", "spawn", "parallel", "limit"}
+DECLARING_WORDS = words("type model tool agent pipeline stage schema hashmap ledger memory context mcp connect mock")
+CLAUSE_WORDS = words("needs reads")
+TIER_WORDS = words("persistent session ephemeral")
+SOFT_WORDS = DECLARING_WORDS | CLAUSE_WORDS | TIER_WORDS | words("listen spawn parallel limit")
 
 # L-1.7.1; the filter retags `..`, `..=`, `|`, `||`, `<`, `>`, `{`.
 OPERATORS = {

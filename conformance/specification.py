@@ -92,7 +92,7 @@ def _fence_follows(lines: list[str], number: int) -> bool:
 
 
 def stray_musts(folder: Path) -> list[str]:
-    """C-10.2: lines that say `must` outside any clause and outside fences."""
+    """C-10.2: lines that say `must` outside any clause, fence and heading."""
     found = []
     for path in sorted(folder.glob("*.md")):
         text = path.read_text("utf-8")
@@ -104,7 +104,7 @@ def stray_musts(folder: Path) -> list[str]:
         fenced = False
         for number, line in enumerate(text.splitlines(), 1):
             fenced ^= bool(_FENCE.match(line))
-            if not fenced and number not in inside and _MUST.search(line):
+            if not fenced and number not in inside and not _HEADING.match(line) and _MUST.search(line):
                 found.append(f"{path.name}:{number}: says must outside any clause")
     return found
 

@@ -6,6 +6,10 @@ Hands on: text without them. Must not know: where the values came from or where 
 from __future__ import annotations
 
 
+# Stand-ins for local servers such as `k` or `test` are no secrets, and replacing them would garble every text.
+SHORTEST_SECRET = 6
+
+
 class Redactor:
     """Replaces each known value by `<secret NAME>`, longest value first so that none is left in part."""
 
@@ -16,7 +20,7 @@ class Redactor:
         self._ordered: list[str] = []
 
     def add(self, value: str, name: str) -> None:
-        if value and value not in self._names:
+        if len(value) >= SHORTEST_SECRET and value not in self._names:
             self._names[value] = name
             self._ordered = sorted(self._names, key=len, reverse=True)
 

@@ -55,14 +55,17 @@ class Outcome:
 
 
 class Host:
-    """What a session takes from outside. `emit(channel, value, by_runtime)` and `print(text)` are sinks; `now` and `sleep` are the
-    clock in seconds; `random` gives [0, 1); `provider`, when given, makes the provider of a connection."""
+    """What a session takes from outside.
+
+    `emit(channel, value, by_runtime)` and `print(text)` are sinks; `now` and `sleep` are the clock in seconds; `random` gives
+    [0, 1); `provider`, when given, makes the provider of a connection.
+    """
 
     def __init__(
         self,
         *,
         emit: Callable[[str, Any, bool], None],
-        print: Callable[[str], None],
+        print: Callable[[str], object],
         env: Mapping[str, str],
         now: Callable[[], float],
         sleep: Callable[[float], Awaitable[None]],
@@ -132,7 +135,9 @@ class Session:
         value: Any = None
         panic = None
         try:
-            for number in [*self.program.image.exports.init, self.program.image.header.entry]:
+            entry = self.program.image.header.entry
+            assert entry is not None, "the caller asked for a program with main"
+            for number in [*self.program.image.exports.init, entry]:
                 value = await self._finish(machine, machine.start(self.program.codes[number], []))
         except Panic as raised:
             panic = raised
@@ -170,7 +175,7 @@ class Session:
     async def _model_call(self, machine: Machine, call: ModelCall) -> Any:
         """The Result a call gives: every fault of provider, network or schema is an Err (O-0.9)."""
         self.calls += 1
-        run_id = f"run-{self.calls}"
+        run_id = f"{call.model}-{self.calls}"  # tells logs and traces which model ran
         try:
             settings = self._settings(machine, call.model).with_prompt(call.overrides)
             conversation = self._conversation(call)

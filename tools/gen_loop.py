@@ -10,9 +10,8 @@ import ast
 import sys
 from pathlib import Path
 
-from loop_control import CONTROL, LINKED_ONLY, WEIGHTS
-
 from concerto.vm.bytecode.opcodes import BY_NAME, OPCODES, Opcode
+from loop_control import CONTROL, LINKED_ONLY, WEIGHTS
 
 ROOT = Path(__file__).resolve().parent.parent
 OPS = ROOT / "vm" / "ops.py"
@@ -186,7 +185,9 @@ def generate() -> str:
     return HEAD.format(imports=imports, numbers=numbers, tree="\n".join(lines))
 
 
-EXTRA = ("exec_call_method", "SUSPENDED", "Invoke", "bad_call", "missing_value", "not_fallible", "wrong_length", "debug", "as_panic")
+EXTRA = (
+    "exec_call_method", "SUSPENDED", "Invoke", "bad_call", "missing_value", "not_fallible", "wrong_length", "debug", "as_panic",
+)  # fmt: skip
 
 
 def _identifiers(text: str) -> set[str]:

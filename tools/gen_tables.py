@@ -12,9 +12,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from ply import yacc
-
 from concerto.compiler.grammar.assemble import MODULE
+from ply import yacc
 
 TARGET = Path(__file__).resolve().parent.parent / "compiler" / "generated" / "parser_tables.py"
 

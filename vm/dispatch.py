@@ -17,8 +17,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from .link import Site
-    from .machine import Machine
+    from .effects import Running
+    from .linked import Site
     from .tasks import Task
 
 __all__ = [
@@ -26,7 +26,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-def exec_call_method(machine: Machine, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
+def exec_call_method(machine: Running, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
     """Run one method; arguments beyond `site.names` are positional. Raises Panic P014 when the receiver has no such method."""
     entry = site.cache.get(type(receiver))
     if entry is None:
@@ -34,7 +34,7 @@ def exec_call_method(machine: Machine, task: Task, receiver: Any, site: Site, ar
     return entry(machine, task, receiver, site, arguments)
 
 
-def find_method(machine: Machine, receiver: Any, site: Site) -> Any:
+def find_method(machine: Running, receiver: Any, site: Site) -> Any:
     """The calling function for this receiver class at this site."""
     kind = kind_of(receiver)
     handler = HANDLERS.get((kind, site.name))
@@ -53,7 +53,7 @@ def kind_of(value: Any) -> str:
     return KIND_OF.get(type(value), "Any")
 
 
-def _pure_call(machine: Machine, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
+def _pure_call(machine: Running, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
     row = lookup(kind_of(receiver), site.name)
     assert row is not None
     if row.mut and getattr(receiver, "shared", False):
@@ -61,7 +61,7 @@ def _pure_call(machine: Machine, task: Task, receiver: Any, site: Site, argument
     return row.body(receiver, *fill(row, site, arguments))
 
 
-def _language_call(machine: Machine, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
+def _language_call(machine: Running, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
     kind = kind_of(receiver)
     row = lookup(kind, site.name)
     code = machine.program.language_methods.get((kind, site.name))
@@ -70,7 +70,7 @@ def _language_call(machine: Machine, task: Task, receiver: Any, site: Site, argu
     return Invoke(code, [share(receiver), *fill(row, site, arguments)], ())
 
 
-def _field_call(machine: Machine, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
+def _field_call(machine: Running, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
     """A field or Map entry of function type (L-3.10.3)."""
     member = get_member(receiver, site.name) if isinstance(receiver, (Map, Struct)) else None
     if type(member) is not Closure:

@@ -27,10 +27,20 @@ if TYPE_CHECKING:
 
         def __getitem__(self, name: str) -> Memory: ...
 
+    class Running(Protocol):
+        """The part of the machine that methods of handles use."""
+
+        memories: Memories
+        program: Any
+
+        def suspend(self, task: Any, kind: str, payload: Any) -> None: ...
+
 
 class Effect:
-    """One request to the host. `key` is the task path and a counter of the task, independent of scheduling (V-6.5); `awaited`: the
-    task continues only with `Machine.resume(effect, value)`."""
+    """One request to the host. `key` is the task path and a counter of the task, independent of scheduling (V-6.5).
+
+    `awaited`: the task continues only with `Machine.resume`.
+    """
 
     __slots__ = ("key", "kind", "payload", "awaited", "task")
 

@@ -15,9 +15,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from .effects import StoredMessage
-    from .link import Site
-    from .machine import Machine
+    from .effects import Running, StoredMessage
+    from .linked import Site
     from .tasks import Task
 
 ROLES = ("system", "user", "assistant")
@@ -45,7 +44,7 @@ def expect(value: Any, kind: type, name: str) -> Any:
 # ---------------------------------------------------------------- memories
 
 
-def memory_append(machine: Machine, task: Task, memory: MemoryRef, site: Site, arguments: list[Any]) -> None:
+def memory_append(machine: Running, task: Task, memory: MemoryRef, site: Site, arguments: list[Any]) -> None:
     role, content = arguments_of(site, arguments, ("role", "content"), {})
     expect(role, str, "String")
     expect(content, str, "String")
@@ -54,27 +53,27 @@ def memory_append(machine: Machine, task: Task, memory: MemoryRef, site: Site, a
     machine.memories[memory.name].append(role, content)
 
 
-def memory_messages(machine: Machine, task: Task, memory: MemoryRef, site: Site, arguments: list[Any]) -> Any:
+def memory_messages(machine: Running, task: Task, memory: MemoryRef, site: Site, arguments: list[Any]) -> Any:
     arguments_of(site, arguments, (), {})
     return message_array(machine.memories[memory.name].messages())
 
 
-def memory_last(machine: Machine, task: Task, memory: MemoryRef, site: Site, arguments: list[Any]) -> Any:
+def memory_last(machine: Running, task: Task, memory: MemoryRef, site: Site, arguments: list[Any]) -> Any:
     (count,) = arguments_of(site, arguments, ("n",), {})
     return message_array(machine.memories[memory.name].last(expect(count, int, "Int")))
 
 
-def memory_len(machine: Machine, task: Task, memory: MemoryRef, site: Site, arguments: list[Any]) -> Any:
+def memory_len(machine: Running, task: Task, memory: MemoryRef, site: Site, arguments: list[Any]) -> Any:
     arguments_of(site, arguments, (), {})
     return len(machine.memories[memory.name])
 
 
-def memory_is_empty(machine: Machine, task: Task, memory: MemoryRef, site: Site, arguments: list[Any]) -> Any:
+def memory_is_empty(machine: Running, task: Task, memory: MemoryRef, site: Site, arguments: list[Any]) -> Any:
     arguments_of(site, arguments, (), {})
     return len(machine.memories[memory.name]) == 0
 
 
-def memory_clear(machine: Machine, task: Task, memory: MemoryRef, site: Site, arguments: list[Any]) -> None:
+def memory_clear(machine: Running, task: Task, memory: MemoryRef, site: Site, arguments: list[Any]) -> None:
     arguments_of(site, arguments, (), {})
     machine.memories[memory.name].clear()
 
@@ -91,19 +90,19 @@ def builder_of(receiver: Any) -> ModelBuilder:
     return receiver if type(receiver) is ModelBuilder else ModelBuilder(receiver)
 
 
-def with_memory(machine: Machine, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
+def with_memory(machine: Running, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
     memory, auto = arguments_of(site, arguments, ("m", "auto"), {"auto": True})
     if memory is not None and type(memory) is not MemoryRef:
         raise Panic("P411", f"with_memory expects a Memory, found {typeof(memory)}")
     return builder_of(receiver).with_(memory=memory, auto=expect(auto, bool, "Bool"))
 
 
-def execute(machine: Machine, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
+def execute(machine: Running, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
     (prompt,) = arguments_of(site, arguments, ("p",), {})
     return request(machine, task, builder_of(receiver), "execute", prompt, None, None)
 
 
-def execute_with_schema(machine: Machine, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
+def execute_with_schema(machine: Running, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
     """The compiler passes the schema handle as the first argument."""
     names = ("schema", "p", "retry_message")
     schema, prompt, retry_message = arguments_of(site, arguments, names, {"retry_message": None})
@@ -114,7 +113,7 @@ def execute_with_schema(machine: Machine, task: Task, receiver: Any, site: Site,
 
 
 def request(
-    machine: Machine,
+    machine: Running,
     task: Task,
     builder: ModelBuilder,
     method: str,

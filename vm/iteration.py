@@ -1,4 +1,4 @@
-"""Walking over values and their lengths (L-5.7.3 to L-5.7.8, L-6.1.2)."""
+"""Walking over values (L-5.7.3 to L-5.7.8)."""
 
 from __future__ import annotations
 
@@ -23,12 +23,3 @@ def iterate(value: Any) -> Iterator[Any]:
     if kind is str or kind is tuple:
         return iter(value)
     raise Panic("P007", f"expected a value to walk over, found {typeof(value)}")
-
-
-def length(value: Any) -> int:
-    kind = type(value)
-    if kind is Array or kind is Map:
-        return len(value.items)
-    if kind is str or kind is tuple:
-        return len(value)
-    raise Panic("P007", f"expected a value with a length, found {typeof(value)}")

@@ -12,6 +12,7 @@ from .bytecode import operands as k
 from .bytecode.opcodes import OPCODES
 from .bytecode.positions import position_at
 from .generated.loop import NUMBERS
+from .linked import Code, ErrorForm, Site
 from .values import (
     EnumType,
     EnumValue,
@@ -21,7 +22,6 @@ from .values import (
     StructType,
     make_struct_class,
 )
-from .values.errors import is_family, make_error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,64 +30,6 @@ if TYPE_CHECKING:
     from .bytecode.verify import Verified
 
 _NUMBER = tuple(NUMBERS[op.name] for op in OPCODES)
-
-
-class Code:
-    """A linked function. `entry` is a node that links the function on its first call; `cost` the fuel of its first run."""
-
-    __slots__ = (
-        "number", "name", "argc", "blank", "cell_count", "captures", "entry", "cost", "nodes", "hidden", "returns_option",
-    )  # fmt: skip
-
-    def __init__(self, number: int, function: im.Function, link_number: int) -> None:
-        self.number = number
-        self.name = function.name
-        self.argc = len(function.params)
-        self.blank: list[Any] = [None] * (function.slots - self.argc)
-        self.cell_count = function.cells
-        self.captures: list[int] = function.captures
-        self.entry: list[Any] = [link_number, self, None]
-        self.cost = 0
-        self.nodes: list[list[Any]] = []
-        self.hidden = bool(function.flags & im.F_HIDDEN)
-        self.returns_option = bool(function.flags & im.F_OPTION)
-
-
-class Site:
-    """A dynamic method call: its name, argument count, names of trailing named arguments, and per receiver class what it calls."""
-
-    __slots__ = ("name", "argc", "names", "cache")
-
-    def __init__(self, name: str, argc: int, names: tuple[str, ...]) -> None:
-        self.name = name
-        self.argc = argc
-        self.names = names
-        self.cache: dict[type, Any] = {}
-
-
-class ErrorForm:
-    """The operand of ERROR and IS_ERROR: a family, a variant or None, the fields after the message."""
-
-    __slots__ = ("family", "variant", "fields", "count")
-
-    def __init__(self, family: str, variant: str | None, fields: tuple[str, ...]) -> None:
-        self.family = family
-        self.variant = variant
-        self.fields = fields
-        self.count = 1 + len(fields)
-
-    def make(self, values: list[Any]) -> Any:
-        """An error of this form from its message (nil: the default one) and the fields."""
-        fields = dict(zip(self.fields, values[1:], strict=True))
-        if values[0] is not None:
-            return make_error(self.family, self.variant, {"message": values[0], **fields})
-        return make_error(self.family, self.variant, fields) if fields else make_error(self.family, self.variant)
-
-    def matches(self, value: Any) -> bool:
-        found = getattr(value, "family", None)
-        if found is None or not is_family(found, self.family):
-            return False
-        return self.variant is None or value.variant == self.variant
 
 
 class Program:

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .effects import Memories
-    from .link import Code, Program
+    from .link import Program
+    from .linked import Code
 
 CHUNK = 10_000  # fuel handed to the loop at a time; between chunks deadline and cancellation are looked at
 UNLIMITED = 1 << 62
@@ -74,7 +75,7 @@ class Machine:
 
     def _slice(self, task: Task) -> None:
         try:
-            run_loop(self, task)
+            run_loop(self, task)  # type: ignore[no-untyped-call]  # the loop is generated
         except Panic as panic:
             panic.trace = tuple(self._trace(task))
             panic.position = panic.trace[0][1:] if panic.trace else None

@@ -9,12 +9,11 @@ Must not know: frames, tasks, the host.
 
 from __future__ import annotations
 
+from .iteration import iterate
 from .panics import Panic
-from .iteration import iterate, length
 from .values import (
     INT_MAX,
     INT_MIN,
-    NONE as NONE_VALUE,
     Array,
     Cell,
     Closure,
@@ -35,11 +34,11 @@ from .values import (
     get_member,
     greater,
     greater_equal,
-    index as read_index,
     index_out_of_range,
     int_div,
     int_rem,
     key_of,
+    length,
     less,
     less_equal,
     map_store,
@@ -55,6 +54,12 @@ from .values import (
     store_member,
     sub,
     typeof,
+)
+from .values import (
+    NONE as NONE_VALUE,
+)
+from .values import (
+    index as read_index,
 )
 from .values.limits import join
 
@@ -432,7 +437,7 @@ def ARRAY(items: list[Any]) -> Any:
 
 
 def MAP(entries: list[Any]) -> Any:
-    return Map({key_of(key): value for key, value in zip(entries[::2], entries[1::2], strict=True)})
+    return Map.of(entries)
 
 
 def TUPLE(items: list[Any]) -> Any:
@@ -440,9 +445,7 @@ def TUPLE(items: list[Any]) -> Any:
 
 
 def RANGE(start: Any, end: Any, operand: int) -> Any:
-    if (start is not None and type(start) is not int) or (end is not None and type(end) is not int):
-        raise Panic("P007", f"expected Int bounds, found {typeof(start)} and {typeof(end)}")
-    return RangeValue(start, end, operand == 1)
+    return RangeValue.checked(start, end, operand == 1)
 
 
 def STRUCT(fields: list[Any], operand: Any) -> Any:

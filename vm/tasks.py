@@ -10,7 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from .link import Code
+    from .linked import Code
 
 READY, WAITING, DONE = "ready", "waiting", "done"
 

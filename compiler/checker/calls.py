@@ -230,5 +230,12 @@ def _error_call(c: Checker, node: ast.Call, symbol: ErrorFamilySymbol) -> Type:
     return error(symbol.name)
 
 
-RULES: dict[type[ast.Expr], ExpressionRule] = {ast.Call: call}
+def pipe(c: Checker, node: ast.Pipe, expected: Expected) -> Type:
+    """`L |> f(a)` is the call it was rewritten to (L-2.3.1)."""
+    if expected.used:
+        return c.tail(node.applied, expected)
+    return c.infer(node.applied, expected)
+
+
+RULES: dict[type[ast.Expr], ExpressionRule] = {ast.Call: call, ast.Pipe: pipe}
 

@@ -14,7 +14,7 @@ from .. import ast
 from ..diagnostics import Diagnostics, Related
 from ..nesting import Nesting
 from ..source import Span
-from ..symbols import AliasSymbol, ConnectionSymbol, EnumSymbol, FunctionScope, StructSymbol
+from ..symbols import AliasSymbol, ConnectionSymbol, ConstSymbol, EnumSymbol, FunctionScope, FunctionSymbol, StructSymbol
 from ..types import ANY, NEVER, Nominal, Type
 from .mismatch import explain
 from .relations import ERRONEOUS, MISMATCH, _Mismatch, convert, is_complete, join, join_all
@@ -91,7 +91,7 @@ SPINES: dict[type[ast.Node], str] = {
 
 class Checker:
     __slots__ = (
-        "diagnostics", "expressions", "nesting", "targets", "loops", "nominals", "connections", "aliases", "deferring",
+        "diagnostics", "expressions", "nesting", "targets", "loops", "nominals", "connections", "aliases", "constants", "deferring", "main", "visiting",
     )  # fmt: skip
 
     def __init__(self, diagnostics: Diagnostics, expressions: dict[type[ast.Expr], ExpressionRule]) -> None:
@@ -103,6 +103,9 @@ class Checker:
         self.nominals: dict[str, StructSymbol | EnumSymbol] = {}
         self.connections: dict[str, ConnectionSymbol] = {}
         self.aliases: dict[AliasSymbol, Type | None] = {}  # None: being resolved
+        self.constants: dict[ConstSymbol, str] = {}  # busy, done, failed
+        self.visiting: list[StructSymbol] = []  # structs whose JSON form is being looked at
+        self.main: FunctionSymbol | None = None
         self.deferring: bool = False  # whether the present function has a `let` without initialiser
 
     # ------------------------------------------------------------ expressions

@@ -5,6 +5,9 @@ The value under test lies in a slot. A bound part is marked shared unless its ty
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from ...vm.bytecode import image as im
 from .. import ast, symbols
 from .. import types as t
@@ -266,7 +269,7 @@ def _or(g: Generator, pattern: ast.OrPattern, slot: int, fails: Label, type_: t.
     e.mark(matched, depth)
 
 
-_TESTS = {
+_TESTS: dict[type[ast.Pattern], Callable[[Generator, Any, int, Label, t.Type | None], None]] = {
     ast.WildcardPattern: _wildcard, ast.BindPattern: _bind, ast.LiteralPattern: _literal, ast.RangePattern: _range,
     ast.PathPattern: _path, ast.TupleStructPattern: _tuple_struct, ast.StructPattern: _struct, ast.TuplePattern: _tuple,
     ast.ArrayPattern: _array, ast.OrPattern: _or,

@@ -6,7 +6,7 @@ import hashlib
 from typing import Any
 
 from ...vm.bytecode import image as im
-from ...vm.bytecode.hashing import function_hash
+from ...vm.bytecode.hashing import hash_functions
 from ...vm.bytecode.opcodes import OPCODE_SET_VERSION
 from .. import ast, symbols
 from .. import types as t
@@ -51,8 +51,8 @@ def generate(checked: CheckedProgram, source: Source, name: str) -> im.Image:
         [im.Memory(m.name, m.max_messages) for m in checked.memories], [], [], [],
         exports(module, checked, init), [[source.name, hashlib.sha256(source.text.encode()).digest()]], [source.text],
     )  # fmt: skip
-    for number, function in enumerate(functions):
-        function.hash = function_hash(image, number)
+    for function, digest in zip(functions, hash_functions(image), strict=True):
+        function.hash = digest
     return image
 
 

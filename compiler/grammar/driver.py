@@ -42,7 +42,7 @@ class Machine:
 
         The loop is long because a call per step would double the time of a parse.
         """
-        actions, gotos, steps = self.tables
+        actions, gotos, steps, defaults = self.tables
         states, values, starts, ends = self.states, self.values, self.starts, self.ends
         token_starts, token_ends, token_values = self.tokens.starts, self.tokens.ends, self.tokens.values
         types, file, context = self.tokens.types, self.context.file, self.context
@@ -51,7 +51,12 @@ class Machine:
         kind = types[row]
         while True:
             action = actions[state].get(kind)
-            if action is None or action == 0:
+            if action is None:
+                # A reduction that is the only choice is made even before a wrong token: it completes what was right.
+                action = defaults.get(state)
+                if action is None:
+                    break
+            if action == 0:
                 break
             if action > 0:
                 start, end, value = token_starts[row], token_ends[row], token_values[row]

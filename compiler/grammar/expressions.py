@@ -33,9 +33,9 @@ def _is_place(node: ast.Expr) -> bool:
     while not isinstance(node, ast.PathExpr):
         if isinstance(node, ast.GroupExpr):
             node = node.inner
-        elif isinstance(node, (ast.FieldAccess, ast.TupleAccess)):
-            node = node.receiver
-        elif isinstance(node, ast.Index) and not isinstance(node.index, ast.RangeExpr):
+        elif isinstance(node, ast.Index) and isinstance(node.index, ast.RangeExpr):
+            return False  # a slice
+        elif isinstance(node, (ast.FieldAccess, ast.TupleAccess, ast.Index)):
             node = node.receiver
         else:
             return isinstance(node, ast.ErrorExpr)

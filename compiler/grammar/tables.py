@@ -20,11 +20,15 @@ Step = tuple[str, int, int, Action | None]
 
 
 class Tables(NamedTuple):
-    """`actions[state][terminal]`: a state to shift to, minus a production to reduce by, or 0 to accept."""
+    """`actions[state][terminal]`: a state to shift to, minus a production to reduce by, or 0 to accept.
+
+    `defaults` has the states whose only action is one reduction.
+    """
 
     actions: list[dict[str, int]]
     gotos: list[dict[str, int]]
     steps: list[Step]
+    defaults: dict[int, int]
 
 
 @lru_cache(maxsize=1)
@@ -40,7 +44,8 @@ def load() -> Tables:
     states = range(len(parser.action))
     actions = [parser.action[state] for state in states]
     gotos = [parser.goto.get(state, {}) for state in states]
-    return Tables(actions, gotos, [_step(production) for production in parser.productions])
+    steps = [_step(production) for production in parser.productions]
+    return Tables(actions, gotos, steps, dict(parser.defaulted_states))
 
 
 def _step(production: Any) -> Step:
@@ -48,3 +53,9 @@ def _step(production: Any) -> Step:
     if written is None:  # PLY's own S' -> program
         return (production.name, production.len, 0, None)
     return (production.name, production.len, written.kind, written.action)
+
+
+@lru_cache(maxsize=1)
+def entering_symbols() -> dict[int, str]:
+    """The nonterminal that leads into a state, for those states that one leads into."""
+    return {state: symbol for row in load().gotos for symbol, state in row.items()}

@@ -47,13 +47,13 @@ class MemoryLog:
 
     def append_turn(self, messages: Sequence[tuple[str, str]], run_id: str) -> bool:
         """All (role, content) pairs of a run or none; a run that is already stored adds nothing (M-5.10)."""
+        self._forget_evicted_runs()
         if run_id in self._runs:
             return False
         self._runs[run_id] = (self._appended, len(messages))
         self._noted.extend(messages)
         self._appended += len(messages)
         self._surplus += len(messages) - 1
-        self._forget_evicted_runs()
         return True
 
     def messages(self) -> list[Msg]:
@@ -70,6 +70,7 @@ class MemoryLog:
 
     def turns(self) -> list[tuple[int, str | None]]:
         """Per message its turn number and run id; None for a direct append."""
+        self._forget_evicted_runs()
         found: list[tuple[int, str | None]] = []
         surplus = self._surplus - sum(count - 1 for _, count in self._runs.values())
         at = self._appended - len(self)
@@ -102,9 +103,8 @@ class MemoryLog:
     def _forget_evicted_runs(self) -> None:
         """A run is remembered as long as a message of its turn is."""
         oldest = self._appended - len(self)
-        while True:
-            run_id = next(iter(self._runs))
-            first, count = self._runs[run_id]
+        while self._runs:
+            run_id, (first, count) = next(iter(self._runs.items()))
             if first + count > oldest:
                 return
             del self._runs[run_id]

@@ -84,8 +84,7 @@ def test_the_suite_itself_is_sound() -> None:
 
 def test_no_program_names_an_unknown_clause() -> None:
     defined = {clause.ident for clause in read_clauses(clauses.PROJECT / "docs" / "spec")}
-    if not defined:
-        pytest.skip("docs/spec is not written yet")
+    assert len(defined) > 1000
     programs, _ = suite.load()
     assert {ident for program in programs for ident in program.clauses} <= defined
 

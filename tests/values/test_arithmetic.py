@@ -31,7 +31,6 @@ from concerto.vm.values import (
     power,
     rem,
     sub,
-    truth_of,
 )
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -170,8 +169,3 @@ def test_comparison_by_kind() -> None:
     assert less("Z", "a") and less("\uffff", "\U00010000")
     for a, b in ((1, "1"), (True, False), (None, 1), (Array([1]), Array([2]))):
         assert code_of(lambda a=a, b=b: less(a, b)) == "P007"
-
-
-def test_conditions_are_bools() -> None:
-    assert truth_of(True) is True and truth_of(False) is False
-    assert code_of(lambda: truth_of(1)) == "P007"

@@ -43,7 +43,8 @@ SAMPLES: dict[Any, Any] = {
     ("map", STRING, INT): Map({"a": 1}), ("tuple", (INT, INT)): (1, 2), ("option", INT): Some(1),
     ("result", INT, STRING): Ok(1), ("fn", (), NIL): Closure(SimpleNamespace(name="")), ("struct", "main::Point"):
     Point(1.0, Array([])), ("enum", "Color"): EnumValue(Color, 0), ("error", "ToolError"):
-    ErrorValue("ToolError", None, "m"), ("handle", "ModelRef"): ModelRef("M"), ("prompt",): Prompt("t", None, None, None),
+    ErrorValue("ToolError", None, "m"), ("handle", "ModelRef"): ModelRef("M"),
+    ("prompt",): Prompt("t", None, None, None),
 }  # fmt: skip
 
 
@@ -148,7 +149,8 @@ def test_deep_cast_keeps_what_needs_no_change() -> None:
     ("value", "descriptor"),
     [
         (Array([1, "x"]), ("array", INT)), (Map({1: 1}), ("map", STRING, INT)), ((1,), ("tuple", (INT, INT))),
-        (Some("x"), ("option", INT)), (Err(1), ("result", INT, STRING)), (Point(1.0, Array([1])), ("struct", "main::Point")),
+        (Some("x"), ("option", INT)), (Err(1), ("result", INT, STRING)), (Point(1.0, Array([1])),
+        ("struct", "main::Point")),
         (Map({}), ("struct", "main::Point")), ("c", ("union", ("a", "b"))), (1, ("nilable", STRING)),
         (Array([Array([Array([None])])]), ("array", ("array", ("array", INT)))),
     ],

@@ -5,16 +5,20 @@ Hands on the complete tables; importing this package fills them. The compiler re
 
 from __future__ import annotations
 
-from . import arrays, functions, handles, maps, numbers, options, ranges, records, strings
+from . import arrays as arrays
+from . import functions as functions
+from . import handles as handles
+from . import maps as maps
+from . import numbers as numbers
+from . import options as options
+from . import ranges as ranges
+from . import records as records
+from . import strings as strings
 from .registry import ASSOCIATED, FUNCTIONS, KIND_OF, METHODS, Row, lookup, method_names
 from .signatures import REQUIRED, Parameter, Signature, parse_signature, parse_type
 
-# In the order of the reference page.
-CHAPTERS = (functions, numbers, strings, arrays, maps, ranges, options, handles, records)
-
 __all__ = [
     "ASSOCIATED",
-    "CHAPTERS",
     "FUNCTIONS",
     "KIND_OF",
     "METHODS",

@@ -7,7 +7,7 @@ from ..values.arithmetic import overflow
 from ..values.containers import Array
 from ..values.display import display
 from ..values.equality import equal
-from ..values.limits import check_items, collection_too_long, join, limits
+from ..values.limits import check_items, check_string_size, collection_too_long, join, limits
 from ..values.ranges import RangeValue
 from ..values.results import NONE, Some
 from ..values.scalars import INT_MAX, INT_MIN
@@ -156,7 +156,15 @@ def concat(a: Array, o: Any) -> Array:
 @method("Array<T>", 'join(sep: String = "") -> String', clause="L-6.4.16", linear=True)
 def array_join(a: Array, sep: Any) -> str:
     """The Display texts with the separator between them."""
-    return join(text(sep), [display(item) for item in a.items])
+    text(sep)
+    parts = []
+    size = 0
+    for item in a.items:
+        parts.append(display(item))
+        # One element shown many times must not fill the memory before the sum is known.
+        size += len(parts[-1])
+        check_string_size(size)
+    return join(sep, parts)
 
 
 @method("Array<T>", "sum() -> T", clause="L-6.4.17", linear=True, special="numeric")

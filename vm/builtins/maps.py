@@ -84,7 +84,8 @@ def entries(m: Map) -> Array:
 @method("Map<K, V>", "merge(o: Map<K, V>) -> Map<K, V>", clause="L-6.5.7", linear=True)
 def merge(m: Map, o: Any) -> Map:
     """A Map with the entries of both; those of o win, first positions stay."""
-    both = {**m.items, **table(o)}
-    check_items(len(both))
+    others = table(o)
+    check_items(len(m.items) + len(others.keys() - m.items.keys()))
+    both = {**m.items, **others}
     share_all(both.values())
     return Map(both)

@@ -17,7 +17,7 @@ from ..values.errors import ErrorValue
 from ..values.functions import Closure
 from ..values.handles import MemoryRef, ModelBuilder, ModelRef, SchemaRef
 from ..values.ranges import RangeValue
-from ..values.records import RECORDS, Struct
+from ..values.records import RECORDS
 from ..values.results import Err, NoneOption, Ok, Some
 from .signatures import name_in, parse_signature, parse_type
 
@@ -164,11 +164,6 @@ KIND_OF: dict[type, str] = {
     ErrorValue: "Error", EnumValue: "Enum", Closure: "Function", ModelRef: "ModelRef", ModelBuilder: "ModelBuilder",
     MemoryRef: "Memory", SchemaRef: "SchemaRef", **{cls: name for name, cls in RECORDS.items()},
 }  # fmt: skip
-
-
-def kind_of(value: Any) -> str:
-    """The receiver kind of a value; `Struct` for declared types, the class name of the handle for others."""
-    return KIND_OF.get(type(value)) or ("Struct" if isinstance(value, Struct) else str(value.type_name))
 
 
 def lookup(kind: str, name: str) -> Row | None:

@@ -140,8 +140,17 @@ class Reader:
         self.expect(":")
         kind = self.type()
         variadic = self.accept("...")
-        default = literal(self.take()) if self.accept("=") else REQUIRED
+        default = self.literal() if self.accept("=") else REQUIRED
         return Parameter(name, kind, default, variadic)
+
+    def literal(self) -> Any:
+        """The value of a default: a constant word, a String or an Int."""
+        if self.accept("-"):
+            return -int(self.take())
+        token = self.take()
+        if token in CONSTANTS:
+            return CONSTANTS[token]
+        return token[1:-1] if token.startswith('"') else int(token)
 
     def signature(self) -> Signature:
         name = self.take()
@@ -166,13 +175,6 @@ def named(name: str) -> Descriptor:
     if name in FAMILIES:
         return ("error", name)
     return ("struct", name) if name in RECORDS else ("handle", name)
-
-
-def literal(token: str) -> Any:
-    """The value of a default: a constant word, a String or an Int."""
-    if token in CONSTANTS:
-        return CONSTANTS[token]
-    return token[1:-1] if token.startswith('"') else int(token)
 
 
 def parse_signature(text: str) -> Signature:

@@ -44,7 +44,7 @@ def assemble(text: str) -> i.Image:
     for name, kind in i.SECTIONS:
         reader.section(name)
         sections.append(_section(reader, name, kind))
-    if reader.more():
+    if not reader.finished():
         reader.fail("nothing follows the last section")
     image = i.Image(*sections)
     try:
@@ -261,6 +261,9 @@ class Reader:
     def more(self) -> bool:
         """Whether the section goes on."""
         return self.at < len(self.line) and self.line[self.at] != "["
+
+    def finished(self) -> bool:
+        return self.row >= len(self.lines)
 
     def section(self, name: str) -> None:
         if self.next_word() != f"[{name}]":

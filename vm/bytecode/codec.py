@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 MAGIC = b"\x8fCONCB"  # the first byte is no text in any encoding of text
 _HEAD = len(MAGIC) + len(FORMAT)
 _HASH = hashlib.sha256().digest_size
-_FRAME_NESTING = 4  # sections, a section, an entry, a row inside it: around the data whose nesting is limited
+_FRAME_NESTING = 6  # sections, section, entry, decorators, decorator, arguments: around data whose nesting is limited
 
 
 def encode(image: Image) -> bytes:

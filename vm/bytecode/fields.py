@@ -25,7 +25,7 @@ class Misshapen(Exception):
     """A field of another shape; the text says what was expected, callers put the place before it."""
 
     def at(self, place: str) -> Misshapen:
-        return Misshapen(f"{place}{'' if str(self).startswith('[') else ': '}{self}")
+        return Misshapen(f"{place}{'' if str(self)[0] in '[.' else ': '}{self}")
 
 
 def natural(value: Any, limits: Limits) -> None:

@@ -16,6 +16,8 @@ from .scope import Code, Scope
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from .scope import Effect
+
     # Stack depth; then bit masks: stack positions with iterators, assigned locals, assigned cells.
     State = tuple[int, int, int, int]
 
@@ -24,36 +26,41 @@ class StackMap:
     """The pass over one function. `depths`, `iterators`: per instruction, the depth -1 where control never arrives."""
 
     __slots__ = (
-        "scope", "function", "program", "index_of", "counts", "depths", "iterators", "leaders", "handlers", "states",
+        "scope", "function", "program", "index_of", "effects", "depths", "iterators", "leads", "handlers", "states",
         "visits", "pending", "queued",
     )  # fmt: skip
 
-    def __init__(self, scope: Scope, function: Function, code: Code, counts: dict[tuple[int, int], int]) -> None:
+    def __init__(self, scope: Scope, function: Function, code: Code, effects: list[Effect]) -> None:
         self.scope = scope
         self.function = function
         self.program = code.instructions
         self.index_of = code.index_of
-        self.counts = counts
+        self.effects = effects
         self.depths = [-1] * len(self.program)
         self.iterators = [0] * len(self.program)
         self.handlers = self._innermost_handlers()
-        self.leaders = self._leaders()
+        self.leads = self._leads()
         self.states: dict[int, State] = {}
         self.visits: dict[int, int] = {}
         self.pending: list[int] = []  # a heap of block leaders, and the same as a set
         self.queued: set[int] = set()
 
-    def _leaders(self) -> set[int]:
-        """Indexes that begin a block: the first, targets of jumps and handlers, whatever follows the end of a block."""
-        leaders = {0}
+    def _leads(self) -> bytearray:
+        """1 at each index that begins a block: the first, targets of jumps and handlers, whatever follows a block's
+        end; and one behind the last."""
+        leads = bytearray(len(self.program) + 1)
+        leads[0] = leads[-1] = 1
         for index, (_, number, operand) in enumerate(self.program):
             if p.ENDS_BLOCK[number]:
-                leaders.add(index + 1)
+                leads[index + 1] = 1
                 if p.JUMPS[number] and operand in self.index_of:
-                    leaders.add(self.index_of[operand])
-        leaders.update(self.index_of[handler[2]] for handler in self.function.handlers if handler[2] in self.index_of)
-        leaders.discard(len(self.program))
-        return leaders
+                    leads[self.index_of[operand]] = 1
+        for handler in self.function.handlers:
+            leads[self.index_of.get(handler[2], 0)] = 1
+        return leads
+
+    def leaders(self) -> list[int]:
+        return [index for index, leads in enumerate(self.leads[:-1]) if leads]
 
     def _innermost_handlers(self) -> dict[int, tuple[int, int]]:
         """(target index, depth) by instruction index, for the instructions that may throw inside a range: one sweep
@@ -112,44 +119,41 @@ class StackMap:
             self.queued.add(index)
             heappush(self.pending, index)
 
-    def _throw(self, index: int, state: State, popped: int) -> None:
+    def _throw(self, index: int, state: State, left: int) -> None:
         """Control goes to the handler in range with the stack cut to its depth and the error pushed."""
         target, depth = self.handlers[index]
-        if state[0] - popped < depth:
-            self._refuse("V117", index, f"the handler expects depth {depth}, {state[0] - popped} is left")
+        if left < depth:
+            self._refuse("V117", index, f"the handler expects depth {depth}, {left} is left")
         self._arrive(target, (depth + 1, state[1] & ((1 << depth) - 1), state[2], state[3]), index)
 
     # ---------------------------------------------------------------- along a block
 
     def _block(self, index: int) -> None:
         """Follow one block from its leader to its end, and hand its last state to all successors."""
-        program, depths, iterators, counts = self.program, self.depths, self.iterators, self.counts
-        pops, pushes, starred, roles = p.POPS, p.PUSHES, p.STARRED, p.ROLE
-        declared, handlers, leaders = self.function.stack, self.handlers, self.leaders
+        effects, depths, iterators, leads = self.effects, self.depths, self.iterators, self.leads
+        declared, handlers = self.function.stack, self.handlers
         depth, kinds, slots, cells = self.states[index]
         while True:
-            _, number, operand = program[index]
+            popped, pushed, role, ends = effects[index]
             depths[index] = depth
-            iterators[index] = kinds
-            popped = pops[number] + counts[number, operand] if starred[number] else pops[number]
-            if popped > depth:
-                self._refuse("V111", index, f"it pops {popped} of {depth} values")
-                popped = depth
-            if handlers and index in handlers:
-                self._throw(index, (depth, kinds, slots, cells), popped)
-            role = roles[number]
             left = depth - popped
-            depth = left + pushes[number]
+            if left < 0:
+                self._refuse("V111", index, f"it pops {popped} of {depth} values")
+                left = 0
+            if handlers and index in handlers:
+                self._throw(index, (depth, kinds, slots, cells), left)
+            depth = left + pushed
             if depth > declared:
                 self._refuse("V112", index, f"depth {depth}, declared {declared}")
             if role or kinds:
+                iterators[index] = kinds
                 kinds, slots, cells = self._effect(index, role, left, kinds, slots, cells)
-            if p.ENDS_BLOCK[number]:
+            if ends:
                 self._leave(index, (depth, kinds, slots, cells), left)
                 return
             index += 1
-            if index in leaders or index == len(program):
-                if index < len(program):
+            if leads[index]:
+                if index < len(effects):
                     self._arrive(index, (depth, kinds, slots, cells), index - 1)
                 return
 

@@ -3,10 +3,7 @@ loop and reference page are computed from it (V-2.1).
 
 A row is `name | operand kind | stack picture | flow | sentence`. The picture names what is popped and pushed,
 deepest first; a starred name takes the operand's count (V-2.2): the number itself for a count, the parameters of a
-function, the arguments of a method or builtin, the fields of a type or error. Flow: `next` falls through; `jump`
-only jumps; `branch` may jump with the same picture; `iterate` falls through with the picture or jumps with the
-iterator popped; `stop` leaves the function or goes to a handler; `raise` falls through or goes to a handler;
-`suspend` may end the machine's slice (V-6.3).
+function, the arguments of a method or builtin, the fields of a type or error. `FLOWS` says where control goes.
 """
 
 from __future__ import annotations
@@ -135,7 +132,15 @@ _TABLE = (
     ("CONFIGURE", k.CONFIG, "value --", "next", "give a declaration a field that is no constant (O-0.3)"),
 )  # fmt: skip
 
-FLOWS = ("next", "jump", "branch", "iterate", "stop", "raise", "suspend")
+FLOWS = {
+    "next": "goes on with the next instruction",
+    "jump": "goes on at its operand",
+    "branch": "goes on at its operand or with the next instruction",
+    "iterate": "goes on with the next instruction, or at its operand with the iterator popped",
+    "stop": "leaves the function, or goes to the handler in range",
+    "raise": "goes on with the next instruction, or to the handler in range",
+    "suspend": "goes on with the next instruction, perhaps after the host has answered (V-6.3)",
+}
 
 
 class Opcode:

@@ -1,6 +1,6 @@
 """Rules about one instruction by itself: its operand is inside its table and of its kind (V102 to V109, V119, V120).
 
-Hands on `check_operands`, which also tells how many values a counted group stands for. Must not know: stack depths,
+Hands on `check_operands`, which also tells what each instruction pops and pushes. Must not know: stack depths,
 paths.
 """
 
@@ -8,18 +8,20 @@ from __future__ import annotations
 
 from . import image as i
 from . import operands as k
+from . import pictures as p
 from .names import is_identifier
 from .opcodes import BY_NAME, OPCODES
-from .pictures import STARRED, SUSPENDS
 from .rules import refuse
 from .scope import Code, Scope, place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
+
+    from .scope import Effect
 
     Breach = tuple[str, str]  # rule, reason
-    Rule = Callable[[Scope, i.Function, Code, int, int], Iterator[Breach]]
+    LocalRule = Callable[[Scope, i.Function, Code, int, int], Iterable[Breach]]
 
 _KINDS_OF_CONSTANT: dict[str, tuple[int, ...]] = {
     k.CONST.name: (i.K_INT, i.K_FLOAT, i.K_STRING, i.K_VARIANT),
@@ -33,18 +35,50 @@ _IS_VARIANT = BY_NAME["IS_VARIANT"].number
 _RANGE = BY_NAME["RANGE"].number
 
 
-def check_operands(scope: Scope, function: i.Function, code: Code) -> dict[tuple[int, int], int]:
-    """Values that the counted group stands for, by (opcode, operand) of the instructions that have one."""
-    counts = {}
-    for number, operand in {(number, operand) for _, number, operand in code.instructions}:
-        kind = OPCODES[number].kind
-        for rule, reason in _RULES[kind.name](scope, function, code, number, operand):
-            refuse(rule, where(function, code, number, operand), reason)
-        if STARRED[number]:
-            counts[number, operand] = _COUNTS[kind.name](scope, operand)
-        if SUSPENDS[number] and not function.flags & i.F_SUSPENDS:
-            refuse("V120", where(function, code, number, operand), "it may suspend, its function does not say so")
-    return counts
+def check_operands(scope: Scope, function: i.Function, code: Code) -> list[Effect]:
+    """The effect of each instruction on the stack, counted groups counted."""
+    found = []
+    for _, number, operand in code.instructions:
+        effect = _WITHOUT_OPERAND[number]
+        if effect is None:
+            effect = _SLOT_EFFECT[number]
+            if effect is None or operand >= function.slots:
+                effect = _checked(scope, function, code, number, operand)
+        found.append(effect)
+    return found
+
+
+def _checked(scope: Scope, function: i.Function, code: Code, number: int, operand: int) -> Effect:
+    """The effect of an instruction that keeps all rules; what holds in every function is looked at once per image."""
+    pair = (number, operand)
+    local_rule = _LOCAL_RULES[number]
+    if local_rule is not None:
+        _refuse(local_rule(scope, function, code, number, operand), function, code, pair)
+    if p.SUSPENDS[number] and not function.flags & i.F_SUSPENDS:
+        _refuse((("V120", "it may suspend, its function does not say so"),), function, code, pair)
+    if pair not in scope.effects:
+        kind = OPCODES[number].kind.name
+        if kind in _RULES:
+            _refuse(_RULES[kind](scope, number, operand), function, code, pair)
+        count = _COUNTS[kind](scope, operand) if p.STARRED[number] else 0
+        scope.effects[pair] = _effect(number, count)
+    return scope.effects[pair]
+
+
+def _effect(number: int, count: int) -> Effect:
+    return p.POPS[number] + count, p.PUSHES[number], p.ROLE[number], p.ENDS_BLOCK[number]
+
+
+# The effects that need no further look: of opcodes without operand, and of those with a slot if the function has it.
+_WITHOUT_OPERAND = tuple(
+    _effect(op.number, 0) if op.kind is k.NONE and not p.SUSPENDS[op.number] else None for op in OPCODES
+)
+_SLOT_EFFECT = tuple(_effect(op.number, 0) if op.kind is k.LOCAL else None for op in OPCODES)
+
+
+def _refuse(breaches: Iterable[Breach], function: i.Function, code: Code, pair: tuple[int, int]) -> None:
+    for rule, reason in breaches:
+        refuse(rule, where(function, code, *pair), reason)
 
 
 def where(function: i.Function, code: Code, number: int, operand: int) -> str:
@@ -58,21 +92,17 @@ def describe(function: i.Function, at: int, number: int, operand: int) -> str:
     return place(function, f"offset {at}, {op.name}{'' if op.kind is k.NONE else f' {operand}'}")
 
 
-# ---------------------------------------------------------------- a rule per operand kind
+# ---------------------------------------------------------------- operand kinds that mean the same in every function
 
 
-def _none(scope: Scope, function: i.Function, code: Code, number: int, operand: int) -> Iterator[Breach]:
-    return iter(())
-
-
-def _count(scope: Scope, function: i.Function, code: Code, number: int, operand: int) -> Iterator[Breach]:
+def _count(scope: Scope, number: int, operand: int) -> Iterator[Breach]:
     if operand % 2 and "entries*" in OPCODES[number].pops:
         yield "V102", "keys and values come in pairs"
     if number == _RANGE and operand > 1:
         yield "V102", "the operand is 0 or 1"
 
 
-def _constant(scope: Scope, function: i.Function, code: Code, number: int, operand: int) -> Iterator[Breach]:
+def _constant(scope: Scope, number: int, operand: int) -> Iterator[Breach]:
     kind = OPCODES[number].kind.name
     wanted = (i.K_VARIANT,) if number == _IS_VARIANT else _KINDS_OF_CONSTANT[kind]
     if operand >= len(scope.kinds):
@@ -91,14 +121,53 @@ def _content(scope: Scope, kind: str, operand: int) -> Iterator[Breach]:
         yield "V103", f"there is no built-in {'.'.join(part for part in value if part)}"
 
 
-def _slot(scope: Scope, function: i.Function, code: Code, number: int, operand: int) -> Iterator[Breach]:
-    if operand >= function.slots:
-        yield "V104", f"the function has {function.slots} locals"
+def _type(scope: Scope, number: int, operand: int) -> Iterator[Breach]:
+    if operand >= scope.sizes["types"]:
+        yield "V107", f"there are {scope.sizes['types']} types"
+    elif p.STARRED[number] and scope.fields[operand] is None:
+        yield "V107", f"type {operand} has no fields"
 
 
-def _cell(scope: Scope, function: i.Function, code: Code, number: int, operand: int) -> Iterator[Breach]:
-    if operand >= function.cells:
-        yield "V105", f"the function has {function.cells} cells"
+def _field(scope: Scope, number: int, operand: int) -> Iterator[Breach]:
+    if operand >= scope.most_fields:
+        yield "V107", f"no type has more than {scope.most_fields} fields"
+
+
+def _declaration(scope: Scope, number: int, operand: int) -> Iterator[Breach]:
+    table = OPCODES[number].kind.table
+    if operand >= scope.sizes[table]:
+        yield "V108", f"there are {scope.sizes[table]} {table}"
+
+
+_RULES: dict[str, Callable[[Scope, int, int], Iterator[Breach]]] = {
+    k.COUNT.name: _count,
+    k.CONST.name: _constant,
+    k.METHOD.name: _constant,
+    k.BUILTIN.name: _constant,
+    k.ERROR.name: _constant,
+    k.NAME.name: _constant,
+    k.CONFIG.name: _constant,
+    k.TYPE.name: _type,
+    k.FIELD.name: _field,
+    k.MODEL.name: _declaration,
+    k.MEMORY.name: _declaration,
+    k.SCHEMA.name: _declaration,
+}
+
+
+# ---------------------------------------------------------------- operand kinds that mean something within one function
+
+
+def _slot(scope: Scope, function: i.Function, code: Code, number: int, operand: int) -> Iterable[Breach]:
+    return () if operand < function.slots else (("V104", f"the function has {function.slots} locals"),)
+
+
+def _cell(scope: Scope, function: i.Function, code: Code, number: int, operand: int) -> Iterable[Breach]:
+    return () if operand < function.cells else (("V105", f"the function has {function.cells} cells"),)
+
+
+def _label(scope: Scope, function: i.Function, code: Code, number: int, operand: int) -> Iterable[Breach]:
+    return () if operand in code.index_of else (("V109", "no instruction starts there"),)
 
 
 def _function(scope: Scope, function: i.Function, code: Code, number: int, operand: int) -> Iterator[Breach]:
@@ -114,48 +183,13 @@ def _function(scope: Scope, function: i.Function, code: Code, number: int, opera
         yield "V120", f"`{callee.name}` may suspend, the function that names it does not say so"
 
 
-def _type(scope: Scope, function: i.Function, code: Code, number: int, operand: int) -> Iterator[Breach]:
-    if operand >= scope.sizes["types"]:
-        yield "V107", f"there are {scope.sizes['types']} types"
-    elif STARRED[number] and scope.fields[operand] is None:
-        yield "V107", f"type {operand} has no fields"
-
-
-def _field(scope: Scope, function: i.Function, code: Code, number: int, operand: int) -> Iterator[Breach]:
-    if operand >= scope.most_fields:
-        yield "V107", f"no type has more than {scope.most_fields} fields"
-
-
-def _declaration(scope: Scope, function: i.Function, code: Code, number: int, operand: int) -> Iterator[Breach]:
-    kind = OPCODES[number].kind
-    if operand >= scope.sizes[kind.table]:
-        yield "V108", f"there are {scope.sizes[kind.table]} {kind.table}"
-
-
-def _label(scope: Scope, function: i.Function, code: Code, number: int, operand: int) -> Iterator[Breach]:
-    if operand not in code.index_of:
-        yield "V109", "no instruction starts there"
-
-
-_RULES: dict[str, Rule] = {
-    k.NONE.name: _none,
-    k.COUNT.name: _count,
-    k.CONST.name: _constant,
-    k.METHOD.name: _constant,
-    k.BUILTIN.name: _constant,
-    k.ERROR.name: _constant,
-    k.NAME.name: _constant,
-    k.CONFIG.name: _constant,
+_BY_KIND: dict[str, LocalRule] = {
     k.LOCAL.name: _slot,
     k.CELL.name: _cell,
-    k.FUNCTION.name: _function,
-    k.TYPE.name: _type,
-    k.FIELD.name: _field,
-    k.MODEL.name: _declaration,
-    k.MEMORY.name: _declaration,
-    k.SCHEMA.name: _declaration,
     k.LABEL.name: _label,
+    k.FUNCTION.name: _function,
 }
+_LOCAL_RULES = tuple(_BY_KIND.get(op.kind.name) for op in OPCODES)
 
 
 # ---------------------------------------------------------------- what a counted group counts

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from .limits import Limits
 
+    Effect = tuple[int, int, int, int]  # values popped, values pushed, role of pictures.py, whether it ends a block
+
 _RECORD_FIELDS = 16  # no built-in record has more fields (L-6.9)
 
 
@@ -23,7 +25,8 @@ class Scope:
     """`sizes`: entries per index space of operands.py. `fields`: per type its number of fields, or None.
     `most_fields`: a field position below it exists in some type. `left`: instructions that may still come."""
 
-    __slots__ = ("image", "builtins", "limits", "sizes", "kinds", "parameters", "fields", "most_fields", "left")
+    __slots__ = ("image", "builtins", "limits", "sizes", "kinds", "parameters", "fields", "most_fields", "left",
+    "effects")
 
     def __init__(self, image: i.Image, builtins: Mapping[tuple[str, str], int], limits: Limits) -> None:
         self.image = image
@@ -41,6 +44,7 @@ class Scope:
         self.fields = [field_count(descriptor) for descriptor in image.types]
         self.most_fields = max([_RECORD_FIELDS, *(count for count in self.fields if count is not None)])
         self.left = limits.instructions
+        self.effects: dict[tuple[int, int], Effect] = {}
 
 
 class Code:

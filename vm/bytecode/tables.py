@@ -229,11 +229,11 @@ def _outer_first(item: tuple[int, list[int]]) -> tuple[int, int, int]:
 
 
 def _lines(scope: Scope, function: i.Function, code: Code) -> None:
-    files = len(scope.image.source_map)
+    files, starts = len(scope.image.source_map), code.index_of
     last = -1
     try:
         for offset, file, _, _ in walk_lines(function.lines):
-            if (last < 0 and offset > 0) or offset <= last or offset not in code.index_of:
+            if offset <= last or offset not in starts or (last < 0 and offset > 0):
                 refuse("V122", place(function), f"line table: offset {offset} after {last}")
             if file >= files:
                 refuse("V122", place(function), f"line table: file {file} of {files}")

@@ -70,7 +70,6 @@ def _function(scope: Scope, number: int) -> FunctionFacts:
     function = scope.image.functions[number]
     code = decoded(scope, function)
     check_function_tables(scope, function, code)
-    counts = check_operands(scope, function, code)
-    stack = StackMap(scope, function, code, counts)
+    stack = StackMap(scope, function, code, check_operands(scope, function, code))
     stack.run()
-    return FunctionFacts(code.instructions, stack.depths, stack.iterators, sorted(stack.leaders), code.index_of)
+    return FunctionFacts(code.instructions, stack.depths, stack.iterators, stack.leaders(), code.index_of)

@@ -51,7 +51,6 @@ from ..ops import (
     store_index,
     store_member,
     sub,
-    typeof,
 )
 from ..dispatch import (
     Invoke,
@@ -729,7 +728,7 @@ def run(machine, task):
                                 push(tos)
                                 new = st[len(st) - arg:]
                                 del st[len(st) - arg:]
-                                tos = Map({key_of(key): value for key, value in zip(new[::2], new[1::2], strict=True)})
+                                tos = Map.of(new)
                                 continue
                             # MEMBER_OWN
                             value = get_member(tos, arg)
@@ -838,9 +837,7 @@ def run(machine, task):
                             return
                         # RANGE
                         start = pop()
-                        if start is not None and type(start) is not int or (tos is not None and type(tos) is not int):
-                            raise Panic('P007', f'expected Int bounds, found {typeof(start)} and {typeof(tos)}')
-                        tos = RangeValue(start, tos, arg == 1)
+                        tos = RangeValue.checked(start, tos, arg == 1)
                         continue
                     if op < 97:
                         # REM

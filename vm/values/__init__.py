@@ -23,7 +23,6 @@ from .access import (
     store_member,
 )
 from .arithmetic import (
-    OPERATORS,
     add,
     div,
     division_by_zero,
@@ -44,7 +43,6 @@ from .arithmetic import (
     power,
     rem,
     sub,
-    truth_of,
 )
 from .casts import cast, check, matches, truth
 from .containers import FALSE_KEY, TRUE_KEY, Array, BoolKey, Map, key_of, unkey
@@ -100,7 +98,6 @@ __all__ = [
     "ModelRef",
     "NONE",
     "NoneOption",
-    "OPERATORS",
     "Ok",
     "Prompt",
     "RECORDS",
@@ -177,7 +174,6 @@ __all__ = [
     "sub",
     "to_json",
     "truth",
-    "truth_of",
     "type_text",
     "typeof",
     "unkey",

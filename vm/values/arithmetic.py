@@ -17,7 +17,6 @@ from .typeof import typeof
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any, NoReturn
 
 
@@ -169,16 +168,3 @@ def greater(a: Any, b: Any) -> bool:
 def greater_equal(a: Any, b: Any) -> bool:
     comparable(a, b, ">=")
     return a >= b  # type: ignore[no-any-return]
-
-
-def truth_of(value: Any, place: str = "condition") -> bool:
-    """A condition or operand of logic behind Any: a Bool, else P007 (L-3.6.13)."""
-    if value is True or value is False:
-        return value
-    raise Panic("P007", f"expected Bool as {place}, found {typeof(value)}")
-
-
-OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
-    "+": add, "-": sub, "*": mul, "/": div, "%": rem, "**": power,
-    "<": less, "<=": less_equal, ">": greater, ">=": greater_equal,
-}

@@ -167,9 +167,10 @@ DEBUG = _form(quote, float_literal, debug_error)
 
 def display(value: Any) -> str:
     """The Display text: what `print`, `${}` and `to_string` give."""
-    if type(value) is str:
-        return value
-    return render(value, DISPLAY)
+    kind = type(value)
+    if kind is str:
+        return value  # type: ignore[no-any-return]
+    return str(value) if kind is int else render(value, DISPLAY)
 
 
 def debug(value: Any) -> str:

@@ -48,13 +48,12 @@ def _equal_within(a: Any, b: Any) -> bool:
             if left != right:
                 return False
             continue
-        parts = _parts(left, right)
-        if type(parts) is bool:
-            if not parts:
-                return False
-        elif depth > limits.nesting:
+        if depth > limits.nesting:
             nesting_too_deep()
-        else:
+        parts = _parts(left, right)
+        if parts is False:
+            return False
+        if parts is not True:
             pending.extend((x, y, depth + 1) for x, y in zip(*parts, strict=True))
     return True
 

@@ -95,7 +95,7 @@ def _constructors(count: int) -> tuple[Any, Any]:
     return _CONSTRUCTORS[count]
 
 
-def make_struct_class(struct_type: StructType) -> type[Struct]:
+def make_struct_class(struct_type: StructType) -> type[Any]:
     """The Python class whose instances are the values of `struct_type`."""
     count = len(struct_type.fields)
     init, values = _constructors(count)

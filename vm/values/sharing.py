@@ -38,14 +38,15 @@ def share(value: Any) -> Any:
     if kind in CONTAINERS or isinstance(value, Struct):
         value.shared = True
     elif kind in WRAPPERS:
-        _share_inside(value)
+        for part in wrapped(value):
+            if type(part) not in PLAIN:
+                _share_inside(value)
+                break
     return value
 
 
 def _share_inside(value: Any) -> None:
     """Marks the containers a wrapper holds, each wrapper once: a tuple may hold one tuple many times over."""
-    if PLAIN.issuperset(map(type, wrapped(value))):
-        return
     seen: set[int] = set()
     pending = [value]
     while pending:
@@ -91,5 +92,8 @@ def own(value: Any) -> Any:
         share_all(value.items.values())
         return Map(value.items.copy())
     if isinstance(value, Struct) and value.shared:
-        return kind(*share_all(value.values()))
+        fields = value.values()
+        for field in fields:
+            share(field)
+        return kind(*fields)
     return value

@@ -1,0 +1,79 @@
+# `make` alone explains itself. `make run` and `make test` need only Python 3.11+ and make: they install what they use into .venv.
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v python3.13 || command -v python3)
+VENV   ?= .venv
+PY      = $(VENV)/bin/python
+CONCERTO = $(VENV)/bin/concerto
+DRIVER  = $(PY) conformance/drivers/concerto.py
+
+.DEFAULT_GOAL := help
+.PHONY: help run test check lint types gen gen-check conformance conformance-self coverage-clauses bench bless clean install dev
+
+help:  ## this list
+	@grep -hE '^[a-z-]+:.*## ' Makefile | awk -F ':.*## ' '{printf "  make %-18s %s\n", $$1, $$2}'
+
+$(VENV)/.installed: pyproject.toml
+	@test -n "$(PYTHON)" || { echo "make: no python3 found"; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "make: $(PYTHON) is older than Python 3.11; set PYTHON=..."; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(PY) -m pip install --quiet --disable-pip-version-check -e .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.installed
+	$(PY) -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $@
+
+install: $(VENV)/.installed  ## install the command into .venv
+
+dev: $(VENV)/.dev  ## install what tests and checks need too
+
+run: $(VENV)/.installed  ## run the main example, without network or keys
+	$(CONCERTO) run examples/conversation.conc --offline
+
+test: $(VENV)/.dev servers  ## all tests and the conformance suite
+	$(PY) -m pytest -n 2
+	$(PY) conformance/run.py --driver "$(DRIVER)"
+
+.PHONY: servers
+servers:
+	@if command -v npm >/dev/null 2>&1; then \
+		test -d tests/servers/node_modules || npm ci --prefix tests/servers --silent --no-audit --no-fund; \
+	else echo "make: no npm here; the tests against the independent model server are skipped"; fi
+
+conformance: $(VENV)/.dev  ## the conformance suite, every route
+	$(PY) conformance/run.py --driver "$(DRIVER)"
+
+conformance-self: $(VENV)/.dev  ## the suite tests itself: the null and mutant drivers must fail
+	$(PY) conformance/run.py --self-test --driver "$(DRIVER)"
+
+coverage-clauses: $(VENV)/.dev  ## clauses of docs/spec that programs show
+	$(PY) conformance/coverage.py
+
+lint: $(VENV)/.dev
+	$(PY) -m ruff check .
+
+types: $(VENV)/.dev
+	$(PY) -m mypy
+
+gen: $(VENV)/.dev  ## write the generated files
+	$(PY) tools/gen_tables.py
+	$(PY) tools/gen_loop.py
+	$(PY) tools/gen_reference.py
+
+gen-check: $(VENV)/.dev
+	$(PY) tools/gen_tables.py --check
+	$(PY) tools/gen_loop.py --check
+	$(PY) tools/gen_reference.py --check
+
+check: lint types gen-check test conformance-self coverage-clauses  ## everything CI and reviewers ask for
+
+bench: $(VENV)/.dev  ## programs and operations with their Python twins
+	$(PY) benches/run.py
+
+bless: $(VENV)/.dev  ## rewrite goldens and clause hashes, and list what changed
+	$(PY) conformance/coverage.py --bless
+	$(PY) -m pytest -n 0 --bless tests
+	@git status --short
+
+clean:  ## remove .venv and caches
+	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

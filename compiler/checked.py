@@ -1,0 +1,36 @@
+"""A checked program: the annotated tree's declarations by kind, as the code generator takes them.
+
+Must not know: how they were checked.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from . import ast
+from .symbols import (
+    ConnectionSymbol,
+    ConstSymbol,
+    EnumSymbol,
+    FunctionSymbol,
+    MemorySymbol,
+    ModelSymbol,
+    StructSymbol,
+)
+
+
+@dataclass(slots=True)
+class CheckedProgram:
+    """Each list in source order; nested items stand with the others. `init`: the initialisation statements."""
+
+    program: ast.Program
+    functions: list[FunctionSymbol] = field(default_factory=list)
+    structs: list[StructSymbol] = field(default_factory=list)
+    schemas: list[StructSymbol] = field(default_factory=list)
+    enums: list[EnumSymbol] = field(default_factory=list)
+    consts: list[ConstSymbol] = field(default_factory=list)
+    models: list[ModelSymbol] = field(default_factory=list)
+    connections: list[ConnectionSymbol] = field(default_factory=list)
+    memories: list[MemorySymbol] = field(default_factory=list)
+    init: list[ast.InitStatement] = field(default_factory=list)
+    main: FunctionSymbol | None = None

@@ -1,0 +1,79 @@
+"""Checking the entries of config bodies and decorators against tables of fields (O-0.1, O-0.4).
+
+Hands on the checks of single values. Must not know: which declaration a field belongs to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from .. import ast
+from ..resolver.spelling import did_you_mean
+from .context import Checker, Expected
+from .declarations import FAILED, at_module_level, folded
+from .fields import Rule
+from .relations import ERRONEOUS
+
+UNKNOWN = object()  # a value known only at run time
+
+
+def duplicates(c: Checker, owner: str, names: Iterable[ast.Ident]) -> None:
+    seen: dict[str, ast.Ident] = {}
+    for name in names:
+        if name.text in seen:
+            c.report("E4001", name.span, f"`{name.text}` is given twice in {owner}", first=seen[name.text].span)
+        seen.setdefault(name.text, name)
+
+
+def unknown_key(c: Checker, owner: str, name: ast.Ident, known: Iterable[str]) -> None:
+    c.report("E4001", name.span, f"{owner} has no field `{name.text}`", help=did_you_mean(name.text, known))
+
+
+def check_value(c: Checker, name: str, value: ast.Expr, rule: Rule, *, constant: bool, code: str = "E4004") -> object:
+    """Types one field and tests it as far as it is constant. FAILED after a report, UNKNOWN for a value of run time."""
+    found = at_module_level(c, value, Expected(rule.type, code, f"`{name}`"))
+    if found is ERRONEOUS:
+        return FAILED
+    known = folded(c, value, code) if constant else quiet_fold(c, value)
+    if known is FAILED or known is UNKNOWN:
+        return known
+    if not rule.legal(known):
+        c.report(code, value.span, f"`{name}` is {rule.words}")
+        return FAILED
+    return known
+
+
+def quiet_fold(c: Checker, value: ast.Expr) -> object:
+    """The value if it is constant, else UNKNOWN, without a report."""
+    before = len(c.diagnostics.found)
+    known = folded(c, value, "E4004")
+    if known is FAILED:
+        del c.diagnostics.found[before:]
+        return UNKNOWN
+    return known
+
+
+def check_object(
+    c: Checker, owner: str, value: ast.Expr, rules: Mapping[str, Rule], code: str = "E4004"
+) -> dict[str, object] | None:
+    """A map literal of constant values with fixed keys; None after a report."""
+    while isinstance(value, ast.GroupExpr):
+        value = value.inner
+    if not isinstance(value, ast.MapExpr):
+        at_module_level(c, value, Expected())
+        c.report(code, value.span, f"{owner} is an object `{{ … }}` of constants")
+        return None
+    found: dict[str, object] = {}
+    for entry in value.entries:
+        key = entry.key
+        if not isinstance(key, ast.StringLiteral):
+            c.report("E4001", key.span, f"a key of {owner} is a word")
+            continue
+        name = ast.Ident(span=key.span, text=key.value)
+        if key.value in found:
+            c.report("E4001", key.span, f"`{key.value}` is given twice in {owner}")
+        elif key.value not in rules:
+            unknown_key(c, owner, name, rules)
+        else:
+            found[key.value] = check_value(c, key.value, entry.value, rules[key.value], constant=True, code=code)
+    return {name: known for name, known in found.items() if known is not FAILED}

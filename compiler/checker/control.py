@@ -1,0 +1,306 @@
+"""Blocks, statements, branches, loops (L-2.4, L-5.7).
+
+Must not know: patterns' rules beyond `check_pattern` and `irrefutable`; errors on their way (`propagation`).
+"""
+
+from __future__ import annotations
+
+from .. import ast
+from ..resolver.spelling import did_you_mean
+from ..source import Span
+from ..types import ANY, BOOL, INT, NEVER, NIL, RANGE, STRING, Nilable, Tuple, Type
+from .context import DISCARD, FREE, Checker, Expected, ExpressionRule, LoopFrame
+from .exhaustiveness import check_arms
+from .patterns import bind_irrefutable, check_pattern, matches_nil_only
+from .propagation import discarded_result
+from .relations import ERRONEOUS, close, generic, is_complete, is_text, join_all
+from .types import written_type
+
+BLOCK_LIKE = (ast.Block, ast.If, ast.Match, ast.Try, ast.GroupExpr)
+
+
+# ---------------------------------------------------------------- blocks and statements
+
+
+def block(c: Checker, node: ast.Block, expected: Expected) -> Type:
+    diverged = False
+    warned = False
+    for statement in node.statements:
+        if diverged and not warned and not isinstance(statement, (ast.EmptyStmt, ast.ItemStmt)):
+            warned = unreachable(c, statement.span)
+        diverged = _statement(c, statement) or diverged
+    if node.result is None:
+        return NEVER if diverged else NIL
+    if diverged and not warned:
+        unreachable(c, node.result.span)
+    found = tail(c, node.result, expected)
+    return NEVER if diverged else found
+
+
+def unreachable(c: Checker, span: Span) -> bool:
+    c.report("W0005", span, "this code is never reached")
+    return True
+
+
+def tail(c: Checker, node: ast.Expr, expected: Expected) -> Type:
+    """The last expression of a block or branch, whose value is that of the form, or is thrown away."""
+    if expected.used:
+        return c.tail(node, expected)
+    return discard(c, node)
+
+
+def discard(c: Checker, node: ast.Expr) -> Type:
+    """An expression whose value nobody uses."""
+    found = c.infer(node, DISCARD)
+    if not isinstance(node, (ast.Assign, *BLOCK_LIKE)) or (isinstance(node, ast.Try) and not node.catches):
+        discarded_result(c, node, found)
+    return NEVER if found == NEVER else NIL
+
+
+def _statement(c: Checker, node: ast.Stmt) -> bool:
+    """Whether control never comes out at the other end."""
+    if isinstance(node, ast.ExprStmt):
+        return discard(c, node.expr) == NEVER
+    if isinstance(node, ast.Let):
+        return let(c, node)
+    if isinstance(node, ast.Mock):
+        c.unbuilt(node.name.span, "mock")
+    return False
+
+
+def let(c: Checker, node: ast.Let) -> bool:
+    annotated = None if node.type is None else written_type(c, node.type)
+    if node.value is None:
+        if annotated is None:
+            c.report("E2004", node.pattern.span, f"the type of {_bound(node.pattern)} is not known", help="write `let x: T;`")
+        c.deferring = True
+        bind_irrefutable(c, node.pattern, annotated or ERRONEOUS)
+        return False
+    if annotated is not None:
+        found = c.value(node.value, Expected(annotated, place=_bound(node.pattern)))
+        bind_irrefutable(c, node.pattern, annotated)
+        return found == NEVER
+    found = c.infer(node.value)
+    bind_irrefutable(c, node.pattern, _settled(c, node, found))
+    return found == NEVER
+
+
+def _settled(c: Checker, node: ast.Let, found: Type) -> Type:
+    """The type of an initialiser, open sides of Results closed; any other open side is E2004 (L-3.2.2)."""
+    closed = close_results(found)
+    if is_complete(closed):
+        return closed
+    shown = str(close(found)).replace("Any", "…")
+    c.report(
+        "E2004", node.pattern.span, f"the type of {_bound(node.pattern)} is not known",
+        help=f"annotate it: `let x: {shown} = …;`",
+    )  # fmt: skip
+    return ERRONEOUS
+
+
+def close_results(type_: Type) -> Type:
+    """The open side of `Ok(x)` or `Err(e)` becomes Any."""
+    sides = generic(type_, "Result")
+    if not sides:
+        return type_
+    value, error = (ANY if str(side) == "_" else close_results(side) for side in sides)
+    return type(type_)("Result", (value, error))  # type: ignore[call-arg]
+
+
+def _bound(pattern: ast.Pattern) -> str:
+    return f"`{pattern.name.text}`" if isinstance(pattern, ast.BindPattern) else "the pattern"
+
+
+# ---------------------------------------------------------------- branches
+
+
+def condition(c: Checker, node: ast.Expr) -> None:
+    """L-3.6.13."""
+    found = c.infer(node)
+    if found not in (BOOL, ANY, NEVER):
+        c.report("E2003", node.span, f"a condition is a `Bool`, found `{found}`", help=_condition_help(found))
+
+
+def _condition_help(found: Type) -> str:
+    if found == INT:
+        return "compare it: `!= 0`"
+    if generic(found, "Option") or isinstance(found, Nilable):
+        return "ask `is_some()`" if generic(found, "Option") else "compare it: `!= nil`"
+    return "compare it, or cast it: `as Bool`" if not generic(found, "Result") else "ask `is_ok()`"
+
+
+def if_(c: Checker, node: ast.If, expected: Expected) -> Type:
+    """A chain of `else if` is walked in a loop, so that its length needs no recursion."""
+    chain = [node]
+    condition(c, node.condition)
+    branches: list[tuple[ast.Expr, Type]] = [(node.then, _branch(c, node.then, expected, _has_else(node)))]
+    at = node.otherwise
+    while isinstance(at, ast.If):
+        chain.append(at)
+        condition(c, at.condition)
+        branches.append((at.then, _branch(c, at.then, expected, _has_else(at))))
+        at = at.otherwise
+    if at is not None:
+        branches.append((at, tail(c, at, expected)))
+    found = _without_else(c, chain, branches, expected) if at is None else _joined(c, branches, expected)
+    for link in chain[1:]:
+        link.type = found
+    return found
+
+
+def _has_else(node: ast.If) -> bool:
+    return node.otherwise is not None
+
+
+def _branch(c: Checker, node: ast.Block, expected: Expected, has_else: bool) -> Type:
+    return tail(c, node, expected if has_else or not expected.used else FREE)
+
+
+def _joined(c: Checker, branches: list[tuple[ast.Expr, Type]], expected: Expected) -> Type:
+    if not expected.used:
+        return NEVER if all(t == NEVER for _, t in branches) else NIL
+    if expected.concrete:
+        return join_all([t for _, t in branches]) or ERRONEOUS
+    return c.join_branches(branches)
+
+
+def _without_else(
+    c: Checker, chain: list[ast.If], branches: list[tuple[ast.Expr, Type]], expected: Expected
+) -> Type:
+    """Without `else` the value is nil; another value may stand only where it is discarded (L-3.2.7)."""
+    if not expected.used:
+        return NIL
+    for node, found in branches:
+        if found not in (NIL, NEVER) and found is not ERRONEOUS:
+            if expected.code == "E2023":
+                return missing_value(c, chain[0], expected.type or ANY)
+            return c.report(
+                "E2021", node.span, f"the branches disagree: `{found}` and `Nil` without `else`", help="add an `else`"
+            )
+    return NIL
+
+
+def missing_value(c: Checker, node: ast.Node, result: Type) -> Type:
+    """E2022: a path of a body gives no value (L-3.8.4)."""
+    name = c.function_target.name
+    return c.report(
+        "E2022", node.span, f"`{name}` gives no value of type `{result}` on some path", help="drop the `;` of the last expression"
+    )
+
+
+def match_(c: Checker, node: ast.Match, expected: Expected) -> Type:
+    subject = c.infer(node.subject)
+    remaining = subject
+    branches: list[tuple[ast.Expr, Type]] = []
+    for arm in node.arms:
+        check_pattern(c, arm.pattern, remaining)
+        if arm.guard is not None:
+            condition(c, arm.guard)
+        elif isinstance(remaining, Nilable) and matches_nil_only(arm.pattern):
+            remaining = remaining.inner
+        branches.append((arm.body, tail(c, arm.body, expected)))
+    if subject is not ERRONEOUS and subject != NEVER:
+        check_arms(c, node, subject)
+    return NEVER if subject == NEVER else _joined(c, branches, expected)
+
+
+# ---------------------------------------------------------------- loops
+
+
+def element_type(c: Checker, iterable: ast.Expr, type_: Type) -> Type:
+    """What a `for` over a value of this type yields (L-5.7.4 to L-5.7.10)."""
+    items = generic(type_, "Array")
+    if items:
+        return close(items[0])
+    if isinstance(type_, Tuple):
+        return join_all(list(type_.items)) or ANY
+    entry = generic(type_, "Map")
+    if entry:
+        return Tuple(tuple(map(close, entry)))
+    if is_text(type_):
+        return STRING
+    if type_ == RANGE:
+        return INT
+    if type_ in (ANY, NEVER):
+        return type_
+    help = "use `??`, or `match`" if isinstance(type_, Nilable) or generic(type_, "Option") else "use `.entries()` or a range"
+    return c.report("E2015", iterable.span, f"`{type_}` cannot be iterated", help=help)
+
+
+def for_(c: Checker, node: ast.For, expected: Expected) -> Type:
+    found = c.infer(node.iterable)
+    bind_irrefutable(c, node.pattern, element_type(c, node.iterable, found))
+    return _repeat(c, node, "for", node.body)
+
+
+def while_(c: Checker, node: ast.While, expected: Expected) -> Type:
+    condition(c, node.condition)
+    return _repeat(c, node, "while", node.body)
+
+
+def loop(c: Checker, node: ast.Loop, expected: Expected) -> Type:
+    return _repeat(c, node, "loop", node.body)
+
+
+def _repeat(c: Checker, node: ast.For | ast.While | ast.Loop, kind: str, body: ast.Block) -> Type:
+    frame = LoopFrame(kind, None if node.label is None else node.label.text)
+    c.loops.append(frame)
+    c.infer(body, DISCARD)
+    c.loops.pop()
+    return _loop_value(c, node, frame)
+
+
+def _loop_value(c: Checker, node: ast.Expr, frame: LoopFrame) -> Type:
+    """`loop` has the value of its breaks; `for` and `while` have it or nil (L-5.7.2)."""
+    if frame.kind == "loop" and not frame.breaks:
+        return NEVER
+    types = [found for _, found in frame.breaks]
+    valued = [(value, found) for value, found in frame.breaks if value is not None]
+    joined = join_all(types if frame.kind == "loop" else [NIL, *types])
+    if joined is None:
+        wanted = join_all([found for _, found in valued[:-1]]) or ANY
+        return c.report(
+            "E2021", valued[-1][0].span if valued else node.span,
+            f"the values of `break` disagree: `{wanted}` and `{valued[-1][1] if valued else NIL}`",
+        )  # fmt: skip
+    for value, found in valued:
+        c.coerce(value, found, Expected(joined, "E2021"))
+    return joined
+
+
+def break_(c: Checker, node: ast.Break, expected: Expected) -> Type:
+    frame = _loop_of(c, "break", node.label, node.span)
+    found = NIL if node.value is None else c.infer(node.value)
+    if frame is not None:
+        frame.breaks.append((node.value, close_results(found)))
+    return NEVER
+
+
+def continue_(c: Checker, node: ast.Continue, expected: Expected) -> Type:
+    _loop_of(c, "continue", node.label, node.span)
+    return NEVER
+
+
+def _loop_of(c: Checker, word: str, label: ast.Ident | None, span: Span) -> LoopFrame | None:
+    if label is not None:
+        found = next((f for f in reversed(c.loops) if f.label == label.text), None)
+        if found is None:
+            labels = [f.label for f in c.loops if f.label]
+            c.report("E3010", label.span, f"unknown label `{label.text}`", help=did_you_mean(label.text, labels))
+        return found
+    if not c.loops:
+        c.report("E3009", span, f"`{word}` outside a loop")
+        return None
+    return c.loops[-1]
+
+
+RULES: dict[type[ast.Expr], ExpressionRule] = {
+    ast.Block: block,
+    ast.If: if_,
+    ast.Match: match_,
+    ast.For: for_,
+    ast.While: while_,
+    ast.Loop: loop,
+    ast.Break: break_,
+    ast.Continue: continue_,
+}

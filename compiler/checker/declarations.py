@@ -1,0 +1,143 @@
+"""Structs, enums, constants, aliases, and decorators' places (L-3.9, L-3.13.5).
+
+Hands on the passes that type all declarations before any body. Must not know: bodies of functions.
+"""
+
+from __future__ import annotations
+
+from .. import ast
+from ..source import Span
+from ..symbols import AliasSymbol, ConstSymbol, StructSymbol, Symbol
+from ..types import Nilable, Nominal, Tuple, Type
+from .constants import Fault, NotConstant, fold
+from .context import Checker, Expected, Target
+from .relations import ERRONEOUS
+from .types import alias_type, written_type
+
+
+def declare_types(c: Checker, symbols: list[Symbol]) -> None:
+    """Aliases, then the fields of structs, then the types of constants."""
+    for symbol in symbols:
+        if isinstance(symbol, AliasSymbol):
+            alias_type(c, symbol)
+    for symbol in symbols:
+        if isinstance(symbol, StructSymbol) and isinstance(symbol.declaration, ast.Struct):
+            _declare_fields(c, symbol, symbol.declaration)
+        elif isinstance(symbol, ConstSymbol):
+            symbol.type = written_type(c, symbol.declaration.type)
+    for symbol in symbols:
+        if isinstance(symbol, StructSymbol) and isinstance(symbol.declaration, ast.Struct):
+            check_cycle(c, symbol, symbol.declaration.name.span, "E2040")
+
+
+def _declare_fields(c: Checker, symbol: StructSymbol, node: ast.Struct) -> None:
+    seen: dict[str, Span] = {}
+    for field in node.fields:
+        name = field.name.text
+        if name in seen:
+            c.report("E2014", field.name.span, f"field `{name}` of `{symbol.name}` is declared twice", first=seen[name])
+            continue
+        seen[name] = field.name.span
+        symbol.fields.append((name, written_type(c, field.type), field.default, False))
+
+
+def check_cycle(c: Checker, symbol: StructSymbol, span: Span, code: str) -> None:
+    """A value that would have to hold itself (L-3.1.15, O-2.11)."""
+    path = _cycle(c, symbol, symbol, [symbol.name], set())
+    if path is not None:
+        c.report(code, span, f"circular type `{' -> '.join(path)}`", help="hold it in an Option or an Array")
+
+
+def _cycle(
+    c: Checker, at: StructSymbol, goal: StructSymbol, path: list[str], seen: set[StructSymbol]
+) -> list[str] | None:
+    for _, type_, _, _ in at.fields:
+        for inner in _direct(type_):
+            symbol = c.declared(inner)
+            if symbol is goal:
+                return [*path, goal.name]
+            if isinstance(symbol, StructSymbol) and symbol not in seen:
+                seen.add(symbol)
+                found = _cycle(c, symbol, goal, [*path, symbol.name], seen)
+                if found is not None:
+                    return found
+    return None
+
+
+def _direct(type_: Type) -> list[Type]:
+    """Types a value of this type always holds."""
+    if isinstance(type_, Tuple):
+        return [inner for item in type_.items for inner in _direct(item)]
+    return [type_] if isinstance(type_, Nominal) and not isinstance(type_, Nilable) else []
+
+
+# ---------------------------------------------------------------- values in declarations
+
+
+def check_defaults(c: Checker, symbol: StructSymbol) -> None:
+    for name, type_, default, _ in symbol.fields:
+        if default is not None:
+            at_module_level(c, default, Expected(type_, place=f"field `{name}`"))
+
+
+def at_module_level(c: Checker, node: ast.Expr, expected: Expected) -> Type:
+    """An expression outside every function."""
+    c.targets.append(Target("none", result=ERRONEOUS))
+    found = c.value(node, expected)
+    c.targets.pop()
+    return found
+
+
+def check_constants(c: Checker, symbols: list[Symbol]) -> None:
+    constants = [symbol for symbol in symbols if isinstance(symbol, ConstSymbol)]
+    for symbol in constants:
+        at_module_level(c, symbol.declaration.value, Expected(symbol.type, place=f"`{symbol.name}`"))
+    for symbol in constants:
+        _value_of(c, symbol, symbol.declaration.name)
+
+
+def _value_of(c: Checker, symbol: ConstSymbol, node: ast.Node) -> object:
+    """Folds a constant once; one that needs itself is E2032."""
+    state = c.constants.get(symbol)
+    if state == "busy":
+        c.report("E2032", node.span, f"the constant `{symbol.name}` depends on itself")
+        raise NotConstant(node)
+    if state == "failed":
+        raise NotConstant(node)
+    if state == "done":
+        return symbol.value
+    c.constants[symbol] = "busy"
+    value = folded(c, symbol.declaration.value, "E2032")
+    c.constants[symbol] = "failed" if value is FAILED else "done"
+    symbol.value = None if value is FAILED else value
+    return symbol.value
+
+
+FAILED = object()
+
+
+def folded(c: Checker, node: ast.Expr, code: str) -> object:
+    """The value of a constant expression; FAILED after a report with `code`, or E2033 for one that would panic."""
+
+    def lookup(symbol: ConstSymbol, place: ast.Node) -> object:
+        value = _value_of(c, symbol, place)
+        if c.constants.get(symbol) == "failed":
+            raise NotConstant(place)
+        return value
+
+    before = len(c.diagnostics.found)
+    try:
+        return c.nesting.call(fold, node, lookup)
+    except NotConstant as part:
+        if len(c.diagnostics.found) == before and not _reported(c, part.node):
+            c.report(code, part.node.span, "this part is not constant")
+    except Fault as fault:
+        c.report("E2033", fault.node.span, f"the constant cannot be evaluated: {fault.text}")
+    except (ArithmeticError, TypeError, ValueError):
+        pass  # operands of wrong types, reported when they were typed
+    return FAILED
+
+
+def _reported(c: Checker, node: ast.Node) -> bool:
+    """Whether something inside this part was already found wrong."""
+    return any(d.is_error and node.span.start <= d.span.start < node.span.end for d in c.diagnostics.found)

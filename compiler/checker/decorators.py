@@ -1,0 +1,62 @@
+"""Decorators: names, places, arguments (L-1.8, O-1.56 to O-1.59).
+
+Hands on `check_decorators`: those that stand there rightly, with their constant arguments. Must not know: what they do.
+"""
+
+from __future__ import annotations
+
+from .. import ast
+from ..resolver.spelling import did_you_mean
+from .config import check_value
+from .context import Checker
+from .declarations import FAILED
+from .fields import DECORATOR_ARGUMENTS, DECORATOR_PLACES, DECORATOR_REQUIRED, DECORATOR_UNBUILT, Rule
+
+Checked = list[tuple[str, dict[str, object]]]
+
+
+def check_decorators(c: Checker, decorators: list[ast.Decorator], place: str) -> Checked:
+    seen: dict[str, ast.Decorator] = {}
+    found: Checked = []
+    for node in decorators:
+        name = node.name.text
+        if name not in DECORATOR_PLACES:
+            help = did_you_mean(name, DECORATOR_PLACES)
+            c.report("E4001", node.name.span, f"unknown decorator `@{name}`", help=help)
+        elif place not in DECORATOR_PLACES[name]:
+            places = ", ".join(DECORATOR_PLACES[name])
+            c.report("E4009", node.span, f"`@{name}` cannot stand on a {place}", help=f"it belongs on: {places}")
+        elif name in seen:
+            c.report("E4009", node.span, f"`@{name}` stands twice", first=seen[name].span)
+        elif name in DECORATOR_UNBUILT:
+            c.unbuilt(node.span, f"@{name}")
+        else:
+            found.append((name, _arguments(c, node, DECORATOR_ARGUMENTS.get(name, {}))))
+        seen.setdefault(name, node)
+    return found
+
+
+def _arguments(c: Checker, node: ast.Decorator, rules: dict[str, Rule]) -> dict[str, object]:
+    name = node.name.text
+    given: dict[str, object] = {}
+    order = list(rules)
+    for position, argument in enumerate(node.arguments):
+        if argument.name is not None:
+            key = argument.name.text
+        elif position < len(order):
+            key = order[position]
+        else:
+            c.report("E4009", argument.span, f"`@{name}` takes {len(order)} argument(s), {len(node.arguments)} given")
+            continue
+        if key not in rules:
+            assert argument.name is not None
+            help = did_you_mean(key, rules)
+            c.report("E4001", argument.name.span, f"`@{name}` has no argument `{key}`", help=help)
+        elif key in given:
+            c.report("E4009", argument.span, f"`@{name}` gets `{key}` twice")
+        else:
+            given[key] = check_value(c, key, argument.value, rules[key], constant=True, code="E4009")
+    required = DECORATOR_REQUIRED.get(name)
+    if required is not None and required not in given and not node.arguments:
+        c.report("E4009", node.span, f"`@{name}` needs `{required}`")
+    return {key: value for key, value in given.items() if value is not FAILED}

@@ -1,0 +1,141 @@
+"""Which fields configs and decorators take, and what each may hold (O-1.4 to O-1.59): the table of these constructs.
+
+Pure data. Must not know: how values are checked (`config`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ..types import ANY, FLOAT, INT, STRING, Type, array, map_
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What one field holds: its type, in words, and a test of a constant value."""
+
+    type: Type
+    words: str
+    legal: Callable[[object], bool] = lambda value: True
+
+
+PROVIDERS = ("openai", "anthropic", "google", "ollama", "custom", "offline")
+SHAPED_LIKE_OPENAI = ("openai", "google", "ollama", "custom")
+
+
+def number(low: float, high: float = math.inf, *, above: bool = False) -> Rule:
+    """A number between two bounds, the lower one excluded if `above`."""
+    words = f"a number above {low:g}" if above else f"a number of {low:g} to {high:g}"
+
+    def legal(value: object) -> bool:
+        return isinstance(value, (int, float)) and (value > low if above else value >= low) and value <= high
+
+    return Rule(FLOAT, words, legal)
+
+
+def whole(low: int) -> Rule:
+    return Rule(INT, f"an Int of at least {low}", lambda value: isinstance(value, int) and value >= low)
+
+
+def one_of(*members: str) -> Rule:
+    words = "one of " + ", ".join(f'"{m}"' for m in members)
+    return Rule(STRING, words, lambda value: value in members)
+
+
+TEXT = Rule(STRING, "a String")
+DURATION = number(0, above=True)
+TEXTS = Rule(array(STRING), "an Array<String>")
+RETRY_ON = ("rate_limit", "server", "connection", "timeout")
+RETRY_CLASSES = Rule(
+    array(STRING), "a subset of " + ", ".join(f'"{r}"' for r in RETRY_ON),
+    lambda value: isinstance(value, list) and set(value) <= set(RETRY_ON),
+)  # fmt: skip
+STRUCTURED = one_of("auto", "native", "tool", "prompt")
+
+RETRY: dict[str, Rule] = {
+    "max_attempts": whole(1),
+    "backoff": one_of("none", "linear", "exponential"),
+    "initial_delay_ms": whole(0),
+    "max_delay_ms": whole(0),
+    "retry_on": RETRY_CLASSES,
+}
+RATE_LIMIT: dict[str, Rule] = dict.fromkeys(
+    ("requests_per_minute", "tokens_per_minute", "concurrent_requests"), whole(1)
+)
+
+# Fields of a connection that are plain constants (O-1.4 to O-1.15).
+CONNECTION: dict[str, Rule] = {
+    "provider": one_of(*PROVIDERS),
+    "api_key_env": TEXT,
+    "base_url": TEXT,
+    "default_model": TEXT,
+    "models": Rule(map_(STRING, STRING), "a Map<String, String>"),
+    "timeout": DURATION,
+    "organization": TEXT,
+    "project": TEXT,
+    "api": one_of("auto", "responses", "chat"),
+    "unsupported": one_of("error", "drop"),
+    "structured": STRUCTURED,
+    "replies": Rule(array(ANY), "an Array"),
+}
+CONNECTION_OBJECTS = {"retry": RETRY, "rate_limit": RATE_LIMIT}
+CONNECTION_FIELDS = (*CONNECTION, *CONNECTION_OBJECTS, "api_key", "headers")
+
+# Fields of a model that are values (O-1.36 to O-1.46).
+MODEL: dict[str, Rule] = {
+    "base": TEXT,
+    "temperature": number(0, 2),
+    "top_p": number(0, 1),
+    "max_tokens": whole(1),
+    "stop_sequences": TEXTS,
+    "system_prompt": TEXT,
+    "max_tool_rounds": whole(0),
+    "structured": STRUCTURED,
+    "timeout": DURATION,
+}
+MODEL_UNBUILT = ("knowledge", "tools")
+MODEL_FIELDS = ("provider", *MODEL, "memory", "retry_policy", *MODEL_UNBUILT)
+
+# Connections that are there without a declaration (O-1.3), with what is known of them.
+PREDECLARED: dict[str, dict[str, object]] = {
+    "openai": {"provider": "openai"},
+    "anthropic": {"provider": "anthropic"},
+    "offline": {"provider": "offline", "default_model": "offline-1"},
+}
+
+# Decorators: the places each may stand in (L-1.8.2 to L-1.8.6).
+DECORATOR_PLACES: dict[str, tuple[str, ...]] = {
+    "test": ("fn",),
+    "expect_fail": ("fn",),
+    "describe": ("method", "schema field"),
+    "param": ("method", "parameter"),
+    "retry": ("model", "agent", "stage"),
+    "timeout": ("model", "agent", "stage"),
+    "log": ("model", "agent", "stage"),
+    "cache": ("model",),
+    "validate": ("schema",),
+    "partial": ("schema",),
+    "coerce": ("schema",),
+    "effect": ("method", "model"),
+}
+
+# Arguments of those this compiler checks.
+DECORATOR_ARGUMENTS: dict[str, dict[str, Rule]] = {
+    "retry": {
+        "max": RETRY["max_attempts"],
+        "backoff": RETRY["backoff"],
+        "delay_ms": RETRY["initial_delay_ms"],
+        "max_delay_ms": RETRY["max_delay_ms"],
+        "retry_on": RETRY_CLASSES,
+    },
+    "timeout": {"seconds": DURATION},
+    "log": {"channel": TEXT},
+    "cache": {"ttl_seconds": whole(1)},
+    "describe": {"text": TEXT},
+    "partial": {},
+    "coerce": {},
+}
+DECORATOR_REQUIRED = {"timeout": "seconds", "describe": "text"}
+DECORATOR_UNBUILT = ("validate", "effect")

@@ -1,0 +1,217 @@
+"""Function bodies, closures, return (L-3.8, L-3.2.5).
+
+Hands on `declare_signature`, `check_function` and the rules of closures and `return`. Must not know: what calls do.
+"""
+
+from __future__ import annotations
+
+from .. import ast
+from ..symbols import FunctionSymbol
+from ..types import ANY, NEVER, NIL, OPEN, Function, Open, Type, result
+from .context import DISCARD, FREE, Checker, Expected, ExpressionRule, Target
+from .control import missing_value
+from .patterns import bind_irrefutable
+from .propagation import cannot_leave, check_conversion
+from .relations import ERRONEOUS, close, generic, is_complete, join_errors
+from .types import written_type
+
+
+def declare_signature(c: Checker, symbol: FunctionSymbol) -> None:
+    """Types of parameters and result, before any body is checked."""
+    node = symbol.declaration
+    symbol.parameters = [_parameter_type(c, p) for p in node.parameters]
+    symbol.result = NIL if node.result is None else written_type(c, node.result)
+    optional: ast.Parameter | None = None
+    for parameter in node.parameters:
+        if parameter.default is None and optional is not None:
+            c.report(
+                "E2008", parameter.name.span, f"`{parameter.name.text}` has no default but follows `{optional.name.text}`, which has one",
+                help="put required parameters first",
+            )  # fmt: skip
+        optional = parameter if parameter.default is not None else optional
+    if symbol.name == "main" and node.scope is not None:
+        _check_main(c, symbol)
+
+
+def _parameter_type(c: Checker, parameter: ast.Parameter) -> Type:
+    if parameter.type is not None:
+        return written_type(c, parameter.type)
+    name = parameter.name.text
+    return c.report("E2005", parameter.name.span, f"parameter `{name}` has no type", help=f"write `{name}: T`")
+
+
+def _check_main(c: Checker, symbol: FunctionSymbol) -> None:
+    sides = generic(symbol.result, "Result")
+    if symbol.parameters or not (symbol.result == NIL or (sides and sides[0] in (NIL, ANY))):
+        written = str(Function(tuple(symbol.parameters), symbol.result))
+        c.report(
+            "E1013", symbol.declaration.name.span, f"`main` has the signature `{written}`",
+            help="write `fn main() { }` or `fn main() -> Result<Nil, Error> { }`",
+        )  # fmt: skip
+
+
+def check_function(c: Checker, symbol: FunctionSymbol) -> None:
+    node = symbol.declaration
+    scope = node.scope
+    if scope is None or node.body is None:
+        return
+    accepts_all = symbol.name == "main" and symbol.result == NIL and symbol is c.main
+    target = Target("function", scope, symbol.name, symbol.result, accepts_all)
+    outer, c.targets, c.loops = (c.targets, c.loops), [target], []
+    for parameter, type_ in zip(node.parameters, symbol.parameters, strict=True):
+        if parameter.default is not None:
+            c.value(parameter.default, Expected(type_, place=f"parameter `{parameter.name.text}`"))
+        if parameter.binding is not None:
+            parameter.binding.type = type_
+    body(c, node.body, symbol.result, node.name)
+    _record(target)
+    c.targets, c.loops = outer
+
+
+def body(c: Checker, node: ast.Expr, wanted: Type, place: ast.Node) -> Type:
+    """A body with a known result: its tail is the result, or is discarded where the result is Nil (L-3.8.4)."""
+    if wanted == NIL:
+        c.infer(node, DISCARD)
+        return NIL
+    if not isinstance(node, ast.Block):
+        return c.value(node, Expected(wanted, "E2023"))
+    found = c.infer(node, Expected(wanted, "E2023"))
+    if node.result is None and found == NIL:
+        return missing_value(c, place, wanted) if wanted is not ERRONEOUS else wanted
+    return c.coerce(node, found, Expected(wanted, "E2023"))
+
+
+def _record(target: Target) -> None:
+    """What codegen asks of a finished function."""
+    scope = target.scope
+    if scope is None:
+        return
+    scope.result = target.result
+    scope.returns_option = generic(target.result, "Option") is not None
+    scope.propagates = target.accepts_all or generic(target.result, "Result") is not None or scope.returns_option
+
+
+def return_(c: Checker, node: ast.Return, expected: Expected) -> Type:
+    target = c.function_target
+    if target.kind == "none":
+        c.report("E3012", node.span, "`return` stands outside a function")
+    wanted = target.result
+    if wanted is None:
+        found = NIL if node.value is None else c.infer(node.value)
+        target.returns.append((node.value or node, found))
+    elif node.value is not None:
+        _return_value(c, node.value, wanted)
+    elif wanted not in (NIL, ANY):
+        missing_value(c, node, wanted)
+    return NEVER
+
+
+def _return_value(c: Checker, value: ast.Expr, wanted: Type) -> None:
+    found = c.value(value, Expected(wanted, "E2023"))
+    if wanted == ANY and found is ERRONEOUS:
+        return
+
+
+# ---------------------------------------------------------------- closures
+
+
+def closure(c: Checker, node: ast.Closure, expected: Expected) -> Type:
+    wanted = expected.type if isinstance(expected.type, Function) else None
+    if wanted is not None and len(wanted.parameters) != len(node.parameters):
+        count = len(node.parameters)
+        c.report(
+            "E2006", node.span, f"expected a function of {len(wanted.parameters)} parameter(s), the closure has {count}"
+        )
+        wanted = None
+        mismatched = True
+    else:
+        mismatched = False
+    parameters = _closure_parameters(c, node, wanted)
+    declared = _closure_result(c, node, wanted)
+    target = Target("closure", node.scope, "the closure", declared)
+    loops, c.loops = c.loops, []
+    c.targets.append(target)
+    made = body(c, node.body, declared, node) if declared is not None else c.infer(node.body, _hint(wanted))
+    c.targets.pop()
+    c.loops = loops
+    if declared is None:
+        target.result = _inferred_result(c, node, target, made)
+    _record(target)
+    _mark_option(target)
+    return ERRONEOUS if mismatched else Function(parameters, target.result or ANY)
+
+
+def _closure_parameters(c: Checker, node: ast.Closure, wanted: Function | None) -> tuple[Type, ...]:
+    types: list[Type] = []
+    for position, parameter in enumerate(node.parameters):
+        if parameter.type is not None:
+            type_ = written_type(c, parameter.type)
+        elif node.function_form:
+            type_ = _parameter_type(c, parameter)
+        else:
+            given = wanted.parameters[position] if wanted is not None else ANY
+            type_ = ANY if isinstance(given, Open) else close(given)
+        if parameter.binding is not None:
+            parameter.binding.type = type_
+        if parameter.pattern is not None:
+            bind_irrefutable(c, parameter.pattern, type_)
+        types.append(type_)
+    return tuple(types)
+
+
+def _closure_result(c: Checker, node: ast.Closure, wanted: Function | None) -> Type | None:
+    """The declared result, else a complete expected one, else None: to be inferred."""
+    if node.result is not None:
+        return written_type(c, node.result)
+    if node.function_form:
+        return NIL
+    if wanted is not None and is_complete(wanted.result):
+        return wanted.result
+    return None
+
+
+def _hint(wanted: Function | None) -> Expected:
+    return FREE if wanted is None or isinstance(wanted.result, Open) else Expected(wanted.result, "E2023")
+
+
+def _inferred_result(c: Checker, node: ast.Closure, target: Target, made: Type) -> Type:
+    """The join of tail and returns (L-3.2.5); with `?` inside it must be a Result or an Option (L-3.12.8)."""
+    ends = [(node.body, made), *target.returns]
+    joined = c.join_branches([(end, type_) for end, type_ in ends if isinstance(end, ast.Expr)])
+    if not target.raised or joined is ERRONEOUS:
+        return joined
+    sides = generic(joined, "Result")
+    target.result = joined
+    if generic(joined, "Option") and all(raised.type == NIL for raised in target.raised):
+        return joined
+    if not sides:
+        for raised in target.raised:
+            cannot_leave(c, raised, target)
+        return joined
+    missing_as_error = [r.type if r.type != NIL else ANY for r in target.raised]
+    if sides[1] == OPEN:
+        return result(sides[0], join_errors(missing_as_error))
+    for raised in target.raised:
+        if raised.type != NIL:
+            coercion = check_conversion(c, raised, sides[1])
+            _convert_at(raised.node, coercion)
+    return joined
+
+
+def _convert_at(node: ast.Node, coercion: object) -> None:
+    if isinstance(node, ast.Propagate):
+        node.operand.coercion = coercion
+    elif isinstance(node, ast.Throw) and coercion is not None:
+        node.value.coercion = coercion
+
+
+def _mark_option(target: Target) -> None:
+    if target.scope is not None and target.raised:
+        target.scope.propagates = True
+
+
+RULES: dict[type[ast.Expr], ExpressionRule] = {
+    ast.Closure: closure,
+    ast.Return: return_,
+}
+

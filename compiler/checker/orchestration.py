@@ -1,0 +1,205 @@
+"""Connections, models and their decorators (O-1.1 to O-1.59).
+
+Hands on `check_connection`, `check_model`. Must not know: schemas, memories' own rules, execution.
+"""
+
+from __future__ import annotations
+
+from .. import ast
+from ..resolver.spelling import did_you_mean
+from ..symbols import BuiltinSymbol, ConnectionSymbol, MemorySymbol, ModelSymbol
+from ..types import MEMORY, Type
+from .config import check_object, check_value, duplicates, unknown_key
+from .context import Checker, Expected
+from .declarations import FAILED, at_module_level
+from .decorators import check_decorators
+from .fields import (
+    CONNECTION,
+    CONNECTION_FIELDS,
+    CONNECTION_OBJECTS,
+    MODEL,
+    MODEL_FIELDS,
+    MODEL_UNBUILT,
+    PREDECLARED,
+    PROVIDERS,
+    RETRY,
+    SHAPED_LIKE_OPENAI,
+    TEXT,
+)
+from .relations import ERRONEOUS
+
+# ---------------------------------------------------------------- connections
+
+
+def check_connection(c: Checker, symbol: ConnectionSymbol) -> None:
+    node = symbol.declaration
+    owner = f"connection `{symbol.name}`"
+    check_decorators(c, node.decorators, "connect")
+    duplicates(c, owner, [entry.key for entry in node.entries])
+    for entry in node.entries:
+        _connection_field(c, symbol, owner, entry)
+    known = {**PREDECLARED.get(symbol.name, {}), **symbol.fields}
+    keys = {entry.key.text for entry in node.entries}
+    if "provider" not in known and "provider" not in keys:
+        c.report("E4002", node.name.span, f"{owner} lacks `provider`", help=f"one of {', '.join(PROVIDERS)}")
+    if known.get("provider") == "custom" and "base_url" not in keys:
+        c.report("E4002", node.name.span, f"{owner} lacks `base_url`, which a custom provider needs")
+    for entry in node.entries:
+        _carried(c, owner, entry, known.get("provider"))
+
+
+def _carried(c: Checker, owner: str, entry: ast.ConfigEntry, provider: object) -> None:
+    """Fields only some providers take (O-1.12, O-1.14, O-1.34)."""
+    name = entry.key.text
+    takers = {"organization": ("openai",), "project": ("openai",), "api": SHAPED_LIKE_OPENAI, "replies": ("offline",)}
+    if isinstance(provider, str) and name in takers and provider not in takers[name]:
+        c.report("E4006", entry.key.span, f"`{name}` of {owner} is not carried by provider `{provider}`", help="remove it")
+
+
+def _connection_field(c: Checker, symbol: ConnectionSymbol, owner: str, entry: ast.ConfigEntry) -> None:
+    name, value = entry.key.text, entry.value
+    if name in symbol.fields:
+        return
+    if name == "api_key":
+        variable = environment_name(c, value, "E4005", "`api_key`")
+        if variable is not None:
+            symbol.fields["api_key_env"] = variable
+    elif name == "headers":
+        symbol.fields[name] = _headers(c, value)
+    elif name in CONNECTION_OBJECTS:
+        symbol.fields[name] = check_object(c, f"`{name}`", value, CONNECTION_OBJECTS[name])
+    elif name in CONNECTION:
+        known = check_value(c, name, value, CONNECTION[name], constant=True)
+        if known is not FAILED:
+            symbol.fields[name] = known
+    else:
+        unknown_key(c, owner, entry.key, CONNECTION_FIELDS)
+
+
+def environment_name(c: Checker, value: ast.Expr, code: str, what: str) -> str | None:
+    """NAME of exactly `env("NAME")` (O-1.5)."""
+    if _is_env(value):
+        assert isinstance(value, ast.Call)
+        name = value.arguments[0].value
+        if isinstance(name, ast.StringLiteral):
+            return name.value
+    c.report(code, value.span, f'{what} is written `env("NAME")`', help='write `env("NAME")`; the key stays outside')
+    return None
+
+
+def _is_env(value: ast.Expr) -> bool:
+    if not (isinstance(value, ast.Call) and isinstance(value.callee, ast.PathExpr)):
+        return False
+    binding = value.callee.binding
+    one = len(value.arguments) == 1 and value.arguments[0].name is None
+    return one and isinstance(binding, BuiltinSymbol) and binding.name == "env"
+
+
+def _headers(c: Checker, value: ast.Expr) -> dict[str, object]:
+    """A String or `env("N")` per header; the latter is held as `{"env": "N"}` (O-1.13)."""
+    found: dict[str, object] = {}
+    if not isinstance(value, ast.MapExpr):
+        c.report("E4004", value.span, '`headers` is a map of Strings or `env("N")`')
+        return found
+    for entry in value.entries:
+        if not isinstance(entry.key, ast.StringLiteral):
+            c.report("E4004", entry.key.span, "the name of a header is a String")
+        elif entry.key.value in found:
+            c.report("E4001", entry.key.span, f'header "{entry.key.value}" is given twice')
+        elif _is_env(entry.value):
+            variable = environment_name(c, entry.value, "E4004", "a header")
+            found[entry.key.value] = {"env": variable}
+        else:
+            found[entry.key.value] = check_value(c, entry.key.value, entry.value, TEXT, constant=True)
+    return found
+
+
+# ---------------------------------------------------------------- models
+
+
+def check_model(c: Checker, symbol: ModelSymbol) -> None:
+    node = symbol.declaration
+    owner = f"model `{symbol.name}`"
+    symbol.decorators = check_decorators(c, node.decorators, "model")
+    duplicates(c, owner, [entry.key for entry in node.entries])
+    connection = _provider(c, symbol, owner)
+    for entry in node.entries:
+        name = entry.key.text
+        if name in MODEL_FIELDS and name not in symbol.fields:
+            symbol.fields[name] = entry.value
+            _model_field(c, symbol, entry)
+        elif name not in MODEL_FIELDS:
+            unknown_key(c, owner, entry.key, MODEL_FIELDS)
+    if connection is not None:
+        _check_model_against(c, symbol, owner, connection)
+
+
+def _provider(c: Checker, symbol: ModelSymbol, owner: str) -> dict[str, object] | None:
+    """The fields of the connection a model names (O-1.17, O-1.35)."""
+    node = symbol.declaration
+    entry = next((e for e in node.entries if e.key.text == "provider"), None)
+    if entry is None:
+        c.report("E4002", node.name.span, f"{owner} lacks `provider`", help="the name of a connection")
+        return None
+    value = entry.value
+    if not (isinstance(value, ast.PathExpr) and len(value.segments) == 1):
+        help = f"write `{value.value}` without quotes" if isinstance(value, ast.StringLiteral) else None
+        c.report("E4004", value.span, "`provider` is the bare name of a connection", help=help)
+        return None
+    name = value.segments[0].text
+    declared = c.connections.get(name)
+    if declared is None and name not in PREDECLARED:
+        help = did_you_mean(name, (*PREDECLARED, *c.connections))
+        c.report("E4003", value.span, f"unknown connection `{name}`", help=help)
+        return None
+    symbol.connection = name
+    return {**PREDECLARED.get(name, {}), **(declared.fields if declared is not None else {})}
+
+
+def _model_field(c: Checker, symbol: ModelSymbol, entry: ast.ConfigEntry) -> None:
+    name, value = entry.key.text, entry.value
+    if name == "memory":
+        _model_memory(c, symbol, value)
+    elif name == "retry_policy":
+        check_object(c, "`retry_policy`", value, RETRY)
+    elif name in MODEL_UNBUILT:
+        c.unbuilt(entry.key.span, f"model field {name}")
+    elif name in MODEL:
+        check_value(c, name, value, MODEL[name], constant=False)
+
+
+def _model_memory(c: Checker, symbol: ModelSymbol, value: ast.Expr) -> None:
+    found = at_module_level(c, value, Expected())
+    binding = value.binding if isinstance(value, ast.PathExpr) else None
+    if isinstance(binding, MemorySymbol):
+        symbol.memory = binding
+    elif found is not ERRONEOUS:
+        what: Type | str = found if found != MEMORY else "an expression"
+        c.report("E4004", value.span, f"`memory` is the name of a memory, found `{what}`")
+
+
+def _check_model_against(c: Checker, symbol: ModelSymbol, owner: str, connection: dict[str, object]) -> None:
+    """E4007: no model id; E4006: a field that the connection's API cannot carry (O-1.93)."""
+    node = symbol.declaration
+    if "base" not in symbol.fields and "default_model" not in connection:
+        c.report(
+            "E4007", node.name.span, f"{owner} has no model id", help="give `base`, or `default_model` of the connection"
+        )
+    stop = symbol.fields.get("stop_sequences")
+    if stop is not None and _api(connection) == "responses" and connection.get("unsupported") != "drop":
+        c.report(
+            "E4006", stop.span, f"`stop_sequences` is not carried by the responses API of `{symbol.connection}`",
+            help='use `api: "chat"`, or `unsupported: "drop"`',
+        )  # fmt: skip
+
+
+def _api(connection: dict[str, object]) -> str:
+    if connection.get("provider") not in SHAPED_LIKE_OPENAI:
+        return ""
+    chosen = connection.get("api", "auto")
+    if chosen != "auto":
+        return str(chosen)
+    own = connection.get("provider") == "openai" and connection.get("base_url") in (None, "https://api.openai.com/v1")
+    return "responses" if own else "chat"
+
+

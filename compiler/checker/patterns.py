@@ -1,0 +1,307 @@
+"""Types of patterns and of the names they bind (L-5.8).
+
+Hands on `check_pattern`, `bind_irrefutable`. Must not know: which patterns together cover a type (`exhaustiveness`).
+"""
+
+from __future__ import annotations
+
+from ...vm.values.errors import FAMILIES
+from .. import ast
+from ..resolver.scopes import UnbuiltSymbol
+from ..resolver.spelling import did_you_mean
+from ..symbols import (
+    AliasSymbol,
+    BuiltinSymbol,
+    ConstSymbol,
+    EnumSymbol,
+    ErrorFamilySymbol,
+    Local,
+    StructSymbol,
+    Symbol,
+    VariantSymbol,
+)
+from ..types import ANY, BOOL, FLOAT, INT, NEVER, NIL, STRING, Nilable, Nominal, Tuple, Type, Union, array, error
+from .context import Checker
+from .exhaustiveness import uncovered
+from .places import error_fields, fields_of
+from .relations import ERRONEOUS, NUMBERS, close, convert, generic, is_error
+from .types import RECORDS
+
+
+def check_pattern(c: Checker, node: ast.Pattern, type_: Type) -> None:
+    """Types a pattern against the values it meets."""
+    node.type = type_
+    rule = _RULES.get(type(node))
+    if rule is not None:
+        c.nesting.call(rule, c, node, type_)
+
+
+def bind_irrefutable(c: Checker, node: ast.Pattern, type_: Type) -> None:
+    """A pattern of `let`, `for` or a closure parameter must match every value; arrays may panic instead (L-5.8.11)."""
+    check_pattern(c, node, type_)
+    if isinstance(node, (ast.BindPattern, ast.WildcardPattern)) and getattr(node, "constant", None) is None:
+        return
+    if type_ in (ANY, NEVER) and _only_shapes(node):
+        return
+    missing = None if type_ is ERRONEOUS else uncovered(c, [node], type_, arrays_match=True)
+    if missing is not None:
+        c.report("E3002", node.span, f"the pattern does not cover `{missing}`", help="use `match`")
+
+
+def _only_shapes(node: ast.Pattern) -> bool:
+    """Over Any, tuple and array patterns are checked at run time."""
+    if isinstance(node, (ast.TuplePattern, ast.ArrayPattern)):
+        return all(map(_only_shapes, node.items))
+    if isinstance(node, ast.StructPattern):
+        return all(_only_shapes(entry.pattern) for entry in node.fields)
+    is_name = isinstance(node, ast.BindPattern) and node.constant is None
+    return is_name or isinstance(node, (ast.WildcardPattern, ast.RestPattern))
+
+
+def matches_nil_only(node: ast.Pattern) -> bool:
+    return isinstance(node, ast.LiteralPattern) and node.value is None
+
+
+def cannot_match(c: Checker, node: ast.Pattern, what: str, type_: Type) -> None:
+    c.report("E3003", node.span, f"a pattern of `{what}` cannot match `{type_}`")
+
+
+def _set_local(c: Checker, place: ast.Node, local: Local | None, type_: Type) -> None:
+    """Alternatives of an or-pattern share their locals, which must have one type."""
+    if local is None:
+        return
+    if local.declared_at is place:
+        local.type = type_
+    elif local.type != type_ and ERRONEOUS is not type_ and local.type is not ERRONEOUS:
+        c.report("E3004", place.span, f"`{local.name}` is `{local.type}` in one alternative and `{type_}` in another")
+
+
+# ---------------------------------------------------------------- names and literals
+
+
+def _bind(c: Checker, node: ast.BindPattern, type_: Type) -> None:
+    if node.constant is not None:
+        _constant(c, node, type_)
+        return
+    if node.inner is not None:
+        check_pattern(c, node.inner, type_)
+    _set_local(c, node, node.binding, close(type_))
+    symbol = c.declared(type_)
+    if isinstance(symbol, EnumSymbol) and node.inner is None and node.name.text in symbol.variants:
+        name = node.name.text
+        c.report(
+            "W0010", node.name.span, f"`{name}` binds every value; it is also a variant of `{symbol.name}`",
+            help=f"write `{symbol.name}::{name}`",
+        )  # fmt: skip
+
+
+def _constant(c: Checker, node: ast.BindPattern, type_: Type) -> None:
+    if isinstance(node.constant, ConstSymbol):
+        _require(c, node, node.constant.type, type_)
+    elif not generic(_inside(type_, "Option"), "Option") and type_ != ANY:
+        cannot_match(c, node, "None", type_)
+
+
+def _require(c: Checker, node: ast.Pattern, of: Type, type_: Type) -> None:
+    """The pattern's own type must be able to occur in the matched one."""
+    if not _may_equal(of, type_):
+        cannot_match(c, node, str(of), type_)
+
+
+def _may_equal(of: Type, type_: Type) -> bool:
+    if of in (ANY, NEVER) or type_ in (ANY, NEVER) or str(type_) == "_":
+        return True
+    if isinstance(type_, Nilable):
+        return of == NIL or _may_equal(of, type_.inner)
+    if of in NUMBERS and type_ in NUMBERS:
+        return True
+    return convert(of, type_) is None or convert(type_, of) is None
+
+
+def _literal(c: Checker, node: ast.LiteralPattern, type_: Type) -> None:
+    value = node.value
+    of: Type = NIL
+    if isinstance(value, bool):
+        of = BOOL
+    elif isinstance(value, str):
+        of = STRING
+    elif value is not None:
+        of = INT if isinstance(value, int) else FLOAT
+    inner = type_.inner if isinstance(type_, Nilable) else type_
+    if isinstance(inner, Union) and isinstance(value, str):
+        if value not in inner.members:
+            c.report(
+                "E3003", node.span, f'"{value}" is no member of `{inner}`', help=did_you_mean(value, inner.members)
+            )
+        return
+    _require(c, node, of, type_)
+
+
+def _range(c: Checker, node: ast.RangePattern, type_: Type) -> None:
+    start, end = node.start, node.end
+    if start is not None and end is not None:
+        shown = f"{start}{'..=' if node.inclusive else '..'}{end}"
+        if type(start) is not type(end):
+            c.report("E3007", node.span, f"the range `{shown}` mixes Int and Float bounds")
+            return
+        if start > end or (start == end and not node.inclusive):
+            c.report("E3007", node.span, f"the range `{shown}` is empty")
+            return
+    bound = start if start is not None else end
+    _require(c, node, FLOAT if isinstance(bound, float) else INT, type_)
+
+
+# ---------------------------------------------------------------- variants and constructors
+
+
+def _inside(type_: Type, name: str) -> Type:
+    """`Some(p)` also looks into `Option<T>?`."""
+    return type_.inner if isinstance(type_, Nilable) and generic(type_.inner, name) else type_
+
+
+def _path(c: Checker, node: ast.PathPattern, type_: Type) -> None:
+    match node.binding:
+        case VariantSymbol():
+            _require(c, node, node.binding.enum.type, type_)
+        case ErrorFamilySymbol():
+            _require_error(c, node, node.binding.name, type_)
+        case None | UnbuiltSymbol():
+            return
+        case _:
+            c.report("E3003", node.span, f"`{'::'.join(s.text for s in node.path)}` is not a pattern")
+
+
+def _require_error(c: Checker, node: ast.Pattern, family: str, type_: Type) -> None:
+    if not (type_ == ANY or is_error(type_)):
+        cannot_match(c, node, family, type_)
+
+
+def _tuple_struct(c: Checker, node: ast.TupleStructPattern, type_: Type) -> None:
+    payloads = _payloads(c, node, node.binding, type_)
+    if payloads is not None and len(payloads) != len(node.items):
+        name = "::".join(s.text for s in node.path)
+        c.report("E3003", node.span, f"`{name}` holds {len(payloads)} value(s), the pattern has {len(node.items)}")
+        payloads = None
+    for item, payload in zip(node.items, payloads or [ERRONEOUS] * len(node.items), strict=True):
+        check_pattern(c, item, payload)
+
+
+def _payloads(c: Checker, node: ast.TupleStructPattern, symbol: Symbol | None, type_: Type) -> list[Type] | None:
+    """Types of what the variant holds; None when that is not known."""
+    if isinstance(symbol, BuiltinSymbol) and symbol.name in ("Some", "Ok", "Err"):
+        return _constructor_payload(c, node, symbol.name, type_)
+    if isinstance(symbol, ErrorFamilySymbol) and symbol.variant is not None:
+        _require_error(c, node, symbol.name, type_)
+        return [STRING]
+    if isinstance(symbol, VariantSymbol):
+        _require(c, node, symbol.enum.type, type_)
+        return []
+    if symbol is not None and not isinstance(symbol, UnbuiltSymbol):
+        c.report("E3003", node.span, f"`{node.path[-1].text}` is not a variant that holds values")
+    return None
+
+
+def _constructor_payload(c: Checker, node: ast.TupleStructPattern, name: str, type_: Type) -> list[Type] | None:
+    owner = "Option" if name == "Some" else "Result"
+    if type_ == ANY:
+        return [ANY] if len(node.items) == 1 else None
+    sides = generic(_inside(type_, owner), owner)
+    if not sides:
+        cannot_match(c, node, name, type_)
+        return None
+    if name == "Ok" and not node.items and sides[0] in (NIL, ANY):
+        return []
+    return [sides[1] if name == "Err" else sides[0]]
+
+
+# ---------------------------------------------------------------- structs, tuples, arrays
+
+
+def _struct(c: Checker, node: ast.StructPattern, type_: Type) -> None:
+    symbol = node.binding
+    if isinstance(symbol, AliasSymbol):
+        symbol = node.binding = c.declared(symbol.type) or symbol
+    own: Type | None = None
+    if isinstance(symbol, StructSymbol):
+        own = symbol.type
+    elif isinstance(symbol, BuiltinSymbol):
+        own = RECORDS.get(symbol.name)
+    elif isinstance(symbol, ErrorFamilySymbol):
+        own = error(symbol.name)
+    if own is None:
+        if symbol is not None and not isinstance(symbol, UnbuiltSymbol):
+            c.report("E1002", node.path[-1].span, f"`{node.path[-1].text}` is not a struct")
+        for entry in node.fields:
+            check_pattern(c, entry.pattern, ERRONEOUS)
+        return
+    if is_error(own):
+        _require_error(c, node, str(own), type_)
+    else:
+        _require(c, node, own, type_)
+    _fields(c, node, own)
+
+
+def _fields(c: Checker, node: ast.StructPattern, own: Type) -> None:
+    assert isinstance(own, Nominal)
+    if own.kind == "error":
+        known = error_fields(own.name)
+        known.update(dict.fromkeys(FAMILIES[own.name].all_fields(), ANY))
+    else:
+        known = fields_of(c, own)
+    seen: set[str] = set()
+    for entry in node.fields:
+        name = entry.name.text
+        if name not in known:
+            c.report("E2010", entry.name.span, f"`{own}` has no field `{name}`", help=did_you_mean(name, known))
+        if name in seen:
+            c.report("E2013", entry.name.span, f"field `{name}` of `{own}` stands twice in the pattern")
+        seen.add(name)
+        check_pattern(c, entry.pattern, known.get(name, ERRONEOUS))
+    missing = [name for name in known if name not in seen]
+    if missing and not node.rest:
+        listed = ", ".join(f"`{name}`" for name in missing)
+        c.report("E3006", node.span, f"the pattern lacks {listed} of `{own}`", help="end it with `..`")
+
+
+def _tuple(c: Checker, node: ast.TuplePattern, type_: Type) -> None:
+    inner = type_.inner if isinstance(type_, Nilable) else type_
+    items: list[Type] = [type_] * len(node.items) if type_ == ANY else [ERRONEOUS] * len(node.items)
+    if isinstance(inner, Tuple) and len(inner.items) == len(node.items):
+        items = list(inner.items)
+    elif type_ not in (ANY, NEVER):
+        cannot_match(c, node, f"a tuple of {len(node.items)}", type_)
+    for item, item_type in zip(node.items, items, strict=True):
+        check_pattern(c, item, item_type)
+
+
+def _array(c: Checker, node: ast.ArrayPattern, type_: Type) -> None:
+    inner = type_.inner if isinstance(type_, Nilable) else type_
+    items = generic(inner, "Array")
+    item: Type = items[0] if items else type_ if type_ == ANY else ERRONEOUS
+    if not items and type_ not in (ANY, NEVER):
+        cannot_match(c, node, "an array", type_)
+    for part in node.items:
+        if isinstance(part, ast.RestPattern):
+            part.type = array(close(item))
+            _set_local(c, part, part.binding, part.type)
+        else:
+            check_pattern(c, part, item)
+
+
+def _or(c: Checker, node: ast.OrPattern, type_: Type) -> None:
+    for alternative in node.alternatives:
+        check_pattern(c, alternative, type_)
+
+
+_RULES = {
+    ast.BindPattern: _bind,
+    ast.LiteralPattern: _literal,
+    ast.RangePattern: _range,
+    ast.PathPattern: _path,
+    ast.TupleStructPattern: _tuple_struct,
+    ast.StructPattern: _struct,
+    ast.TuplePattern: _tuple,
+    ast.ArrayPattern: _array,
+    ast.OrPattern: _or,
+}
+

@@ -1,0 +1,217 @@
+"""Errors on their way: `?`, `throw`, `try`, and discarded Results (L-3.12).
+
+Hands on `discarded_result`, `leave` and the rules of these forms. Must not know: how bodies begin (`functions`).
+"""
+
+from __future__ import annotations
+
+from ...vm.values.errors import is_family
+from .. import ast
+from ..symbols import Coercion, ErrorFamilySymbol
+from ..types import ANY, NEVER, NIL, Function, Generic, Nilable, Nominal, Type, Union, error, result
+from .context import Checker, Expected, ExpressionRule, Raise, Target
+from .relations import ERRONEOUS, _Mismatch, convert_error, generic, is_error, is_text, join_all, join_errors
+from .types import written_type
+
+WORDS = {"?": "E3014", "throw": "E3013", "try": "E3015", "statement": "E3015"}
+
+
+# ---------------------------------------------------------------- leaving
+
+
+def leave(c: Checker, raised: Raise) -> Coercion | None:
+    """Sends an error to its target (L-3.12.2); the answer is what converts it there."""
+    if raised.type is ERRONEOUS or raised.type == NEVER:
+        return None
+    target = c.target
+    if target.kind == "try" or target.result is None:
+        target.raised.append(raised)
+        return None
+    if target.kind == "none":
+        c.report("E3012", raised.node.span, f"`{raised.by}` stands outside a function")
+        return None
+    target.raised.append(raised)
+    if target.accepts_all:
+        return None
+    sides = generic(target.result, "Result")
+    if not sides:
+        cannot_leave(c, raised, target)
+        return None
+    return check_conversion(c, raised, sides[1])
+
+
+def check_conversion(c: Checker, raised: Raise, wanted: Type) -> Coercion | None:
+    """The error must suit the error side of the target (L-3.12.3)."""
+    coercion = convert_error(raised.type, wanted)
+    if isinstance(coercion, _Mismatch):
+        code = "E3015" if raised.by in ("try", "statement") else "E2042"
+        help = "add a `catch`" if code == "E3015" else "convert it: `.map_err(…)`"
+        c.report(code, raised.node.span, f"the error `{raised.type}` does not convert to `{wanted}`", help=help)
+        return None
+    return coercion
+
+
+def cannot_leave(c: Checker, raised: Raise, target: Target) -> None:
+    """E3013, E3014, E3015: the target has no error side."""
+    code = WORDS[raised.by]
+    what = "closure" if target.kind == "closure" else f"`{target.name}`"
+    given = f"-> {target.result}" if target.result not in (NIL, None) else "no result"
+    if code == "E3015":
+        c.report(code, raised.node.span, f"the error `{raised.type}` leaves the `try`, but {what} has {given}", help="add a `catch`")
+        return
+    subject = "`?` cannot propagate" if code == "E3014" else "`throw` cannot leave"
+    help = "declare `-> Result<…>`" + (", or use `match`" if code == "E3014" else "")
+    c.report(code, raised.node.span, f"{subject}: {what} has {given}", help=help)
+
+
+def discarded_result(c: Checker, node: ast.Expr, found: Type) -> None:
+    """A discarded Result is thrown inside a `try` body (L-5.12.2), elsewhere it draws W0003."""
+    sides = generic(found, "Result")
+    if not sides:
+        return
+    if c.in_try:
+        leave(c, Raise(node, sides[1] if str(sides[1]) != "_" else ANY, "statement"))
+    else:
+        c.report("W0003", node.span, f"the `{found}` is not used", help="use `?`, `match`, or `let _ = …;`")
+
+
+def throw(c: Checker, node: ast.Throw, expected: Expected) -> Type:
+    found = c.infer(node.value)
+    coercion = leave(c, Raise(node, found, "throw"))
+    if coercion is not None:
+        node.value.coercion = coercion
+    return NEVER
+
+
+def propagate(c: Checker, node: ast.Propagate, expected: Expected) -> Type:
+    found = c.infer(node.operand)
+    sides = generic(found, "Result")
+    if sides:
+        node.operand.coercion = leave(c, Raise(node, ANY if str(sides[1]) == "_" else sides[1], "?"))
+        return sides[0]
+    inside = generic(found, "Option")
+    if inside:
+        _leave_none(c, node)
+        return inside[0]
+    if found is ERRONEOUS or found == NEVER:
+        return found
+    if found == ANY:
+        _leave_unknown(c, node)
+        return ANY
+    help = "use `??` with a default" if isinstance(found, Nilable) else None
+    return c.report("E2041", node.span, f"`?` takes a Result or an Option, found `{found}`", help=help)
+
+
+def _leave_none(c: Checker, node: ast.Propagate) -> None:
+    """None leaves as None from an Option, else as the error `missing value` (L-3.12.3, L-3.12.4)."""
+    target = c.target
+    if target.kind not in ("try", "none") and generic(target.result, "Option"):
+        return
+    if target.kind == "closure" and target.result is None:
+        target.raised.append(Raise(node, NIL, "?"))
+        return
+    leave(c, Raise(node, error("RuntimeError"), "?"))
+
+
+def _leave_unknown(c: Checker, node: ast.Propagate) -> None:
+    target = c.target
+    if target.kind not in ("try", "none") and generic(target.result, "Option"):
+        return
+    leave(c, Raise(node, ANY, "?"))
+
+
+# ---------------------------------------------------------------- try
+
+
+def try_(c: Checker, node: ast.Try, expected: Expected) -> Type:
+    target = Target("try")
+    c.targets.append(target)
+    if node.catches:
+        found = _body(c, node.body, expected)
+    else:
+        sides = generic(expected.type, "Result") if expected.used else None
+        inner = expected.of(sides[0]) if sides else Expected(used=expected.used)
+        found = _body(c, node.body, inner)
+    c.targets.pop()
+    if not node.catches:
+        return result(found, join_errors([raised.type for raised in target.raised]))
+    return _catches(c, node, target, found, expected)
+
+
+def _body(c: Checker, body: ast.Block, expected: Expected) -> Type:
+    return c.infer(body, expected) if not expected.used else c.tail(body, expected)
+
+
+def _catches(c: Checker, node: ast.Try, target: Target, found: Type, expected: Expected) -> Type:
+    branches: list[tuple[ast.Expr, Type]] = [(node.body, found)]
+    earlier: list[ast.CatchClause] = []
+    for clause in node.catches:
+        _clause(c, clause, earlier)
+        earlier.append(clause)
+        branches.append((clause.body, _body(c, clause.body, expected)))
+    for raised in target.raised:
+        if not any(covers(clause, raised.type) for clause in node.catches):
+            coercion = leave(c, Raise(raised.node, raised.type, "try"))
+            node.rethrow = node.rethrow or coercion
+    if not expected.used:
+        return NEVER if all(t == NEVER for _, t in branches) else NIL
+    if expected.concrete:
+        return join_all([t for _, t in branches]) or ERRONEOUS
+    return c.join_branches(branches)
+
+
+def _clause(c: Checker, clause: ast.CatchClause, earlier: list[ast.CatchClause]) -> None:
+    """Types a clause and its name; a clause that nothing can reach draws W0004."""
+    caught = None if clause.type is None else written_type(c, clause.type)
+    if isinstance(caught, (Function, Union, Nilable)) and clause.type is not None:
+        c.report("E3003", clause.type.span, f"`catch` cannot tell a `{caught}` apart")
+        caught = ERRONEOUS
+    clause.caught = None if caught == ANY else caught
+    if clause.binding is not None:
+        clause.binding.type = ANY if caught is None else caught
+    for other in earlier:
+        if caught is not ERRONEOUS and _clause_covers(other, clause):
+            c.report(
+                "W0004", clause.type.span if clause.type is not None else clause.span,
+                "this clause can never match", first=other.span, note="covered by this one",
+            )  # fmt: skip
+            return
+
+
+def _clause_covers(first: ast.CatchClause, second: ast.CatchClause) -> bool:
+    if first.caught is None:
+        return True
+    if second.caught is None:
+        return False
+    if variant_of(first) is not None and variant_of(first) != variant_of(second):
+        return False
+    return _type_covers(first.caught, second.caught)
+
+
+def variant_of(clause: ast.CatchClause) -> str | None:
+    """The V of `catch F::V`."""
+    binding = clause.type.binding if isinstance(clause.type, ast.NamedType) else None
+    return binding.variant if isinstance(binding, ErrorFamilySymbol) else None
+
+
+def covers(clause: ast.CatchClause, type_: Type) -> bool:
+    """Whether the clause catches every error of this type (L-3.11.15)."""
+    if clause.caught is None or clause.caught is ERRONEOUS:
+        return True
+    return variant_of(clause) is None and _type_covers(clause.caught, type_)
+
+
+def _type_covers(caught: Type, type_: Type) -> bool:
+    if is_error(caught) and isinstance(caught, Nominal):
+        return is_error(type_) and isinstance(type_, Nominal) and is_family(type_.name, caught.name)
+    if isinstance(caught, Generic) and isinstance(type_, Generic):
+        return caught.name == type_.name  # run-time tests see the bare type (L-3.1.22)
+    return caught == type_ or (is_text(type_) and str(caught) == "String")
+
+
+RULES: dict[type[ast.Expr], ExpressionRule] = {
+    ast.Throw: throw,
+    ast.Propagate: propagate,
+    ast.Try: try_,
+}
+

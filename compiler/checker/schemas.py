@@ -1,0 +1,106 @@
+"""Schemas: field types with a JSON form, modes, descriptions, defaults (O-2.1 to O-2.17).
+
+Hands on `declare_schema`, `check_schema`. Must not know: validation, JSON Schema.
+"""
+
+from __future__ import annotations
+
+from .. import ast
+from ..source import Span
+from ..symbols import EnumSymbol, StructSymbol
+from ..types import ANY, BOOL, FLOAT, INT, NIL, STRING, Generic, Nominal, Type, Union, option
+from .context import Checker, Expected
+from .declarations import at_module_level, check_cycle, folded
+from .decorators import check_decorators
+from .relations import ERRONEOUS, generic, is_text
+from .types import written_type
+
+MODES = ("partial", "coerce")
+
+
+def declare_schema(c: Checker, symbol: StructSymbol, node: ast.Schema) -> None:
+    fields = node.fields or []
+    modes = [*node.decorators, *(d for f in fields[:1] for d in f.decorators if d.name.text in MODES)]
+    names = {name for name, _ in check_decorators(c, modes, "schema")}
+    symbol.partial, symbol.coerce = "partial" in names, "coerce" in names
+    seen: dict[str, Span] = {}
+    for position, field in enumerate(fields):
+        name = field.name.text
+        if name in seen:
+            c.report("E4021", field.name.span, f"field `{name}` of `{symbol.name}` is declared twice", first=seen[name])
+            continue
+        seen[name] = field.name.span
+        own = [d for d in field.decorators if not (position == 0 and d.name.text in MODES)]
+        _describe(c, symbol, field, own)
+        symbol.fields.append(_field(c, symbol, field))
+
+
+def _describe(c: Checker, symbol: StructSymbol, field: ast.Field, decorators: list[ast.Decorator]) -> None:
+    """`@describe("text")`, else the doc comment (O-2.13)."""
+    checked = dict(check_decorators(c, decorators, "schema field"))
+    text = checked.get("describe", {}).get("text") or field.doc
+    if isinstance(text, str):
+        symbol.descriptions[field.name.text] = text
+
+
+def _field(c: Checker, symbol: StructSymbol, field: ast.Field) -> tuple[str, Type, ast.Expr | None, bool]:
+    """A field that may be absent holds an Option (O-2.2, O-2.15)."""
+    written = written_type(c, field.type)
+    optional = field.optional or (symbol.partial and field.default is None)
+    if field.default is None and generic(written, "Option"):
+        return field.name.text, written, None, True
+    return field.name.text, option(written) if optional else written, field.default, optional and field.default is None
+
+
+def check_schema(c: Checker, symbol: StructSymbol, node: ast.Schema) -> None:
+    """After all types are declared: JSON forms, circles and defaults."""
+    declared = {name: type_ for name, type_, _, _ in symbol.fields}
+    for field in node.fields or ():
+        type_ = declared[field.name.text]
+        offending = _without_json(c, type_)
+        if offending is not None:
+            help = "use String, Int, Float, Bool, a string union, Array, Map<String, T>, a schema, or Any"
+            c.report("E4020", field.type.span, f"`{offending}` has no JSON form", help=help)
+        if field.default is not None:
+            _check_default(c, field.name.text, field.default, type_)
+    check_cycle(c, symbol, node.name.span, "E4020")
+
+
+def _check_default(c: Checker, name: str, value: ast.Expr, type_: Type) -> None:
+    """A constant that fits (O-2.4)."""
+    found = at_module_level(c, value, Expected(type_, "E4023", f"the default of `{name}`"))
+    if found is not ERRONEOUS and not (isinstance(value, ast.PathExpr) and value.type == option(found)):
+        folded(c, value, "E4023")
+
+
+def _without_json(c: Checker, type_: Type) -> Type | None:
+    """The part of a field type that JSON cannot carry (O-2.5 to O-2.10)."""
+    if type_ in (STRING, INT, FLOAT, BOOL, NIL, ANY) or isinstance(type_, Union):
+        return None
+    if isinstance(type_, Generic):
+        return _generic_without_json(c, type_)
+    symbol = c.declared(type_)
+    if isinstance(symbol, StructSymbol):
+        return None if isinstance(symbol.declaration, ast.Schema) else _struct_without_json(c, symbol)
+    if isinstance(symbol, EnumSymbol) and isinstance(type_, Nominal):
+        return None
+    return type_
+
+
+def _generic_without_json(c: Checker, type_: Generic) -> Type | None:
+    match type_.name:
+        case "Array" | "Option":
+            return _without_json(c, type_.arguments[0])
+        case "Map":
+            return _without_json(c, type_.arguments[1]) if is_text(type_.arguments[0]) else type_
+    return type_
+
+
+def _struct_without_json(c: Checker, symbol: StructSymbol) -> Type | None:
+    """A struct is fine if its fields are; one met again on the way is being looked at already."""
+    if symbol in c.visiting:
+        return None
+    c.visiting.append(symbol)
+    found = next((bad for _, t, _, _ in symbol.fields if (bad := _without_json(c, t)) is not None), None)
+    c.visiting.pop()
+    return found

@@ -1,0 +1,174 @@
+"""The table of diagnostic codes: language.md section 4, orchestration.md section 11, memory.md section 2.
+
+A row has the stage that reports the code (C-5.3) and its sentence in general words; messages name the particulars.
+Panic codes are not here: they belong to the machine. Must not know: who reports what.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+STAGES = ("parse", "names", "types", "flow", "declare")
+
+
+class Code(NamedTuple):
+    code: str
+    stage: str
+    title: str
+
+
+_ROWS = """
+E0001 parse    the source is not valid UTF-8
+E0002 parse    unexpected character
+E0003 parse    unterminated string
+E0004 parse    line end in a one-line string
+E0005 parse    unterminated raw string
+E0006 parse    unterminated block comment
+E0007 parse    unknown escape
+E0008 parse    malformed `\\u{}` escape
+E0009 parse    malformed number
+E0010 parse    integer literal out of range
+E0011 parse    empty `${}`
+E0012 parse    `r#` without a quote
+E0101 parse    unexpected token
+E0102 parse    unbalanced bracket
+E0104 parse    the left side of an assignment is not a place
+E0105 parse    `pub` where it means nothing
+E0106 parse    function body missing or not allowed
+E0107 parse    declaration not legal here
+E0108 parse    positional argument after a named one
+E0109 parse    malformed `listen` handler
+E0114 parse    nesting deeper than 256, or another source limit exceeded
+E1001 names    undefined name
+E1002 names    undefined type
+E1003 names    duplicate definition
+E1004 names    unresolved import or path
+E1005 names    private item used
+E1006 names    private field or method used
+E1007 names    modules import each other in a circle
+E1008 names    name offered by two globs
+E1009 names    `self` or `Self` out of place
+E1010 names    unknown variant or associated item
+E1011 names    both `x.conc` and `x/mod.conc` exist
+E1013 names    `main` is missing or has the wrong signature
+E1014 names    type name begins with a lower-case letter
+E2001 types    type mismatch
+E2002 types    wrong operand types
+E2003 types    condition is not Bool
+E2004 types    type annotation needed
+E2005 types    parameter, field, constant or store without a type
+E2006 types    wrong number of arguments
+E2007 types    unknown or repeated named argument
+E2008 types    required parameter after a default
+E2009 types    wrong argument type
+E2010 types    unknown field
+E2011 types    unknown method
+E2012 types    fields missing in a literal
+E2013 types    unknown or repeated field in a literal
+E2014 types    field declared twice
+E2015 types    `for` over a value that cannot be iterated
+E2016 types    not callable, or a bad pipe operand
+E2017 types    not indexable, or a wrong index
+E2018 types    elements of different types
+E2019 types    key type not usable
+E2020 types    constant key twice in a literal
+E2021 types    branches or arms of different types
+E2022 types    no value on some path
+E2023 types    wrong type of the returned value
+E2024 types    impossible cast
+E2025 types    trait method missing, extra or different
+E2026 types    bound not satisfied
+E2027 types    two traits offer the method
+E2028 types    wrong number of type arguments
+E2029 types    type argument cannot be inferred
+E2030 types    duplicate impl or method
+E2031 types    impl target not allowed
+E2032 types    constant is not constant, or circular
+E2033 types    evaluation of a constant fails
+E2034 types    assignment to an immutable binding or a constant
+E2035 types    change through an immutable binding
+E2036 types    change of `self` in a `self` method
+E2037 types    use before assignment
+E2038 types    second assignment of a deferred `let`
+E2039 types    union of types that are not strings
+E2040 types    circular type
+E2041 types    `?` on a type that cannot fail
+E2042 types    error type does not convert
+E2043 types    left side of `??` cannot be absent
+E2044 types    type without a JSON shape
+E2045 types    `spawn` of neither a call nor an `async` block
+E3001 flow     match is not exhaustive
+E3002 flow     pattern may fail where it must not
+E3003 flow     pattern cannot match the type
+E3004 flow     alternatives bind different names or types
+E3005 flow     name bound twice in a pattern
+E3006 flow     struct pattern lacks fields
+E3007 flow     empty range pattern or mixed bounds
+E3008 flow     `..` misplaced or repeated
+E3009 flow     `break` or `continue` outside a loop
+E3010 flow     unknown label
+E3011 flow     label before something that is no loop
+E3012 flow     `return` or `throw` outside a function
+E3013 flow     `throw` where no error can leave
+E3014 flow     `?` where it cannot propagate
+E3015 flow     error type cannot leave the `try`
+E3016 flow     `await` outside async code
+E4001 declare  unknown field, key, argument or decorator, or one given twice
+E4002 declare  required field missing
+E4003 declare  unknown connection, tool, server, agent or memory
+E4004 declare  value of wrong type, range or set, or bound not constant
+E4005 declare  secret not written as `env("NAME")`
+E4006 declare  field not carried by this provider or API
+E4007 declare  model without id
+E4008 declare  reserved method name in the impl of a model
+E4009 declare  decorator misplaced, repeated or with wrong arguments
+E4010 declare  tool method without description
+E4011 declare  `@param` missing, doubled or unknown
+E4013 declare  tool name too long or not unique
+E4020 declare  type without JSON form, or direct required cycle
+E4021 declare  duplicate schema field
+E4022 declare  type argument is not a schema
+E4023 declare  default not constant or not assignable
+E4024 declare  wrong validator signature
+E4030 declare  stage without return type
+E4031 declare  neighbouring stages do not fit
+E4032 declare  pipeline signature does not fit
+E4033 declare  stage without exactly one parameter
+E4040 declare  argument is no memory, tool or server
+E4041 declare  method not available on this handle
+E4042 declare  unknown message role
+E4050 declare  control transfer out of a task or handler
+E4060 declare  `listen` key doubled or reserved
+E4070 declare  test with parameters, self or return type
+E4071 declare  `@expect_fail` without `@test`
+E4072 declare  mock outside a test or of a wrong target
+E4073 declare  call of a test
+E4080 declare  payload does not fit the emit type
+E4501 declare  no memory chain, or a memory chain or method out of place
+E4502 declare  unknown memory step, argument or word
+E4503 declare  memory step given twice
+E4504 declare  memory bounds that contradict each other
+E4505 declare  keyed memory used without its key, or with wrong key names
+E4506 declare  `needs` or `reads` out of place
+E4507 declare  persistence without a store, or a step or method a derived view lacks
+E4508 declare  unknown store, context, embedder or summariser
+E4509 declare  memory closure with effects
+E4510 declare  memory attached by a model or agent it does not allow
+E4999 declare  not built yet
+W0001 names    unused variable
+W0002 names    unused import
+W0003 types    unused Result
+W0004 flow     unreachable arm
+W0005 flow     unreachable code
+W0006 types    change of a temporary is lost
+W0010 flow     pattern name equal to a variant
+W0011 types    unused `mut`
+W0401 declare  server or agent without configuration
+W0402 declare  pipeline without stages
+W0404 declare  assignment to a copied variable in a task
+W0451 declare  system message in a bounded memory can be evicted
+W0452 declare  one memory in two concurrent operands
+W0453 declare  decay that archives nothing
+"""
+
+CODES: dict[str, Code] = {row.split(None, 1)[0]: Code(*row.split(None, 2)) for row in _ROWS.strip().splitlines()}

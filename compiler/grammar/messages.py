@@ -1,0 +1,235 @@
+"""The wording of syntax errors: `expected X, found Y` in human words, and help for what the language does not have.
+
+Must not know: how parsing goes on after an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ..diagnostics import Diagnostics
+from ..source import Source, Span
+from ..tokens import END, HARD_KEYWORDS, describe, describe_found, words
+from .driver import Machine
+from .tables import Tables
+
+# What begins an expression, a type, a pattern; a few members tell which of them is expected.
+_EXPRESSION = words(
+    "INT FLOAT STRING TRUE FALSE NIL SELF IDENT ISTR_START LPAREN LBRACKET MLBRACE LBRACE IF MATCH K_LISTEN FOR "
+    "WHILE LOOP LABELDEF K_PARALLEL TRY ASYNCBLK FNEXPR MINUS NOT AWAIT THROW RETURN K_SPAWN RETURN_V BREAK "
+    "BREAK_V CONTINUE CPIPE CPIPE2 RANGE_TO RANGE_TOEQ RANGE_FULL"
+)
+_ITEM = words(
+    "CONST FN STRUCT ENUM TRAIT IMPL PUB USE MOD ASYNC AT K_TYPE K_MODEL K_TOOL K_AGENT K_PIPELINE K_SCHEMA "
+    "K_HASHMAP K_LEDGER K_MEMORY K_CONTEXT K_MCP K_CONNECT"
+)
+_STATEMENT = _EXPRESSION | _ITEM | {"LET", "K_MOCK", "SEMI"}
+_TYPE = frozenset(("IDENT", "STRING", "LPAREN", "FNTYPE"))
+_PATTERN = words(
+    "IDENT INT FLOAT STRING TRUE FALSE NIL MINUS MUT LPAREN LBRACKET RANGE_TO RANGE_TOEQ RANGE_FULL"
+)
+# What may follow a complete operand or type without ending what it stands in.
+_CONTINUATION = words(
+    "DOT LPAREN LBRACKET QUESTION AS SLBRACE COLONCOLON TLT PIPE AT RANGE RANGEEQ RANGE_FROM POW STAR SLASH "
+    "PERCENT PLUS MINUS LT GT LE GE EQEQ NE ANDAND OROR QQ PIPEGT"
+)
+_ASSIGNMENT = frozenset(("EQ", "PLUSEQ", "MINUSEQ", "STAREQ", "SLASHEQ", "PERCENTEQ"))
+_INVISIBLE = frozenset(("BLKEND", "ISTR_MID"))
+# Shown in this order; the rest follows alphabetically.
+_ORDER = ("SEMI", "COMMA", "RPAREN", "RBRACKET", "RBRACE", "LBRACE", "EQ", "COLON")
+
+
+def report_syntax_error(machine: Machine, source: Source, diagnostics: Diagnostics) -> None:
+    """Reports the token the machine stopped at: E0101, or E3011 where a label has no loop."""
+    place = ErrorPlace(machine, source)
+    span = Span(source.name, *place.range())
+    if place.before(1) == "COLON" and place.before(2) == "LABELDEF":
+        label = machine.tokens.values[machine.row - 2]
+        message = f"label `'{label}` stands before {place.found()}, which is no loop"
+        label_span = Span(source.name, machine.tokens.starts[machine.row - 2], machine.tokens.ends[machine.row - 2])
+        diagnostics.report("E3011", label_span, message, help="a label stands before `for`, `while` or `loop`")
+        return
+    expected = acceptable(machine.tables, machine.states)
+    wanted = expected_forms(expected)
+    message = f"unexpected {place.found()}" + (f": expected {wanted}" if wanted else "")
+    diagnostics.report("E0101", span, message, help=help_for(place, expected))
+
+
+class ErrorPlace:
+    """The tokens around a syntax error, as help texts look at them."""
+
+    def __init__(self, machine: Machine, source: Source) -> None:
+        self.tokens = machine.tokens
+        self.source = source
+        row = machine.row
+        if self.tokens.types[row] == "BLKEND":
+            row += 1
+        self.row = row
+
+    def kind(self, ahead: int = 0) -> str:
+        at = min(self.row + ahead, len(self.tokens) - 1)
+        return self.tokens.types[at]
+
+    def before(self, count: int) -> str:
+        return self.tokens.types[self.row - count] if self.row >= count else ""
+
+    def word_before(self) -> str:
+        return str(self.tokens.values[self.row - 1]) if self.before(1) == "IDENT" else ""
+
+    def adjacent(self, first: int, second: int) -> bool:
+        """Whether two rows, counted from the error, touch in the source."""
+        return self.row + first >= 0 and self.tokens.ends[self.row + first] == self.tokens.starts[self.row + second]
+
+    def range(self) -> tuple[int, int]:
+        return self.tokens.starts[self.row], self.tokens.ends[self.row]
+
+    def found(self) -> str:
+        start, end = self.range()
+        return describe_found(self.kind(), self.source.text[start:end])
+
+    def line(self, ahead: int = 0) -> int:
+        row = self.row + ahead
+        offset = self.tokens.starts[row] if ahead >= 0 else self.tokens.ends[row]
+        return self.source.position(offset).line
+
+
+# ---------------------------------------------------------------- expected forms
+
+
+def acceptable(tables: Tables, states: list[int]) -> set[str]:
+    """The terminals that could really be shifted now: LALR lookaheads alone promise too many."""
+    return {kind for kind in tables.actions[states[-1]] if _can_shift(tables, states, kind)}
+
+
+def _can_shift(tables: Tables, states: list[int], kind: str) -> bool:
+    stack = states[:]
+    while True:
+        action = tables.actions[stack[-1]].get(kind)
+        if action is None:
+            return False
+        if action >= 0:
+            return True
+        head, count, _, _ = tables.steps[-action]
+        if count:
+            del stack[-count:]
+        stack.append(tables.gotos[stack[-1]][head])
+
+
+def expected_forms(expected: set[str]) -> str:
+    """`` an expression or `)` `` for a set of terminals."""
+    forms: list[str] = []
+    rest = set(expected) - _INVISIBLE
+    if "PLUS" in rest:  # an operand is complete
+        rest -= _CONTINUATION | _ASSIGNMENT
+        if not rest:
+            return "an operator"
+    for form, members, signs in (
+        ("a statement", _STATEMENT, ("LET", "INT")),
+        ("an item", _ITEM | {"IDENT"}, ("STRUCT", "FN")),
+        ("an expression", _EXPRESSION, ("INT", "NOT")),
+        ("a pattern", _PATTERN, ("MUT", "INT")),
+        ("a type", _TYPE, ("FNTYPE",)),
+    ):
+        if rest.issuperset(signs):
+            forms.append(form)
+            rest -= members
+    if forms or rest - _CONTINUATION:
+        rest -= _CONTINUATION
+    return _join(forms + _described(rest))
+
+
+def _described(kinds: Iterable[str]) -> list[str]:
+    ranked = sorted(kinds, key=lambda kind: (_ORDER.index(kind) if kind in _ORDER else len(_ORDER), kind))
+    return list(dict.fromkeys(describe(kind) for kind in ranked))
+
+
+def _join(forms: list[str]) -> str:
+    if len(forms) > 5:
+        return ""
+    return forms[0] if len(forms) == 1 else ", ".join(forms[:-1]) + " or " + forms[-1] if forms else ""
+
+
+# ---------------------------------------------------------------- help (L-2.6.8)
+
+_FOREIGN_WORDS = {
+    "switch": "use `match`",
+    "var": "use `let` or `let mut`",
+    "new": "call a constructor, such as `T::new()`, or write a struct literal",
+    "null": "write `nil`",
+    "function": "use `fn`",
+    "def": "use `fn`",
+    "func": "use `fn`",
+    "elif": "write `else if`",
+    "elsif": "write `else if`",
+}
+_NO_TERNARY = "there is no `?:`; write `if a { b } else { c }`"
+_NO_BIT_OPERATORS = "the language has no bit operators"
+
+
+def help_for(place: ErrorPlace, expected: set[str]) -> str | None:
+    for rule in (_foreign_word, _doubled_operator, _wrong_form, _ternary, _missing_semicolon):
+        help = rule(place, expected)
+        if help is not None:
+            return help
+    return None
+
+
+def _foreign_word(place: ErrorPlace, expected: set[str]) -> str | None:
+    return _FOREIGN_WORDS.get(place.word_before())
+
+
+def _doubled_operator(place: ErrorPlace, expected: set[str]) -> str | None:
+    kind, before = place.kind(), place.before(1)
+    if kind == "EQ" and before in ("EQEQ", "NE") and place.adjacent(-1, 0):
+        return "compare with `==` or `!=`"
+    if kind == "PLUS" and ((before == "PLUS" and place.adjacent(-1, 0)) or place.kind(1) == "PLUS"):
+        return "there is no `++`; write `x += 1`"
+    if before == "MINUS" and place.before(2) == "MINUS" and place.adjacent(-2, -1):
+        return "there is no `--`; write `x -= 1`"
+    if kind == before and kind in ("LT", "GT") and place.adjacent(-1, 0):
+        return _NO_BIT_OPERATORS
+    if kind == "PIPE" and "PLUS" in expected:
+        return f"{_NO_BIT_OPERATORS}; logical or is `||`"
+    return None
+
+
+def _wrong_form(place: ErrorPlace, expected: set[str]) -> str | None:
+    kind, before = place.kind(), place.before(1)
+    if kind == "LET" and before in ("IF", "WHILE", "ANDAND"):
+        return "there is no `if let`; use `match`"
+    if kind == "LT" and before == "COLONCOLON":
+        return "write type arguments without `::`, as in `f<T>()`"
+    if kind == END:
+        return None
+    if "IDENT" in expected and kind in HARD_KEYWORDS.values() and len(expected) <= 3:
+        return f"{place.found()} is a keyword and cannot be a name here"
+    return None
+
+
+def _ternary(place: ErrorPlace, expected: set[str]) -> str | None:
+    """`a ? b : c`: the error is at `b`, or at `:` where `? (b)` read as a call."""
+    for back in range(1, min(place.row, 40) + 1):
+        kind = place.before(back)
+        if kind in ("SEMI", "LBRACE", "RBRACE", "BLKEND") or place.line(-back) != place.line():
+            return None
+        if kind == "QUESTION" and (place.kind() == "COLON" or _colon_on_line(place)):
+            return _NO_TERNARY
+    return None
+
+
+def _colon_on_line(place: ErrorPlace) -> bool:
+    line = place.line()
+    for ahead in range(40):
+        if place.kind(ahead) in (END, "SEMI") or place.line(ahead) != line:
+            return False
+        if place.kind(ahead) == "COLON":
+            return True
+    return False
+
+
+def _missing_semicolon(place: ErrorPlace, expected: set[str]) -> str | None:
+    if "SEMI" not in expected or "LET" in expected or place.row == 0:
+        return None
+    if place.line(-1) < place.line():
+        return f"`;` may be missing at the end of line {place.line(-1)}"
+    return None

@@ -1,0 +1,338 @@
+"""The driver of this implementation: conformance/PROTOCOL.md on standard input and output.
+
+The only file of the suite, beside the oracle, that imports the implementation (C-1.2).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import random
+import sys
+from typing import Any
+
+from concerto.cli.version import VERSION
+from concerto.compiler.codes import CODES
+from concerto.compiler.diagnostics import Diagnostic
+from concerto.compiler.pipeline import Compilation, compile_source
+from concerto.compiler.source import Source
+from concerto.runtime.connections import resolve_key
+from concerto.runtime.errors import CallFailure, ConfigFailure, Origin
+from concerto.runtime.providers.base import Provider, origin_of
+from concerto.runtime.records import Call, Reply, Request
+from concerto.runtime.schema.json_text import compact_json
+from concerto.runtime.session import Host, Outcome, Session
+from concerto.runtime.virtual_time import VirtualLoop
+from concerto.vm.bytecode.asm import assemble
+from concerto.vm.bytecode.codec import encode
+from concerto.vm.bytecode.disasm import disassemble
+from concerto.vm.bytecode.image import ImageError
+from concerto.vm.link import Program
+from concerto.vm.load import load_bytes, load_image
+from concerto.vm.values import display, to_json, typeof
+
+Json = dict[str, Any]
+HELLO = {
+    "event": "hello", "name": "concerto", "version": VERSION, "spec": "1.0", "protocol": 1,
+    "levels": [0, 1, 2, 4, 5], "features": [], "routes": ["interp", "image", "asm"],
+}  # fmt: skip
+
+
+def send(message: Json) -> None:
+    sys.stdout.write(json.dumps(message, ensure_ascii=False, separators=(",", ":")) + "\n")
+    sys.stdout.flush()
+
+
+def receive() -> Json:
+    line = sys.stdin.readline()
+    if not line:
+        sys.exit(0)
+    message: Json = json.loads(line)
+    return message
+
+
+# ---------------------------------------------------------------- compiling
+
+
+def compilation(op: Json) -> Compilation:
+    content = op["files"][op["main"]]
+    data = content.encode() if isinstance(content, str) else base64.b64decode(content["base64"])
+    return compile_source(data, op["main"], emit=op["op"] != "check")
+
+
+def diagnostics_of(result: Compilation) -> list[Json]:
+    return [diagnostic_json(d, result.source) for d in result.diagnostics.ordered()]
+
+
+def diagnostic_json(d: Diagnostic, source: Source | None) -> Json:
+    line, column = source.position(d.span.start) if source is not None else (1, 1)
+    severity = "error" if d.is_error else "warning"
+    return {
+        "stage": CODES[d.code].stage, "code": d.code, "severity": severity, "file": d.span.file, "line": line, "column": column,
+        "message": d.message,
+    }  # fmt: skip
+
+
+def check(op: Json) -> Json:
+    result = compilation(op)
+    failed = result.diagnostics.has_errors
+    return {"status": "error" if failed else "ok", "diagnostics": diagnostics_of(result), "exit": 65 if failed else 0}
+
+
+def compile_(op: Json) -> Json:
+    result = compilation(op)
+    if result.image is None:
+        return {"status": "error", "diagnostics": diagnostics_of(result), "exit": 65}
+    if op.get("strip"):
+        result.image.source = []
+    image = base64.b64encode(encode(result.image)).decode()
+    return {"status": "ok", "diagnostics": diagnostics_of(result), "image": image, "exit": 0}
+
+
+def rejected(error: ImageError) -> Json:
+    stage = "load" if error.code.startswith("V0") else "verify"
+    return {"status": "rejected", "stage": stage, "code": error.code, "exit": 74}
+
+
+def load(op: Json) -> Json:
+    try:
+        load_bytes(base64.b64decode(op["image"]))
+    except ImageError as error:
+        return rejected(error)
+    return {"status": "ok", "exit": 0}
+
+
+# ---------------------------------------------------------------- running
+
+
+def run(op: Json) -> Json:
+    diagnostics: list[Json] = []
+    try:
+        if op.get("image"):
+            program = load_bytes(base64.b64decode(op["image"]))
+        else:
+            result = compilation(op)
+            diagnostics = diagnostics_of(result)
+            if result.image is None:
+                return {"status": "error", "diagnostics": diagnostics, "exit": 65}
+            if result.image.header.entry is None:
+                return {"status": "error", "diagnostics": [*diagnostics, no_main(op["main"])], "exit": 65}
+            program = by_route(op["route"], result)
+    except ImageError as error:
+        return {**rejected(error), "diagnostics": diagnostics}
+    if isinstance(program, str):
+        return {"status": "rejected", "stage": "asm", "code": program, "exit": 74, "diagnostics": diagnostics}
+    try:
+        return {**World(op, program).run(), "diagnostics": diagnostics}
+    except ConfigFailure as failure:
+        fails = {"kind": failure.code, "message": failure.message}
+        return {"status": "error", "diagnostics": diagnostics, "exit": 2, "fails": fails}
+
+
+def no_main(file: str) -> Json:
+    row = {"stage": "names", "code": "E1013", "severity": "error", "file": file, "line": 1, "column": 1}
+    return {**row, "message": "no main function to run"}
+
+
+def by_route(route: str, result: Compilation) -> Program | str:
+    """The program as the route makes it; a text when assembling changed the bytes."""
+    assert result.image is not None
+    if route == "interp":
+        return load_image(result.image)
+    data = encode(result.image)
+    if route == "image":
+        return load_bytes(data)
+    image = assemble(disassemble(result.image))
+    if encode(image) != data:
+        return "assembling the disassembly changed the image"
+    return load_image(image)
+
+
+class Cancelled(Exception):
+    """The runner cancelled the run."""
+
+
+class World:
+    """One run: its events out, its replies in, its virtual clock."""
+
+    def __init__(self, op: Json, program: Program) -> None:
+        self.op = op
+        self.id = op["id"]
+        self.program = program
+        self.emitted = 0
+        self.requests = 0
+        self.waiting: dict[int, asyncio.Future[Json]] = {}
+        self.attempts: dict[str, int] = {}
+        self.calls: dict[str, int] = {}
+        self.cancelled = False
+        self.loop = VirtualLoop(op.get("now", 0), self.idle)
+        host = Host(
+            emit=self.emit,
+            print=lambda text: None,
+            env=op.get("env", {}),
+            now=self.loop.time,
+            sleep=asyncio.sleep,
+            random=random.Random(op.get("seed", 0)).random,
+            connections=op.get("connections", {}),
+            provider=self.provider,
+        )
+        self.session = Session(program, host)
+        self.providers: dict[str, Provider] = {}
+        for name, messages in (op.get("memories") or {}).items():
+            for message in messages:
+                self.session.memories[name].append(message["role"], message["content"])
+
+    def run(self) -> Json:
+        asyncio.set_event_loop(self.loop)
+        limits = self.op.get("limits") or {}
+        try:
+            work = self.session.run(steps=limits.get("steps"), depth=limits.get("depth", 10_000))
+            outcome = self.loop.run_until_complete(work)
+        except Cancelled:
+            return {"status": "cancelled", "exit": 130}
+        finally:
+            asyncio.set_event_loop(None)
+            self.loop.close()
+        return self.result(outcome)
+
+    def result(self, outcome: Outcome) -> Json:
+        made: Json = {"status": "ok", "exit": outcome.exit_code, "fuel": outcome.fuel, "calls": self.calls}
+        memories = self.session.memories
+        made["memories"] = {name: [m.as_json() for m in memories[name].messages()] for name in memories}
+        if outcome.panic is not None:
+            panic = outcome.panic
+            trace = [dict(zip(("function", "file", "line", "column"), frame, strict=True)) for frame in panic.trace]
+            place = trace[0] if trace else {"file": "", "line": 0, "column": 0}
+            made["status"] = "panic"
+            made["panic"] = {"code": panic.code, "message": panic.message, **place, "trace": trace}
+        elif outcome.exit_code:
+            error = outcome.error
+            made["status"] = "error"
+            made["fails"] = {
+                "kind": getattr(error, "family", None) or typeof(error),
+                "variant": getattr(error, "variant", None) if hasattr(error, "family") else None,
+                "message": display(error),
+            }
+        return made
+
+    # ------------------------------------------------------------ events
+
+    def emit(self, channel: str, value: Any, by_runtime: bool) -> None:
+        send({"id": self.id, "event": "emit", "n": self.emitted, "channel": channel, "json": to_json(value)})
+        self.emitted += 1
+
+    def provider(self, connection: str) -> Provider:
+        """The session's own provider for `offline`; for every other connection one that asks the runner."""
+        settings = self.session.connections[connection]
+        if settings.row.sdk is None:
+            return self.session.pool[connection]
+        if connection not in self.providers:
+            self.providers[connection] = Asking(self, self.session.pool[connection])
+        return self.providers[connection]
+
+    def idle(self, until: int | None) -> None:
+        send({"id": self.id, "event": "idle", "until": until})
+        while True:
+            message = receive()
+            if message["op"] == "reply":
+                future = self.waiting.pop(message["to"], None)
+                if future is not None and not future.done():
+                    future.set_result(message)
+            elif message["op"] == "tick":
+                self.loop.now_ms = message["now"]
+                return
+            elif message["op"] == "cancel":
+                raise Cancelled
+
+
+class Asking(Provider):
+    """Lowers requests as the connection's own provider does, and gets its replies from the runner."""
+
+    def __init__(self, world: World, real: Provider) -> None:
+        self.world = world
+        self.real = real
+        self.settings = real.settings
+        self.name = real.settings.name
+
+    async def send(self, request: Request) -> Reply:
+        origin = origin_of(request)
+        world = self.world
+        resolve_key(self.settings, world.session.host.env, world.session.redactor, origin)
+        arguments = self.real.lower(request)
+        to = self.announce(request, arguments)
+        future = world.waiting[to] = world.loop.create_future()
+        try:
+            async with asyncio.timeout(request.timeout):
+                message = await future
+        except TimeoutError:
+            send({"id": world.id, "event": "abort", "to": to})
+            raise origin.timed_out() from None
+        return reply_of(message, origin, request)
+
+    def announce(self, request: Request, arguments: Json) -> int:
+        world = self.world
+        name = request.id.rpartition("-")[0]
+        world.requests += 1
+        world.calls[name] = world.calls.get(name, 0) + 1
+        world.attempts[request.id] = world.attempts.get(request.id, 0) + 1
+        headers = {"authorization": "Bearer <secret>", **arguments.pop("extra_headers", {})}
+        body = {**arguments, **arguments.pop("extra_body", {})}
+        body.pop("extra_body", None)
+        send({
+            "id": world.id, "event": "request", "to": world.requests, "kind": "model", "name": name,
+            "attempt": world.attempts[request.id], "record": request.as_json(), "wire": compact_json(body), "headers": headers,
+        })  # fmt: skip
+        return world.requests
+
+
+def reply_of(message: Json, origin: Origin, request: Request) -> Reply:
+    fault = message.get("fault")
+    if fault is not None:
+        raise failure_of(fault, origin)
+    body = message["body"]
+    if body.get("finish") == "refusal":
+        raise origin.filtered(body.get("text") or "refused")
+    return Reply(
+        body.get("text", ""),
+        calls=[call_of(call) for call in body.get("calls") or ()],
+        finish=body.get("finish", "stop"),
+        model=body.get("model") or request.model,
+        tokens_in=body.get("tokens_in", 0),
+        tokens_out=body.get("tokens_out", 0),
+    )
+
+
+def call_of(call: Json) -> Call:
+    arguments = call["arguments"]
+    return Call(call["id"], call["name"], arguments if isinstance(arguments, dict) else None, str(arguments))
+
+
+def failure_of(fault: Json, origin: Origin) -> CallFailure:
+    kind = fault["kind"]
+    if kind == "timeout":
+        return origin.timed_out()
+    if kind in ("reset", "truncated"):
+        return origin.network(f"connection {kind}")
+    if kind == "status":
+        after = fault.get("retry_after")
+        return origin.of_status(fault["status"], f"status {fault['status']}", None if after is None else round(after * 1000))
+    return origin.invalid_response("not a reply")
+
+
+OPERATIONS = {"check": check, "compile": compile_, "load": load, "run": run}
+
+
+def main() -> int:
+    while True:
+        op = receive()
+        if op["op"] == "hello":
+            send(HELLO)
+        elif op["op"] == "bye":
+            return 0
+        elif op["op"] in OPERATIONS:
+            send({"id": op["id"], **OPERATIONS[op["op"]](op)})
+
+
+if __name__ == "__main__":
+    sys.exit(main())

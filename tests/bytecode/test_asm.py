@@ -1,0 +1,280 @@
+"""Disassembler and assembler: the text gives back the same bytes (V-3.6)."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from concerto.vm.bytecode import image as i
+from concerto.vm.bytecode import operands as k
+from concerto.vm.bytecode.asm import AsmError, assemble
+from concerto.vm.bytecode.code import encode_instructions
+from concerto.vm.bytecode.codec import decode, encode
+from concerto.vm.bytecode.descriptors import HEADS
+from concerto.vm.bytecode.disasm import as_data, disassemble, disassemble_function
+from concerto.vm.bytecode.hashing import hash_functions
+from concerto.vm.bytecode.opcodes import OPCODES
+from concerto.vm.bytecode.positions import encode_lines
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from .builder import code, empty_image, with_functions
+from .test_verify import CASES
+
+# ---------------------------------------------------------------- images at random
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12) | st.sampled_from(
+    ["", '"', "\\", "; no comment", "\n", "\r\n", "\u2028", "\x85", "\x00", "\u202e", "\U0001f600", "@1:", "[functions]"]
+)
+FLOAT = st.floats() | st.sampled_from([0.0, -0.0, 1e308, 5e-324, 0.1, float("inf"), float("-inf"), float("nan")])
+INT = st.integers(-(1 << 63), (1 << 63) - 1)
+SMALL = st.integers(0, 6)
+NATURAL = SMALL | st.integers(0, (1 << 32) - 1)
+PLAIN = st.recursive(
+    st.none() | st.booleans() | INT | FLOAT | TEXT,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
+    max_leaves=6,
+)
+FIELDS = st.dictionaries(TEXT, PLAIN, max_size=3)
+BYTES = st.binary(max_size=9)
+DIGEST = st.binary(min_size=32, max_size=32)
+
+CONSTANT = st.one_of(
+    st.tuples(st.just(i.K_INT), INT),
+    st.tuples(st.just(i.K_FLOAT), FLOAT),
+    st.tuples(st.just(i.K_STRING), TEXT),
+    st.tuples(st.just(i.K_VARIANT), st.lists(NATURAL, min_size=2, max_size=2)),
+    st.tuples(st.just(i.K_METHOD), st.tuples(TEXT, NATURAL, TEXT).map(list)),
+    st.tuples(st.just(i.K_BUILTIN), st.tuples(TEXT, TEXT).map(list)),
+    st.tuples(st.just(i.K_ERROR), st.tuples(TEXT, st.none() | TEXT, TEXT).map(list)),
+    st.tuples(st.just(i.K_CONFIG), st.tuples(TEXT, NATURAL, TEXT).map(list)),
+)
+ARGUMENTS: dict[str, st.SearchStrategy[Any]] = {
+    "T": NATURAL,
+    "L": st.lists(NATURAL, max_size=3),
+    "N": TEXT,
+    "O": TEXT,
+    "W": st.lists(TEXT, max_size=3),
+    "F": st.lists(st.tuples(TEXT, NATURAL, st.booleans()).map(list), max_size=3),
+    "V": st.lists(st.tuples(TEXT, st.lists(NATURAL, max_size=2)).map(list), max_size=3),
+}
+TYPE = st.sampled_from(sorted(HEADS)).flatmap(
+    lambda head: st.tuples(st.just(head), *(ARGUMENTS[letter] for letter in HEADS[head])).map(list)
+)
+
+
+@st.composite
+def codes(draw: st.DrawFn) -> dict[str, Any]:
+    """Code, handlers and lines that belong together, or any bytes at all."""
+    if draw(st.integers(0, 3)) == 0:
+        handlers = st.lists(st.lists(NATURAL, min_size=4, max_size=4), max_size=2)
+        return {"code": draw(BYTES), "handlers": draw(handlers), "lines": draw(BYTES)}
+    rows = draw(st.lists(st.sampled_from(OPCODES), max_size=20))
+    target = st.integers(0, len(rows))
+    program = [
+        (op.number, draw(target if op.kind is k.LABEL else NATURAL) if op.kind is not k.NONE else 0) for op in rows
+    ]
+    guess = draw(st.dictionaries(target, st.integers(0, 200), max_size=3))
+    encoded, offsets = encode_instructions(program, guess)
+    handlers = [[*(offsets[draw(target)] for _ in range(3)), draw(NATURAL)] for _ in range(draw(st.integers(0, 2)))]
+    places = sorted(draw(st.sets(st.sampled_from(offsets), max_size=6)))
+    lines = encode_lines((offset, draw(SMALL), draw(SMALL), draw(SMALL)) for offset in places)
+    return {"code": encoded, "handlers": handlers, "lines": lines}
+
+
+@st.composite
+def functions(draw: st.DrawFn) -> i.Function:
+    body = draw(codes())
+    params = draw(st.lists(st.tuples(TEXT, NATURAL, st.none() | NATURAL).map(list), max_size=2))
+    sizes = [draw(NATURAL), draw(st.lists(SMALL, max_size=2)), draw(NATURAL), draw(NATURAL), draw(NATURAL)]
+    return i.Function(
+        draw(TEXT), params, draw(NATURAL), *sizes, body["code"], body["handlers"], body["lines"], draw(DIGEST)
+    )
+
+
+@st.composite
+def images(draw: st.DrawFn) -> i.Image:
+    pricing = st.dictionaries(TEXT, st.lists(FLOAT | INT, min_size=2, max_size=2), max_size=2)
+    header = i.Header(
+        list(i.FORMAT), 1, 1, draw(TEXT), draw(TEXT), draw(st.none() | NATURAL), draw(st.lists(TEXT)), draw(FIELDS), draw(pricing)
+    )
+    decorators = st.lists(st.tuples(TEXT, FIELDS).map(list), max_size=2)
+    model = st.builds(i.Model, TEXT, TEXT, FIELDS, st.none() | NATURAL, decorators)
+    return empty_image(
+        header=header,
+        constants=draw(st.lists(CONSTANT, max_size=6)),
+        types=draw(st.lists(TYPE, max_size=4)),
+        schemas=draw(st.lists(st.builds(i.Schema, TEXT, NATURAL, PLAIN, PLAIN, PLAIN), max_size=2)),
+        functions=draw(st.lists(functions(), max_size=3)),
+        models=draw(st.lists(model, max_size=2)),
+        connections=draw(st.lists(st.builds(i.Connection, TEXT, FIELDS), max_size=2)),
+        memories=draw(st.lists(st.builds(i.Memory, TEXT, st.none() | NATURAL), max_size=2)),
+        exports=i.Exports(draw(st.dictionaries(TEXT, NATURAL, max_size=2)), draw(st.lists(NATURAL, max_size=2))),
+        source_map=draw(st.lists(st.tuples(TEXT, DIGEST).map(list), max_size=2)),
+        source=draw(st.lists(TEXT, max_size=2)),
+    )
+
+
+SLOW = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+
+
+@SLOW
+@given(images())
+def test_text_gives_back_the_bytes(image: i.Image) -> None:
+    data = encode(image)
+    text = disassemble(decode(data))
+    assert encode(assemble(text)) == data
+    assert all(line.isprintable() for line in text.split("\n"))
+    json.dumps(as_data(image))
+
+
+@pytest.mark.parametrize("rule", CASES)
+def test_images_of_the_verifier(rule: str) -> None:
+    for image in [CASES[rule].near, *CASES[rule].refused]:
+        assert encode(assemble(disassemble(image))) == encode(image)
+
+
+# ---------------------------------------------------------------- the text
+
+
+def test_listing() -> None:
+    body = "LOAD 0; JUMP_IF @a; at 0:2:5; CONST 2; CALL_METHOD 4; RETURN; @a:; NIL; RETURN"
+    text = disassemble_function(with_functions(code(body, params='[["n", 0, null]]')), 0)
+    assert text[text.index("  code") :] == """\
+  code
+    at 0:1:1  ; "main.conc"
+    LOAD 0  ; n
+    JUMP_IF @9
+    at 0:2:5  ; "main.conc"
+    CONST 2  ; "name"
+    CALL_METHOD 4  ; ["push", 1]
+    RETURN
+  @9:
+    NIL
+    RETURN
+  end
+"""
+
+
+def test_operands_are_explained() -> None:
+    text = disassemble(with_functions(code("NEW_CELL 1; CALL 0; NIL; CHECK 3; MODEL 0; MEMORY 0; SCHEMA 0; STRUCT 1")))
+    for line in ('CALL 0  ; "f"', "CHECK 3  ; array<struct Point>", 'MODEL 0  ; "M"', "STRUCT 1  ; struct Point"):
+        assert line in text
+
+
+def test_hash_is_written_only_where_it_differs() -> None:
+    image = with_functions(code("NIL; RETURN"))
+    assert "  hash" not in disassemble(image)
+    image.functions[0].hash = bytes(32)
+    assert "  hash" in disassemble(image)
+    assert assemble(disassemble(image)) == image
+
+
+def test_data_for_json() -> None:
+    data = as_data(with_functions(code("CONST 2; RETURN")))
+    assert data["functions"][0]["code"] == [
+        {"offset": 0, "opcode": "CONST", "operand": 2, "means": '"name"'},
+        {"offset": 2, "opcode": "RETURN"},
+    ]
+    assert data["constants"][2] == {"kind": "string", "value": "name"}
+    assert data["header"]["name"] == "program"
+
+
+GOOD = disassemble(with_functions(code("NIL; @a:; JUMP @a")))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("[header]", "[head]", r"line 3: section \[header\] expected"),
+        ("    JUMP @1", "    JMP @1", "'JMP' is no opcode"),
+        ("    JUMP @1", "    JUMP", "ends too early"),
+        ("    JUMP @1", "    JUMP @2", "there is no label @2"),
+        ("    JUMP @1", "    JUMP @1 2", "'2' is too much"),
+        ("    JUMP @1", "    INT -1", "is no operand"),
+        ("    JUMP @1", "    INT 99999999999", "is no operand"),
+        ("    JUMP @1", "    INT 9999999999", "outside 0..4294967295"),
+        ("  @1:", "  @1:\n  @1:", "@1 stands twice"),
+        ("at 0:1:1", "at 0:1", "a position is file:line:column"),
+        ("at 0:1:1", "at 0:1:x", "a position is file:line:column"),
+        ("  slots 2", "  slots two", "no value"),
+        ("  slots 2", "  slots -2", "a number from 0"),
+        ("  slots 2\n", "", "fields are missing"),
+        ("  slots 2", "  slits 2", "fields are missing"),
+        ("  flags []", '  flags ["loud"]', "'loud' is no flag"),
+        ("  flags []", "  flags 7", "not iterable"),
+        ("  flags []", "  hash 7", "hexadecimal digits"),
+        ("0 int 300", "1 int 300", "`0` expected"),
+        ("0 int 300", "0 integer 300", "is no kind of constant"),
+        ("0 int 300", "0 int 3.5", "an Int of 64 bits expected"),
+        ("[source]", "[source]\n[more]", "nothing follows"),
+        ("  end", "", "is no opcode"),
+    ],
+)
+def test_errors(old: str, new: str, message: str) -> None:
+    assert old in GOOD
+    with pytest.raises(AsmError, match=message):
+        assemble(GOOD.replace(old, new, 1))
+
+
+def test_error_names_the_line() -> None:
+    with pytest.raises(AsmError) as caught:
+        assemble(GOOD.replace("    JUMP @1", "    JMP @1"))
+    assert GOOD.split("\n")[caught.value.line - 1] == "    JUMP @1"
+
+
+@pytest.mark.parametrize("length", range(0, len(GOOD), 13))
+def test_every_prefix_is_an_error(length: int) -> None:
+    with pytest.raises(AsmError):
+        assemble(GOOD[:length])
+
+
+# ---------------------------------------------------------------- hashes of functions
+
+
+def test_hash_follows_content_not_numbers() -> None:
+    """The same function among other constants, functions and types keeps its hash; so does one on other lines."""
+    alone = with_functions(code("CONST 2; CALL 1; RETURN"), code("NIL; RETURN", name="g"))
+    shifted = with_functions(
+        code("NIL; RETURN", name="other"),
+        code("NIL; RETURN", name="g"),
+        code("CONST 3; CALL 1; RETURN", at="at 0:7:7", result=1),
+        constants=[(i.K_INT, 1), (i.K_INT, 2), (i.K_INT, 3), (i.K_STRING, "name")],
+        types=[["int"], ["any"]],
+    )
+    shifted.functions[1].result = 1
+    assert hash_functions(alone)[0] == hash_functions(shifted)[2]
+    assert hash_functions(alone)[1] == hash_functions(shifted)[1]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"constants": [(i.K_STRING, "other")]},
+        {"types": [["any"], ["struct", "Point", [["x", 0, True], ["z", 0, False]]]]},
+        {"memories": [i.Memory("log", 21)]},
+        {"connections": [i.Connection("openai", {"key": "OTHER_KEY"})]},
+    ],
+)
+def test_hash_covers_what_operands_name(change: dict[str, Any]) -> None:
+    base = {"constants": [(i.K_STRING, "name")]}
+    body = code("CONST 0; POP; NIL; CHECK 1; POP; MODEL 0; RETURN")
+    assert hash_functions(with_functions(body, **base)) != hash_functions(with_functions(body, **(base | change)))
+
+
+def test_hash_covers_callees_through_recursion() -> None:
+    """f and g call each other; a change in h, which only g calls, changes all three; u stays."""
+    texts = [code("CALL 1; RETURN"), code("CALL 0; POP; CALL 2; RETURN", name="g"), code("NIL; RETURN", name="h")]
+    before = hash_functions(with_functions(*texts, code("NIL; RETURN", name="u")))
+    texts[2] = code("TRUE; RETURN", name="h")
+    after = hash_functions(with_functions(*texts, code("NIL; RETURN", name="u")))
+    assert [a == b for a, b in zip(before, after, strict=True)] == [False, False, False, True]
+
+
+def test_hash_of_a_long_chain_and_a_large_ring() -> None:
+    """Neither recursion of the host nor quadratic work."""
+    count = 2000
+    for last in (0, count - 1):
+        calls = [code(f"CALL {(n + 1) if n + 1 < count else last}; RETURN", name=f"f{n}") for n in range(count)]
+        assert len(set(hash_functions(with_functions(*calls)))) == count

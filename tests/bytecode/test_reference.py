@@ -1,0 +1,31 @@
+"""The reference page follows the table (V-2.1)."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from concerto.vm.bytecode.opcodes import OPCODES
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def generate(*arguments: str) -> subprocess.CompletedProcess[str]:
+    tool = ROOT / "tools" / "gen_reference.py"
+    return subprocess.run([sys.executable, tool, *arguments], capture_output=True, text=True, check=False)
+
+
+def test_the_committed_page_is_fresh() -> None:
+    assert generate("--check").returncode == 0
+
+
+def test_a_stale_page_is_noticed(tmp_path: Path) -> None:
+    page = tmp_path / "opcodes.md"
+    assert generate("--check", "--target", str(page)).returncode == 1
+    assert generate("--target", str(page)).returncode == 0
+    text = page.read_text(encoding="utf-8")
+    assert all(f"| `{op.name}` |" in text for op in OPCODES)
+    page.write_text(text.replace("LOAD_OWN", "LOAD_OWNED"), encoding="utf-8")
+    stale = generate("--check", "--target", str(page))
+    assert stale.returncode == 1 and "stale" in stale.stderr

@@ -1,0 +1,84 @@
+"""Random mutations of an encoded image, all with a fitting hash, so that they reach the decoder, the verifier and the machine."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from typing import Any
+
+import msgpack
+
+HEAD = 8
+HASH = 32
+INTERESTING = (0, 1, 2, 3, 7, 127, 128, 255, 256, 65535, 2**31, 2**63 - 1, -1, -(2**63))
+
+
+def sealed(body: bytes) -> bytes:
+    return body + hashlib.sha256(body).digest()
+
+
+def mutate(data: bytes, rng: random.Random) -> bytes:
+    """One to three changes of bytes, or of the decoded structure."""
+    body = bytearray(data[:-HASH])
+    if rng.random() < 0.35:
+        for _ in range(rng.randint(1, 3)):
+            change_bytes(body, rng)
+        return sealed(bytes(body))
+    value = msgpack.unpackb(bytes(body[HEAD:]), strict_map_key=False)
+    for _ in range(rng.choice((1, 1, 1, 2, 3))):
+        change_structure(value, rng)
+    return sealed(bytes(body[:HEAD]) + msgpack.packb(value))
+
+
+def change_bytes(body: bytearray, rng: random.Random) -> None:
+    at = rng.randrange(len(body))
+    kind = rng.randrange(4)
+    if kind == 0:
+        body[at] ^= 1 << rng.randrange(8)
+    elif kind == 1:
+        body[at] = rng.randrange(256)
+    elif kind == 2:
+        del body[at : at + rng.randint(1, 8)]
+    else:
+        body[at:at] = bytes(rng.randrange(256) for _ in range(rng.randint(1, 4)))
+
+
+def change_structure(value: Any, rng: random.Random) -> None:
+    """Walk to a random place and change what stands there; the code of functions is favoured."""
+    holder, key = value, rng.randrange(len(value))
+    if rng.random() < 0.6:
+        holder, key = value, 4  # functions
+    while True:
+        inner = holder[key]
+        if isinstance(inner, list) and inner and rng.random() < 0.93:
+            holder, key = inner, rng.randrange(len(inner))
+        elif isinstance(inner, dict) and inner and rng.random() < 0.93:
+            holder, key = inner, rng.choice(list(inner))
+        else:
+            break
+    holder[key] = changed(holder[key], rng)
+
+
+def changed(value: Any, rng: random.Random) -> Any:
+    if isinstance(value, bytes) and value and rng.random() < 0.95:
+        code = bytearray(value)
+        for _ in range(rng.choice((1, 1, 2))):
+            change_bytes(code, rng)
+            if not code:
+                break
+        return bytes(code)
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int) and rng.random() < 0.8:
+        return value + rng.choice((-2, -1, 1, 2)) if rng.random() < 0.6 else rng.choice(INTERESTING)
+    if isinstance(value, str) and rng.random() < 0.6:
+        return value[: rng.randrange(len(value) + 1)] + rng.choice(("", "x", "::", "\x00", "é"))
+    if isinstance(value, list) and value and rng.random() < 0.7:
+        copy = list(value)
+        at = rng.randrange(len(copy))
+        if rng.random() < 0.5:
+            copy.insert(at, copy[rng.randrange(len(copy))])
+        else:
+            del copy[at]
+        return copy
+    return rng.choice((None, 0, 1, 2.5, "", "x", [], {}, b"", True, *INTERESTING))

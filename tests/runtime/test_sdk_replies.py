@@ -1,0 +1,469 @@
+"""Both real SDKs over a transport of our own: replies, faults, timeouts, environment (O-1.24 to O-1.28, O-1.96 to
+O-1.105, O-1.123 to O-1.130, G-15)."""
+
+import asyncio
+import json
+
+import httpx2
+import pytest
+from concerto.runtime.connections import resolve
+from concerto.runtime.errors import CallFailure
+from concerto.runtime.providers.anthropic import Anthropic
+from concerto.runtime.providers.openai_chat import OpenAIChat
+from concerto.runtime.providers.openai_responses import OpenAIResponses
+from concerto.runtime.records import Msg, Request
+from concerto.runtime.secrets import Redactor
+
+WIRES = {
+    "chat": (OpenAIChat, {"provider": "openai", "api": "chat", "api_key": "sk-secret"}),
+    "responses": (OpenAIResponses, {"provider": "openai", "api_key": "sk-secret"}),
+    "anthropic": (Anthropic, {"provider": "anthropic", "api_key": "sk-secret"}),
+}
+all_wires = pytest.mark.parametrize("wire", WIRES)
+
+
+def chat(message=None, finish="stop", **parts):
+    content = {"role": "assistant", "content": "hello", "refusal": None, "annotations": []}
+    choice = {"index": 0, "finish_reason": finish, "message": {**content, **(message or {})}}
+    usage = {"prompt_tokens": 5, "completion_tokens": 2, "total_tokens": 7}
+    return {"id": "x", "object": "chat.completion", "model": "real-1", "choices": [choice], "usage": usage, **parts}
+
+
+def responses(output=None, status="completed", **parts):
+    text = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "hello"}]}
+    usage = {"input_tokens": 5, "output_tokens": 2}
+    return {"id": "x", "model": "real-1", "status": status, "output": output or [text], "usage": usage, **parts}
+
+
+def anthropic(content=None, stop_reason="end_turn", **parts):
+    usage = {"input_tokens": 2, "cache_creation_input_tokens": 2, "cache_read_input_tokens": 1, "output_tokens": 2}
+    blocks = content or [{"type": "text", "text": "hel"}, {"type": "text", "text": "lo"}]
+    return {
+        "id": "x",
+        "type": "message",
+        "model": "real-1",
+        "content": blocks,
+        "stop_reason": stop_reason,
+        "usage": usage,
+        **parts,
+    }
+
+
+OK = {"chat": chat(), "responses": responses(), "anthropic": anthropic()}
+
+
+class Wire:
+    """Sends one request through an SDK whose HTTP layer is answered by `answer`."""
+
+    def __init__(self, wire, answer, env=None, **fields):
+        provider, own = WIRES[wire]
+        self.seen = []
+        self.redactor = Redactor()
+        self.settings = resolve("lab", [{"lab": {**own, **fields}}])
+        self.answer = answer
+        client = httpx2.AsyncClient(transport=httpx2.MockTransport(self.handle))
+        self.provider = provider(self.settings, env or {}, self.redactor, client)
+
+    async def handle(self, request):
+        self.seen.append(request)
+        answer = self.answer
+        if callable(answer):
+            answer = answer(request)
+            answer = await answer if asyncio.iscoroutine(answer) else answer
+        return answer if isinstance(answer, httpx2.Response) else httpx2.Response(200, json=answer)
+
+    def send(self, *messages, timeout=60, **parts):
+        request = Request(
+            id="r", connection="lab", model="m-1", messages=list(messages) or [Msg("user", "hi")], timeout=timeout, **parts
+        )
+
+        async def run():
+            try:
+                return await self.provider.send(request)
+            finally:
+                await self.provider.aclose()
+
+        return asyncio.run(run())
+
+    def failure(self, **options):
+        with pytest.raises(CallFailure) as raised:
+            self.send(**options)
+        assert "sk-secret" not in raised.value.message
+        assert raised.value.__context__ is None or raised.value.__suppress_context__
+        return raised.value
+
+
+@all_wires
+def test_a_good_reply(wire):
+    sender = Wire(wire, OK[wire])
+    reply = sender.send()
+    assert (reply.text, reply.finish, reply.model) == ("hello", "stop", "real-1")
+    assert (reply.tokens_in, reply.tokens_out) == (5, 2)
+    assert len(sender.seen) == 1
+    assert sender.seen[0].headers["authorization"] == "Bearer sk-secret"
+    assert json.loads(sender.seen[0].content)["model"] == "m-1"
+
+
+URLS = {
+    "chat": "https://api.openai.com/v1/chat/completions",
+    "responses": "https://api.openai.com/v1/responses",
+    "anthropic": "https://api.anthropic.com/v1/messages",
+}
+ENVIRONMENT = {
+    "OPENAI_BASE_URL": "http://elsewhere/v1",
+    "OPENAI_ORG_ID": "env-org",
+    "OPENAI_PROJECT_ID": "env-project",
+    "OPENAI_API_KEY": "env-key",
+    "OPENAI_ADMIN_KEY": "env-admin",
+    "OPENAI_CUSTOM_HEADERS": "X-Planted: 1\nAuthorization: Bearer planted",
+    "ANTHROPIC_BASE_URL": "http://elsewhere",
+    "ANTHROPIC_API_KEY": "env-key",
+    "ANTHROPIC_AUTH_TOKEN": "env-token",
+    "ANTHROPIC_PROFILE": "planted",
+    "ANTHROPIC_CUSTOM_HEADERS": "X-Planted: 1",
+}
+
+
+@all_wires
+def test_the_environment_has_no_effect(wire, monkeypatch):
+    for name, value in ENVIRONMENT.items():
+        monkeypatch.setenv(name, value)
+    sender = Wire(wire, OK[wire], headers={"X-Own": "yes"})
+    sender.send()
+    request = sender.seen[0]
+    assert str(request.url) == URLS[wire]
+    assert request.headers["authorization"] == "Bearer sk-secret"
+    assert request.headers["x-own"] == "yes"
+    sent = " ".join(f"{name}: {value}" for name, value in request.headers.items())
+    assert "planted" not in sent and "env-" not in sent
+
+
+def test_declared_organisation_and_project_are_sent():
+    sender = Wire("chat", chat(), organization="org-1", project="proj-1")
+    sender.send()
+    assert sender.seen[0].headers["openai-organization"] == "org-1"
+    assert sender.seen[0].headers["openai-project"] == "proj-1"
+
+
+@all_wires
+def test_the_key_comes_from_the_given_environment(wire):
+    variable = WIRES[wire][1]["provider"].upper() + "_API_KEY"
+    sender = Wire(wire, OK[wire], {variable: " sk-env "}, api_key=None)
+    sender.send()
+    assert sender.seen[0].headers["authorization"] == "Bearer sk-env"
+    missing = Wire(wire, OK[wire], {}, api_key=None)
+    failure = missing.failure()
+    assert failure.variant == "MissingKey" and variable in failure.message and "--offline" in failure.message
+    assert missing.seen == []
+
+
+CALL_REPLIES = {
+    "chat": lambda arguments: chat(
+        {
+            "content": None,
+            "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "T__a", "arguments": arguments}}],
+        },
+        "tool_calls",
+    ),
+    "responses": lambda arguments: responses(
+        [{"type": "reasoning", "id": "rs"}, {"type": "function_call", "call_id": "c1", "name": "T__a", "arguments": arguments}]
+    ),
+    "anthropic": lambda arguments: anthropic(
+        [{"type": "tool_use", "id": "c1", "name": "T__a", "input": json.loads(arguments)}], "tool_use"
+    ),
+}
+
+
+@all_wires
+def test_tool_calls(wire):
+    reply = Wire(wire, CALL_REPLIES[wire]('{"x": 1}')).send()
+    assert (reply.text, reply.finish) == ("", "tool")
+    assert [call.as_json() for call in reply.calls] == [{"id": "c1", "name": "T__a", "arguments": {"x": 1}}]
+
+
+@all_wires
+def test_arguments_that_are_no_object(wire):
+    [call] = Wire(wire, CALL_REPLIES[wire]("[1]")).send().calls
+    assert (call.arguments, call.text) == (None, "[1]")
+
+
+@all_wires
+def test_the_raw_reply_can_be_replayed(wire, oracle):
+    sender = Wire(wire, CALL_REPLIES[wire]('{"x": 1}'))
+    reply = sender.send()
+    asked = Msg("assistant", reply.text, reply.calls, raw=reply.raw)
+    request = Request(id="r", connection="lab", model="m", messages=[Msg("user", "hi"), asked, Msg("tool", "2", call_id="c1")])
+    lowered = sender.provider.lower(request)
+    if wire == "responses":  # the reasoning item of this test is not complete enough for the types
+        lowered = {**lowered, "input": [item for item in lowered["input"] if item.get("type") != "reasoning"]}
+    oracle(wire, lowered)
+
+
+def refusal(wire):
+    return {
+        "chat": [chat(finish="content_filter"), chat({"content": None, "refusal": "no"})],
+        "responses": [
+            responses(status="incomplete", incomplete_details={"reason": "content_filter"}),
+            responses([{"type": "message", "content": [{"type": "refusal", "refusal": "no"}]}]),
+        ],
+        "anthropic": [anthropic(stop_reason="refusal")],
+    }[wire]
+
+
+@all_wires
+def test_refusals(wire):
+    for answer in refusal(wire):
+        failure = Wire(wire, answer).failure()
+        assert (failure.kind, failure.variant, failure.retry_class) == ("AgentError", "ContentFiltered", None)
+
+
+@pytest.mark.parametrize(
+    ("wire", "answer"),
+    [
+        ("chat", chat(finish="length")),
+        ("responses", responses(status="incomplete", incomplete_details={"reason": "max_output_tokens"})),
+        ("anthropic", anthropic(stop_reason="max_tokens")),
+        ("anthropic", anthropic(stop_reason="model_context_window_exceeded")),
+    ],
+)
+def test_cut_at_the_limit(wire, answer):
+    assert Wire(wire, answer).send().finish == "length"
+
+
+def test_stop_sequence_and_tool_finish():
+    assert Wire("anthropic", anthropic(stop_reason="stop_sequence")).send().finish == "stop"
+    assert Wire("chat", chat(finish="tool_calls")).send().finish == "tool"
+
+
+@pytest.mark.parametrize(
+    ("wire", "answer"),
+    [
+        ("chat", chat(finish="function_call")),
+        ("chat", chat(choices=[])),
+        ("chat", {"id": "x"}),
+        ("chat", chat({"content": 5})),
+        ("chat", chat({"tool_calls": [{"id": "c1"}]}, "tool_calls")),
+        ("responses", responses(status="failed", error={"code": "server_error", "message": "boom"})),
+        ("responses", responses(status="incomplete", incomplete_details={"reason": "other"})),
+        ("responses", {"status": "completed"}),
+        ("anthropic", anthropic(stop_reason="pause_turn")),
+        ("anthropic", anthropic([{"type": "text"}])),
+        ("anthropic", {"stop_reason": "end_turn"}),
+    ],
+)
+def test_replies_that_are_none(wire, answer):
+    failure = Wire(wire, answer).failure()
+    assert (failure.kind, failure.variant) == ("AgentError", "InvalidResponse")
+
+
+@all_wires
+def test_missing_usage_counts_as_nothing(wire):
+    reply = Wire(wire, {key: value for key, value in OK[wire].items() if key != "usage"}).send()
+    assert (reply.tokens_in, reply.tokens_out) == (0, 0)
+
+
+@all_wires
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"<html>oops</html>", b'{"choices": ', b"[]", b"\xff\xfe", b'{"a": 1, "a": 2}', b'"' + b"x" * (1 << 20) + b'"'],
+    ids=["empty", "html", "cut", "array", "bytes", "duplicate", "huge"],
+)
+@pytest.mark.parametrize("kind", ["application/json", "text/html"])
+def test_garbage_is_an_invalid_response(wire, body, kind):
+    failure = Wire(wire, httpx2.Response(200, content=body, headers={"content-type": kind})).failure()
+    assert failure.variant == "InvalidResponse"
+
+
+@all_wires
+def test_text_from_outside_is_cleaned(wire):
+    body = json.dumps(OK[wire]).replace("hel", "\\ud800h\\udb40\\udc41l", 1)
+    reply = Wire(wire, httpx2.Response(200, content=body.encode(), headers={"content-type": "application/json"})).send()
+    assert reply.text.startswith("\ufffdhl")
+
+
+def status(wire, code, message, **headers):
+    body = {"error": {"message": message, "type": "t"}}
+    if wire == "anthropic":
+        body = {"type": "error", **body}
+    names = {name.replace("_", "-"): value for name, value in headers.items()}
+    return httpx2.Response(code, json=body, headers=names)
+
+
+@all_wires
+@pytest.mark.parametrize(
+    ("code", "kind", "variant", "retry_class"),
+    [
+        (400, "AgentError", "InvalidRequest", None),
+        (401, "ConnectionError", "AuthenticationFailed", None),
+        (402, "AgentError", "InvalidRequest", None),
+        (403, "ConnectionError", "AuthenticationFailed", None),
+        (404, "AgentError", "ModelNotFound", None),
+        (408, "TimeoutError", None, "timeout"),
+        (409, "AgentError", "InvalidRequest", None),
+        (413, "AgentError", "InvalidRequest", None),
+        (422, "AgentError", "InvalidRequest", None),
+        (429, "AgentError", "RateLimited", "rate_limit"),
+        (500, "ConnectionError", "ProviderUnavailable", "server"),
+        (503, "ConnectionError", "ProviderUnavailable", "server"),
+        (504, "ConnectionError", "ProviderUnavailable", "server"),
+        (529, "ConnectionError", "ProviderUnavailable", "server"),
+    ],
+)
+def test_statuses(wire, code, kind, variant, retry_class):
+    sender = Wire(wire, status(wire, code, "the provider says sk-secret no"))
+    failure = sender.failure()
+    assert (failure.kind, failure.variant, failure.retry_class) == (kind, variant, retry_class)
+    assert failure.message == "m-1: the provider says <secret OPENAI_API_KEY> no".replace(
+        "OPENAI_API_KEY", WIRES[wire][1]["provider"].upper() + "_API_KEY"
+    )
+    assert failure.fields["status"] == code
+    assert len(sender.seen) == 1  # the SDK retries nothing
+
+
+@all_wires
+def test_retry_after(wire):
+    assert Wire(wire, status(wire, 429, "slow", retry_after="7")).failure().fields["retry_after_ms"] == 7000
+    assert Wire(wire, status(wire, 429, "slow", retry_after_ms="70")).failure().fields["retry_after_ms"] == 70
+    assert "retry_after_ms" not in Wire(wire, status(wire, 429, "slow")).failure().fields
+
+
+@all_wires
+def test_a_status_without_a_message(wire):
+    failure = Wire(wire, httpx2.Response(503)).failure()
+    assert failure.message == "m-1: HTTP status 503"
+    plain = Wire(wire, httpx2.Response(502, text="Bad Gateway")).failure()
+    assert plain.message == "m-1: Bad Gateway"
+
+
+def raising(error):
+    def answer(request):
+        raise error
+
+    return answer
+
+
+@all_wires
+@pytest.mark.parametrize(
+    ("error", "kind", "variant"),
+    [
+        (httpx2.ConnectError("refused"), "ConnectionError", "NetworkError"),
+        (httpx2.ReadError("reset"), "ConnectionError", "NetworkError"),
+        (httpx2.RemoteProtocolError("peer closed"), "ConnectionError", "NetworkError"),
+        (httpx2.ConnectTimeout("slow"), "ConnectionError", "NetworkError"),
+        (httpx2.ReadTimeout("slow"), "TimeoutError", None),
+        (httpx2.PoolTimeout("slow"), "TimeoutError", None),
+    ],
+)
+def test_network_faults(wire, error, kind, variant):
+    sender = Wire(wire, raising(error))
+    failure = sender.failure()
+    assert (failure.kind, failure.variant) == (kind, variant)
+    assert failure.retry_class == ("timeout" if variant is None else "connection")
+    assert len(sender.seen) == 1
+
+
+@all_wires
+def test_a_body_that_breaks_off(wire):
+    async def pieces():
+        yield b'{"choices": ['
+        raise httpx2.RemoteProtocolError("incomplete body")
+
+    failure = Wire(wire, lambda request: httpx2.Response(200, content=pieces())).failure()
+    assert (failure.variant, failure.retry_class) == ("NetworkError", "connection")
+
+
+@all_wires
+def test_the_timeout_covers_the_whole_request(wire):
+    async def slow():
+        while True:
+            await asyncio.sleep(0.02)
+            yield b" "
+
+    failure = Wire(wire, lambda request: httpx2.Response(200, content=slow())).failure(timeout=0.3)
+    assert (failure.kind, failure.fields["timeout_seconds"]) == ("TimeoutError", 0.3)
+    assert failure.message == "m-1: no reply within 0.3 s"
+
+
+@all_wires
+def test_cancelling_is_no_failure(wire):
+    async def run():
+        sender = Wire(wire, lambda request: asyncio.sleep(30))
+        request = Request(id="r", connection="lab", model="m", messages=[Msg("user", "x")])
+        task = asyncio.create_task(sender.provider.send(request))
+        while not sender.seen:
+            await asyncio.sleep(0.01)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await sender.provider.aclose()
+
+    asyncio.run(run())
+
+
+def test_whatever_the_sdk_refuses_is_an_error_value():
+    sender = Wire("chat", chat())
+    failure = sender.failure(params={"temperature": object()})
+    assert failure.variant == "InvalidRequest"
+    assert "openai refuses the request" in failure.message
+
+
+def test_a_missing_package_is_named(monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "openai", None)
+    failure = Wire("chat", chat()).failure()
+    assert (failure.kind, failure.variant) == ("ConnectionError", "ProviderUnavailable")
+    assert "openai" in failure.message
+
+
+def refuses_temperature(wire):
+    def answer(request):
+        if "temperature" not in json.loads(request.content):
+            return OK[wire]
+        if wire == "anthropic":
+            return status(wire, 400, "temperature: Extra inputs are not permitted")
+        error = {"message": "Unsupported value", "param": "temperature", "code": "unsupported_value"}
+        return httpx2.Response(400, json={"error": error})
+
+    return answer
+
+
+@all_wires
+def test_a_parameter_the_model_refuses(wire):
+    failure = Wire(wire, refuses_temperature(wire)).failure(params={"temperature": 0.2})
+    assert failure.variant == "InvalidRequest"
+    sender = Wire(wire, refuses_temperature(wire), unsupported="drop")
+    reply = sender.send(params={"temperature": 0.2})
+    assert (reply.text, reply.notes) == ("hello", ["temperature is refused by m-1"])
+    assert len(sender.seen) == 2
+
+
+def test_a_parameter_the_wire_has_no_place_for():
+    sender = Wire("responses", responses(), unsupported="drop")
+    assert sender.send(params={"stop": ["x"]}).notes == ["stop_sequences is not carried by the Responses API"]
+    failure = Wire("responses", responses()).failure(params={"stop": ["x"]})
+    assert failure.variant == "InvalidRequest"
+
+
+@all_wires
+def test_a_client_is_opened_anew_in_another_event_loop(wire):
+    sender = Wire(wire, OK[wire])
+    sender.provider._http_client = None
+    made = []
+    make_client = sender.provider.make_client
+
+    def counted(sdk, key, headers, http_client):
+        client = httpx2.AsyncClient(transport=httpx2.MockTransport(sender.handle))
+        made.append(client)
+        return make_client(sdk, key, headers, client)
+
+    sender.provider.make_client = counted
+
+    async def twice():
+        request = Request(id="r", connection="lab", model="m", messages=[Msg("user", "x")])
+        await sender.provider.send(request)
+        await sender.provider.send(request)
+        await sender.provider.aclose()
+
+    asyncio.run(twice())
+    asyncio.run(twice())
+    assert len(made) == 2
+    assert all(client.is_closed for client in made)

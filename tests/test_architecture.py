@@ -1,0 +1,137 @@
+"""Who may import whom (V-1.6): the table, and the absence of cycles, counting function-local and TYPE_CHECKING imports."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+ROOMS = {"api": "concerto"} | {room: f"concerto.{room}" for room in ("cli", "compiler", "vm", "runtime")}
+
+# A room may import itself and what stands here; a longer entry narrows it to a part of that room.
+ALLOWED = {
+    "vm": (),
+    "compiler": ("vm.bytecode", "vm.builtins", "vm.values", "vm.schema", "vm.panics"),
+    "runtime": ("vm",),
+    "cli": ("api", "compiler", "runtime", "vm"),
+    "api": ("cli", "compiler", "runtime", "vm"),
+}
+# Distributions a room may import besides the standard library.
+LIBRARIES = {
+    "vm": {"msgpack"},
+    "compiler": {"ply"},
+    "runtime": {"openai", "anthropic", "httpx2"},
+    "cli": {"msgpack"},
+    "api": set(),
+}
+
+
+def modules() -> dict[str, Path]:
+    found = {}
+    for folder, package in ROOMS.items():
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            parts = path.relative_to(ROOT / folder).with_suffix("").parts
+            name = ".".join((package, *parts)).removesuffix(".__init__")
+            found[name] = path
+    return found
+
+
+MODULES = modules()
+
+
+def imports(name: str, path: Path) -> set[str]:
+    """Absolute names of everything a module imports, wherever the statement stands."""
+    package = name if path.name == "__init__.py" else name.rpartition(".")[0]
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
+            target = ".".join([*base, *([node.module] if node.module else [])])
+            # `from . import x` names a module, `from .y import x` mostly a value of y
+            found.update(f"{target}.{a.name}" if f"{target}.{a.name}" in MODULES else target for a in node.names)
+    return found
+
+
+IMPORTS = {name: imports(name, path) for name, path in MODULES.items()}
+
+
+def room_of(module: str) -> str:
+    parts = module.split(".")
+    return parts[1] if len(parts) > 1 and parts[1] in ROOMS else "api"
+
+
+@pytest.mark.parametrize("name", sorted(MODULES))
+def test_arrows_point_down(name: str) -> None:
+    room = room_of(name)
+    for target in sorted(IMPORTS[name]):
+        if target.split(".")[0] == "concerto":
+            other = room_of(target)
+            inside = ".".join(target.split(".")[1:])
+            narrow = any(f"{inside}.".startswith(f"{allowed}.") for allowed in ALLOWED[room])
+            fits = other == room or other in ALLOWED[room] or narrow
+            assert fits, f"{name} imports {target}: {room}/ may import {', '.join(ALLOWED[room]) or 'no other room'}"
+        else:
+            top = target.split(".")[0]
+            known = top in sys.stdlib_module_names or top in LIBRARIES[room]
+            assert known, f"{name} imports {top}, which {room}/ may not"
+
+
+def test_no_import_cycles() -> None:
+    edges = {name: {t for t in targets if t in MODULES and t != name} for name, targets in IMPORTS.items()}
+    # a package's __init__ re-exports its modules; modules naming siblings do not import the package itself
+    state: dict[str, int] = {}
+    stack: list[str] = []
+
+    def visit(name: str) -> None:
+        state[name] = 1
+        stack.append(name)
+        for target in sorted(edges[name]):
+            if state.get(target) == 1:
+                cycle = [*stack[stack.index(target) :], target]
+                raise AssertionError("import cycle: " + " -> ".join(cycle))
+            if target not in state:
+                visit(target)
+        stack.pop()
+        state[name] = 2
+
+    for name in sorted(edges):
+        if name not in state:
+            visit(name)
+
+
+def test_no_vague_module_names() -> None:
+    vague = {"utils", "util", "helpers", "helper", "common", "misc"}
+    assert not [name for name in MODULES if name.rpartition(".")[2] in vague]
+
+
+FORBIDDEN_AT_START = (
+    "ply", "openai", "anthropic", "httpx2", "pydantic", "rich", "asyncio", "dataclasses", "inspect", "logging", "typing",
+)  # fmt: skip
+
+
+def test_what_an_image_run_does_not_import(tmp_path: Path) -> None:
+    """`concerto run x.concb --offline` needs neither the compiler nor an SDK nor an event loop (V-8.6)."""
+    image = tmp_path / "x.concb"
+    concerto = [sys.executable, "-m", "concerto"]
+    subprocess.run([*concerto, "compile", str(ROOT / "examples" / "conversation.conc"), "-o", str(image)], check=True)
+    program = (
+        "import sys\nfrom concerto.cli import main\n"
+        f"code = main(['run', {str(image)!r}, '--offline', '--quiet'])\n"
+        f"print(code, [m for m in {FORBIDDEN_AT_START!r} + ('concerto.compiler',) if m in sys.modules])\n"
+    )
+    done = subprocess.run([sys.executable, "-S", "-c", program], capture_output=True, text=True, env=site_free_environment())
+    assert done.stdout.strip() == "0 []", done.stdout + done.stderr
+
+
+def site_free_environment() -> dict[str, str]:
+    """-S leaves the editable finder out (it imports much itself), so the packages are found through the type checker's tree."""
+    import msgpack
+
+    site = str(Path(msgpack.__file__).resolve().parent.parent)
+    return {"PYTHONPATH": f"{ROOT / '.types'}:{site}"}
