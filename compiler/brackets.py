@@ -7,6 +7,7 @@ Must not know: what a bracket means.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import NamedTuple
 
 from .diagnostics import Diagnostics, Related
@@ -30,6 +31,7 @@ class Balanced(NamedTuple):
     tokens: TokenList
     partner: list[int]
     broken_at: int | None
+    too_deep: bool
 
 
 def balance(tokens: TokenList, source: Source, diagnostics: Diagnostics) -> Balanced:
@@ -45,7 +47,7 @@ def balance(tokens: TokenList, source: Source, diagnostics: Diagnostics) -> Bala
         diagnostics.report(
             "E0114", span, f"brackets nest deeper than {MAX_NESTING}", help="split the expression or the block up"
         )
-    return Balanced(tokens, partner, broken_at)
+    return Balanced(tokens, partner, broken_at, deep is not None)
 
 
 def _match(tokens: TokenList) -> tuple[list[int] | None, int | None]:
@@ -79,6 +81,7 @@ class _Repair:
         self.out = TokenList()
         self.out.comments, self.out.docs = tokens.comments, tokens.docs
         self.open: list[int] = []  # rows of `tokens`
+        self.open_kinds: Counter[str] = Counter()
         self.broken_at: int | None = None
 
     def run(self) -> TokenList:
@@ -86,14 +89,15 @@ class _Repair:
         for row, kind in enumerate(types):
             if kind in _OPENS:
                 self.open.append(row)
+                self.open_kinds[kind] += 1
             elif kind in _CLOSES or kind == "ISTR_MID":
                 opener = _CLOSES.get(kind, "ISTR_START")
-                if not any(types[at] == opener for at in self.open):
+                if not self.open_kinds[opener]:
                     self.report_stray(row)
                     continue
                 self.close_until(opener, row)
                 if kind != "ISTR_MID":
-                    self.open.pop()
+                    self.pop()
             elif kind == END:
                 self.close_at_end(row)
             self.copy(row)
@@ -118,8 +122,13 @@ class _Repair:
         while self.open:
             self.insert_closer(row)
 
+    def pop(self) -> str:
+        kind = self.tokens.types[self.open.pop()]
+        self.open_kinds[kind] -= 1
+        return kind
+
     def insert_closer(self, row: int) -> None:
-        kind = _CLOSER_OF[self.tokens.types[self.open.pop()]]
+        kind = _CLOSER_OF[self.pop()]
         at = self.tokens.starts[row]
         self.out.add(kind, "" if kind == "ISTR_END" else _TEXT[kind], at, at)
 

@@ -36,12 +36,14 @@ class Diagnostics:
     """Collects what the phases report; identical diagnostics are kept once (L-4.1.3)."""
 
     found: list[Diagnostic] = field(default_factory=list)
+    _known: set[Diagnostic] = field(default_factory=set, repr=False)
 
     def report(
         self, code: str, span: Span, message: str, *, help: str | None = None, related: tuple[Related, ...] = ()
     ) -> None:
         diagnostic = Diagnostic(code, message, span, related, help)
-        if diagnostic not in self.found:
+        if diagnostic not in self._known:
+            self._known.add(diagnostic)
             self.found.append(diagnostic)
 
     @property

@@ -60,7 +60,7 @@ def parse_tokens(source: Source, tokens: TokenList, diagnostics: Diagnostics) ->
     program = _program(source, tokens, items)
     if recovery is None and balanced.broken_at is None:
         report_misplaced(context)
-        if machine.highest > MAX_NESTING:
+        if machine.highest > MAX_NESTING and not balanced.too_deep:
             check_depth(program, diagnostics)
     return program
 

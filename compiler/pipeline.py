@@ -20,7 +20,7 @@ from .source import Source
 
 @dataclass(slots=True)
 class Compilation:
-    """What a compilation gave. `image` is None when `diagnostics` holds an error; `source` is None when the bytes are no text."""
+    """What a compilation gave. `image` is None when `diagnostics` holds an error."""
 
     diagnostics: Diagnostics
     source: Source | None = None
@@ -43,7 +43,9 @@ def check_source(data: bytes, file: str) -> Compilation:
     diagnostics = Diagnostics()
     result = Compilation(diagnostics)
     result.source = decode_source(file, data, diagnostics)
-    if result.source is None or diagnostics.has_errors:
+    if result.source is None:  # the diagnostic still points into the text as far as it can be read
+        result.source = Source(file, data.decode("utf-8", "replace"))
+    if diagnostics.has_errors:
         return result
     result.tree = parse(result.source, diagnostics)
     if not diagnostics.has_errors:

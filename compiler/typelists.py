@@ -6,7 +6,6 @@ Must not know: frames, headers, what follows the list.
 
 from __future__ import annotations
 
-from .brackets import MAX_NESTING
 from .tokens import TokenList
 
 
@@ -69,7 +68,7 @@ class _Scan:
         self.open.append(row)
         self.in_bound.append(False)
         self.expecting = self.optional = True
-        return 1 if len(self.open) <= MAX_NESTING else -1
+        return 1
 
     def close(self, row: int) -> int:
         opener = self.open.pop()
@@ -93,7 +92,7 @@ class _Scan:
             return self.push(at)
         if kind == "FN" and types[at + 1] == "LPAREN":
             self.function_params.add(at + 1)
-            return 2 if self.push(at + 1) > 0 else -1
+            return 1 + self.push(at + 1)
         if self.optional and self.open and self.closes_here(kind):
             return self.close(at)
         return -1

@@ -129,6 +129,8 @@ def _show_ending(result: Json) -> str:
     if fails:
         variant = f"::{fails['variant']}" if fails.get("variant") else ""
         return f"fails {fails.get('kind')}{variant} {text_of(fails.get('message'))}"
+    if result.get("status") == "rejected":
+        return f"rejected {result.get('code')} {result.get('stage')}"
     return f"status {result.get('status')}"
 
 
@@ -249,6 +251,8 @@ def _tests(program: Program, seen: Observation) -> Iterator[Failure]:
 def _exit(program: Program, seen: Observation) -> Iterator[Failure]:
     """The exit status asked for, else one that fits how the run ended (O-9.10)."""
     came = seen.result.get("exit")
+    if program.exit is None and not program.reject and seen.result.get("status") != _wanted_status(program):
+        return
     if program.exit is not None:
         wanted, at = program.exit
     else:

@@ -7,6 +7,7 @@ import sys
 from collections import Counter
 from typing import TextIO
 
+from .records import Failure
 from .runner import GOOD, Outcome
 
 SLOWEST = 10
@@ -38,13 +39,15 @@ def print_failure(outcome: Outcome, command: str, limit: int = 4) -> None:
     """File and line of the expectation, what was expected, what came, how to repeat it."""
     program = outcome.program
     print(f"{outcome.outcome.upper()}  {program.ident}")
-    for route, failure in outcome.failures[:limit]:
-        on = f"  [{route}]" if route else ""
-        print(f"  {program.path}:{failure.at or 1}{on}")
+    merged: dict[Failure, list[str]] = {}
+    for route, failure in outcome.failures:
+        merged.setdefault(failure, []).append(route)
+    for failure, on in list(merged.items())[:limit]:
+        print(f"  {program.path}:{failure.at or 1}  {' '.join(on)}".rstrip())
         print(f"    expected: {_indent(failure.expected)}")
         print(f"    came:     {_indent(failure.came)}")
-    if len(outcome.failures) > limit:
-        print(f"  and {len(outcome.failures) - limit} more")
+    if len(merged) > limit:
+        print(f"  and {len(merged) - limit} more")
     routes = {route for route, _ in outcome.failures if route}
     only = f" --route {routes.pop()}" if len(routes) == 1 and outcome.outcome != "drift" else ""
     print(f"  again: python conformance/run.py --driver {shlex.quote(command)} {shlex.quote(program.ident)}{only}\n")
@@ -67,8 +70,8 @@ def summary(outcomes: list[Outcome], seconds: float) -> str:
     """`N passed, N failed`, then the outcomes that are neither."""
     counts = Counter(outcome.outcome for outcome in outcomes)
     failed = sum(count for name, count in counts.items() if name not in GOOD)
-    parts = [f"{counts['pass']} passed", f"{failed} failed"]
-    parts += [f"{counts[name]} {name}" for name in ("drift", "hang", "crash", "unexpected pass") if counts[name]]
+    kinds = [f"{counts[name]} {name}" for name in ("drift", "hang", "crash", "unexpected pass") if counts[name]]
+    parts = [f"{counts['pass']} passed", f"{failed} failed" + (f" ({', '.join(kinds)})" if kinds else "")]
     if counts["expected failure"]:
         parts.append(f"{counts['expected failure']} expected failures")
     if counts["not claimed"]:

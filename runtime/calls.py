@@ -12,98 +12,24 @@ from .errors import CallFailure, NotSent
 from .metrics import price
 from .records import Msg, Reply, Request
 from .reply_cache import cache_key
-from .schema.extraction import extract
 from .schema.failures import retries_exhausted, schema_failure
-from .schema.json_text import JsonRefused, compact_json
 from .schema.strategy import Plan, why_block
-from .schema.validation import (
-    Accepted,
-    Violation,
-    parse_violation,
-    truncated_violation,
-    validate,
-    validator_violation,
-)
+from .schema.verdict import Verdict, judge
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
-    from typing import Any, Protocol
+    from collections.abc import Awaitable
+    from typing import Any
 
+    from .call_services import Conversation, Services
     from .call_settings import CallSettings
-    from .memory.log import MemoryLog
-    from .metrics import Metrics
-    from .records import Call
     from .schema.strategy import Schema
-
-    class Sender(Protocol):
-        name: str
-        free_and_instant: bool
-
-        async def send(self, request: Request) -> Reply: ...
-
-    class ToolRunner(Protocol):
-        async def run(self, settings: CallSettings, calls: Sequence[Call]) -> list[Msg]:
-            """One tool message per call, in call order (O-4.23); a failing call is an error message."""
-
-    # Runs the validators of a schema on an accepted tree: the messages of those that reject it (O-2.18).
-    Validators = Callable[[Any], Awaitable[Sequence[str]]]
+    from .schema.validation import Violation
+    from .schema.verdict import Validators
 
 # Transport retries of a run: this many, or this part of its requests (G-6.5).
 RETRIES_ALWAYS_ALLOWED = 10
 RETRIED_PART = 0.2
-
-
-class Conversation:
-    """The memory of a call; with `auto` false it is read and never written (O-3.19)."""
-
-    __slots__ = ("log", "auto")
-
-    def __init__(self, log: MemoryLog, auto: bool = True) -> None:
-        self.log = log
-        self.auto = auto
-
-
-class NoTools:
-    """Answers calls of tools that were not offered."""
-
-    async def run(self, settings: CallSettings, calls: Sequence[Call]) -> list[Msg]:
-        return [unknown_tool(settings, call) for call in calls]
-
-
-def unknown_tool(settings: CallSettings, call: Call) -> Msg:
-    offered = ", ".join(tool.name for tool in settings.tools)
-    message = f"unknown tool {call.name}; " + (f"offered: {offered}" if offered else "no tools are offered")
-    return Msg("tool", compact_json({"error": message}), call_id=call.id, is_error=True)
-
-
-class Services:
-    """What a call needs from its session. `remaining` gives the seconds up to the deadline of the run, None without."""
-
-    __slots__ = ("provider", "sleep", "random", "clock", "metrics", "pricing", "emit", "tools", "remaining")
-
-    def __init__(
-        self,
-        *,
-        provider: Callable[[str], Sender],
-        sleep: Callable[[float], Awaitable[None]],
-        random: Callable[[], float],
-        clock: Callable[[], float],
-        metrics: Metrics,
-        pricing: Mapping[str, Mapping[str, float]] | None = None,
-        emit: Callable[[str, dict[str, Any]], None] = lambda channel, payload: None,
-        tools: ToolRunner | None = None,
-        remaining: Callable[[], float | None] = lambda: None,
-    ) -> None:
-        self.provider = provider
-        self.sleep = sleep
-        self.random = random
-        self.clock = clock
-        self.metrics = metrics
-        self.pricing = pricing or {}
-        self.emit = emit
-        self.tools = tools or NoTools()
-        self.remaining = remaining
 
 
 async def execute(
@@ -152,6 +78,8 @@ class _ModelCall:
         "head",
         "tally",
         "started",
+        "sent_at",
+        "waited",
     )
 
     def __init__(
@@ -172,7 +100,8 @@ class _ModelCall:
         self.method = method
         self.head = self._head()
         self.tally = Tally()
-        self.started = services.clock()
+        self.started = self.sent_at = services.clock()
+        self.waited = 0.0  # for rate limits
 
     def _head(self) -> list[Msg]:
         """[system] + history: the same messages in every request of the call (O-2.49)."""
@@ -199,13 +128,13 @@ class _ModelCall:
         user = self.prompt + plan.block() if plan.strategy == "prompt" else self.prompt
         key, reply = self._cached([*self.head, Msg("user", user)], plan)
         if reply is not None:
-            outcome = await _judge(plan.schema, reply, None)
-            if isinstance(outcome, _Verdict):
+            outcome = await judge(plan.schema, reply, None)
+            if isinstance(outcome, Verdict):
                 return Validated(outcome.tree, self._commit(reply, cached=True), outcome.repaired)
         while True:
             reply = await self._turn([*self.head, Msg("user", user)], plan)
-            outcome = await _judge(plan.schema, reply, validators)
-            if isinstance(outcome, _Verdict):
+            outcome = await judge(plan.schema, reply, validators)
+            if isinstance(outcome, Verdict):
                 self._keep(key, reply)
                 return Validated(outcome.tree, self._commit(reply), outcome.repaired)
             if self.tally.schema_attempt >= self.settings.schema_attempts:
@@ -262,20 +191,35 @@ class _ModelCall:
         attempt = 0
         while True:
             attempt += 1
-            started = self.services.clock()
             try:
-                reply = await self.provider.send(request)
+                reply = await self._exchange(request)
             except NotSent:
                 raise
             except CallFailure as failure:
                 self._count_request()
-                self._log(attempt, started, failure=failure)
+                self._log(attempt, failure=failure)
                 await self._wait_or_raise(failure, attempt)
                 continue
             self._count_request()
             self._count_reply(request, reply)
-            self._log(attempt, started, reply=reply)
+            self._log(attempt, reply=reply)
             return reply
+
+    async def _exchange(self, request: Request) -> Reply:
+        """One request under the rate limits of its connection; waiting for them counts nowhere (O-1.16)."""
+        limiter = self.services.limiter(self.settings.connection)
+        if limiter is None:
+            self.sent_at = self.services.clock()
+            return await self.provider.send(request)
+        self.waited += await limiter.enter()
+        self.sent_at = self.services.clock()
+        tokens = 0
+        try:
+            reply = await self.provider.send(request)
+            tokens = reply.tokens_in + reply.tokens_out
+            return reply
+        finally:
+            limiter.leave(tokens)
 
     async def _wait_or_raise(self, failure: CallFailure, attempt: int) -> None:
         policy, metrics = self.settings.policy, self.services.metrics
@@ -302,7 +246,7 @@ class _ModelCall:
         metrics.add_tokens(request.model, request.connection, reply.tokens_in + reply.tokens_out)
         metrics.add_cost(cost)
 
-    def _log(self, attempt: int, started: float, *, reply: Reply | None = None, failure: CallFailure | None = None) -> None:
+    def _log(self, attempt: int, *, reply: Reply | None = None, failure: CallFailure | None = None) -> None:
         """The emit of `@log` (O-1.58)."""
         if self.settings.log_channel is None:
             return
@@ -318,7 +262,7 @@ class _ModelCall:
             "error": failure.message if failure else None,
             "tokens_in": reply.tokens_in if reply else 0,
             "tokens_out": reply.tokens_out if reply else 0,
-            "latency_ms": self._elapsed_ms(started),
+            "latency_ms": self._elapsed_ms(self.sent_at),
         }
         self.services.emit(self.settings.log_channel, payload)
 
@@ -349,7 +293,7 @@ class _ModelCall:
             tokens_out=tally.tokens_out,
             model=reply.model or self.settings.model,
             provider=self.provider.name,
-            latency_ms=self._elapsed_ms(self.started),
+            latency_ms=self._elapsed_ms(self.started + self.waited),
             finish=reply.finish,
             cost=tally.cost,
             attempts=tally.attempts,
@@ -358,27 +302,6 @@ class _ModelCall:
 
     def _elapsed_ms(self, since: float) -> int:
         return 0 if self.provider.free_and_instant else round((self.services.clock() - since) * 1000)
-
-
-class _Verdict:
-    __slots__ = ("tree", "repaired")
-
-    def __init__(self, tree: Any, repaired: bool) -> None:
-        self.tree = tree
-        self.repaired = repaired
-
-
-async def _judge(schema: Schema, reply: Reply, validators: Validators | None) -> _Verdict | list[Violation]:
-    """Extraction, validation, validators: the accepted tree or why not."""
-    try:
-        extracted = extract(reply.text)
-    except JsonRefused as refused:
-        return [truncated_violation() if reply.finish == "length" else parse_violation(refused.reason)]
-    outcome = validate(schema.shape, extracted.value)
-    if not isinstance(outcome, Accepted):
-        return outcome
-    rejected = [validator_violation(message) for message in await validators(outcome.tree)] if validators else []
-    return rejected or _Verdict(outcome.tree, extracted.repaired)
 
 
 def _with_text(reply: Reply, text: str) -> Reply:

@@ -5,7 +5,6 @@ Hands on: text without them. Must not know: where the values came from or where 
 
 from __future__ import annotations
 
-
 # Stand-ins for local servers such as `k` or `test` are no secrets, and replacing them would garble every text.
 SHORTEST_SECRET = 6
 

@@ -9,10 +9,12 @@ from ..vm.effects import EmitPayload, ModelCall
 from ..vm.machine import Machine
 from ..vm.panics import Panic
 from ..vm.values import UNSET, Err, from_json
+from .call_services import Conversation, Services
 from .call_settings import call_settings
-from .calls import Conversation, Services, execute, execute_with_schema
+from .calls import execute, execute_with_schema
 from .connections import resolve_all
-from .errors import CallFailure
+from .errors import CallFailure, ConfigFailure
+from .field_checks import check_connections, check_model
 from .memory.store import MemoryStore
 from .metrics import Metrics
 from .providers.pool import ProviderPool
@@ -99,7 +101,9 @@ class Session:
         self.redactor = Redactor()
         self.metrics = Metrics()
         self.memories = MemoryStore((m.name, m.max_messages) for m in image.memories)
-        self.connections = resolve_all([host.connections, {c.name: c.fields for c in image.connections}])
+        layers: list[Mapping[str, Mapping[str, Any]]] = [host.connections, {c.name: c.fields for c in image.connections}]
+        check_connections(layers)
+        self.connections = resolve_all(layers)
         self.pool = ProviderPool(
             self.connections,
             env=host.env,
@@ -201,11 +205,21 @@ class Session:
             number, model = self.models[name]
             fields = {**model.fields, **self._configured(machine, number)}
             decorators = dict(model.decorators)
+            self._check(model, fields, decorators)
             if "cache" in decorators:
                 self.caches[name] = ReplyCache(decorators["cache"], self.host.now)
             connection = self.connections[model.connection]
             self.settings[name] = call_settings(name, fields, decorators, connection, cache=self.caches.get(name))
         return self.settings[name]
+
+    def _check(self, model: Model, fields: Mapping[str, Any], decorators: Mapping[str, Any]) -> None:
+        """What no compiler has seen: fields of a foreign image, and values computed at initialisation."""
+        try:
+            check_model(model.name, fields, decorators)
+            if model.connection not in self.connections:
+                raise ConfigFailure("E4003", f"model {model.name}: unknown connection {model.connection}")
+        except ConfigFailure as failure:
+            raise CallFailure("AgentError", "InvalidRequest", failure.message, model=model.name) from None
 
     def _configured(self, machine: Machine, number: int) -> dict[str, Any]:
         return {

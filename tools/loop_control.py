@@ -125,7 +125,7 @@ callee = closure.function
     + ENTER
     + """\
 locs = new + code.blank if code.blank else new
-cells = closure.cells + [None] * (code.cell_count - len(closure.cells))
+cells = [*closure.cells, *[None] * (code.cell_count - len(closure.cells))]
 """,
     "CALL_BUILTIN": """\
 body, n = arg
@@ -158,7 +158,7 @@ if type(value) is Invoke:
     + "".join(f"    {line}\n" for line in ENTER.splitlines())
     + """\
     locs = new + code.blank if code.blank else new
-    cells = value.cells + [None] * (code.cell_count - len(value.cells))
+    cells = [*value.cells, *[None] * (code.cell_count - len(value.cells))]
     continue
 tos = value
 """,

@@ -101,7 +101,7 @@ class Program:
         """Methods written in the language are hidden functions named `Kind::method`."""
         found = {}
         for code in self.codes:
-            kind, _, name = code.name.partition("::")
+            kind, _, name = code.label.partition("::")
             if code.hidden and name:
                 found[kind, name] = code
         return found

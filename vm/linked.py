@@ -17,12 +17,14 @@ class Code:
     """A linked function. `entry` is a node that links the function on its first call; `cost` the fuel of its first run."""
 
     __slots__ = (
-        "number", "name", "argc", "blank", "cell_count", "captures", "entry", "cost", "nodes", "hidden", "returns_option",
+        "number", "name", "label", "argc", "blank", "cell_count", "captures", "entry", "cost", "nodes", "hidden", "returns_option",
     )  # fmt: skip
 
     def __init__(self, number: int, function: im.Function, link_number: int) -> None:
         self.number = number
-        self.name = function.name
+        # an anonymous function displays as <fn> (L-5.1.15); traces call it by the name in the image
+        self.name = "" if function.flags & im.F_CLOSURE else function.name
+        self.label = function.name
         self.argc = len(function.params)
         self.blank: list[Any] = [None] * (function.slots - self.argc)
         self.cell_count = function.cells

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from .builtins.table import ARITY
 from .bytecode.codec import decode
+from .bytecode.schema_rules import check_schemas
 from .bytecode.verify import verify
 from .link import Program
 
@@ -22,4 +23,6 @@ def load_bytes(data: bytes) -> Program:
 
 def load_image(image: Image) -> Program:
     """A program from an image of this process; it is verified like any other (G-4.1)."""
-    return Program(verify(image, ARITY))
+    verified = verify(image, ARITY)
+    check_schemas(image)
+    return Program(verified)

@@ -1,6 +1,7 @@
 """Static checking: names, types, coercions, control flow, declarations (L-3, L-4).
 
-`check` resolves and checks one file, fills every annotation of its tree, and hands on a `CheckedProgram`. Must not know: bytecode.
+`check` resolves and checks one file, fills every annotation of its tree, and hands on a `CheckedProgram`. Must not know:
+bytecode.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from ..symbols import (
 from . import calls, control, expressions, functions, methods, operators, places, propagation, unbuilt
 from .assignment import check_assignments
 from .context import Checker
-from .declarations import check_constants, check_defaults, declare_types
+from .declarations import check_constants, check_cycles, check_defaults, declare_types
 from .decorators import check_decorators
 from .functions import check_function, declare_signature
 from .memory import check_init, check_memory
@@ -75,6 +76,7 @@ def _declare(c: Checker, module: Module) -> None:
     for symbol in module.symbols:
         if isinstance(symbol, StructSymbol) and isinstance(symbol.declaration, ast.Schema):
             declare_schema(c, symbol, symbol.declaration)
+    check_cycles(c, module.symbols)
     for symbol in module.symbols:
         if isinstance(symbol, FunctionSymbol):
             declare_signature(c, symbol)
@@ -84,8 +86,8 @@ def _check_declarations(c: Checker, module: Module) -> None:
     check_constants(c, module.symbols)
     for symbol in module.symbols:
         match symbol:
-            case StructSymbol(declaration=ast.Schema()):
-                check_schema(c, symbol, symbol.declaration)
+            case StructSymbol(declaration=ast.Schema() as node):
+                check_schema(c, symbol, node)
             case StructSymbol():
                 check_decorators(c, symbol.declaration.decorators, "struct")
                 check_defaults(c, symbol)

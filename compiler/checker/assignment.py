@@ -7,9 +7,251 @@ expressions diverge.
 
 from __future__ import annotations
 
-from ..symbols import FunctionSymbol
-from .context import Checker
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from .. import ast
+from ..symbols import FunctionSymbol, Local
+from ..types import NEVER
+from .context import SPINES, Checker
+from .relations import ERRONEOUS
+
+
+@dataclass(slots=True)
+class Flow:
+    """At one point of the program: variables assigned on every path here, on some path here; `dead`: no path leads here."""
+
+    sure: set[Local] = field(default_factory=set)
+    maybe: set[Local] = field(default_factory=set)
+    dead: bool = False
+
+    def copy(self) -> Flow:
+        return Flow(set(self.sure), set(self.maybe), self.dead)
+
+
+def merge(flows: Iterable[Flow]) -> Flow:
+    """Where several paths meet."""
+    alive = [flow for flow in flows if not flow.dead]
+    if not alive:
+        return Flow(dead=True)
+    return Flow(set.intersection(*(f.sure for f in alive)), set.union(*(f.maybe for f in alive)))
+
+
+class Walk:
+    __slots__ = ("checker", "flow", "breaks", "labels", "silent", "reported", "closures")
+
+    def __init__(self, checker: Checker) -> None:
+        self.checker = checker
+        self.flow = Flow()
+        self.breaks: list[list[Flow]] = []
+        self.labels: list[str | None] = []
+        self.silent = 0
+        self.reported: set[Local] = set()
+        self.closures = 0
+
+    def visit(self, node: ast.Node | None) -> None:
+        if node is not None:
+            self.checker.nesting.call(self._visit, node)
+
+    def _visit(self, node: ast.Node) -> None:
+        chain: list[ast.Node] = []
+        while type(node) in SPINES:
+            chain.append(node)
+            node = getattr(node, SPINES[type(node)])
+        self._dispatch(node)
+        for link in reversed(chain):
+            self._after_spine(link)
+            self._end(link)
+
+    def _dispatch(self, node: ast.Node) -> None:
+        rule = _RULES.get(type(node))
+        if rule is not None:
+            rule(self, node)
+        else:
+            for child in node.children():
+                self.visit(child)
+        self._end(node)
+
+    def _end(self, node: ast.Node) -> None:
+        if isinstance(node, ast.Expr) and node.type == NEVER:
+            self.flow.dead = True
+
+    def _after_spine(self, node: ast.Node) -> None:
+        """What a form of the spine evaluates after its first child."""
+        match node:
+            case ast.Binary(operator="&&" | "||" | "??"):
+                before = self.flow.copy()
+                self.visit(node.right)
+                self.flow = merge([before, self.flow])
+            case ast.Binary():
+                self.visit(node.right)
+            case ast.Index():
+                self.visit(node.index)
+            case ast.Call() | ast.MethodCall():
+                self.all(argument.value for argument in node.arguments)
+            case ast.Pipe():
+                self._applied(node)
+
+    def _applied(self, node: ast.Pipe) -> None:
+        call = node.applied
+        while isinstance(call, (ast.Propagate, ast.Await)):
+            call = call.operand
+        if isinstance(call, ast.Call):
+            self.visit(call.callee)
+        elif isinstance(call, ast.MethodCall):
+            self.visit(call.receiver)
+        self.all(a.value for a in getattr(call, "arguments", ()) if a.value is not node.left)
+
+    def all(self, nodes: Iterable[ast.Node | None]) -> None:
+        for node in nodes:
+            self.visit(node)
+
+    def report(self, code: str, local: Local, node: ast.Node, message: str, help: str) -> None:
+        if not self.silent and local not in self.reported:
+            self.reported.add(local)
+            self.checker.report(code, node.span, message, help=help)
+
+    # ------------------------------------------------------------ variables
+
+    def read(self, node: ast.PathExpr) -> None:
+        local = node.binding
+        if not (isinstance(local, Local) and local.deferred) or local.type is ERRONEOUS:
+            return
+        if local not in self.flow.sure and not self.flow.dead:
+            path = "on some path before this" if local in self.flow.maybe else "before this"
+            self.report("E2037", local, node, f"`{local.name}` is not assigned {path}", "assign it on every path")
+
+    def assign(self, node: ast.Assign) -> None:
+        target = node.target
+        while isinstance(target, ast.GroupExpr):
+            target = target.inner
+        local = target.binding if isinstance(target, ast.PathExpr) else None
+        if not (isinstance(local, Local) and local.deferred and node.operator == "="):
+            self.visit(target)
+            self.visit(node.value)
+            return
+        self.visit(node.value)
+        again = (local in self.flow.maybe or self.closures) and not self.flow.dead
+        if again and not local.mutable:
+            self.report("E2038", local, node, f"`{local.name}` may be assigned already", f"declare it `let mut {local.name}: …;`")
+        self.flow.sure.add(local)
+        self.flow.maybe.add(local)
+
+    def let(self, node: ast.Let) -> None:
+        self.visit(node.value)
+        local = node.pattern.binding if isinstance(node.pattern, ast.BindPattern) else None
+        if isinstance(local, Local):
+            self.flow.sure.discard(local)
+            self.flow.maybe.discard(local)
+
+    def closure(self, node: ast.Closure) -> None:
+        """Runs at any time later, or never."""
+        before = self.flow.copy()
+        breaks, labels, self.breaks, self.labels = self.breaks, self.labels, [], []
+        self.closures += 1
+        self.visit(node.body)
+        self.closures -= 1
+        self.breaks, self.labels = breaks, labels
+        self.flow = Flow(before.sure, before.maybe | self.flow.maybe, before.dead)
+
+    # ------------------------------------------------------------ branches
+
+    def branches(self, bodies: list[Callable[[], None]], start: Flow) -> None:
+        ends = []
+        for body in bodies:
+            self.flow = start.copy()
+            body()
+            ends.append(self.flow)
+        self.flow = merge(ends)
+
+    def if_(self, node: ast.If) -> None:
+        ends: list[Flow] = []
+        at: ast.Expr | None = node
+        while isinstance(at, ast.If):
+            self.visit(at.condition)
+            before = self.flow.copy()
+            self.visit(at.then)
+            ends.append(self.flow)
+            self.flow = before
+            at = at.otherwise
+        self.visit(at)
+        self.flow = merge([*ends, self.flow])
+
+    def match(self, node: ast.Match) -> None:
+        self.visit(node.subject)
+
+        def arm_of(arm: ast.MatchArm) -> Callable[[], None]:
+            return lambda: self.all([arm.guard, arm.body])
+
+        self.branches([arm_of(arm) for arm in node.arms], self.flow.copy())
+
+    def try_(self, node: ast.Try) -> None:
+        before = self.flow.copy()
+        self.visit(node.body)
+        ends = [self.flow]
+        for clause in node.catches:
+            self.flow = Flow(set(before.sure), before.maybe | ends[0].maybe, before.dead)
+            self.visit(clause.body)
+            ends.append(self.flow)
+        if not node.catches:
+            ends = [Flow(set(before.sure), before.maybe | ends[0].maybe, before.dead)]
+        self.flow = merge(ends)
+
+    # ------------------------------------------------------------ loops
+
+    def for_(self, node: ast.For) -> None:
+        self.visit(node.iterable)
+        self._loop(node, lambda: self.visit(node.body), ends=True)
+
+    def while_(self, node: ast.While) -> None:
+        self.visit(node.condition)
+        self._loop(node, lambda: self.all([node.body, node.condition]), ends=True)
+
+    def loop(self, node: ast.Loop) -> None:
+        self._loop(node, lambda: self.visit(node.body), ends=False)
+
+    def _loop(self, node: ast.For | ast.While | ast.Loop, body: Callable[[], None], ends: bool) -> None:
+        """The body is walked twice: first to learn what a round may have assigned before the next."""
+        before = self.flow.copy()
+        for last in (False, True):
+            self.breaks.append([])
+            self.labels.append(None if node.label is None else node.label.text)
+            self.silent += not last
+            body()
+            self.silent -= not last
+            after, breaks = self.flow, self.breaks.pop()
+            self.labels.pop()
+            if not last:
+                self.flow = Flow(set(before.sure), before.maybe | after.maybe, before.dead)
+        self.flow = merge([*breaks, *([Flow(before.sure, before.maybe | after.maybe, before.dead)] if ends else [])])
+
+    def break_(self, node: ast.Break) -> None:
+        self.visit(node.value)
+        wanted = None if node.label is None else node.label.text
+        for breaks, label in zip(reversed(self.breaks), reversed(self.labels), strict=True):
+            if wanted is None or label == wanted:
+                breaks.append(self.flow.copy())
+                break
+        self.flow.dead = True
+
+
+_RULES: dict[type[ast.Node], Callable[[Walk, Any], None]] = {
+    ast.PathExpr: Walk.read,
+    ast.Assign: Walk.assign,
+    ast.Let: Walk.let,
+    ast.Closure: Walk.closure,
+    ast.If: Walk.if_,
+    ast.Match: Walk.match,
+    ast.Try: Walk.try_,
+    ast.For: Walk.for_,
+    ast.While: Walk.while_,
+    ast.Loop: Walk.loop,
+    ast.Break: Walk.break_,
+    **dict.fromkeys((ast.NamedType, ast.NilableType, ast.ItemStmt), lambda walk, node: None),
+}
 
 
 def check_assignments(c: Checker, symbol: FunctionSymbol) -> None:
-    return None
+    walk = Walk(c)
+    walk.visit(symbol.declaration.body)

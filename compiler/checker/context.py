@@ -15,7 +15,7 @@ from ..diagnostics import Diagnostics, Related
 from ..nesting import Nesting
 from ..source import Span
 from ..symbols import AliasSymbol, ConnectionSymbol, ConstSymbol, EnumSymbol, FunctionScope, FunctionSymbol, StructSymbol
-from ..types import ANY, NEVER, Nominal, Type
+from ..types import ANY, NEVER, NIL, Nominal, Type
 from .mismatch import explain
 from .relations import ERRONEOUS, MISMATCH, _Mismatch, convert, is_complete, join, join_all
 
@@ -91,7 +91,8 @@ SPINES: dict[type[ast.Node], str] = {
 
 class Checker:
     __slots__ = (
-        "diagnostics", "expressions", "nesting", "targets", "loops", "nominals", "connections", "aliases", "constants", "deferring", "main", "visiting",
+        "diagnostics", "expressions", "nesting", "targets", "loops", "nominals", "connections", "aliases", "constants",
+        "deferring", "main", "visiting",
     )  # fmt: skip
 
     def __init__(self, diagnostics: Diagnostics, expressions: dict[type[ast.Expr], ExpressionRule]) -> None:
@@ -201,10 +202,22 @@ class Checker:
     def unbuilt(self, span: Span, name: str) -> Type:
         return self.report("E4999", span, f"not built yet: {name}")
 
+    def missing_value(self, node: ast.Node, result: Type) -> Type:
+        """E2022: a path of a body gives no value (L-3.8.4)."""
+        message = f"{self.function_target.name} gives no value of type `{result}` on some path"
+        return self.report("E2022", node.span, message, help="drop the `;` of the last expression")
+
     def mismatch(self, node: ast.Expr, found: Type, wanted: Type, expected: Expected) -> Type:
+        if expected.code == "E2023" and found == NIL and isinstance(node, ast.Block) and node.result is None:
+            return self.missing_value(node, wanted)
         where = f" for {expected.place}" if expected.place else ""
         message = f"expected `{wanted}`{where}, found `{found}`"
         return self.report(expected.code, node.span, message, help=explain(found, wanted))
+
+    @property
+    def error_count(self) -> int:
+        """How many errors were found so far: unchanged means that what was done meanwhile is sound."""
+        return sum(1 for d in self.diagnostics.found if d.is_error)
 
     # ------------------------------------------------------------ declared types
 

@@ -13,7 +13,7 @@ from .context import DISCARD, FREE, Checker, Expected, ExpressionRule, LoopFrame
 from .exhaustiveness import check_arms
 from .patterns import bind_irrefutable, check_pattern, matches_nil_only
 from .propagation import discarded_result
-from .relations import ERRONEOUS, close, generic, is_complete, is_text, join_all
+from .relations import ERRONEOUS, MISMATCH, close, convert, generic, is_complete, is_text, join_all
 from .types import written_type
 
 BLOCK_LIKE = (ast.Block, ast.If, ast.Match, ast.Try, ast.GroupExpr)
@@ -72,7 +72,10 @@ def let(c: Checker, node: ast.Let) -> bool:
     annotated = None if node.type is None else written_type(c, node.type)
     if node.value is None:
         if annotated is None:
-            c.report("E2004", node.pattern.span, f"the type of {_bound(node.pattern)} is not known", help="write `let x: T;`")
+            c.report(
+                "E2004", node.pattern.span, f"the type of {_bound(node.pattern)} is not known",
+                help=f"write `let {_name(node.pattern)}: T;`",
+            )  # fmt: skip
         c.deferring = True
         bind_irrefutable(c, node.pattern, annotated or ERRONEOUS)
         return False
@@ -93,7 +96,7 @@ def _settled(c: Checker, node: ast.Let, found: Type) -> Type:
     shown = str(close(found)).replace("Any", "…")
     c.report(
         "E2004", node.pattern.span, f"the type of {_bound(node.pattern)} is not known",
-        help=f"annotate it: `let x: {shown} = …;`",
+        help=f"annotate it: `let {_name(node.pattern)}: {shown} = …;`",
     )  # fmt: skip
     return ERRONEOUS
 
@@ -105,6 +108,10 @@ def close_results(type_: Type) -> Type:
         return type_
     value, error = (ANY if str(side) == "_" else close_results(side) for side in sides)
     return type(type_)("Result", (value, error))  # type: ignore[call-arg]
+
+
+def _name(pattern: ast.Pattern) -> str:
+    return pattern.name.text if isinstance(pattern, ast.BindPattern) else "…"
 
 
 def _bound(pattern: ast.Pattern) -> str:
@@ -170,36 +177,32 @@ def _without_else(
     """Without `else` the value is nil; another value may stand only where it is discarded (L-3.2.7)."""
     if not expected.used:
         return NIL
+    wanted = expected.type
+    if expected.code == "E2023" and wanted is not None and convert(NIL, wanted) is MISMATCH:
+        return c.missing_value(chain[0], wanted)
     for node, found in branches:
         if found not in (NIL, NEVER) and found is not ERRONEOUS:
-            if expected.code == "E2023":
-                return missing_value(c, chain[0], expected.type or ANY)
             return c.report(
                 "E2021", node.span, f"the branches disagree: `{found}` and `Nil` without `else`", help="add an `else`"
             )
     return NIL
 
 
-def missing_value(c: Checker, node: ast.Node, result: Type) -> Type:
-    """E2022: a path of a body gives no value (L-3.8.4)."""
-    name = c.function_target.name
-    return c.report(
-        "E2022", node.span, f"`{name}` gives no value of type `{result}` on some path", help="drop the `;` of the last expression"
-    )
-
-
 def match_(c: Checker, node: ast.Match, expected: Expected) -> Type:
     subject = c.infer(node.subject)
     remaining = subject
     branches: list[tuple[ast.Expr, Type]] = []
+    sound = subject is not ERRONEOUS and subject != NEVER
     for arm in node.arms:
+        errors = c.error_count
         check_pattern(c, arm.pattern, remaining)
+        sound = sound and c.error_count == errors
         if arm.guard is not None:
             condition(c, arm.guard)
         elif isinstance(remaining, Nilable) and matches_nil_only(arm.pattern):
             remaining = remaining.inner
         branches.append((arm.body, tail(c, arm.body, expected)))
-    if subject is not ERRONEOUS and subject != NEVER:
+    if sound:
         check_arms(c, node, subject)
     return NEVER if subject == NEVER else _joined(c, branches, expected)
 

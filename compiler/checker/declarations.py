@@ -5,6 +5,8 @@ Hands on the passes that type all declarations before any body. Must not know: b
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from .. import ast
 from ..source import Span
 from ..symbols import AliasSymbol, ConstSymbol, StructSymbol, Symbol
@@ -25,9 +27,6 @@ def declare_types(c: Checker, symbols: list[Symbol]) -> None:
             _declare_fields(c, symbol, symbol.declaration)
         elif isinstance(symbol, ConstSymbol):
             symbol.type = written_type(c, symbol.declaration.type)
-    for symbol in symbols:
-        if isinstance(symbol, StructSymbol) and isinstance(symbol.declaration, ast.Struct):
-            check_cycle(c, symbol, symbol.declaration.name.span, "E2040")
 
 
 def _declare_fields(c: Checker, symbol: StructSymbol, node: ast.Struct) -> None:
@@ -41,27 +40,45 @@ def _declare_fields(c: Checker, symbol: StructSymbol, node: ast.Struct) -> None:
         symbol.fields.append((name, written_type(c, field.type), field.default, False))
 
 
-def check_cycle(c: Checker, symbol: StructSymbol, span: Span, code: str) -> None:
-    """A value that would have to hold itself (L-3.1.15, O-2.11)."""
-    path = _cycle(c, symbol, symbol, [symbol.name], set())
-    if path is not None:
-        c.report(code, span, f"circular type `{' -> '.join(path)}`", help="hold it in an Option or an Array")
+def check_cycles(c: Checker, symbols: list[Symbol]) -> None:
+    """A value that would have to hold itself: E2040, of a schema E4020 (L-3.1.15, O-2.11)."""
+    structs = [symbol for symbol in symbols if isinstance(symbol, StructSymbol)]
+    done: set[StructSymbol] = set()
+    for symbol in structs:
+        for circle in _circles(c, symbol, done):
+            first = min(circle, key=lambda s: s.declaration.span.start)
+            at = circle.index(first)
+            names = " -> ".join(s.name for s in [*circle[at:], *circle[:at], first])
+            code = "E4020" if isinstance(first.declaration, ast.Schema) else "E2040"
+            help = "hold it in an Option or an Array"
+            c.report(code, first.declaration.name.span, f"circular type `{names}`", help=help)
 
 
-def _cycle(
-    c: Checker, at: StructSymbol, goal: StructSymbol, path: list[str], seen: set[StructSymbol]
-) -> list[str] | None:
-    for _, type_, _, _ in at.fields:
-        for inner in _direct(type_):
-            symbol = c.declared(inner)
-            if symbol is goal:
-                return [*path, goal.name]
-            if isinstance(symbol, StructSymbol) and symbol not in seen:
-                seen.add(symbol)
-                found = _cycle(c, symbol, goal, [*path, symbol.name], seen)
-                if found is not None:
-                    return found
-    return None
+def _circles(c: Checker, start: StructSymbol, done: set[StructSymbol]) -> list[list[StructSymbol]]:
+    """The circles met in a depth-first walk from `start` over what is not yet done."""
+    found: list[list[StructSymbol]] = []
+    if start in done:
+        return found
+    path = [start]
+    todo = [_held(c, start)]
+    while path:
+        if not todo[-1]:
+            done.add(path.pop())
+            todo.pop()
+            continue
+        below = todo[-1].pop()
+        if below in path:
+            found.append(path[path.index(below) :])
+        elif below not in done:
+            path.append(below)
+            todo.append(_held(c, below))
+    return found
+
+
+def _held(c: Checker, symbol: StructSymbol) -> list[StructSymbol]:
+    """The structs a value of this one always holds, last field first."""
+    types = [inner for _, type_, _, _ in reversed(symbol.fields) for inner in _direct(type_)]
+    return [held for held in map(c.declared, types) if isinstance(held, StructSymbol)]
 
 
 def _direct(type_: Type) -> list[Type]:
@@ -93,7 +110,8 @@ def check_constants(c: Checker, symbols: list[Symbol]) -> None:
     for symbol in constants:
         at_module_level(c, symbol.declaration.value, Expected(symbol.type, place=f"`{symbol.name}`"))
     for symbol in constants:
-        _value_of(c, symbol, symbol.declaration.name)
+        with suppress(NotConstant):
+            _value_of(c, symbol, symbol.declaration.name)
 
 
 def _value_of(c: Checker, symbol: ConstSymbol, node: ast.Node) -> object:

@@ -14,7 +14,7 @@ from .. import ast
 from ..symbols import BuiltinSymbol, ConstSymbol, EnumSymbol, ErrorFamilySymbol, StructSymbol, VariantSymbol
 from ..types import ANY, BOOL, NIL, Nilable, Nominal, Tuple, Type, Union
 from .context import Checker
-from .relations import ERRONEOUS, generic
+from .relations import generic
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,11 +293,12 @@ def check_arms(c: Checker, node: ast.Match, subject: Type) -> None:
     rows: list[Row] = []
     places: list[ast.MatchArm] = []
     for arm in node.arms:
-        if arm.pattern.type is ERRONEOUS:
-            return
         if rows and not coverage.useful(rows, (arm.pattern,), (subject,)):
             covering = _covering_arm(coverage, rows, places, arm, subject)
-            c.report("W0004", arm.pattern.span, "this arm can never match", first=covering.pattern.span, note="covered by this one")
+            c.report(
+                "W0004", arm.pattern.span, "this arm can never match", first=covering.pattern.span,
+                note="covered by this one",
+            )  # fmt: skip
         if arm.guard is None:
             rows.append((arm.pattern,))
             places.append(arm)

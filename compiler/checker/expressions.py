@@ -37,7 +37,6 @@ from ..types import (
     SCHEMA_REF,
     STRING,
     Function,
-    Generic,
     Nilable,
     Tuple,
     Type,
@@ -170,6 +169,9 @@ def array_expr(c: Checker, node: ast.ArrayExpr, expected: Expected) -> Type:
     return array(elements(c, node.items, expected.of(item), "element"))
 
 
+WIDER = {"element": "Array<Any>", "key": "Map<Any, …>", "value": "Map<String, Any>"}
+
+
 def elements(c: Checker, items: list[ast.Expr], expected: Expected, word: str) -> Type:
     """The type of the elements of a literal: the expected one, or their join (E2018)."""
     if expected.concrete:
@@ -183,7 +185,7 @@ def elements(c: Checker, items: list[ast.Expr], expected: Expected, word: str) -
         if wider is None:
             return c.report(
                 "E2018", item.span, f"{word} {position} is `{type_}`, the ones before are `{joined}`",
-                help=f"annotate `{'Array<Any>' if word == 'element' else 'Map<String, Any>'}`",
+                help=f"annotate `{WIDER[word]}`",
             )  # fmt: skip
         joined = wider
     for item, type_ in found:
@@ -308,7 +310,8 @@ def _error_literal(c: Checker, node: ast.StructExpr, symbol: ErrorFamilySymbol) 
     while parent is not None:
         extra = (*extra, *FAMILIES[parent].fields)
         parent = FAMILIES[parent].parent
-    fields = [("message", STRING, True), *((name, ANY, True) for name in dict.fromkeys(extra))]
+    fields: list[tuple[str, Type, bool]] = [("message", STRING, True)]
+    fields.extend((name, ANY, True) for name in dict.fromkeys(extra))
     return _check_fields(c, node, error(symbol.name), fields)
 
 

@@ -9,7 +9,6 @@ from .. import ast
 from ..symbols import FunctionSymbol
 from ..types import ANY, NEVER, NIL, OPEN, Function, Open, Type, result
 from .context import DISCARD, FREE, Checker, Expected, ExpressionRule, Target
-from .control import missing_value
 from .patterns import bind_irrefutable
 from .propagation import cannot_leave, check_conversion
 from .relations import ERRONEOUS, close, generic, is_complete, join_errors
@@ -24,10 +23,8 @@ def declare_signature(c: Checker, symbol: FunctionSymbol) -> None:
     optional: ast.Parameter | None = None
     for parameter in node.parameters:
         if parameter.default is None and optional is not None:
-            c.report(
-                "E2008", parameter.name.span, f"`{parameter.name.text}` has no default but follows `{optional.name.text}`, which has one",
-                help="put required parameters first",
-            )  # fmt: skip
+            message = f"`{parameter.name.text}` has no default but follows `{optional.name.text}`, which has one"
+            c.report("E2008", parameter.name.span, message, help="put required parameters first")
         optional = parameter if parameter.default is not None else optional
     if symbol.name == "main" and node.scope is not None:
         _check_main(c, symbol)
@@ -56,7 +53,7 @@ def check_function(c: Checker, symbol: FunctionSymbol) -> None:
     if scope is None or node.body is None:
         return
     accepts_all = symbol.name == "main" and symbol.result == NIL and symbol is c.main
-    target = Target("function", scope, symbol.name, symbol.result, accepts_all)
+    target = Target("function", scope, f"`{symbol.name}`", symbol.result, accepts_all)
     outer, c.targets, c.loops = (c.targets, c.loops), [target], []
     for parameter, type_ in zip(node.parameters, symbol.parameters, strict=True):
         if parameter.default is not None:
@@ -77,7 +74,7 @@ def body(c: Checker, node: ast.Expr, wanted: Type, place: ast.Node) -> Type:
         return c.value(node, Expected(wanted, "E2023"))
     found = c.infer(node, Expected(wanted, "E2023"))
     if node.result is None and found == NIL:
-        return missing_value(c, place, wanted) if wanted is not ERRONEOUS else wanted
+        return c.missing_value(place, wanted) if wanted is not ERRONEOUS else wanted
     return c.coerce(node, found, Expected(wanted, "E2023"))
 
 
@@ -102,7 +99,7 @@ def return_(c: Checker, node: ast.Return, expected: Expected) -> Type:
     elif node.value is not None:
         _return_value(c, node.value, wanted)
     elif wanted not in (NIL, ANY):
-        missing_value(c, node, wanted)
+        c.missing_value(node, wanted)
     return NEVER
 
 

@@ -20,15 +20,15 @@ from .relations import ERRONEOUS, generic, is_text
 
 UNBUILT_METHODS = ("with_tools", "without_tools", "with_context", "stream", "chat", "spawn", "shutdown")
 MEMORY_UNBUILT = (
-    "append_all pin set_pinned entries turns appended view summary tokens version stats fork branch branches rewind dump "
-    "load erase remember recall key"
-).split()
+    "append_all", "pin", "set_pinned", "entries", "turns", "appended", "view", "summary", "tokens", "version", "stats",
+    "fork", "branch", "branches", "rewind", "dump", "load", "erase", "remember", "recall", "key",
+)  # fmt: skip
 
 
 def method_call(c: Checker, node: ast.MethodCall, expected: Expected) -> Type:
     receiver = c.infer(node.receiver)
     name = node.name.text
-    if receiver == ANY or receiver == NEVER:
+    if receiver in (ANY, NEVER):
         return _dynamic(c, node, receiver)
     row = None if isinstance(receiver, Nilable) and name != "to_string" else lookup(kind_of(receiver), name)
     if _is_unbuilt(receiver, name):

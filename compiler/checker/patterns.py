@@ -5,6 +5,9 @@ Hands on `check_pattern`, `bind_irrefutable`. Must not know: which patterns toge
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from ...vm.values.errors import FAMILIES
 from .. import ast
 from ..resolver.scopes import UnbuiltSymbol
@@ -38,12 +41,13 @@ def check_pattern(c: Checker, node: ast.Pattern, type_: Type) -> None:
 
 def bind_irrefutable(c: Checker, node: ast.Pattern, type_: Type) -> None:
     """A pattern of `let`, `for` or a closure parameter must match every value; arrays may panic instead (L-5.8.11)."""
+    errors = c.error_count
     check_pattern(c, node, type_)
     if isinstance(node, (ast.BindPattern, ast.WildcardPattern)) and getattr(node, "constant", None) is None:
         return
-    if type_ in (ANY, NEVER) and _only_shapes(node):
+    if (type_ in (ANY, NEVER) and _only_shapes(node)) or type_ is ERRONEOUS or c.error_count > errors:
         return
-    missing = None if type_ is ERRONEOUS else uncovered(c, [node], type_, arrays_match=True)
+    missing = uncovered(c, [node], type_, arrays_match=True)
     if missing is not None:
         c.report("E3002", node.span, f"the pattern does not cover `{missing}`", help="use `match`")
 
@@ -293,7 +297,7 @@ def _or(c: Checker, node: ast.OrPattern, type_: Type) -> None:
         check_pattern(c, alternative, type_)
 
 
-_RULES = {
+_RULES: dict[type[ast.Pattern], Callable[[Checker, Any, Type], None]] = {
     ast.BindPattern: _bind,
     ast.LiteralPattern: _literal,
     ast.RangePattern: _range,

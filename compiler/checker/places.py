@@ -133,7 +133,8 @@ def assign(c: Checker, node: ast.Assign, expected: Expected) -> Type:
     target = c.infer(node.target)
     _check_writable(c, node.target, target)
     require_mutable(c, node.target)
-    if target is ERRONEOUS:
+    root = root_of(node.target)
+    if target is ERRONEOUS or (isinstance(root, ast.PathExpr) and not isinstance(root.binding, Local)):
         c.infer(node.value)
         return ERRONEOUS
     wanted = _stored_type(node.target, target)

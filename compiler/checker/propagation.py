@@ -54,10 +54,11 @@ def check_conversion(c: Checker, raised: Raise, wanted: Type) -> Coercion | None
 def cannot_leave(c: Checker, raised: Raise, target: Target) -> None:
     """E3013, E3014, E3015: the target has no error side."""
     code = WORDS[raised.by]
-    what = "closure" if target.kind == "closure" else f"`{target.name}`"
-    given = f"-> {target.result}" if target.result not in (NIL, None) else "no result"
+    what = target.name
+    given = f"-> {target.result}" if target.result not in (NIL, NEVER, None) else "no result"
     if code == "E3015":
-        c.report(code, raised.node.span, f"the error `{raised.type}` leaves the `try`, but {what} has {given}", help="add a `catch`")
+        message = f"the error `{raised.type}` leaves the `try`, but {what} has {given}"
+        c.report(code, raised.node.span, message, help="add a `catch`")
         return
     subject = "`?` cannot propagate" if code == "E3014" else "`throw` cannot leave"
     help = "declare `-> Result<…>`" + (", or use `match`" if code == "E3014" else "")

@@ -1,6 +1,6 @@
 """Relations between types: conversion, assignability, join (L-3.3, L-3.4).
 
-Pure functions over `types`. Hands on `convert`, `fits`, `join` and the erroneous type. Must not know: trees, symbols, diagnostics.
+Pure functions over `types`. Hands on `convert`, `fits`, `join` and the erroneous type. Must not know: trees, diagnostics.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from ..source import Span
 from ..symbols import EnumSymbol, StructSymbol
 from ..types import ANY, BOOL, FLOAT, INT, NIL, STRING, Generic, Nominal, Type, Union, option
 from .context import Checker, Expected
-from .declarations import at_module_level, check_cycle, folded
+from .declarations import at_module_level, folded
 from .decorators import check_decorators
 from .relations import ERRONEOUS, generic, is_text
 from .types import written_type
@@ -53,7 +53,7 @@ def _field(c: Checker, symbol: StructSymbol, field: ast.Field) -> tuple[str, Typ
 
 
 def check_schema(c: Checker, symbol: StructSymbol, node: ast.Schema) -> None:
-    """After all types are declared: JSON forms, circles and defaults."""
+    """After all types are declared: JSON forms and defaults."""
     declared = {name: type_ for name, type_, _, _ in symbol.fields}
     for field in node.fields or ():
         type_ = declared[field.name.text]
@@ -63,7 +63,6 @@ def check_schema(c: Checker, symbol: StructSymbol, node: ast.Schema) -> None:
             c.report("E4020", field.type.span, f"`{offending}` has no JSON form", help=help)
         if field.default is not None:
             _check_default(c, field.name.text, field.default, type_)
-    check_cycle(c, symbol, node.name.span, "E4020")
 
 
 def _check_default(c: Checker, name: str, value: ast.Expr, type_: Type) -> None:

@@ -51,8 +51,8 @@ def generate(checked: CheckedProgram, source: Source, name: str) -> im.Image:
         [im.Memory(m.name, m.max_messages) for m in checked.memories], [], [], [],
         exports(module, checked, init), [[source.name, hashlib.sha256(source.text.encode()).digest()]], [source.text],
     )  # fmt: skip
-    for function, digest in zip(functions, hash_functions(image), strict=True):
-        function.hash = digest
+    for made, digest in zip(functions, hash_functions(image), strict=True):
+        made.hash = digest
     return image
 
 

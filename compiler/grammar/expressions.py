@@ -129,10 +129,10 @@ def continue_(p: Reduction) -> ast.Continue:
 # ---------------------------------------------------------------- postfix forms
 
 
-def _chained(p: Reduction, node: Any) -> Any:
+def _chained(p: Reduction, node: Any, receiver: ast.Expr) -> Any:
     """Counts the links of a postfix chain: it nests as deep as it is long (L-2.6.7)."""
     depths = p.context.depths
-    depth = depths.get(id(p[1]), 0) + 1
+    depth = depths.get(id(receiver), 0) + 1
     depths[id(node)] = depth
     if depth == MAX_CHAIN + 1:
         p.context.error("E0114", p.at(len(p) - 1), f"a chain of more than {MAX_CHAIN} calls and accesses", "split it up")
@@ -144,12 +144,13 @@ def call(p: Reduction) -> ast.Expr:
     callee, arguments = p[1], p[3]
     check_argument_order(p, arguments)
     if type(callee) is not ast.FieldAccess:
-        return _chained(p, ast.Call(span=p.span, callee=callee, arguments=arguments))  # type: ignore[no-any-return]
-    node = ast.MethodCall(
+        node = ast.Call(span=p.span, callee=callee, arguments=arguments)
+        return _chained(p, node, callee)  # type: ignore[no-any-return]
+    method = ast.MethodCall(
         span=p.span, receiver=callee.receiver, name=callee.name, type_arguments=callee.type_arguments,
         arguments=arguments,
     )  # fmt: skip
-    return _chained(p, node)  # type: ignore[no-any-return]
+    return _chained(p, method, callee.receiver)  # type: ignore[no-any-return]
 
 
 def check_argument_order(p: Reduction, arguments: list[ast.Argument]) -> None:
@@ -176,29 +177,29 @@ def named_argument(p: Reduction) -> ast.Argument:
 
 @rule("postfix : postfix LBRACKET expr RBRACKET")
 def index(p: Reduction) -> ast.Index:
-    return _chained(p, ast.Index(span=p.span, receiver=p[1], index=p[3]))  # type: ignore[no-any-return]
+    return _chained(p, ast.Index(span=p.span, receiver=p[1], index=p[3]), p[1])  # type: ignore[no-any-return]
 
 
 @rule("postfix : postfix DOT IDENT", "postfix : postfix DOT IDENT targs")
 def field_access(p: Reduction) -> ast.FieldAccess:
     arguments = p[4] if len(p) > 4 else None
     node = ast.FieldAccess(span=p.span, receiver=p[1], name=p[3], type_arguments=arguments)
-    return _chained(p, node)  # type: ignore[no-any-return]
+    return _chained(p, node, p[1])  # type: ignore[no-any-return]
 
 
 @rule("postfix : postfix DOT TUPIDX")
 def tuple_access(p: Reduction) -> ast.TupleAccess:
-    return _chained(p, ast.TupleAccess(span=p.span, receiver=p[1], index=p[3]))  # type: ignore[no-any-return]
+    return _chained(p, ast.TupleAccess(span=p.span, receiver=p[1], index=p[3]), p[1])  # type: ignore[no-any-return]
 
 
 @rule("postfix : postfix DOT DOTAWAIT")
 def postfix_await(p: Reduction) -> ast.Await:
-    return _chained(p, ast.Await(span=p.span, operand=p[1], postfix=True))  # type: ignore[no-any-return]
+    return _chained(p, ast.Await(span=p.span, operand=p[1], postfix=True), p[1])  # type: ignore[no-any-return]
 
 
 @rule("postfix : postfix QUESTION")
 def propagate(p: Reduction) -> ast.Propagate:
-    return _chained(p, ast.Propagate(span=p.span, operand=p[1]))  # type: ignore[no-any-return]
+    return _chained(p, ast.Propagate(span=p.span, operand=p[1]), p[1])  # type: ignore[no-any-return]
 
 
 # ---------------------------------------------------------------- primaries

@@ -90,7 +90,7 @@ def _bind_alternatives(r: Resolver, pattern: ast.OrPattern, names: Names, reuse:
         sets.append(set(mine) - set(outer))
         pool.update(mine)
         names.update(mine)
-    missing = set.union(*sets) - set.intersection(*sets)
+    missing = {name for mine in sets for name in mine if not all(name in other for other in sets)}
     if missing:
         listed = ", ".join(f"`{name}`" for name in sorted(missing))
         r.report("E3004", pattern.span, f"not every alternative binds {listed}")

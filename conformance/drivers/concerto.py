@@ -5,11 +5,14 @@ The only file of the suite, beside the oracle, that imports the implementation (
 
 from __future__ import annotations
 
+import sys
+
+sys.path.pop(0)  # this file's own folder: it would be found as the package `concerto`
+
 import asyncio
 import base64
 import json
 import random
-import sys
 from typing import Any
 
 from concerto.cli.version import VERSION

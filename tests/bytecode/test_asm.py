@@ -7,116 +7,15 @@ from typing import Any
 
 import pytest
 from concerto.vm.bytecode import image as i
-from concerto.vm.bytecode import operands as k
 from concerto.vm.bytecode.asm import AsmError, assemble
-from concerto.vm.bytecode.code import encode_instructions
 from concerto.vm.bytecode.codec import decode, encode
-from concerto.vm.bytecode.descriptors import HEADS
 from concerto.vm.bytecode.disasm import as_data, disassemble, disassemble_function
 from concerto.vm.bytecode.hashing import hash_functions
-from concerto.vm.bytecode.opcodes import OPCODES
-from concerto.vm.bytecode.positions import encode_lines
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import given
 
-from .builder import code, empty_image, with_functions
+from .builder import code, with_functions
+from .strategies import SLOW, images
 from .test_verify import CASES
-
-# ---------------------------------------------------------------- images at random
-
-TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12) | st.sampled_from(
-    ["", '"', "\\", "; no comment", "\n", "\r\n", "\u2028", "\x85", "\x00", "\u202e", "\U0001f600", "@1:", "[functions]"]
-)
-FLOAT = st.floats() | st.sampled_from([0.0, -0.0, 1e308, 5e-324, 0.1, float("inf"), float("-inf"), float("nan")])
-INT = st.integers(-(1 << 63), (1 << 63) - 1)
-SMALL = st.integers(0, 6)
-NATURAL = SMALL | st.integers(0, (1 << 32) - 1)
-PLAIN = st.recursive(
-    st.none() | st.booleans() | INT | FLOAT | TEXT,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
-    max_leaves=6,
-)
-FIELDS = st.dictionaries(TEXT, PLAIN, max_size=3)
-BYTES = st.binary(max_size=9)
-DIGEST = st.binary(min_size=32, max_size=32)
-
-CONSTANT = st.one_of(
-    st.tuples(st.just(i.K_INT), INT),
-    st.tuples(st.just(i.K_FLOAT), FLOAT),
-    st.tuples(st.just(i.K_STRING), TEXT),
-    st.tuples(st.just(i.K_VARIANT), st.lists(NATURAL, min_size=2, max_size=2)),
-    st.tuples(st.just(i.K_METHOD), st.tuples(TEXT, NATURAL, TEXT).map(list)),
-    st.tuples(st.just(i.K_BUILTIN), st.tuples(TEXT, TEXT).map(list)),
-    st.tuples(st.just(i.K_ERROR), st.tuples(TEXT, st.none() | TEXT, TEXT).map(list)),
-    st.tuples(st.just(i.K_CONFIG), st.tuples(TEXT, NATURAL, TEXT).map(list)),
-)
-ARGUMENTS: dict[str, st.SearchStrategy[Any]] = {
-    "T": NATURAL,
-    "L": st.lists(NATURAL, max_size=3),
-    "N": TEXT,
-    "O": TEXT,
-    "W": st.lists(TEXT, max_size=3),
-    "F": st.lists(st.tuples(TEXT, NATURAL, st.booleans()).map(list), max_size=3),
-    "V": st.lists(st.tuples(TEXT, st.lists(NATURAL, max_size=2)).map(list), max_size=3),
-}
-TYPE = st.sampled_from(sorted(HEADS)).flatmap(
-    lambda head: st.tuples(st.just(head), *(ARGUMENTS[letter] for letter in HEADS[head])).map(list)
-)
-
-
-@st.composite
-def codes(draw: st.DrawFn) -> dict[str, Any]:
-    """Code, handlers and lines that belong together, or any bytes at all."""
-    if draw(st.integers(0, 3)) == 0:
-        handlers = st.lists(st.lists(NATURAL, min_size=4, max_size=4), max_size=2)
-        return {"code": draw(BYTES), "handlers": draw(handlers), "lines": draw(BYTES)}
-    rows = draw(st.lists(st.sampled_from(OPCODES), max_size=20))
-    target = st.integers(0, len(rows))
-    program = [
-        (op.number, draw(target if op.kind is k.LABEL else NATURAL) if op.kind is not k.NONE else 0) for op in rows
-    ]
-    guess = draw(st.dictionaries(target, st.integers(0, 200), max_size=3))
-    encoded, offsets = encode_instructions(program, guess)
-    handlers = [[*(offsets[draw(target)] for _ in range(3)), draw(NATURAL)] for _ in range(draw(st.integers(0, 2)))]
-    places = sorted(draw(st.sets(st.sampled_from(offsets), max_size=6)))
-    lines = encode_lines((offset, draw(SMALL), draw(SMALL), draw(SMALL)) for offset in places)
-    return {"code": encoded, "handlers": handlers, "lines": lines}
-
-
-@st.composite
-def functions(draw: st.DrawFn) -> i.Function:
-    body = draw(codes())
-    params = draw(st.lists(st.tuples(TEXT, NATURAL, st.none() | NATURAL).map(list), max_size=2))
-    sizes = [draw(NATURAL), draw(st.lists(SMALL, max_size=2)), draw(NATURAL), draw(NATURAL), draw(NATURAL)]
-    return i.Function(
-        draw(TEXT), params, draw(NATURAL), *sizes, body["code"], body["handlers"], body["lines"], draw(DIGEST)
-    )
-
-
-@st.composite
-def images(draw: st.DrawFn) -> i.Image:
-    pricing = st.dictionaries(TEXT, st.lists(FLOAT | INT, min_size=2, max_size=2), max_size=2)
-    header = i.Header(
-        list(i.FORMAT), 1, 1, draw(TEXT), draw(TEXT), draw(st.none() | NATURAL), draw(st.lists(TEXT)), draw(FIELDS), draw(pricing)
-    )
-    decorators = st.lists(st.tuples(TEXT, FIELDS).map(list), max_size=2)
-    model = st.builds(i.Model, TEXT, TEXT, FIELDS, st.none() | NATURAL, decorators)
-    return empty_image(
-        header=header,
-        constants=draw(st.lists(CONSTANT, max_size=6)),
-        types=draw(st.lists(TYPE, max_size=4)),
-        schemas=draw(st.lists(st.builds(i.Schema, TEXT, NATURAL, PLAIN, PLAIN, PLAIN), max_size=2)),
-        functions=draw(st.lists(functions(), max_size=3)),
-        models=draw(st.lists(model, max_size=2)),
-        connections=draw(st.lists(st.builds(i.Connection, TEXT, FIELDS), max_size=2)),
-        memories=draw(st.lists(st.builds(i.Memory, TEXT, st.none() | NATURAL), max_size=2)),
-        exports=i.Exports(draw(st.dictionaries(TEXT, NATURAL, max_size=2)), draw(st.lists(NATURAL, max_size=2))),
-        source_map=draw(st.lists(st.tuples(TEXT, DIGEST).map(list), max_size=2)),
-        source=draw(st.lists(TEXT, max_size=2)),
-    )
-
-
-SLOW = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
 
 @SLOW

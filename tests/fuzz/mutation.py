@@ -70,7 +70,8 @@ def changed(value: Any, rng: random.Random) -> Any:
     if isinstance(value, bool):
         return not value
     if isinstance(value, int) and rng.random() < 0.8:
-        return value + rng.choice((-2, -1, 1, 2)) if rng.random() < 0.6 else rng.choice(INTERESTING)
+        near = max(-(2**63), min(2**64 - 1, value + rng.choice((-2, -1, 1, 2))))
+        return near if rng.random() < 0.6 else rng.choice(INTERESTING)
     if isinstance(value, str) and rng.random() < 0.6:
         return value[: rng.randrange(len(value) + 1)] + rng.choice(("", "x", "::", "\x00", "é"))
     if isinstance(value, list) and value and rng.random() < 0.7:

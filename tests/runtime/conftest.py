@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine, Iterable
 from typing import Any
 
 import pytest
-from concerto.runtime.calls import Services
+from concerto.runtime.call_services import Services
 from concerto.runtime.connections import resolve_all
 from concerto.runtime.metrics import Metrics
 from concerto.runtime.providers.pool import ProviderPool

@@ -3,8 +3,9 @@
 import json
 
 import pytest
+from concerto.runtime.call_services import Conversation
 from concerto.runtime.call_settings import call_settings
-from concerto.runtime.calls import Conversation, execute, execute_with_schema
+from concerto.runtime.calls import execute, execute_with_schema
 from concerto.runtime.errors import CallFailure
 from concerto.runtime.memory.log import MemoryLog
 from concerto.runtime.records import Msg, ToolDef

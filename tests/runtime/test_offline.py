@@ -177,7 +177,8 @@ HEAVY = {"asyncio", "openai", "anthropic", "httpx2", "pydantic", "dataclasses", 
 PROGRAM = """
 import sys
 base = set(sys.modules)
-from concerto.runtime.calls import Services, execute_with_schema
+from concerto.runtime.call_services import Services
+from concerto.runtime.calls import execute_with_schema
 from concerto.runtime.call_settings import call_settings
 from concerto.runtime.connections import resolve_all
 from concerto.runtime.metrics import Metrics

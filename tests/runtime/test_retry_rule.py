@@ -2,8 +2,9 @@
 
 import json
 
+from concerto.runtime.call_services import Conversation
 from concerto.runtime.call_settings import call_settings
-from concerto.runtime.calls import Conversation, execute_with_schema
+from concerto.runtime.calls import execute_with_schema
 from concerto.runtime.errors import CallFailure
 from concerto.runtime.memory.log import MemoryLog
 from concerto.runtime.schema.strategy import Schema

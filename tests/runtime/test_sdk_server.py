@@ -14,8 +14,9 @@ import urllib.request
 from pathlib import Path
 
 import pytest
+from concerto.runtime.call_services import Conversation, Services
 from concerto.runtime.call_settings import call_settings
-from concerto.runtime.calls import Conversation, Services, execute, execute_with_schema
+from concerto.runtime.calls import execute, execute_with_schema
 from concerto.runtime.connections import resolve_all
 from concerto.runtime.errors import CallFailure
 from concerto.runtime.memory.log import MemoryLog

@@ -131,11 +131,12 @@ class StackMap:
     def _block(self, index: int) -> None:
         """Follow one block from its leader to its end, and hand its last state to all successors."""
         effects, depths, iterators, leads = self.effects, self.depths, self.iterators, self.leads
-        declared, handlers = self.function.stack, self.handlers
+        program, declared, handlers = self.program, self.function.stack, self.handlers
         depth, kinds, slots, cells = self.states[index]
         while True:
             popped, pushed, role, ends = effects[index]
             depths[index] = depth
+            iterators[index] = kinds
             left = depth - popped
             if left < 0:
                 self._refuse("V111", index, f"it pops {popped} of {depth} values")
@@ -145,47 +146,48 @@ class StackMap:
             depth = left + pushed
             if depth > declared:
                 self._refuse("V112", index, f"depth {depth}, declared {declared}")
-            if role or kinds:
-                iterators[index] = kinds
-                kinds, slots, cells = self._effect(index, role, left, kinds, slots, cells)
+            if role == p.READ_SLOT:
+                if not slots >> program[index][2] & 1:
+                    self._refuse("V115", index, f"local {program[index][2]} may be unassigned")
+            elif role == p.WRITE_SLOT:
+                slots |= 1 << program[index][2]
+            if role > p.WRITE_SLOT:
+                kinds, cells = self._effect(index, role, left, kinds, cells)
+            elif kinds >> left:
+                self._refuse("V116", index, "it pops an iterator")
+                kinds &= (1 << left) - 1
             if ends:
                 self._leave(index, (depth, kinds, slots, cells), left)
                 return
             index += 1
             if leads[index]:
-                if index < len(effects):
+                if index < len(program):
                     self._arrive(index, (depth, kinds, slots, cells), index - 1)
                 return
 
-    def _effect(
-        self, index: int, role: int, left: int, kinds: int, slots: int, cells: int
-    ) -> tuple[int, int, int]:
-        """Kinds of the stack and assigned places behind an instruction that leaves `left` values of the stack alone."""
-        operand = self.program[index][2]
-        if role == p.WRITE_SLOT:
-            slots |= 1 << operand
-        elif role == p.READ_SLOT:
-            if not slots >> operand & 1:
-                self._refuse("V115", index, f"local {operand} may be unassigned")
-        elif role == p.MAKE_CELL:
-            cells |= 1 << operand
-        elif role == p.USE_CELL:
-            if not cells >> operand & 1:
-                self._refuse("V115", index, f"cell {operand} may not exist yet")
-        elif role == p.CAPTURE:
-            self._capture(index, cells)
-        below = kinds & ((1 << left) - 1)
+    def _effect(self, index: int, role: int, left: int, kinds: int, cells: int) -> tuple[int, int]:
+        """Kinds of the stack and existing cells behind an instruction that leaves `left` values of the stack alone."""
+        _, number, operand = self.program[index]
+        above, kinds = kinds >> left, kinds & ((1 << left) - 1)
         if role == p.WALK:
-            if kinds >> left != 1:
+            if above != 1:
                 self._refuse("V116", index, "the top of the stack is no iterator")
-            below |= 1 << left
-        elif role == p.BEGIN_WALK:
-            below |= 1 << left
-        if kinds >> left and role not in (p.WALK, p.MIXED):
+            return kinds | 1 << left, cells
+        if role == p.MIXED:
+            if p.PUSHES[number] and above >> max(0, self.depths[index] - left - 1):
+                self._refuse("V116", index, "the value to keep is an iterator")
+            return kinds, cells
+        if above:
             self._refuse("V116", index, "it pops an iterator")
-        if role == p.MIXED and p.PUSHES[self.program[index][1]] and kinds >> max(0, self.depths[index] - 1) & 1:
-            self._refuse("V116", index, "the value to keep is an iterator")
-        return below, slots, cells
+        if role == p.BEGIN_WALK:
+            return kinds | 1 << left, cells
+        if role == p.MAKE_CELL:
+            return kinds, cells | 1 << operand
+        if role == p.CAPTURE:
+            self._capture(index, cells)
+        elif not cells >> operand & 1:
+            self._refuse("V115", index, f"cell {operand} may not exist yet")
+        return kinds, cells
 
     def _capture(self, index: int, cells: int) -> None:
         functions, operand = self.scope.image.functions, self.program[index][2]

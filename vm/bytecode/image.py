@@ -70,8 +70,8 @@ class Header(Record):
 class Function(Record):
     """`params`: [name, type index, default function or None]. `captures`: per captured cell the index of the
     parent's cell. `cells`: number of all cells, captured first. `stack`: largest operand-stack depth. `code`: bytes.
-    `handlers`: [start, end, target, depth] byte offsets, innermost first. `lines`: bytes, runs of (LEB128 offset
-    delta, file+1 or 0 for unchanged, line delta zigzag, column). `hash`: bytes."""
+    `handlers`: [start, end, target, depth] byte offsets, innermost first. `lines`: bytes, see
+    positions.py. `hash`: bytes."""
 
     __slots__ = (
         "name", "params", "result", "slots", "captures", "cells", "stack", "flags", "code", "handlers", "lines", "hash",

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 # What an instruction does beside popping and pushing values.
-PLAIN, MIXED, BEGIN_WALK, WALK, READ_SLOT, WRITE_SLOT, MAKE_CELL, USE_CELL, CAPTURE = range(9)
+PLAIN, READ_SLOT, WRITE_SLOT, MIXED, BEGIN_WALK, WALK, MAKE_CELL, USE_CELL, CAPTURE = range(9)
 
 
 def role(op: Opcode) -> int:

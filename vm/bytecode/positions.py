@@ -1,8 +1,8 @@
 """The line table of a function: from a code offset to file, line and column (V-3.3, V122).
 
-A run is `offset delta, file + 1 or 0 for unchanged, line delta zigzag, column`, each one LEB128 number; it holds up
-to the next run's offset. Hands on `encode_lines`, `decode_lines`, `position_at`. Must not know: instructions, source
-texts.
+A run is `offset delta, line word, [file,] column`, each one LEB128 number; the line word is the zigzag line delta,
+doubled, and odd if a file follows, as it does in the first run and wherever the file changes. A run holds up to the
+next run's offset. Hands on `encode_lines`, `decode_lines`, `position_at`. Must not know: instructions, source texts.
 """
 
 from __future__ import annotations
@@ -26,9 +26,11 @@ def encode_lines(runs: Iterable[Run]) -> bytes:
             continue
         if offset < at or (out and offset == at):
             raise ValueError(f"line table: offset {offset} after {at}")
+        changed = file != position[0]
         leb128.append(out, offset - at)
-        leb128.append(out, 0 if file == position[0] else file + 1)
-        leb128.append(out, leb128.zigzag(line - position[1]))
+        leb128.append(out, leb128.zigzag(line - position[1]) * 2 + changed)
+        if changed:
+            leb128.append(out, file)
         leb128.append(out, column)
         at, position = offset, (file, line, column)
     return bytes(out)
@@ -36,18 +38,19 @@ def encode_lines(runs: Iterable[Run]) -> bytes:
 
 def walk_lines(lines: bytes) -> Iterator[Run]:
     """The runs one by one; ValueError for a malformed table, at the run concerned."""
-    numbers = leb128.read_all(lines)
-    if len(numbers) % 4:
-        raise ValueError("line table: a run is cut off")
+    numbers = iter(leb128.read_all(lines))
     at = line = 0
     file = -1
-    for step, changed, delta, column in zip(*[iter(numbers)] * 4, strict=True):
+    for step in numbers:
+        word = next(numbers, 0)
+        if word & 1:
+            file = next(numbers, -1)
+        column = next(numbers, -1)
+        delta = word >> 1
         at += step
-        if changed:
-            file = changed - 1
         line += -(delta + 1) // 2 if delta & 1 else delta // 2
-        if file < 0 or line < 0:
-            raise ValueError("line table: a run without file or line")
+        if file < 0 or line < 0 or column < 0:
+            raise ValueError("line table: a run is cut off, or without file or line")
         yield at, file, line, column
 
 

@@ -363,7 +363,7 @@ def run(machine, task):
                                     if fuel < 0:
                                         fuel = machine.refill(fuel)
                                     locs = new + code.blank if code.blank else new
-                                    cells = value.cells + [None] * (code.cell_count - len(value.cells))
+                                    cells = [*value.cells, *[None] * (code.cell_count - len(value.cells))]
                                     continue
                                 tos = value
                                 continue
@@ -385,7 +385,7 @@ def run(machine, task):
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             locs = new + code.blank if code.blank else new
-                            cells = closure.cells + [None] * (code.cell_count - len(closure.cells))
+                            cells = [*closure.cells, *[None] * (code.cell_count - len(closure.cells))]
                             continue
                         # LOAD_CELL
                         push(tos)

@@ -1,0 +1,81 @@
+"""A Concerto program as benches run it: compiled, encoded and loaded once, then run in a fresh session each time.
+
+Hands on `Concerto`. Must not know: twins, clocks.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from typing import Any
+
+from concerto.compiler.pipeline import compile_source
+from concerto.runtime.session import Host, Session
+from concerto.vm.bytecode.codec import encode
+from concerto.vm.load import load_bytes
+from concerto.vm.values import to_json
+
+Emits = list[tuple[str, Any]]
+
+
+class Failed(Exception):
+    """A bench program does not compile or does not run to its end."""
+
+
+def compiled(source: str, file: str = "bench.conc") -> Any:
+    """The image of a source; Failed shows the diagnostics of one with errors."""
+    result = compile_source(source.encode(), file)
+    if result.image is None:
+        raise Failed("\n".join(f"{file}: {found.code} {found.message}" for found in result.diagnostics.ordered()))
+    return result.image
+
+
+class Concerto:
+    """`provider`, when given, makes the provider of a connection; the offline one answers otherwise."""
+
+    def __init__(self, source: str, file: str = "bench.conc", provider: Callable[[str], Any] | None = None) -> None:
+        self.program = load_bytes(encode(compiled(source, file)))
+        self.provider = provider
+
+    def run(self) -> Emits:
+        """Run main; its emits as values of the machine."""
+        emits: Emits = []
+        session = Session(self.program, self._host(emits))
+        outcome = finished(session.run())
+        if outcome.exit_code:
+            raise Failed(str(outcome.panic or outcome.error))
+        return emits
+
+    def output(self) -> list[str]:
+        """Run main; one line of JSON an emit, as a twin's are written."""
+        return [f"{channel} {json.dumps(json.loads(to_json(value)))}" for channel, value in self.run()]
+
+    def _host(self, emits: Emits) -> Host:
+        def emit(channel: str, value: Any, by_runtime: bool) -> None:
+            emits.append((channel, value))
+
+        return Host(
+            emit=emit,
+            print=lambda text: None,
+            env={},
+            now=time.monotonic,
+            sleep=_no_sleep,
+            random=lambda: 0.0,
+            offline=True,
+            provider=self.provider,
+        )
+
+
+async def _no_sleep(seconds: float) -> None:
+    """Benches measure work, not waiting."""
+
+
+def finished(coroutine: Any) -> Any:
+    """The result of a coroutine that waits for nothing."""
+    try:
+        coroutine.send(None)
+    except StopIteration as done:
+        return done.value
+    coroutine.close()
+    raise Failed("the run waits for the world")

@@ -1,0 +1,30 @@
+"""The operation rows: what the machine and its runtime do once a call, a message or a line (V-8.3 to V-8.11, V-3.7, V-4.3).
+
+`OPERATIONS` names them all, in the order they are shown. Each function takes a `Plan` and gives figures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..figures import Figure
+from ..sampling import Plan
+from .builders import builder_dispatch
+from .compiling import compile_speed
+from .loading import image_loading, verifier
+from .memories import memory_append, memory_append_in_program, request_assembly
+from .schemas import extraction, retry_growth
+from .starting import cold_start
+
+OPERATIONS: dict[str, Callable[[Plan], list[Figure]]] = {
+    "builder": builder_dispatch,
+    "append": memory_append,
+    "append_in_program": memory_append_in_program,
+    "request": request_assembly,
+    "retry": retry_growth,
+    "extraction": extraction,
+    "compile": compile_speed,
+    "load": image_loading,
+    "verifier": verifier,
+    "start": cold_start,
+}

@@ -1,0 +1,35 @@
+"""V-8.7: compile speed from source text to encoded image, and that it does not fall with the length of the program."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+from concerto.vm.bytecode.codec import encode
+
+from ..execution import compiled
+from ..figures import Figure, Target
+from ..generated_source import source
+from ..sampling import Plan, interleave
+
+SPEED = Target("V-8.7", 8_000, least=True)
+LINEAR = Target("V-8.7", 1.5)
+
+
+def compile_speed(plan: Plan) -> list[Figure]:
+    short, long = (source(n) for n in ((500, 2_500) if plan.quick else (2_500, 25_000)))
+    assert compile_text(short) == compile_text(short)
+    works = [partial(compile_text, text) for text in (short, long)]
+    one, many = interleave(works, replace(plan, samples=min(plan.samples, 3)))
+    lines = [text.count("\n") for text in (short, long)]
+    per_line = (many.median / lines[1]) / (one.median / lines[0])
+    return [
+        Figure(
+            "compile", lines[1] / many.median, "lines/s", SPEED, spread=many.spread, note=f"{lines[1]:,} lines, tables warm"
+        ),
+        Figure("compile_linear", per_line, "×", LINEAR, note=f"time a line, {lines[1]:,} lines over {lines[0]:,}"),
+    ]
+
+
+def compile_text(text: str) -> bytes:
+    return encode(compiled(text))

@@ -1,0 +1,93 @@
+"""What a call needs from its session: provider, memory, clock, chance, counters, tools.
+
+Hands on `Services` and `Conversation`. Must not know: how a call is made, what a tool does.
+"""
+
+from __future__ import annotations
+
+from .rate_limit import RateLimiter
+from .records import Msg
+from .schema.json_text import compact_json
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from typing import Any, Protocol
+
+    from .call_settings import CallSettings
+    from .connections import ConnectionSettings
+    from .memory.log import MemoryLog
+    from .metrics import Metrics
+    from .records import Call, Reply, Request
+
+    class Sender(Protocol):
+        name: str
+        free_and_instant: bool
+
+        async def send(self, request: Request) -> Reply: ...
+
+    class ToolRunner(Protocol):
+        async def run(self, settings: CallSettings, calls: Sequence[Call]) -> list[Msg]:
+            """One tool message per call, in call order (O-4.23); a failing call is an error message."""
+
+
+class Conversation:
+    """The memory of a call; with `auto` false it is read and never written (O-3.19)."""
+
+    __slots__ = ("log", "auto")
+
+    def __init__(self, log: MemoryLog, auto: bool = True) -> None:
+        self.log = log
+        self.auto = auto
+
+
+class NoTools:
+    """Answers calls of tools that were not offered."""
+
+    async def run(self, settings: CallSettings, calls: Sequence[Call]) -> list[Msg]:
+        return [unknown_tool(settings, call) for call in calls]
+
+
+def unknown_tool(settings: CallSettings, call: Call) -> Msg:
+    offered = ", ".join(tool.name for tool in settings.tools)
+    message = f"unknown tool {call.name}; " + (f"offered: {offered}" if offered else "no tools are offered")
+    return Msg("tool", compact_json({"error": message}), call_id=call.id, is_error=True)
+
+
+class Services:
+    """What a call needs from its session. `remaining` gives the seconds up to the deadline of the run, None without."""
+
+    __slots__ = ("provider", "sleep", "random", "clock", "metrics", "pricing", "emit", "tools", "remaining", "limiters")
+
+    def __init__(
+        self,
+        *,
+        provider: Callable[[str], Sender],
+        sleep: Callable[[float], Awaitable[None]],
+        random: Callable[[], float],
+        clock: Callable[[], float],
+        metrics: Metrics,
+        pricing: Mapping[str, Mapping[str, float]] | None = None,
+        emit: Callable[[str, dict[str, Any]], None] = lambda channel, payload: None,
+        tools: ToolRunner | None = None,
+        remaining: Callable[[], float | None] = lambda: None,
+    ) -> None:
+        self.provider = provider
+        self.sleep = sleep
+        self.random = random
+        self.clock = clock
+        self.metrics = metrics
+        self.pricing = pricing or {}
+        self.emit = emit
+        self.tools = tools or NoTools()
+        self.remaining = remaining
+        self.limiters: dict[str, RateLimiter] = {}
+
+    def limiter(self, connection: ConnectionSettings) -> RateLimiter | None:
+        """The one limiter of a connection, None without limits."""
+        if connection.rate_limit is None:
+            return None
+        made = self.limiters.get(connection.name)
+        if made is None:
+            made = self.limiters[connection.name] = RateLimiter(connection.rate_limit, self.clock, self.sleep)
+        return made

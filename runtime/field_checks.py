@@ -1,0 +1,115 @@
+"""Types and ranges of connection, model and decorator fields that were not checked by the compiler: those of a host, of a foreign
+image, and values computed when the program starts (O-0.1, O-0.4, E4001, E4004).
+
+Hands on `ConfigFailure`s that name the field. Must not know: calls, providers.
+"""
+
+from __future__ import annotations
+
+from .errors import ConfigFailure
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    Check = Callable[[Any], bool]
+
+APIS = ("auto", "responses", "chat")
+STRATEGIES = ("auto", "native", "tool", "prompt")
+BACKOFFS = ("none", "linear", "exponential")
+RETRY_CLASSES = ("rate_limit", "server", "connection", "timeout")
+LONGEST_SECONDS = 10_000_000
+
+
+def text(value: Any) -> bool:
+    return type(value) is str
+
+
+def number(low: float, high: float) -> Check:
+    return lambda value: type(value) in (int, float) and low <= value <= high
+
+
+def whole(low: int, high: int = 2**31) -> Check:
+    return lambda value: type(value) is int and low <= value <= high
+
+
+def duration(value: Any) -> bool:
+    return type(value) in (int, float) and 0 < value <= LONGEST_SECONDS
+
+
+def one_of(*words: str) -> Check:
+    return lambda value: type(value) is str and value in words
+
+
+def listed(check: Check) -> Check:
+    return lambda value: type(value) is list and all(check(item) for item in value)
+
+
+def texts_by_name(value: Any) -> bool:
+    return type(value) is dict and all(text(k) and text(v) for k, v in value.items())
+
+
+def headers(value: Any) -> bool:
+    return type(value) is dict and all(text(k) and (text(v) or _variable(v)) for k, v in value.items())
+
+
+def _variable(value: Any) -> bool:
+    return type(value) is dict and list(value) == ["env"] and text(value["env"])
+
+
+def fields_of(table: Mapping[str, Check]) -> Check:
+    return lambda value: type(value) is dict and all(name in table and table[name](part) for name, part in value.items())
+
+
+RETRY_OBJECT: dict[str, Check] = {
+    "max_attempts": whole(1, 1000), "backoff": one_of(*BACKOFFS), "initial_delay_ms": whole(0), "max_delay_ms": whole(0),
+    "retry_on": listed(one_of(*RETRY_CLASSES)),
+}  # fmt: skip
+RATE_LIMIT: dict[str, Check] = {name: whole(1) for name in ("requests_per_minute", "tokens_per_minute", "concurrent_requests")}
+
+CONNECTION: dict[str, Check] = {
+    "provider": text, "api_key": text, "api_key_env": text, "base_url": text, "default_model": text, "models": texts_by_name,
+    "retry": fields_of(RETRY_OBJECT), "timeout": duration, "rate_limit": fields_of(RATE_LIMIT), "organization": text,
+    "project": text, "headers": headers, "api": one_of(*APIS), "unsupported": one_of("error", "drop"),
+    "structured": one_of(*STRATEGIES), "replies": listed(lambda reply: type(reply) in (str, dict)),
+}  # fmt: skip
+MODEL: dict[str, Check] = {
+    "base": text, "temperature": number(0, 2), "top_p": number(0, 1), "max_tokens": whole(1), "stop_sequences": listed(text),
+    "system_prompt": text, "max_tool_rounds": whole(0), "structured": one_of(*STRATEGIES),
+    "retry_policy": fields_of(RETRY_OBJECT), "timeout": duration,
+}  # fmt: skip
+DECORATORS: dict[str, dict[str, Check]] = {
+    "retry": {
+        "max": whole(1, 1000), "backoff": one_of(*BACKOFFS), "delay_ms": whole(0), "max_delay_ms": whole(0),
+        "retry_on": listed(one_of(*RETRY_CLASSES)),
+    },
+    "timeout": {"seconds": duration},
+    "log": {"channel": text},
+    "cache": {"ttl_seconds": whole(0)},
+}  # fmt: skip
+
+
+def check_fields(owner: str, fields: Mapping[str, Any], table: Mapping[str, Check]) -> None:
+    """ConfigFailure E4001 for an unknown field, E4004 for a value it does not take; nil counts as absent."""
+    for name, value in fields.items():
+        if name not in table:
+            raise ConfigFailure("E4001", f"{owner}: unknown field {name}")
+        if value is not None and not table[name](value):
+            raise ConfigFailure("E4004", f"{owner}: {name} does not take {type(value).__name__} {value!r:.80}")
+
+
+def check_connections(layers: list[Mapping[str, Mapping[str, Any]]]) -> None:
+    for layer in layers:
+        for name, fields in layer.items():
+            if not isinstance(fields, dict):
+                raise ConfigFailure("E4004", f"connection {name}: fields expected")
+            check_fields(f"connection {name}", fields, CONNECTION)
+
+
+def check_model(name: str, fields: Mapping[str, Any], decorators: Mapping[str, Any]) -> None:
+    check_fields(f"model {name}", fields, MODEL)
+    for decorator, arguments in decorators.items():
+        if decorator not in DECORATORS:
+            raise ConfigFailure("E4001", f"model {name}: unknown decorator @{decorator}")
+        check_fields(f"model {name}: @{decorator}", arguments, DECORATORS[decorator])

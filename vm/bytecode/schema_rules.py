@@ -1,0 +1,92 @@
+"""Rules about schemas: a shape is a schema type (vm/schema.py) and agrees with the declared types its values are made of (V107).
+
+Hands on `check_schemas`. Must not know: validation, JSON Schema.
+"""
+
+from __future__ import annotations
+
+from ..schema import plain_form, strict_form
+from .image import ImageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from .image import Image
+
+SCALARS = ("string", "int", "float", "bool", "nil", "any")
+MODES = ("partial", "coerce")
+DEEPEST = 64
+
+
+class Breach(Exception):
+    """What is wrong with a shape."""
+
+
+def check_schemas(image: Image) -> None:
+    """ImageError V107 naming the schema and what does not fit."""
+    declared = {entry[1]: entry for entry in image.types if entry[0] in ("struct", "schema", "enum")}
+    for schema in image.schemas:
+        try:
+            if type(schema.shape) is not list or schema.shape[:1] != ["object"]:
+                raise Breach("its shape is no object")
+            _check(schema.shape, declared, (), 0)
+            if schema.shape[1] != image.types[schema.type][1]:
+                raise Breach("its shape has the name of another type")
+            if (schema.plain, schema.strict) != (plain_form(schema.shape), strict_form(schema.shape)):
+                raise Breach("its JSON Schemas are not those of its shape")
+        except Breach as breach:
+            raise ImageError("V107", f"schema {schema.name}: {breach}") from None
+
+
+def _check(shape: Any, declared: dict[str, Any], around: tuple[str, ...], depth: int) -> None:
+    if type(shape) is not list or not shape or type(shape[0]) is not str or depth > DEEPEST:
+        raise Breach("a schema type expected")
+    tag = shape[0]
+    if tag in SCALARS and len(shape) == 1:
+        return
+    if tag in ("array", "map") and len(shape) == 2:
+        _check(shape[1], declared, around, depth + 1)
+    elif tag == "ref" and len(shape) == 2 and shape[1] in around:
+        return
+    elif tag == "enum" and len(shape) == 3:
+        _check_enum(shape, declared)
+    elif tag == "object" and len(shape) == 4:
+        _check_object(shape, declared, around, depth)
+    else:
+        raise Breach(f"no schema type has the form {tag}")
+
+
+def _check_enum(shape: list[Any], declared: dict[str, Any]) -> None:
+    _, texts, name = shape
+    if type(texts) is not list or not texts or not all(type(t) is str for t in texts):
+        raise Breach("an enum without texts")
+    if name is None:
+        return
+    entry = declared.get(name) if type(name) is str else None
+    if entry is None or entry[0] != "enum" or [v[0] for v in entry[2]] != texts:
+        raise Breach(f"no enum type {name} has these variants")
+
+
+def _check_object(shape: list[Any], declared: dict[str, Any], around: tuple[str, ...], depth: int) -> None:
+    _, name, modes, fields = shape
+    entry = declared.get(name) if type(name) is str else None
+    if entry is None or entry[0] == "enum":
+        raise Breach(f"no struct or schema type is called {name}")
+    if type(modes) is not list or any(mode not in MODES for mode in modes):
+        raise Breach(f"{name} has an unknown mode")
+    if type(fields) is not list or any(not _is_field(field) for field in fields):
+        raise Breach(f"{name} has a malformed field")
+    if [field[0] for field in fields] != [field[0] for field in entry[2]]:
+        raise Breach(f"the fields of {name} differ from those of its type")
+    for field in fields:
+        _check(field[1], declared, (*around, name), depth + 1)
+
+
+def _is_field(field: Any) -> bool:
+    """[name, type, optional, has_default, default, description]"""
+    if type(field) is not list or len(field) != 6:
+        return False
+    name, _, optional, has_default, _, description = field
+    flags = type(optional) is bool and type(has_default) is bool
+    return type(name) is str and flags and (description is None or type(description) is str)
