@@ -41,13 +41,13 @@ servers:
 	else echo "make: no npm here; the tests against the independent model server are skipped"; fi
 
 conformance: $(VENV)/.dev  ## the conformance suite, every route
-	$(PY) conformance/run.py --driver "$(DRIVER)"
+	$(PY) conformance/run.py --driver "$(DRIVER)" --max-ms 500
 
 conformance-self: $(VENV)/.dev  ## the suite tests itself: the null and mutant drivers must fail
 	$(PY) conformance/run.py --self-test --driver "$(DRIVER)"
 
 coverage-clauses: $(VENV)/.dev  ## clauses of docs/spec that programs show
-	$(PY) conformance/coverage.py
+	$(PY) conformance/coverage.py --require conformance/required.txt
 
 lint: $(VENV)/.dev
 	$(PY) -m ruff check .

@@ -23,6 +23,16 @@ class Failed(Exception):
     """A bench program does not compile or does not run to its end."""
 
 
+class WrongOutput(Failed):
+    """The work gave something else than it should: its time means nothing."""
+
+
+def require(found: object, expected: object) -> None:
+    """Before any time counts: the work does what it is measured for."""
+    if found != expected:
+        raise WrongOutput(f"gave {found!r}, expected {expected!r}")
+
+
 def compiled(source: str, file: str = "bench.conc") -> Any:
     """The image of a source; Failed shows the diagnostics of one with errors."""
     result = compile_source(source.encode(), file)

@@ -27,7 +27,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One row. `spread` is (largest - smallest) / median of the samples; `note` says what the ratio compares or what went wrong."""
+    """One row. `spread` is (largest - smallest) / median of the samples; `note` says what stands behind the figure."""
 
     name: str
     value: float

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from .execution import Concerto
+from .execution import Concerto, WrongOutput
 from .figures import Figure, Target
 from .sampling import Plan, interleave, ratio
 
@@ -24,10 +24,6 @@ _SIZE = re.compile(r"^fn size\(\) -> Int \{ \d+ \}$", re.M)
 
 EACH = Target("V-8.2", 40, on_ratio=True)
 MEAN = Target("V-8.2", 18, on_ratio=True)
-
-
-class WrongOutput(Exception):
-    """Program and twin disagree: their times mean nothing."""
 
 
 class Pair:

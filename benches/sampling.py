@@ -6,6 +6,7 @@ Hands on `Samples`. Must not know: what is run.
 from __future__ import annotations
 
 import gc
+import math
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -64,7 +65,7 @@ def _repeats(work: Work, least: float, clock: Callable[[], float]) -> int:
         taken = _time(work, repeat, clock)
         if taken >= least or repeat >= 1 << 20:
             return repeat
-        repeat = max(repeat * 2, int(repeat * least / taken) + 1) if taken > least / 100 else repeat * 8
+        repeat = max(repeat * 2, math.ceil(repeat * least / taken)) if taken > least / 100 else repeat * 8
 
 
 def _time(work: Work, repeat: int, clock: Callable[[], float]) -> float:

@@ -19,17 +19,23 @@ if TYPE_CHECKING:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the exit code of O-9.10. Never lets a Python traceback out."""
     words = list(sys.argv[1:] if argv is None else argv)
+    prepare_streams()
     try:
-        return _run(words)
+        code = _run(words)
+        sys.stdout.flush()
+        return code
     except exits.Exit as leaving:
         if leaving.message:
             print(leaving.message, file=sys.stderr)
         return leaving.code
     except KeyboardInterrupt:
         return exits.INTERRUPTED
-    except BrokenPipeError:
-        # the reader has gone; a second failure at shutdown would print a traceback
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except BrokenPipeError:  # the reader has gone and wants no message
+        discard_output()
+        return exits.FAILED
+    except OSError as error:  # of a stream: verbs report files themselves
+        discard_output()
+        print(f"cannot write the output: {error.strerror or error}", file=sys.stderr)
         return exits.FAILED
     except Exception as error:  # a defect: say so in one line; CONCERTO_TRACEBACK=1 shows where
         if os.environ.get("CONCERTO_TRACEBACK"):
@@ -39,9 +45,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(words: list[str]) -> int:
-    if not words or words[0] in ("-h", "--help", "help"):
+    if not words:
+        raise exits.Exit(exits.USAGE, overview())
+    if words[0] in ("-h", "--help", "help"):
         print(overview())
-        return exits.OK if words else exits.USAGE
+        return exits.OK
     if words[0] in ("-V", "--version"):
         words = ["version"]
     verb = BY_NAME.get(words[0])
@@ -54,18 +62,22 @@ def _run(words: list[str]) -> int:
     parser = argparse.ArgumentParser(prog=f"concerto {verb.name}", description=verb.summary, allow_abbrev=False)
     parser.add_argument("-q", "--quiet", action="store_true", help=verb.quiet)
     module.configure(parser)
-    rest, program_arguments = _split(words[1:]) if verb.takes_arguments else (words[1:], [])
-    arguments = parser.parse_args(rest)
-    arguments.args = program_arguments
-    return int(module.execute(arguments))
+    return int(module.execute(parser.parse_args(words[1:])))
 
 
-def _split(words: list[str]) -> tuple[list[str], list[str]]:
-    """The command's own words, and those of the program behind `--`."""
-    if "--" not in words:
-        return words, []
-    at = words.index("--")
-    return words[:at], words[at + 1 :]
+def prepare_streams() -> None:
+    """Output is UTF-8 whatever the locale, so that equal runs print equal bytes; a closed stream takes everything."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))
+        elif hasattr(stream, "reconfigure"):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+
+
+def discard_output() -> None:
+    """What is left in the buffer would fail again at shutdown, with a traceback."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _nearest(word: str) -> str:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-
 from . import exits
-from .inputs import display_name, read, report, sources_of
+from .inputs import display_name, read_source, refused, report, report_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,31 +17,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    if arguments.json:
-        return check_json(arguments.files, arguments.deny_warnings)
     from ..compiler.pipeline import compile_source
 
-    failed = False
+    results = []
     for path in arguments.files:
-        result = compile_source(read(path), display_name(path), emit=False)
-        report(result, quiet=arguments.quiet)
-        failed = failed or result.diagnostics.has_errors or (arguments.deny_warnings and bool(result.diagnostics.found))
-    return exits.COMPILE_ERRORS if failed else exits.OK
-
-
-def check_json(paths: list[str], deny_warnings: bool) -> int:
-    """All diagnostics of all files as one array."""
-    import json
-
-    from ..compiler.pipeline import compile_source
-    from ..compiler.render import render_json
-
-    rows = []
-    failed = False
-    for path in paths:
-        result = compile_source(read(path), display_name(path), emit=False)
-        rows += render_json(result.diagnostics, sources_of(result))
-        failed = failed or result.diagnostics.has_errors or (deny_warnings and bool(result.diagnostics.found))
-    json.dump(rows, sys.stdout, ensure_ascii=False)
-    print()
+        result = compile_source(read_source(path), display_name(path), emit=False)
+        results.append(result)
+        if not arguments.json:
+            report(result, quiet=arguments.quiet)
+    if arguments.json:
+        report_json(results)
+    failed = any(refused(result, deny_warnings=arguments.deny_warnings) for result in results)
     return exits.COMPILE_ERRORS if failed else exits.OK

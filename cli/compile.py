@@ -6,7 +6,7 @@ import os
 
 from ..vm.bytecode.image import ImageError
 from . import exits
-from .inputs import compiled, display_name, is_image, read
+from .inputs import display_name, read_source, refused, report, report_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,21 +25,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    data = read(arguments.file)
-    if is_image(data):
-        raise exits.Exit(exits.USAGE, f"{arguments.file} is an image already")
+    data = read_source(arguments.file)
     if arguments.emit_tokens or arguments.emit_ast:
         from .dump import dump
 
         return dump(display_name(arguments.file), data, tokens=arguments.emit_tokens)
-    if arguments.json:
-        from .check import check_json
+    from ..compiler.pipeline import compile_source
 
-        code = check_json([arguments.file], arguments.deny_warnings)
-        if code:
-            return code
-    result = compiled(arguments.file, data, quiet=arguments.quiet or arguments.json)
-    if arguments.deny_warnings and result.diagnostics.found:
+    result = compile_source(data, display_name(arguments.file))
+    if arguments.json:
+        report_json([result])
+    else:
+        report(result, quiet=arguments.quiet)
+    if refused(result, deny_warnings=arguments.deny_warnings):
         return exits.COMPILE_ERRORS
     image = result.image
     assert image is not None
@@ -71,5 +69,4 @@ def write(path: str, data: bytes) -> None:
     except OSError as error:
         if os.path.exists(temporary):
             os.unlink(temporary)
-        raise exits.Exit(exits.NO_INPUT, f"cannot write {path}: {error.strerror or error}") from None
-
+        raise exits.Exit(exits.FAILED, f"cannot write {path}: {error.strerror or error}") from None

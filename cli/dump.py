@@ -14,6 +14,7 @@ from ..compiler.render import render_text
 from ..compiler.source import Source
 from ..compiler.tokens import TokenList
 from . import exits
+from .inputs import use_colour
 
 
 def dump(name: str, data: bytes, *, tokens: bool) -> int:
@@ -28,7 +29,7 @@ def dump(name: str, data: bytes, *, tokens: bool) -> int:
         if not diagnostics.has_errors:
             print("\n".join(tree_lines(tree)))
     if diagnostics.found:
-        print(render_text(diagnostics, {} if source is None else {name: source}), file=sys.stderr)
+        sys.stderr.write(render_text(diagnostics, {} if source is None else {name: source}, colour=use_colour(sys.stderr)))
     return exits.COMPILE_ERRORS if diagnostics.has_errors else exits.OK
 
 

@@ -18,17 +18,28 @@ if TYPE_CHECKING:
     from ..vm.bytecode.image import Image
     from ..vm.link import Program
 
-MAGIC_LENGTH = 8
-
-
 def read(path: str) -> bytes:
-    if path == "-":
-        return sys.stdin.buffer.read()
     try:
+        if path == "-":
+            return _standard_input()
         with open(path, "rb") as file:
             return file.read()
     except OSError as error:
         raise exits.Exit(exits.NO_INPUT, f"cannot read {path}: {error.strerror or error}") from None
+
+
+def _standard_input() -> bytes:
+    if sys.stdin is None:
+        raise exits.Exit(exits.NO_INPUT, "cannot read -: standard input is closed")
+    return sys.stdin.buffer.read()
+
+
+def read_source(path: str) -> bytes:
+    """The bytes of a file that must be a source."""
+    data = read(path)
+    if is_image(data):
+        raise exits.Exit(exits.USAGE, f"{path} is an image, not a source")
+    return data
 
 
 def is_image(data: bytes) -> bool:
@@ -56,6 +67,20 @@ def report(result: Compilation, *, quiet: bool) -> None:
     shown = [d for d in result.diagnostics.ordered() if d.is_error or not quiet]
     if shown:
         sys.stderr.write(render_text(shown, sources_of(result), colour=use_colour(sys.stderr)))
+
+
+def report_json(results: list[Compilation]) -> None:
+    """The diagnostics of all of them as one array on stdout (O-9.12)."""
+    import json
+
+    from ..compiler.render import render_json
+
+    rows = [row for result in results for row in render_json(result.diagnostics, sources_of(result))]
+    print(json.dumps(rows, ensure_ascii=False))
+
+
+def refused(result: Compilation, *, deny_warnings: bool) -> bool:
+    return result.diagnostics.has_errors or (deny_warnings and bool(result.diagnostics.found))
 
 
 def sources_of(result: Compilation) -> dict[str, Source]:

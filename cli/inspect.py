@@ -26,8 +26,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
         print(json.dumps(facts, ensure_ascii=False))
     else:
-        for key, value in facts.items():
-            print(f"{key}: {_text(value)}")
+        print("\n".join(lines_of(facts)))
     return exits.OK
 
 
@@ -73,9 +72,20 @@ def key_variables(image: Image) -> list[str]:
     return sorted({v for n in used if n in connections and (v := connections[n].api_key_env)})
 
 
+def lines_of(facts: dict[str, Any], indent: str = "") -> list[str]:
+    """`name: value` lines; what a value holds stands below it, two columns further in."""
+    lines = []
+    for name, value in facts.items():
+        if isinstance(value, list) and value and isinstance(value[0], dict):
+            value = {row["name"]: {key: part for key, part in row.items() if key != "name"} for row in value}
+        if isinstance(value, dict) and value:
+            lines += [f"{indent}{name}:", *lines_of(value, indent + "  ")]
+        else:
+            lines.append(f"{indent}{name}: {_text(value)}")
+    return lines
+
+
 def _text(value: Any) -> str:
-    if isinstance(value, dict):
-        return "".join(f"\n  {key}: {_text(part)}" for key, part in value.items()) or "none"
     if isinstance(value, list):
         return ", ".join(map(_text, value)) or "none"
-    return "none" if value is None else str(value)
+    return "none" if value is None or value == {} else str(value)

@@ -23,11 +23,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--offline", action="store_true", help="answer every model call without network or keys")
     parser.add_argument("--offline-script", metavar="FILE", help="scripted replies: a JSON array; implies --offline")
     parser.add_argument("--env-file", metavar="FILE", help="NAME=value lines; variables already set win")
-    parser.add_argument("--max-steps", type=int, metavar="N", help="stop with P101 after N steps")
+    parser.add_argument("--max-steps", type=steps, metavar="N", help="stop with P101 after N steps")
     parser.add_argument("--seed", type=int, metavar="N", help="fixes retry jitter")
     parser.add_argument("--emit-format", choices=("text", "json"), default="text", help="how emits are printed")
     parser.add_argument("--metrics", action="store_true", help="print the counters of the run as JSON on stderr")
     parser.add_argument("--verbose", action="store_true", help="print the emits of runtime channels too")
+
+
+def steps(word: str) -> int:
+    """The value of --max-steps; argparse makes exit code 2 of a ValueError."""
+    if int(word) < 1:
+        raise ValueError
+    return int(word)
 
 
 def execute(arguments: argparse.Namespace) -> int:
@@ -135,12 +142,12 @@ def emit_printer(arguments: argparse.Namespace) -> Any:
 
 
 def script(path: str) -> list[Any]:
-    import json
+    from ..runtime.schema.json_text import JsonRefused, parse_json
 
     try:
-        replies = json.loads(read(path))
-    except ValueError as error:
-        raise exits.Exit(exits.USAGE, f"{path}: not a JSON array of replies: {error}") from None
+        replies = parse_json(read(path).decode("utf-8", "replace"))
+    except JsonRefused as refused:
+        raise exits.Exit(exits.USAGE, f"{path}: not a JSON array of replies: {refused}") from None
     if not isinstance(replies, list):
         raise exits.Exit(exits.USAGE, f"{path}: a script is a JSON array of replies")
     return replies

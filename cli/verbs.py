@@ -6,20 +6,17 @@ NO_WARNINGS = "no warnings"
 
 
 class Verb:
-    __slots__ = ("name", "module", "summary", "takes_arguments", "quiet")
+    __slots__ = ("name", "module", "summary", "quiet")
 
-    def __init__(
-        self, name: str, summary: str, *, module: str = "", takes_arguments: bool = False, quiet: str = NO_WARNINGS
-    ) -> None:
+    def __init__(self, name: str, summary: str, *, module: str = "", quiet: str = NO_WARNINGS) -> None:
         self.name = name
         self.module = module or name
         self.summary = summary
-        self.takes_arguments = takes_arguments
         self.quiet = quiet
 
 
 VERBS = (
-    Verb("run", "run the main function of a source or image", takes_arguments=True, quiet="no warnings, no emits"),
+    Verb("run", "run the main function of a source or image", quiet="no warnings, no emits"),
     Verb("compile", "write the image of a source"),
     Verb("check", "report diagnostics only"),
     Verb("disasm", "show the instructions of a source or image"),

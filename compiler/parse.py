@@ -14,7 +14,7 @@ from .filter import filter_tokens
 from .grammar.driver import Machine
 from .grammar.recovery import Recovery
 from .grammar.rules import Context
-from .lexer import INT_LIMIT, lex
+from .lexer import lex
 from .source import Source, Span
 from .tokens import TokenList
 
@@ -68,8 +68,7 @@ def parse_tokens(source: Source, tokens: TokenList, diagnostics: Diagnostics) ->
 def report_misplaced(context: Context) -> None:
     """What actions found and no surrounding construct allowed (L-2.6)."""
     for number in context.int_limits.values():
-        message = f"integer literal `{number.value}` is out of range: the limit is {INT_LIMIT - 1}"
-        context.error("E0010", number.span, message, "write a Float literal, such as `1e19`")
+        context.int_out_of_range(number.span, number.value)
     for rest in context.rests.values():
         context.error("E3008", rest.span, "`..` stands only among the elements of an array pattern")
     for parameter in context.selves.values():

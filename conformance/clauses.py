@@ -131,7 +131,7 @@ def print_coverage(clauses: list[Clause], named: set[str], listed: str) -> None:
 
 def print_lengths(programs: list[Program]) -> list[str]:
     """C-2.3: median and maximum length, and what breaks their limits."""
-    lengths = [program.lines for program in programs if program.files]
+    lengths = [program.lines for program in programs if program.path.endswith(".conc")]
     if not lengths:
         return []
     limits = suite.suite()["limits"]

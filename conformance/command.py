@@ -11,7 +11,7 @@ import sys
 import time
 from pathlib import Path
 
-from . import report, selftest, suite
+from . import blocks, report, selftest, suite
 from .protocol import Driver, DriverError, Json
 from .records import Program, SuiteError
 from .runner import GOOD, Outcome, Plan, run_all, two_orders
@@ -29,6 +29,7 @@ def arguments(argv: list[str]) -> argparse.Namespace:
     parser.add_argument("--max-ms", type=float, help="a program slower than this fails the run")
     parser.add_argument("--results", metavar="FILE", help="write {program: outcome} as JSON")
     parser.add_argument("--self-test", action="store_true", help="test the runner: null driver and mutants (C-9.4)")
+    parser.add_argument("--spec", metavar="DIR", help="add the concerto blocks of DIR/*.md (C-2.6)")
     parser.add_argument("--two-orders", action="store_true", help="run 100 programs in two orders (C-8.7)")
     return parser.parse_args(argv)
 
@@ -38,6 +39,7 @@ def main(argv: list[str]) -> int:
     programs, errors = suite.load()
     for error in errors:
         report.complain(f"suite error: {error}")
+    programs += blocks.read_blocks(Path(options.spec)) if options.spec else []
     programs = suite.select(programs, options.prefix, options.level)
     if not programs:
         report.complain("no program of that path and level")

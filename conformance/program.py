@@ -15,6 +15,7 @@ from typing import Any
 
 from . import keys
 from .comments import Comment, line_comments, split_expectations, without_comments_and_strings
+from .expectations import READERS, demands_something
 from .notation import Malformed, memory_items
 from .records import ExpectedEmit, ExpectedMemory, Program, SuiteError
 
@@ -53,6 +54,21 @@ def parse(text: str, ident: str, path: str = "", data: dict[str, Any] | None = N
     return programs
 
 
+def parse_block(text: str, ident: str, path: str, line: int) -> Program:
+    """A fenced block of the specification that stands after `line` lines of `path` (C-2.6).
+
+    It is checked; one whose first line is `// run` also runs, at level 4, with the expectations it holds.
+    """
+    runs = text.split("\n", 1)[0].strip() == "// run"
+    clause = Program("", "", clause="C-2.6", level=4 if runs else 0)
+    program = _Reader(Program(ident, path), line, text.splitlines(keepends=True), {}, clause).read(strict=runs)
+    if runs:
+        return program
+    stripped = Program(ident, path, "C-2.6", level=0, mode="check", lines=program.lines, files=program.files)
+    stripped.offsets, stripped.diagnostics = program.offsets, program.diagnostics
+    return stripped
+
+
 def _chunks(text: str) -> Iterator[tuple[int, list[str]]]:
     """(lines before the chunk, its lines with their ends)."""
     lines = text.split("\n")
@@ -74,7 +90,7 @@ class _Reader:
         self.program, self.offset, self.lines, self.data, self.first = program, offset, lines, data, first
         self.file, self.group = "main.conc", 0
 
-    def read(self) -> Program:
+    def read(self, strict: bool = True) -> Program:
         program = self.program
         program.lines = len(self.lines)
         if self.first:
@@ -83,7 +99,9 @@ class _Reader:
         for self.file, text in program.files.items():
             self._read_comments(text)
         self._data()
-        self._finish()
+        if strict:
+            self._finish()
+        self._key_variables()
         return program
 
     def _split_files(self) -> None:
@@ -114,7 +132,7 @@ class _Reader:
         if not match:
             return
         word, args = match["word"], (match["args"] or "").split()
-        if word not in keys.READERS:
+        if word not in READERS:
             self._unknown(word, args, front, at)
             return
         if args and not keys.takes(word, args):
@@ -122,7 +140,7 @@ class _Reader:
         try:
             line = self._line(comment, word, match["shift"])
             place = keys.Place(self.file, line, at, comment.alone, front, bool(match["shift"]))
-            keys.READERS[word](self.program, args, (match["value"] or "").strip(), place)
+            READERS[word](self.program, args, (match["value"] or "").strip(), place)
         except Malformed as error:
             raise SuiteError(self.program.path, at, f"{word}: {error}") from None
         if word == "emit~":
@@ -141,7 +159,7 @@ class _Reader:
 
     def _unknown(self, word: str, args: list[str], front: bool, at: int) -> None:
         """C-3.2: unknown keys in the front matter, misspelt ones anywhere."""
-        near = [key for key in keys.READERS if keys.distance_at_most_1(word.lower(), key)]
+        near = [key for key in READERS if keys.distance_at_most_1(word.lower(), key)]
         near = [key for key in near if not args or keys.takes(key, args)]
         if near:
             raise SuiteError(self.program.path, at, f"unknown key {word!r}, close to {near[0]!r}")
@@ -175,12 +193,11 @@ class _Reader:
             raise SuiteError(program.path, first, "no clause")
         if program.level < 0:
             raise SuiteError(program.path, first, "no level")
-        if not keys.demands_something(program):
+        if not demands_something(program):
             raise SuiteError(program.path, first, "the answer ok alone would pass: no expectation (C-3.5)")
         if program.mutate and not program.reject:
             raise SuiteError(program.path, first, "a mutated image needs reject")
         self._check_names()
-        self._key_variables()
 
     def _check_names(self) -> None:
         """C-4.2: NAME may be left out when the program declares only one."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..execution import Concerto
+from ..execution import Concerto, require
 from ..figures import Figure, Target
 from ..sampling import Plan, Samples, interleave
 
@@ -56,7 +56,7 @@ def builder_dispatch(plan: Plan) -> list[Figure]:
 
 def _program(chain: str, count: int) -> Concerto:
     program = Concerto(PROGRAM.replace("COUNT", str(count)).replace("CHAIN", chain))
-    assert program.output() == [f"rounds {count}"]
+    require(program.output(), [f"rounds {count}"])
     return program
 
 

@@ -7,7 +7,7 @@ from functools import partial
 
 from concerto.vm.bytecode.codec import encode
 
-from ..execution import compiled
+from ..execution import compiled, require
 from ..figures import Figure, Target
 from ..generated_source import source
 from ..sampling import Plan, interleave
@@ -18,7 +18,7 @@ LINEAR = Target("V-8.7", 1.5)
 
 def compile_speed(plan: Plan) -> list[Figure]:
     short, long = (source(n) for n in ((500, 2_500) if plan.quick else (2_500, 25_000)))
-    assert compile_text(short) == compile_text(short)
+    require(compile_text(short), compile_text(short))
     works = [partial(compile_text, text) for text in (short, long)]
     one, many = interleave(works, replace(plan, samples=min(plan.samples, 3)))
     lines = [text.count("\n") for text in (short, long)]

@@ -9,7 +9,7 @@ from concerto.vm.bytecode.codec import decode, encode
 from concerto.vm.bytecode.verify import verify
 from concerto.vm.load import load_bytes
 
-from ..execution import compiled
+from ..execution import compiled, require
 from ..figures import Figure, Target
 from ..generated_source import source
 from ..sampling import Plan, interleave
@@ -26,7 +26,7 @@ def image_loading(plan: Plan) -> list[Figure]:
     whole = len(encode(image))
     image.source = []
     data = encode(image)
-    assert len(load_linked(data)) == len(image.functions)
+    require(len(load_linked(data)), len(image.functions))
     (loading,) = interleave([partial(load_linked, data)], plan)
     return [
         Figure(

@@ -6,8 +6,9 @@ from collections import deque
 from functools import partial
 from typing import Any
 
+from concerto.runtime.call_services import Conversation, Services
 from concerto.runtime.call_settings import call_settings
-from concerto.runtime.calls import Conversation, Services, execute
+from concerto.runtime.calls import execute
 from concerto.runtime.connections import resolve_all
 from concerto.runtime.memory.log import MemoryLog
 from concerto.runtime.metrics import Metrics
@@ -15,7 +16,7 @@ from concerto.runtime.providers.openai_chat import OpenAIChat
 from concerto.runtime.records import Reply, Request
 from concerto.runtime.secrets import Redactor
 
-from ..execution import Concerto, finished
+from ..execution import Concerto, finished, require
 from ..figures import Figure, Target
 from ..sampling import Plan, Samples, interleave
 
@@ -46,7 +47,7 @@ def memory_append(plan: Plan) -> list[Figure]:
     """Directly into the store, against a deque that evicts by itself."""
     count = 50_000 if plan.quick else 1_000_000
     for window in WINDOWS:
-        assert _filled(window, count).last(1)[0].content == str(count - 1)
+        require(_filled(window, window + 3).messages()[0].content, "3")
     works = [partial(_append, window, count) for window in WINDOWS]
     small, large, twin = interleave([*works, partial(_append_to_deque, WINDOWS[0], count)], plan)
     hand = twin.median / count
@@ -65,7 +66,7 @@ def memory_append_in_program(plan: Plan) -> list[Figure]:
             program = Concerto(
                 PROGRAM.replace("WINDOW", str(window)).replace("COUNT", str(count)).replace("APPEND", statement)
             )
-            assert program.output() == [f"length {min(count, window) if statement else 0}"]
+            require(program.output(), [f"length {min(count, window) if statement else 0}"])
             programs.append(program.run)
     empty, small, empty_again, large = interleave(programs, plan)
     return _figures("append_in_program", [small, large], [empty.median, empty_again.median], count, None)
@@ -143,7 +144,7 @@ def request_assembly(plan: Plan) -> list[Figure]:
 def _check_request(call: Any, wire: Wire, log: MemoryLog) -> None:
     call(log, False, [0])
     contents = [message["content"] for message in wire.sent["messages"]]
-    assert contents == ["You help.", *(str(i) for i in range(9950, 10_000)), "prompt"]
+    require(contents, ["You help.", *(str(i) for i in range(9950, 10_000)), "prompt"])
 
 
 def _services(wire: Wire) -> Services:

@@ -10,7 +10,7 @@ from concerto.runtime.connections import resolve_all
 from concerto.runtime.records import Reply, Request
 from concerto.runtime.schema.extraction import extract
 
-from ..execution import Concerto
+from ..execution import Concerto, require
 from ..figures import Figure, Target
 from ..sampling import Plan, interleave
 from .memories import Wire
@@ -64,9 +64,9 @@ def retry_growth(plan: Plan) -> list[Figure]:
     """The fourth request over the first, after three replies that are long, of other types, and cut off."""
     recording = Recording(resolve_all([])["openai"], [*BAD, json.dumps(GOOD)])
     program = Concerto(PROGRAM.replace("MAIL", MAIL), provider=lambda name: recording)
-    assert program.output() == ['title "Export closes the app"']
+    require(program.output(), ['title "Export closes the app"'])
+    require(len(recording.bytes), 4)
     first, *_, last = recording.bytes
-    assert len(recording.bytes) == 4
     note = f"{first} bytes, then {', '.join(map(str, recording.bytes[1:]))}"
     return [Figure("retry", last / first, "×", GROWTH, note=note)]
 
@@ -92,8 +92,8 @@ def extraction(plan: Plan) -> list[Figure]:
     texts = [reply(38_000), reply(4 * 38_000)]
     for text in texts:
         found = extract(text)
-        assert found.repaired and len(found.value["entries"]) == text.count('"id"')
-        assert found.value["entries"][1]["text"] == 'entry 1, with a "quote" and {braces},'
+        require(len(found.value["entries"]), text.count('"id"'))
+        require(found.value["entries"][1]["text"], 'entry 1, with a "quote" and {braces},')
     once, four = interleave([partial(extract, text) for text in texts], plan)
     per_byte = (four.median / len(texts[1])) / (once.median / len(texts[0]))
     note = f"{len(texts[0]):,} bytes with prose, fence and trailing commas"

@@ -16,7 +16,7 @@ from pathlib import Path
 import msgpack
 from concerto.vm.bytecode.codec import encode
 
-from ..execution import compiled
+from ..execution import Failed, compiled, require
 from ..figures import Figure, Target
 from ..sampling import Plan
 
@@ -48,7 +48,7 @@ def cold_start(plan: Plan) -> list[Figure]:
         image.write_bytes(encode(compiled(PROGRAM)))
         run = ["-m", "concerto", "run", str(image), "--offline"]
         shown = subprocess.run([python, *run], capture_output=True, text=True, check=False)
-        assert shown.stdout == "[emit:kind] Answer\n", shown.stdout + shown.stderr
+        require(shown.stdout + shown.stderr, "[emit:kind] Answer\n")
         mine, peer, bare = _seconds(python, [run, PEER, ["-c", "pass"]], 5 if plan.quick else 21)
         modules = _modules(python, run) - _modules(python, ["-c", "pass"])
     middle = statistics.median
@@ -98,7 +98,8 @@ def _cpu_seconds(python: str, command: list[str]) -> float:
     silent = [(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)]
     child = os.posix_spawn(python, [python, *command], os.environ, file_actions=silent)
     _, status, usage = os.wait4(child, 0)
-    assert status == 0, command
+    if status != 0:
+        raise Failed(f"{' '.join(command)} ended with status {status}")
     return usage.ru_utime + usage.ru_stime
 
 

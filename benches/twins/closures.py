@@ -10,7 +10,7 @@ def scaler(factor):
 def main(n, emit):
     numbers = list(range(n))
     scale = scaler(3)
-    scaled = list(map(lambda x: scale(x), numbers))
+    scaled = list(map(scale, numbers))
     even = list(filter(lambda x: x % 2 == 0, scaled))
     emit("total", reduce(lambda total, x: total + x, even, 0))
 

@@ -47,12 +47,12 @@ RULES = {
 
 def check(program: ast.Program, source: Source, diagnostics: Diagnostics) -> CheckedProgram:
     """Checks a parsed file; what it finds goes to `diagnostics`."""
-    return on_fresh_stack(_check, program, diagnostics)
+    return on_fresh_stack(_check, program, source, diagnostics)
 
 
-def _check(program: ast.Program, diagnostics: Diagnostics) -> CheckedProgram:
+def _check(program: ast.Program, source: Source, diagnostics: Diagnostics) -> CheckedProgram:
     module = resolve(program, diagnostics)
-    c = Checker(diagnostics, RULES)
+    c = Checker(source, diagnostics, RULES)
     c.main = module.main if isinstance(module.main, FunctionSymbol) else None
     c.connections = module.connections
     for symbol in module.symbols:

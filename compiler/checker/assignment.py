@@ -39,12 +39,13 @@ def merge(flows: Iterable[Flow]) -> Flow:
 
 
 class Walk:
-    __slots__ = ("checker", "flow", "breaks", "labels", "silent", "reported", "closures")
+    __slots__ = ("checker", "flow", "breaks", "continues", "labels", "silent", "reported", "closures")
 
     def __init__(self, checker: Checker) -> None:
         self.checker = checker
         self.flow = Flow()
         self.breaks: list[list[Flow]] = []
+        self.continues: list[list[Flow]] = []
         self.labels: list[str | None] = []
         self.silent = 0
         self.reported: set[Local] = set()
@@ -148,11 +149,11 @@ class Walk:
     def closure(self, node: ast.Closure) -> None:
         """Runs at any time later, or never."""
         before = self.flow.copy()
-        breaks, labels, self.breaks, self.labels = self.breaks, self.labels, [], []
+        loops, (self.breaks, self.continues, self.labels) = (self.breaks, self.continues, self.labels), ([], [], [])
         self.closures += 1
         self.visit(node.body)
         self.closures -= 1
-        self.breaks, self.labels = breaks, labels
+        self.breaks, self.continues, self.labels = loops
         self.flow = Flow(before.sure, before.maybe | self.flow.maybe, before.dead)
 
     # ------------------------------------------------------------ branches
@@ -216,22 +217,29 @@ class Walk:
         before = self.flow.copy()
         for last in (False, True):
             self.breaks.append([])
+            self.continues.append([])
             self.labels.append(None if node.label is None else node.label.text)
             self.silent += not last
             body()
             self.silent -= not last
-            after, breaks = self.flow, self.breaks.pop()
+            breaks = self.breaks.pop()
+            again = merge([before, self.flow, *self.continues.pop()])
             self.labels.pop()
             if not last:
-                self.flow = Flow(set(before.sure), before.maybe | after.maybe, before.dead)
-        self.flow = merge([*breaks, *([Flow(before.sure, before.maybe | after.maybe, before.dead)] if ends else [])])
+                self.flow = Flow(set(before.sure), again.maybe, before.dead)
+        self.flow = merge([*breaks, *([Flow(before.sure, again.maybe, before.dead)] if ends else [])])
 
     def break_(self, node: ast.Break) -> None:
         self.visit(node.value)
-        wanted = None if node.label is None else node.label.text
-        for breaks, label in zip(reversed(self.breaks), reversed(self.labels), strict=True):
-            if wanted is None or label == wanted:
-                breaks.append(self.flow.copy())
+        self._leave(node.label, self.breaks)
+
+    def continue_(self, node: ast.Continue) -> None:
+        self._leave(node.label, self.continues)
+
+    def _leave(self, to: ast.Ident | None, frames: list[list[Flow]]) -> None:
+        for flows, label in zip(reversed(frames), reversed(self.labels), strict=True):
+            if to is None or label == to.text:
+                flows.append(self.flow.copy())
                 break
         self.flow.dead = True
 
@@ -248,6 +256,7 @@ _RULES: dict[type[ast.Node], Callable[[Walk, Any], None]] = {
     ast.While: Walk.while_,
     ast.Loop: Walk.loop,
     ast.Break: Walk.break_,
+    ast.Continue: Walk.continue_,
     **dict.fromkeys((ast.NamedType, ast.NilableType, ast.ItemStmt), lambda walk, node: None),
 }
 

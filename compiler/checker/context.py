@@ -13,7 +13,7 @@ from typing import Any
 from .. import ast
 from ..diagnostics import Diagnostics, Related
 from ..nesting import Nesting
-from ..source import Span
+from ..source import Source, Span
 from ..symbols import AliasSymbol, ConnectionSymbol, ConstSymbol, EnumSymbol, FunctionScope, FunctionSymbol, StructSymbol
 from ..types import ANY, NEVER, NIL, Nominal, Type
 from .mismatch import explain
@@ -91,11 +91,14 @@ SPINES: dict[type[ast.Node], str] = {
 
 class Checker:
     __slots__ = (
-        "diagnostics", "expressions", "nesting", "targets", "loops", "nominals", "connections", "aliases", "constants",
+        "source", "diagnostics", "expressions", "nesting", "targets", "loops", "nominals", "connections", "aliases", "constants",
         "deferring", "main", "visiting",
     )  # fmt: skip
 
-    def __init__(self, diagnostics: Diagnostics, expressions: dict[type[ast.Expr], ExpressionRule]) -> None:
+    def __init__(
+        self, source: Source, diagnostics: Diagnostics, expressions: dict[type[ast.Expr], ExpressionRule]
+    ) -> None:
+        self.source = source
         self.diagnostics = diagnostics
         self.expressions = expressions
         self.nesting = Nesting()
@@ -213,6 +216,11 @@ class Checker:
         where = f" for {expected.place}" if expected.place else ""
         message = f"expected `{wanted}`{where}, found `{found}`"
         return self.report(expected.code, node.span, message, help=explain(found, wanted))
+
+    def text(self, node: ast.Node) -> str:
+        """A node as it is written, for messages; long ones are cut."""
+        written = " ".join(self.source.text[node.span.start : node.span.end].split())
+        return f"`{written}`" if len(written) <= 40 else f"`{written[:39]}…`"
 
     @property
     def error_count(self) -> int:

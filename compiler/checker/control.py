@@ -274,14 +274,14 @@ def _loop_value(c: Checker, node: ast.Expr, frame: LoopFrame) -> Type:
 def break_(c: Checker, node: ast.Break, expected: Expected) -> Type:
     frame = _loop_of(c, "break", node.label, node.span)
     found = NIL if node.value is None else c.infer(node.value)
-    if frame is not None:
-        frame.breaks.append((node.value, close_results(found)))
+    if frame is None:
+        return ERRONEOUS
+    frame.breaks.append((node.value, close_results(found)))
     return NEVER
 
 
 def continue_(c: Checker, node: ast.Continue, expected: Expected) -> Type:
-    _loop_of(c, "continue", node.label, node.span)
-    return NEVER
+    return ERRONEOUS if _loop_of(c, "continue", node.label, node.span) is None else NEVER
 
 
 def _loop_of(c: Checker, word: str, label: ast.Ident | None, span: Span) -> LoopFrame | None:

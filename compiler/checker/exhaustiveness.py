@@ -63,7 +63,8 @@ class Coverage:
     def rebuild(head: Head, below: list[str]) -> list[str]:
         count = len(head.parts)
         inside, rest = below[:count], below[count:]
-        shown = head.shown.replace("{}", ", ".join(inside), 1) if count else head.shown
+        pieces = head.shown.split("{}") if count else [head.shown]
+        shown = pieces[0] + "".join(part + piece for part, piece in zip(inside, pieces[1:], strict=True))
         return [shown, *rest]
 
     def useful(self, rows: list[Row], row: Row, types: tuple[Type, ...]) -> bool:
@@ -171,7 +172,7 @@ class Coverage:
         if isinstance(type_, Union):
             return [Head(("literal", str, m), (), f'"{m}"') for m in type_.members]
         if isinstance(type_, Tuple):
-            shown = "({},)" if len(type_.items) == 1 else "({})" if type_.items else "()"
+            shown = "({},)" if len(type_.items) == 1 else f"({', '.join(['{}'] * len(type_.items))})"
             return [Head(("tuple", len(type_.items)), type_.items, shown)]
         return self._declared_heads(type_)
 
@@ -187,7 +188,8 @@ class Coverage:
             return [Head(("variant", symbol.name, v), (), f"{symbol.name}::{v}") for v in symbol.variants]
         if isinstance(symbol, StructSymbol):
             types = tuple(t for _, t, _, _ in symbol.fields)
-            return [Head(("struct", symbol.name), types, f"{symbol.name} {{ {{}} }}" if types else f"{symbol.name} {{ }}")]
+            fields = ", ".join(f"{name}: {{}}" for name, _, _, _ in symbol.fields)
+            return [Head(("struct", symbol.name), types, f"{symbol.name} {{ {fields} }}")]
         return None
 
 
@@ -296,8 +298,8 @@ def check_arms(c: Checker, node: ast.Match, subject: Type) -> None:
         if rows and not coverage.useful(rows, (arm.pattern,), (subject,)):
             covering = _covering_arm(coverage, rows, places, arm, subject)
             c.report(
-                "W0004", arm.pattern.span, "this arm can never match", first=covering.pattern.span,
-                note="covered by this one",
+                "W0004", arm.pattern.span, f"this arm can never match: {c.text(covering.pattern)} covers it",
+                first=covering.pattern.span, note="covered by this one",
             )  # fmt: skip
         if arm.guard is None:
             rows.append((arm.pattern,))

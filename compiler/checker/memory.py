@@ -81,12 +81,19 @@ def _bound(c: Checker, call: ast.Call) -> int | None:
     return bound
 
 
-def check_role(c: Checker, role: ast.Expr | None) -> None:
-    """A literal role other than those of O-3.4."""
+def check_role(c: Checker, memory: ast.Expr, role: ast.Expr | None) -> None:
+    """A literal role other than those of O-3.4; a system message that a bounded memory will lose."""
     while isinstance(role, ast.GroupExpr):
         role = role.inner
-    if isinstance(role, ast.StringLiteral) and role.value not in ROLES:
-        c.report("E4042", role.span, f'unknown role "{role.value}"', help="use \"user\", \"assistant\" or \"system\"")
+    if not isinstance(role, ast.StringLiteral):
+        return
+    if role.value not in ROLES:
+        c.report("E4042", role.span, f'unknown role "{role.value}"', help='use "user", "assistant" or "system"')
+    symbol = memory.binding if isinstance(memory, ast.PathExpr) else None
+    if role.value == "system" and isinstance(symbol, MemorySymbol) and symbol.max_messages is not None:
+        c.report(
+            "W0451", role.span, f"the bounded memory `{symbol.name}` can evict this system message", help="use `pin`"
+        )
 
 
 def check_init(c: Checker, statement: ast.InitStatement) -> None:

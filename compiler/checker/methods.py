@@ -8,7 +8,7 @@ from __future__ import annotations
 from ...vm.builtins import Row, lookup, method_names
 from .. import ast
 from ..resolver.spelling import did_you_mean
-from ..symbols import BuiltinCall, DynamicCall
+from ..symbols import BuiltinCall, DynamicCall, Local
 from ..types import ANY, FLOAT, INT, MEMORY, NEVER, NIL, Function, Nilable, Nominal, Type
 from .arguments import infer_all
 from .builtins import call_row, kind_of
@@ -48,14 +48,19 @@ def _is_unbuilt(receiver: Type, name: str) -> bool:
     return name in MEMORY_UNBUILT if receiver == MEMORY else kind == "Response" and name in ("run_id", "appended")
 
 
+def _may_change(node: ast.MethodCall) -> None:
+    """The method is not known, so it may need the `mut` of the variable it is called on (W0011)."""
+    root = root_of(node.receiver)
+    local = root.binding if isinstance(root, ast.PathExpr) else None
+    if isinstance(local, Local) and local.mutable:
+        local.changed = True
+
+
 def _dynamic(c: Checker, node: ast.MethodCall, receiver: Type) -> Type:
     infer_all(c, node.arguments)
     names = [a.name.text for a in node.arguments if a.name is not None]
     node.target = DynamicCall([a.value for a in node.arguments], list(range(len(node.arguments))), node.name.text, names)
-    root = root_of(node.receiver)
-    local = root.binding if isinstance(root, ast.PathExpr) else None
-    if getattr(local, "mutable", False):
-        local.changed = True  # type: ignore[union-attr]
+    _may_change(node)
     return receiver
 
 
@@ -67,6 +72,7 @@ def _field_call(c: Checker, node: ast.MethodCall) -> Type:
 
 def _unknown_method(c: Checker, node: ast.MethodCall, receiver: Type) -> Type:
     infer_all(c, node.arguments)
+    _may_change(node)
     if isinstance(receiver, Nilable):
         help: str | None = "use `??` with a default, or `match`"
     else:
@@ -93,6 +99,7 @@ def _built_in(c: Checker, node: ast.MethodCall, receiver: Type, row: Row, expect
         return _numeric(c, node, receiver, row)
     if row.name == "sort" and not _sortable(receiver):
         infer_all(c, node.arguments)
+        _may_change(node)
         return c.report("E2011", node.name.span, f"`{receiver}` has no method `sort`", help="use `sort_by`")
     if row.name == "with_memory":
         return _with_memory(c, node, row)
@@ -103,7 +110,7 @@ def _built_in(c: Checker, node: ast.MethodCall, receiver: Type, row: Row, expect
     if row.mut:
         check_mutation(c, node, row)
     if row.name == "append" and row.receiver == "Memory":
-        check_role(c, matched.values[0])
+        check_role(c, node.receiver, matched.values[0])
     return found
 
 

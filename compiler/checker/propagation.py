@@ -55,14 +55,14 @@ def cannot_leave(c: Checker, raised: Raise, target: Target) -> None:
     """E3013, E3014, E3015: the target has no error side."""
     code = WORDS[raised.by]
     what = target.name
-    given = f"-> {target.result}" if target.result not in (NIL, NEVER, None) else "no result"
+    gives = f"returns `{target.result}`" if target.result not in (NIL, NEVER, None) else "returns nothing"
     if code == "E3015":
-        message = f"the error `{raised.type}` leaves the `try`, but {what} has {given}"
+        message = f"the error `{raised.type}` leaves the `try`, but {what} {gives}"
         c.report(code, raised.node.span, message, help="add a `catch`")
         return
     subject = "`?` cannot propagate" if code == "E3014" else "`throw` cannot leave"
     help = "declare `-> Result<…>`" + (", or use `match`" if code == "E3014" else "")
-    c.report(code, raised.node.span, f"{subject}: {what} has {given}", help=help)
+    c.report(code, raised.node.span, f"{subject}: {what} {gives}", help=help)
 
 
 def discarded_result(c: Checker, node: ast.Expr, found: Type) -> None:
@@ -174,7 +174,8 @@ def _clause(c: Checker, clause: ast.CatchClause, earlier: list[ast.CatchClause])
         if caught is not ERRONEOUS and _clause_covers(other, clause):
             c.report(
                 "W0004", clause.type.span if clause.type is not None else clause.span,
-                "this clause can never match", first=other.span, note="covered by this one",
+                f"this clause can never match: `catch{f' {other.caught}' if other.caught else ''}` covers it",
+                first=other.span, note="covered by this one",
             )  # fmt: skip
             return
 

@@ -6,7 +6,7 @@ Hands on `written_type`. Must not know: expressions. Aliases and nominal symbols
 from __future__ import annotations
 
 from .. import ast, types
-from ..resolver.predeclared import TYPES, UNBUILT_TYPES
+from ..resolver.predeclared import TYPES
 from ..resolver.scopes import UnbuiltSymbol
 from ..symbols import AliasSymbol, BuiltinSymbol, EnumSymbol, ErrorFamilySymbol, StructSymbol
 from ..types import ANY, BOOL, INT, NIL, STRING, Generic, Simple, Type, Union
@@ -59,8 +59,6 @@ def _named(c: Checker, node: ast.NamedType) -> Type:
         case None:
             return ERRONEOUS
         case UnbuiltSymbol():
-            if node.binding.name in UNBUILT_TYPES:
-                c.unbuilt(node.span, node.binding.name)
             return ERRONEOUS
         case BuiltinSymbol(name=name):
             return _builtin(c, node, name, arguments)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from .. import ast
+from ..lexer import INT_LIMIT
 from .rules import Family, Reduction
 
 FAMILY = Family()
 rule = FAMILY.rule
 
-FAMILY.same("pattern : pat1", "pat1 : lit", "ratom : {INT FLOAT}")
+FAMILY.same("pattern : pat1", "pat1 : lit")
 
 
 @rule("pattern : pattern PIPE pat1")
@@ -23,7 +24,20 @@ def alternatives(p: Reduction) -> ast.OrPattern:
 
 @rule("lit : {INT FLOAT STRING}")
 def literal(p: Reduction) -> ast.LiteralPattern:
+    _refuse_int_limit(p)
     return ast.LiteralPattern(span=p.span, value=p[1])
+
+
+@rule("ratom : {INT FLOAT}")
+def bound(p: Reduction) -> int | float:
+    _refuse_int_limit(p)
+    return p[1]  # type: ignore[no-any-return]
+
+
+def _refuse_int_limit(p: Reduction) -> None:
+    """2^63 is legal only directly under a minus (L-1.4.1)."""
+    if p[1] == INT_LIMIT and type(p[1]) is int:
+        p.context.int_out_of_range(p.span, p[1])
 
 
 @rule("lit : {TRUE FALSE NIL}")

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from .. import ast
 from ..diagnostics import Diagnostics, Related
+from ..lexer import INT_LIMIT
 from ..source import Span
 
 
@@ -51,6 +52,10 @@ class Context:
         self, code: str, span: Span, message: str, help: str | None = None, related: tuple[Related, ...] = ()
     ) -> None:
         self.diagnostics.report(code, span, message, help=help, related=related)
+
+    def int_out_of_range(self, span: Span, value: int) -> None:
+        message = f"integer literal `{value}` is out of range: the limit is {INT_LIMIT - 1}"
+        self.error("E0010", span, message, "write a Float literal, such as `1e19`")
 
 
 class Reduction(list[Any]):

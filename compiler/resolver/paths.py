@@ -45,7 +45,7 @@ def _name(r: Resolver, name: ast.Ident) -> Symbol | None:
         return None
     symbol = r.find(name.text)
     if symbol is not None:
-        return symbol
+        return _reported(r, symbol, name)
     if name.text in ("self", "Self"):
         r.report("E1009", name.span, f"`{name.text}` stands outside a method", help="add a `self` parameter")
     else:
@@ -53,12 +53,19 @@ def _name(r: Resolver, name: ast.Ident) -> Symbol | None:
     return None
 
 
+def _reported(r: Resolver, symbol: Symbol, name: ast.Ident) -> Symbol:
+    """The symbol; a predeclared one that is not compiled yet is reported where it is used."""
+    if isinstance(symbol, UnbuiltSymbol) and not symbol.reported:
+        r.unbuilt(name.span, symbol.name)
+    return symbol
+
+
 def resolve_path(r: Resolver, path: list[ast.Ident]) -> Symbol | None:
     """`head::rest` (L-8.3.2): a variant, an error variant or an associated function."""
     head, *rest = path
     owner = r.scope.find_item(head.text)
     if isinstance(owner, UnbuiltSymbol):
-        return owner
+        return _reported(r, owner, head)
     if owner is None or len(rest) > 1:
         return _unresolved(r, path, owner)
     name = rest[0]
@@ -128,13 +135,16 @@ def named_type(r: Resolver, node: ast.NamedType) -> None:
         return
     name = node.path[0]
     symbol = r.scope.find_item(name.text)
+    if symbol is None and name.text == "Self":
+        r.report("E1009", name.span, "`Self` stands outside an `impl` or `trait`")
+        return
     if symbol is None or not is_type(symbol):
         candidates = (text for text, found in r.scope.visible(r.function) if is_type(found))
         r.report(
             "E1002", name.span, f"undefined type `{name.text}`", help=did_you_mean(name.text, candidates)
         )
         return
-    node.binding = symbol
+    node.binding = _reported(r, symbol, name)
 
 
 def _type_path(r: Resolver, path: list[ast.Ident]) -> Symbol | None:

@@ -32,7 +32,7 @@ def outermost() -> Scope:
     scope = Scope(None)
     names: dict[str, Symbol] = {name: BuiltinSymbol(name) for name in (*TYPES, *FUNCTIONS)}
     names.update((name, ErrorFamilySymbol(name)) for name in FAMILIES)
-    names.update((name, UnbuiltSymbol(name)) for name in (*UNBUILT_TYPES, *UNBUILT_FUNCTIONS))
+    names.update((name, UnbuiltSymbol(name, reported=False)) for name in (*UNBUILT_TYPES, *UNBUILT_FUNCTIONS))
     scope.names = names
     return scope
 

@@ -13,7 +13,10 @@ from ..symbols import FunctionScope, Local, Symbol
 
 @dataclass(eq=False, slots=True)
 class UnbuiltSymbol(Symbol):
-    """A name declared by a construct that this compiler parses but does not compile; it has type Any everywhere."""
+    """A name declared by a construct that this compiler parses but does not compile; it has type Any everywhere. `reported`:
+    E4999 stands at that construct, so uses of the name are silent."""
+
+    reported: bool = True
 
 
 class Scope:

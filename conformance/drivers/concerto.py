@@ -5,9 +5,11 @@ The only file of the suite, beside the oracle, that imports the implementation (
 
 from __future__ import annotations
 
+import os
 import sys
 
-sys.path.pop(0)  # this file's own folder: it would be found as the package `concerto`
+if sys.path[0] == os.path.dirname(os.path.abspath(__file__)):
+    del sys.path[0]  # this file would be found as the package `concerto`
 
 import asyncio
 import base64

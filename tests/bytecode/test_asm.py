@@ -25,7 +25,7 @@ def test_text_gives_back_the_bytes(image: i.Image) -> None:
     text = disassemble(decode(data))
     assert encode(assemble(text)) == data
     assert all(line.isprintable() for line in text.split("\n"))
-    json.dumps(as_data(image))
+    json.dumps(as_data(image), allow_nan=False)
 
 
 @pytest.mark.parametrize("rule", CASES)
@@ -54,6 +54,11 @@ def test_listing() -> None:
     RETURN
   end
 """
+
+
+def test_source_lines_are_shown() -> None:
+    image = with_functions(code("NIL; RETURN", at="at 0:2:5"), source=["fn f() {\n  a(\"b\") \u202e }"])
+    assert "    at 0:2:5  ; \"b\") \\u202e }\n" in disassemble_function(image, 0)
 
 
 def test_operands_are_explained() -> None:

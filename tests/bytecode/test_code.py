@@ -38,10 +38,10 @@ def test_numbers_out_of_range(number: int) -> None:
         leb128.append(bytearray(), number)
 
 
-@pytest.mark.parametrize("number", [0, 1, -1, 2, -2, 1 << 30, -(1 << 30)])
+@pytest.mark.parametrize("number", [0, 1, -1, 2, -2, 1 << 28, -(1 << 28)])
 def test_zigzag(number: int) -> None:
-    file_run = encode_lines([(0, 0, 1 << 30, 1), (1, 0, (1 << 30) + number, 2)])
-    assert decode_lines(file_run)[1] == (1, 0, (1 << 30) + number, 2)
+    table = encode_lines([(0, 0, 1 << 28, 1), (1, 0, (1 << 28) + number, 2)])
+    assert decode_lines(table)[1] == (1, 0, (1 << 28) + number, 2)
     assert leb128.zigzag(number) >= 0
 
 
@@ -111,7 +111,7 @@ def test_lines_ascend(table: list[tuple[int, int, int, int]]) -> None:
         encode_lines(table)
 
 
-@pytest.mark.parametrize("lines", ["00", "000102", "00000201", "00010101"])
+@pytest.mark.parametrize("lines", ["00", "0005", "000500", "000401", "00070001"])
 def test_malformed_lines(lines: str) -> None:
     with pytest.raises(ValueError, match="line table"):
         decode_lines(bytes.fromhex(lines))

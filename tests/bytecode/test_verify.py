@@ -235,16 +235,16 @@ CASES: dict[str, Case] = {
         ],
     ),
     "V122": Case(
-        of(F("NIL; at 0:2:1; RETURN")),
+        changed(of(F("NIL; at 0:2:1; RETURN")), lines=bytes([0, 5, 0, 1, 1, 4, 1])),
         [
             of(F("NIL; RETURN", at="at 1:1:1")),
             changed(of(G), lines=b""),
-            changed(of(G), lines=bytes([1, 1, 2, 1])),
-            changed(of(G), lines=bytes([0, 1, 2, 1, 0, 0, 2, 1])),
-            changed(of(G), lines=bytes([0, 1, 2, 1, 9, 0, 2, 1])),
-            changed(of(G), lines=bytes([0, 1, 2])),
-            changed(of(G), lines=bytes([0, 0, 2, 1])),
-            changed(of(G), lines=bytes([0, 1, 1, 1])),
+            changed(of(G), lines=bytes([1, 5, 0, 1])),  # begins at the second instruction
+            changed(of(G), lines=bytes([0, 5, 0, 1, 0, 4, 2])),  # one offset twice
+            changed(of(G), lines=bytes([0, 5, 0, 1, 9, 4, 2])),  # behind the code
+            changed(of(G), lines=bytes([0, 5, 0])),  # cut off
+            changed(of(G), lines=bytes([0, 4, 1])),  # without file
+            changed(of(G), lines=bytes([0, 5, 1, 1])),  # a file that is not there
         ],
     ),
     "V123": Case(

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from conformance.blocks import blocks_of
 from conformance.keys import distance_at_most_1
 from conformance.notation import Malformed, compact, memory_items, reply
 from conformance.program import parse, wire_files
@@ -218,3 +221,23 @@ def test_edit_distance() -> None:
     near = [("emit", "emits"), ("emit", "emt"), ("emit", "emti"), ("emit", "exit"), ("emit", "emit")]
     assert all(distance_at_most_1(a, b) for a, b in near)
     assert not any(distance_at_most_1(a, b) for a, b in [("emit", "omits"), ("note", "now"), ("text", "exit")])
+
+
+def test_blocks_of_the_specification_are_programs() -> None:
+    text = """# Title
+```concerto
+emit("out", 1);   // emit: out 1
+bad               // error: E0101
+```
+```
+not this one
+```
+```concerto
+// run
+fn main() { emit("out", 1); } // emit: out 1
+```
+"""
+    checked, run = blocks_of(text, Path("a.md"))
+    assert (checked.ident, checked.operation, checked.emits) == ("docs/spec/a.md:3", "check", [])
+    assert (checked.diagnostics[0].line, checked.diagnostics[0].at) == (2, 4)
+    assert (run.operation, run.emits[0].at, run.level) == ("run", 11, 4)

@@ -131,7 +131,7 @@ def test_mutated_images_are_loaded(tmp_path: Path) -> None:
 
 
 def test_recipes() -> None:
-    steps = [
+    steps: list[dict[str, Any]] = [
         {"op": "truncate", "at": -1},
         {"op": "append", "hex": "ff"},
         {"op": "insert", "at": 0, "hex": "aa"},

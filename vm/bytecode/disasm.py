@@ -6,30 +6,33 @@ what does not fit the readable form is written as raw bytes. Must not know: exec
 
 from __future__ import annotations
 
+from math import isfinite
+
 from . import image as i
 from . import operands as k
 from .code import encode_instructions, scan
 from .hashing import hash_functions
 from .opcodes import OPCODES
 from .positions import decode_lines, encode_lines
-from .text import CONSTANT_WORDS, flag_words, label, write
+from .text import CONSTANT_WORDS, flag_words, label, printable, write
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-_MOST_SHOWN = 60  # characters of a text in a comment
+_MOST_SHOWN = 40  # characters of a text in a comment
 
 
 def disassemble(image: i.Image) -> str:
     """The whole image, section after section."""
     hashes = hash_functions(image)
+    sources = Sources(image)
     lines = ["; Concerto image"]
     for (name, kind), section in zip(i.SECTIONS, image.values(), strict=True):
         lines += ["", f"[{name}]"]
         if kind is i.Function:
             for number in range(len(section)):
-                lines += [*_function(image, number, hashes[number]), ""]
+                lines += [*_function(image, number, hashes[number], sources), ""]
         elif kind is None:
             lines += [f"{n} {_plain_entry(name, entry)}" for n, entry in enumerate(section)]
         elif isinstance(section, list):
@@ -42,7 +45,7 @@ def disassemble(image: i.Image) -> str:
 
 def disassemble_function(image: i.Image, number: int) -> str:
     """One function, as it stands in the whole text."""
-    return "\n".join(_function(image, number, image.functions[number].hash)) + "\n"
+    return "\n".join(_function(image, number, image.functions[number].hash, Sources(image))) + "\n"
 
 
 def _fields(record: i.Record) -> list[str]:
@@ -60,7 +63,7 @@ def _plain_entry(section: str, entry: Any) -> str:
 # ---------------------------------------------------------------- functions
 
 
-def _function(image: i.Image, number: int, expected_hash: bytes) -> list[str]:
+def _function(image: i.Image, number: int, expected_hash: bytes, sources: Sources) -> list[str]:
     """Fields first, then the code; `hash` only where it is not the one the assembler would compute."""
     function = image.functions[number]
     listing = Listing(function)
@@ -74,7 +77,22 @@ def _function(image: i.Image, number: int, expected_hash: bytes) -> list[str]:
         return [*lines, *(f"  raw {name} {write(getattr(function, name))}" for name in ("code", "handlers", "lines"))]
     for start, end, target, depth in function.handlers:
         lines.append(f"  handler {label(start)} {label(end)} {label(target)} {depth}")
-    return [*lines, "  code", *listing.text(image), "  end"]
+    return [*lines, "  code", *listing.text(image, sources), "  end"]
+
+
+class Sources:
+    """The source texts of an image by line; where they were left out, the names of the files."""
+
+    def __init__(self, image: i.Image) -> None:
+        self.names = [write(entry[0][:_MOST_SHOWN]) for entry in image.source_map]
+        self.texts = [text.split("\n") for text in image.source]
+
+    def position(self, file: int, line: int, column: int) -> str:
+        """Numbers for the assembler, then what stands there for the reader."""
+        shown = self.names[file] if file < len(self.names) else ""
+        if file < len(self.texts) and 0 < line <= len(self.texts[file]):
+            shown = printable(self.texts[file][line - 1][max(0, column - 1) :][:_MOST_SHOWN].strip())
+        return f"{file}:{line}:{column}" + (f"  ; {shown}" if shown else "")
 
 
 class Listing:
@@ -109,23 +127,16 @@ class Listing:
         ]
         return encode_instructions(program, guess)[0] == self.function.code
 
-    def text(self, image: i.Image) -> list[str]:
+    def text(self, image: i.Image, sources: Sources) -> list[str]:
         lines = []
         for offset, number, operand in [*self.code, (len(self.function.code), -1, 0)]:
             if offset in self.labels:
                 lines.append(f"  {label(offset)}:")
             if offset in self.positions:
-                lines.append(f"    at {_position(image, self.positions[offset])}")
+                lines.append(f"    at {sources.position(*self.positions[offset])}")
             if number >= 0:
                 lines.append(_instruction(image, self.function, number, operand))
         return lines
-
-
-def _position(image: i.Image, position: tuple[int, int, int]) -> str:
-    """Numbers for the assembler, the file's name for the reader."""
-    file, line, column = position
-    name = f"  ; {write(image.source_map[file][0][:_MOST_SHOWN])}" if file < len(image.source_map) else ""
-    return f"{file}:{line}:{column}{name}"
 
 
 def _instruction(image: i.Image, function: i.Function, number: int, operand: int) -> str:
@@ -140,7 +151,7 @@ def _instruction(image: i.Image, function: i.Function, number: int, operand: int
 def operand_text(image: i.Image, function: i.Function, kind: k.OperandKind, operand: int) -> str:
     """What an operand names, for readers; "" where the number says it all or names nothing."""
     if kind is k.LOCAL:
-        return str(function.params[operand][0]) if operand < len(function.params) else ""
+        return printable(function.params[operand][0]) if operand < len(function.params) else ""
     table = getattr(image, kind.table, None) if kind.table else None
     if table is None or operand >= len(table):
         return ""
@@ -156,7 +167,7 @@ def type_text(image: i.Image, index: int, depth: int = 3) -> str:
     descriptor = image.types[index] if index < len(image.types) else ["?"]
     head, *rest = descriptor
     if rest and type(rest[0]) is str:
-        return f"{head} {'.'.join(part for part in rest if type(part) is str)}"
+        return f"{head} {'.'.join(printable(part) for part in rest if type(part) is str)}"
     inner = [type_text(image, t, depth - 1) for t in rest if type(t) is int] if depth else ["…"] * bool(rest)
     return f"{head}<{', '.join(inner)}>" if inner else str(head)
 
@@ -180,7 +191,16 @@ def as_data(image: i.Image) -> dict[str, Any]:
             data[name] = [{"name": entry[0], "sha256": entry[1].hex()} for entry in section]
         else:
             data[name] = section
-    return data
+    return {name: _finite(section) for name, section in data.items()}
+
+
+def _finite(value: Any) -> Any:
+    """JSON has no infinities and no NaN: their words."""
+    if isinstance(value, float):
+        return value if isfinite(value) else repr(value)
+    if isinstance(value, list):
+        return [_finite(inner) for inner in value]
+    return {key: _finite(inner) for key, inner in value.items()} if isinstance(value, dict) else value
 
 
 def _record_data(record: i.Record) -> dict[str, Any]:

@@ -37,7 +37,11 @@ def write(value: Any) -> str:
     """A value on one line, with everything that is not printable escaped (G-10.4). Bytes are hexadecimal texts."""
     if isinstance(value, bytes):
         return f'"{value.hex()}"'
-    text = json.dumps(value, ensure_ascii=False)
+    return printable(json.dumps(value, ensure_ascii=False))
+
+
+def printable(text: str) -> str:
+    """The text with everything escaped that could move a cursor or hide something."""
     return text if text.isprintable() else "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text)
 
 

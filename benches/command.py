@@ -1,0 +1,102 @@
+"""The command line of the benches: which rows, how thoroughly, and where the result goes.
+
+Exit code 1 when a program emits something else than its twin; a missed target is a figure, not a failure.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from . import baseline, pairs, plot, report
+from .execution import Failed
+from .figures import Figure
+from .operations import OPERATIONS
+from .progress import Progress
+from .sampling import FULL, QUICK, Plan
+
+Bench = Callable[[Plan], list[Figure]]
+
+
+def main(arguments: Sequence[str]) -> int:
+    options = parser().parse_args(arguments)
+    benches = selected(options.names)
+    if options.list:
+        print("\n".join(benches))
+        return 0
+    figures = measured(benches, QUICK if options.quick else FULL)
+    show(figures)
+    if options.json:
+        write_json(figures, options.json)
+    if options.plot:
+        write_plot(figures, options.plot)
+    wrong = any(figure.wrong for figure in figures)
+    if options.baseline and not wrong:
+        baseline.write(figures)
+    return 1 if wrong else 0
+
+
+def parser() -> argparse.ArgumentParser:
+    made = argparse.ArgumentParser(prog="benches/run.py", description="Programs with Python twins, and operations (V-8).")
+    made.add_argument("names", nargs="*", metavar="NAME", help="rows to run; default all")
+    made.add_argument("--quick", action="store_true", help="small sizes and three samples: a look, not a measurement")
+    made.add_argument("--json", metavar="FILE", help="write the figures as JSON")
+    made.add_argument("--baseline", action="store_true", help="keep the figures in benches/baseline.json")
+    made.add_argument("--plot", metavar="FILE", help="write the programs' ratios as an SVG bar chart")
+    made.add_argument("--list", action="store_true", help="print the names and stop")
+    return made
+
+
+def selected(names: Sequence[str]) -> dict[str, Bench]:
+    every: dict[str, Bench] = {name: program_bench(name) for name in pairs.names()}
+    every |= OPERATIONS
+    unknown = [name for name in names if name not in every]
+    if unknown:
+        raise SystemExit(f"benches: no bench named {', '.join(unknown)}; --list shows all")
+    return {name: bench for name, bench in every.items() if not names or name in names}
+
+
+def program_bench(name: str) -> Bench:
+    return lambda plan: [pairs.measure(name, plan)]
+
+
+def measured(benches: dict[str, Bench], plan: Plan) -> list[Figure]:
+    progress = Progress(sys.stderr, len(benches))
+    found: list[Figure] = []
+    for name, bench in benches.items():
+        progress.step(name)
+        try:
+            found += bench(plan)
+        except Failed as error:
+            found.append(Figure(name, 0.0, "", note=str(error), wrong=True))
+    progress.clear()
+    return with_mean(found)
+
+
+def with_mean(figures: list[Figure]) -> list[Figure]:
+    """The geometric mean over all programs stands after them; over some of them it would tell nothing."""
+    programs = [figure for figure in figures if figure.target is pairs.EACH and not figure.wrong]
+    if len(programs) < len(pairs.names()):
+        return figures
+    others = [figure for figure in figures if figure.target is not pairs.EACH]
+    return [*programs, report.mean_of(programs), *others]
+
+
+def show(figures: list[Figure]) -> None:
+    print("\n".join(report.table(figures, baseline.read())))
+    print()
+    print("\n".join(report.notes([figure for figure in figures if figure.target is not pairs.EACH])))
+
+
+def write_json(figures: list[Figure], file: str) -> None:
+    content = {"python": platform.python_version(), "figures": [figure.as_json() for figure in figures]}
+    Path(file).write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def write_plot(figures: list[Figure], file: str) -> None:
+    title = "Concerto's interpreter: time over that of the same program in Python (smaller is better)"
+    Path(file).write_text(plot.svg([f for f in figures if f.target is pairs.EACH], title), encoding="utf-8")

@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+"""How often each opcode runs over benches/programs: `python benches/opcode_counts.py [--pairs N] [--weights] [NAME ...]`.
+
+`--weights` prints WEIGHTS for tools/loop_control.py, in parts per thousand, every program counting alike; `--pairs` the commonest
+neighbours, the candidates for fused instructions. Counts with a copy of the generated loop that notes each instruction.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+if __name__ == "__main__":
+    sys.path[0] = str(ROOT)
+
+from concerto.vm import machine  # noqa: E402
+from concerto.vm.generated import loop  # noqa: E402
+
+from benches import pairs  # noqa: E402
+
+FETCH = "            op, arg, ins = ins\n"
+NAMES = {number: name for name, number in loop.NUMBERS.items()}
+
+
+def counting_loop(seen: list[int]) -> Any:
+    """The interpreter loop that appends the number of each instruction to `seen`."""
+    file = Path(loop.__file__)
+    text = file.read_text(encoding="utf-8")
+    if text.count(FETCH) != 1:
+        raise SystemExit(f"{file}: the line that fetches an instruction is not found")
+    namespace = {"__name__": loop.__name__, "__package__": loop.__package__}
+    exec(compile(text.replace(FETCH, FETCH + "            note(op)\n"), str(file), "exec"), namespace)
+    namespace["note"] = seen.append
+    return namespace["run"]
+
+
+@contextmanager
+def counted() -> Iterator[list[int]]:
+    """While it lasts, machines run the counting loop."""
+    seen: list[int] = []
+    usual, machine.run_loop = machine.run_loop, counting_loop(seen)
+    try:
+        yield seen
+    finally:
+        machine.run_loop = usual
+
+
+def trace(name: str) -> list[str]:
+    """The opcodes a program runs, at its test size times ten at most, in order."""
+    pair = pairs.pair(name)
+    program = pair.concerto(min(pair.quick, pair.test * 10))
+    with counted() as seen:
+        program.run()
+    return [NAMES[number] for number in seen]
+
+
+def frequencies(names: list[str]) -> tuple[dict[str, float], dict[tuple[str, str], float]]:
+    """Parts per thousand of each opcode and of each pair of neighbours; a long program weighs no more than a short one."""
+    single: Counter[str] = Counter()
+    double: Counter[tuple[str, str]] = Counter()
+    for name in names:
+        opcodes = trace(name)
+        part = 1000 / len(opcodes) / len(names)
+        for opcode, count in Counter(opcodes).items():
+            single[opcode] += count * part
+        for neighbours, count in Counter(zip(opcodes, opcodes[1:], strict=False)).items():
+            double[neighbours] += count * part
+    return dict(single.most_common()), dict(double.most_common())
+
+
+def weights(single: dict[str, float]) -> str:
+    """As tools/loop_control.py holds them; what runs less than once in a thousand is left out."""
+    entries = [f'"{name}": {round(parts)},' for name, parts in single.items() if round(parts) > 1]
+    lines, line = [], "   "
+    for entry in entries:
+        if len(line) + len(entry) + 1 > 124:
+            lines.append(line)
+            line = "   "
+        line += " " + entry
+    return "\n".join(["WEIGHTS = {", *lines, line, "}  # fmt: skip"])
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="How often each opcode runs over benches/programs.")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="programs; default all")
+    parser.add_argument("--pairs", type=int, default=0, metavar="N", help="show the N commonest pairs of neighbours too")
+    parser.add_argument("--weights", action="store_true", help="print WEIGHTS for tools/loop_control.py")
+    options = parser.parse_args()
+    single, double = frequencies(options.names or pairs.names())
+    if options.weights:
+        print(weights(single))
+        return 0
+    for name, parts in single.items():
+        print(f"{parts:7.1f}  {name}")
+    for (first, second), parts in list(double.items())[: options.pairs]:
+        print(f"{parts:7.1f}  {first} {second}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,212 @@
+"""Connections, models, schemas, memories, calls on them (O-1 to O-3, O-11)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+MAIN = " fn main() {}"
+MODEL = "model M { provider: offline } schema S { n: Int } memory log: Memory = Memory::new(); "
+
+CASES = [
+    # connections
+    ("", 'connect c { provider: "custom", base_url: "u", default_model: "m", headers: {"A": "b", "C": env("N")} }' + MAIN),
+    ("E4001", 'connect c { provider: "openai", «retries: 3 }' + MAIN),
+    ("E4001", 'connect c { provider: "openai", «provider: "openai" }' + MAIN),
+    ("E4001", 'connect c { provider: "openai", retry: { «max: 2 } }' + MAIN),
+    ("E4002", 'connect «c { base_url: "u" }' + MAIN),
+    ("E4002", 'connect «c { provider: "custom" }' + MAIN),
+    ("", 'connect openai { default_model: "m" } model M { provider: openai }' + MAIN),
+    ("E4004", 'connect c { provider: «"opnai" }' + MAIN),
+    ("E4004", 'connect c { provider: "openai", timeout: «0 }' + MAIN),
+    ("E4004", 'connect c { provider: "openai", models: «[1] }' + MAIN),
+    ("E4004", 'connect c { provider: "openai", base_url: «f() } fn f() -> String { "" }' + MAIN),
+    ("E4004", 'connect c { provider: "openai", rate_limit: «3 }' + MAIN),
+    ("E4005", 'connect c { provider: "openai", api_key: «"sk-123" }' + MAIN),
+    ("E4006", 'connect c { provider: "anthropic", «organization: "x" }' + MAIN),
+    ("E4006", 'connect c { provider: "openai", «replies: [] }' + MAIN),
+    # models
+    ("E4001", 'model M { provider: offline, «temprature: 1 }' + MAIN),
+    ("E4001", 'model M { provider: offline, top_p: 1, «top_p: 1 }' + MAIN),
+    ("E4002", 'model «M { base: "x" }' + MAIN),
+    ("E4003", 'model M { provider: «nowhere, base: "x" }' + MAIN),
+    ("E4004", 'model M { provider: «"openai", base: "x" }' + MAIN),
+    ("E4004", "model M { provider: offline, temperature: «3 }" + MAIN),
+    ("E4004", "model M { provider: offline, max_tokens: «0 }" + MAIN),
+    ("E4004", "model M { provider: offline, system_prompt: «3 }" + MAIN),
+    ("E4004", "model M { provider: offline, memory: «3 }" + MAIN),
+    ("E4004", 'model M { provider: offline, retry_policy: { backoff: «"x" } }' + MAIN),
+    ("", "model M { provider: offline, temperature: f() } fn f() -> Float { 1 }" + MAIN),
+    ("E4006", 'model M { provider: openai, base: "x", stop_sequences: «["a"] }' + MAIN),
+    ("", 'connect c { provider: "openai", api: "chat" } model M { provider: c, base: "x", stop_sequences: ["a"] }' + MAIN),
+    ("", 'connect c { provider: "openai", unsupported: "drop" } model M { provider: c, base: "x", stop_sequences: ["a"] }' + MAIN),
+    ("E4007", "model «M { provider: openai }" + MAIN),
+    # decorators
+    ("E4001", "@«foo model M { provider: offline }" + MAIN),
+    ("E4001", "@retry(«delay: 1) model M { provider: offline }" + MAIN),
+    ("E4009", "@retry «@retry model M { provider: offline }" + MAIN),
+    ("E4009", "«@timeout model M { provider: offline }" + MAIN),
+    ("E4009", "@timeout(«0) model M { provider: offline }" + MAIN),
+    ("E4009", '@cache(ttl_seconds: «"a") model M { provider: offline }' + MAIN),
+    ("E4009", "«@cache fn f() {}" + MAIN),
+    ("E4009", "«@partial model M { provider: offline }" + MAIN),
+    ("", '@retry(max: 2, retry_on: ["server"]) @timeout(1.5) @log(channel: "c") @cache model M { provider: offline }' + MAIN),
+    # schemas
+    ("E4020", "schema S { f: «fn(Int) }" + MAIN),
+    ("E4020", "schema S { f: «(Int, Int) }" + MAIN),
+    ("E4020", "schema S { f: «Map<Int, String> }" + MAIN),
+    ("E4020", "schema «S { s: S }" + MAIN),
+    ("", "schema S { s?: S, t: Array<S>, u: Map<String, S>, v: Any, w: Option<Int>, x: E } enum E { A }" + MAIN),
+    ("E4021", "schema S { a: Int, «a: Int }" + MAIN),
+    ("E4022", MODEL + 'fn main() { M.execute_with_schema<«Int>("x")?; }'),
+    ("E4022", 'parse_schema<«Int>("x")?;'),
+    ("E4023", 'schema S { a: Int = «"x" }' + MAIN),
+    ("E4023", "schema S { a: Int = «f() } fn f() -> Int { 1 }" + MAIN),
+    ("E4009", "schema S { a: Int, «@coerce b: Int }" + MAIN),
+    ("E4009", "schema S { «@describe a: Int }" + MAIN),
+    # memories
+    ("", "const N: Int = 3; memory a: Memory = Memory::new(N); memory b: Memory = Memory::new(max: 2);" + MAIN),
+    ("E4004", "memory m: Memory = Memory::new(«0);" + MAIN),
+    ("E4004", 'memory m: Memory = Memory::new(«"x");' + MAIN),
+    ("E4004", 'memory m: Memory = Memory::new(«len("abc"));' + MAIN),
+    ("E2001", "memory m: «Int = Memory::new();" + MAIN),
+    ("E4501", "memory m: Memory = «3;" + MAIN),
+    ("E4501", "let _m = «Memory::new();"),
+    ("E4501", MODEL + "log.«clear();" + MAIN),
+    ("E4501", "«main.append(1);" + MAIN),
+    ("E4042", MODEL + 'log.append(«"robot", "x");' + MAIN),
+    ("E4042", MODEL + 'fn main() { log.append(«"robot", "x"); }'),
+    ("W0451", 'memory m: Memory = Memory::new(2); m.append(«"system", "x");' + MAIN),
+    ("E2006", MODEL + 'log.«append("user");' + MAIN),
+    # calls
+    ("E4040", MODEL + 'fn main() { M.with_memory(«3).execute("x")?; }'),
+    ("E2009", MODEL + 'fn main() { M.with_memory(log, auto: «1).execute("x")?; }'),
+    ("E2009", MODEL + "fn main() { M.execute(«3)?; }"),
+    ("E2029", MODEL + 'fn main() { M.«execute_with_schema("x")?; }'),
+    ("W0003", MODEL + 'fn main() { «M.execute("x"); }'),
+    ("", MODEL + 'fn main() { M.with_memory(nil).execute(Prompt::new("x"))?; let x: S = M.execute_with_schema<S>("x")?; print(x.n); }'),
+    ("", MODEL + 'fn main() { let r = "x" |> M.execute()?; print(r.text, r.cost ?? 0.0, "${r}", r.data.a ?? 1); log.clear(); }'),
+    # emits
+    ("E4080", 'emit<Int>("a", «"x");'),
+    ("", 'emit("a"); emit("a", 1); emit<Float>("a", 1); 1 |> emit("c"); emit("a", payload: 2);'),
+    ("E2009", "emit(«1, 2);"),
+]
+
+
+@pytest.mark.parametrize(("codes", "text"), CASES)
+def test_declarations(codes: str, text: str, expect: Callable[[str, str], None]) -> None:
+    expect(codes, text)
+
+
+UNBUILT = [
+    ("use std::json;", "use"),
+    ("trait T { fn f(self); }", "trait"),
+    ("enum E { A(Int) }", "variants with payload"),
+    ("struct S<T> { x: T }", "type parameters"),
+    ("fn f<T>(x: T) { print(x); }", "type parameters"),
+    ("async fn f() { }", "async fn"),
+    ("@test fn f() { }", "@test"),
+    ('agent A { command: "x" }', "agent"),
+    ("pipeline P { }", "pipeline"),
+    ("hashmap h: HashMap<String, Int> = HashMap::new();", "hashmap"),
+    ("ledger l: Ledger = Ledger::new();", "ledger"),
+    ("context C { }", "context"),
+    ("mcp Q { }", "mcp"),
+    ("mod m { }", "mod"),
+    ("fn f() { print(await 1); }", "await"),
+    ("fn f() { print(spawn f()); }", "spawn"),
+    ("fn f() { parallel for i in [1] { i } }", "parallel for"),
+    ("fn f() { race(1); }", "race"),
+    ("fn f(x: Set<Int>) { print(x); }", "Set"),
+    ("fn f() { print(std::math::pi); }", "std"),
+    ("memory m: Memory = Memory::new().window(3);", "memory step window"),
+    ("model M { provider: offline, tools: [] }", "model field tools"),
+    ('model M { provider: offline } fn f() { M.stream("x"); }', "stream"),
+]
+
+
+@pytest.mark.parametrize(("text", "name"), UNBUILT)
+def test_what_is_not_built_is_said_once(text: str, name: str, snippet: Any) -> None:
+    found = snippet(text + MAIN).diagnostics
+    assert [(d.code, d.message) for d in found] == [("E4999", f"not built yet: {name}")]
+
+
+def test_uses_of_what_is_not_built_are_silent(snippet: Any) -> None:
+    text = "use a::b; enum E { A(Int) } tool T { description: \"d\" } fn main() { let x = b(1); print(x.y, E::A(1), T.f()); }"
+    assert {d.code for d in snippet(text).diagnostics} == {"E4999"}
+
+
+def test_a_connection_is_held_as_plain_data(snippet: Any) -> None:
+    checked = snippet(
+        'connect c { provider: "custom", base_url: "http://" + "x", api_key: env("K"), headers: {"A": "b", "C": env("N")}, '
+        'retry: { max_attempts: 2 }, timeout: 3, models: {"s": "small"} }' + MAIN
+    )
+    (connection,) = checked.checked.connections
+    assert connection.fields == {
+        "provider": "custom", "base_url": "http://x", "api_key_env": "K", "headers": {"A": "b", "C": {"env": "N"}},
+        "retry": {"max_attempts": 2}, "timeout": 3.0, "models": {"s": "small"},
+    }  # fmt: skip
+
+
+def test_a_model_knows_connection_memory_and_decorators(snippet: Any) -> None:
+    checked = snippet('memory m: Memory = Memory::new(); @retry(max: 2) @log model M { provider: offline, memory: m, temperature: 1 }' + MAIN)
+    (model,) = checked.checked.models
+    assert model.connection == "offline"
+    assert model.memory is checked.checked.memories[0]
+    assert model.decorators == [("retry", {"max": 2}), ("log", {})]
+    assert list(model.fields) == ["provider", "memory", "temperature"]
+
+
+def test_schema_fields_modes_and_descriptions(snippet: Any) -> None:
+    checked = snippet(
+        "@partial schema S {\n  @coerce\n  /// first\n  a: Int,\n  @describe(\"second\") b?: String,\n  c: Float = 1\n}" + MAIN
+    )
+    (schema,) = checked.checked.schemas
+    assert (schema.partial, schema.coerce) == (True, True)
+    assert [(n, str(t), d is not None, o) for n, t, d, o in schema.fields] == [
+        ("a", "Option<Int>", False, True), ("b", "Option<String>", False, True), ("c", "Float", True, False),
+    ]  # fmt: skip
+    assert schema.descriptions == {"a": "first", "b": "second"}
+
+
+def test_memory_bounds(snippet: Any) -> None:
+    text = "const N: Int = 2 * 3; memory a: Memory = Memory::new(); memory b: Memory = Memory::new(20); memory c: Memory = Memory::new(max: N);"
+    assert [m.max_messages for m in snippet(text + MAIN).checked.memories] == [None, 20, 6]
+
+
+CONSTANTS = [
+    ("Int", "7 / -2", -3),
+    ("Int", "7 % -2", 1),
+    ("Int", "2 ** 10", 1024),
+    ("Float", "1", 1.0),
+    ("Float", "7 / 2.0", 3.5),
+    ("Bool", "1 < 2 && !false", True),
+    ("String", '"a" + "b${1 + 1}${true}${nil}${4.0}"', "ab2truenil4"),
+    ("Array<Int>", "[1, 2 * 3]", [1, 6]),
+    ("Map<String, Int>", "{a: 1, \"b\": 2}", {"a": 1, "b": 2}),
+    ("(Int, String)", '(1, "x")', (1, "x")),
+    ("Int", '"12" as Int', 12),
+    ("Int", "2.9 as Int", 2),
+    ("Int", "OTHER + 1", 42),
+    ("Int", "-9223372036854775808", -(2**63)),
+]
+
+
+@pytest.mark.parametrize(("type_", "value", "folded"), CONSTANTS)
+def test_constants_are_folded(type_: str, value: str, folded: object, snippet: Any) -> None:
+    checked = snippet(f"const C: {type_} = {value}; const OTHER: Int = 41; fn main() {{ print(C, OTHER); }}")
+    assert not checked.diagnostics
+    constant = next(c for c in checked.checked.consts if c.name == "C")
+    assert constant.value == folded
+    assert type(constant.value) is type(folded)
+
+
+def test_items_stand_in_source_order_with_nested_ones(snippet: Any) -> None:
+    checked = snippet("fn b() { fn a() {} a(); } fn main() { b(); struct S { x: Int } print(S { x: 1 }); } struct T {}")
+    assert [f.name for f in checked.checked.functions] == ["b", "main", "a"] or [
+        f.name for f in checked.checked.functions
+    ] == ["b", "a", "main"]
+    assert {s.name for s in checked.checked.structs} == {"S", "T"}
+    assert checked.checked.main is checked.function("main")

@@ -1,0 +1,90 @@
+"""guarantees.md G-5.2 and language.md L-2.6.7: sizes that are legal, sizes that are refused, and input made to hurt."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from concerto.compiler import ast
+from concerto.compiler.diagnostics import Diagnostics
+from concerto.compiler.parse import parse
+from concerto.compiler.source import Source
+
+Codes = Callable[[str], list[str]]
+
+
+def wrong(text: str) -> list[str]:
+    diagnostics = Diagnostics()
+    parse(Source("t", f"fn f() {{ let x = {text}; }}"), diagnostics)
+    return [d.code for d in diagnostics.found]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["+".join(["a"] * 10_000), " && ".join(["a"] * 10_000), " ?? ".join(["a"] * 10_000), "a" + " |> f()" * 5_000,
+     "a" + " as T" * 10_000, "[" + "a, " * 10_000 + "]", '"' + "${a}" * 5_000 + '"'],
+)  # fmt: skip
+def test_chains_and_lists_of_any_length(text: str) -> None:
+    assert wrong(text) == []
+
+
+def test_a_tree_of_a_long_pipe_has_each_node_once() -> None:
+    program = parse(Source("t", "fn f() { a" + " |> f()" * 200 + "; }"), Diagnostics())
+    pending: list[ast.Node] = [program]
+    count = 0
+    while pending:
+        count += 1
+        pending.extend(pending.pop().children())
+    assert count < 2000
+
+
+@pytest.mark.parametrize(
+    ("before", "inside", "after", "levels"),
+    [
+        ("(", "a", ")", 254), ("[", "a", "]", 254), ("f(", "a", ")", 254), ("!", "a", "", 254), ("- ", "a", "", 254),
+        ("|x| ", "a", "", 254), ("if a { ", "b", " }", 254), ("{", "a;", "}", 254), ("a as A<", "B", ">", 1),
+        ('"${', "a", '}"', 254), ("a = ", "b", "", 254), ("a ** ", "b", "", 254), ("", "a", ".b()", 256),
+        ("match a { _ => ", "b", " }", 254), ("await ", "a", "", 254), ("return ", "a", "", 254),
+    ],
+)  # fmt: skip
+def test_nesting_limit(before: str, inside: str, after: str, levels: int) -> None:
+    assert wrong(before * levels + inside + after * levels) == []
+    assert wrong(before * 258 + inside + after * 258) == (["E0114"] if levels > 1 else wrong(before * 258 + inside))
+
+
+def test_types_nest_at_most_256_deep() -> None:
+    assert wrong("a as " + "A<" * 250 + "B" + ">" * 250) == []
+    assert wrong("a as " + "A<" * 258 + "B" + ">" * 258) == ["E0114"]
+
+
+def test_else_if_ladders_nest() -> None:
+    assert wrong("if a { }" + " else if b { }" * 200) == []
+    assert wrong("if a { }" + " else if b { }" * 300) == ["E0114"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["(" * 20_000, "{" * 20_000, "}" * 20_000, "([{" * 7_000, "A<" * 20_000, "A<B," * 10_000, "fn(" * 7_000, "fn() -> " * 5_000,
+     "|x| " * 10_000, "!" * 20_000, "a." * 10_000, "'a " * 5_000, '"${' * 5_000, "/*" * 10_000, "1 " * 5_000, "$" * 5_000,
+     "if a {} else " * 5_000, "@" * 5_000, "x @ " * 5_000, "\0" * 100, "\ud800", "match a { " * 2_000, "..=" * 3_000],
+)  # fmt: skip
+def test_hostile_input_ends_in_diagnostics(text: str) -> None:
+    assert wrong(text) != []
+
+
+def test_parses_may_run_side_by_side(sample: str) -> None:
+    results: list[int] = []
+
+    def work() -> None:
+        diagnostics = Diagnostics()
+        program = parse(Source("t", sample), diagnostics)
+        results.append(len(program.items) if not diagnostics.found else -1)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(results)) == 1 and results[0] > 20
