@@ -79,13 +79,15 @@ def lines_of(facts: dict[str, Any], indent: str = "") -> list[str]:
         if isinstance(value, list) and value and isinstance(value[0], dict):
             value = {row["name"]: {key: part for key, part in row.items() if key != "name"} for row in value}
         if isinstance(value, dict) and value:
-            lines += [f"{indent}{name}:", *lines_of(value, indent + "  ")]
+            lines += [f"{indent}{_text(name)}:", *lines_of(value, indent + "  ")]
         else:
-            lines.append(f"{indent}{name}: {_text(value)}")
+            lines.append(f"{indent}{_text(name)}: {_text(value)}")
     return lines
 
 
 def _text(value: Any) -> str:
     if isinstance(value, list):
         return ", ".join(map(_text, value)) or "none"
+    if isinstance(value, str) and not value.isprintable():
+        return ascii(value)  # whoever made the image must not write to the terminal
     return "none" if value is None or value == {} else str(value)

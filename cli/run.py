@@ -31,9 +31,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def steps(word: str) -> int:
-    """The value of --max-steps; argparse makes exit code 2 of a ValueError."""
-    if int(word) < 1:
-        raise ValueError
+    """The value of --max-steps."""
+    import argparse
+
+    if not word.isdecimal() or int(word) < 1:
+        raise argparse.ArgumentTypeError("expected a whole number of at least 1")
     return int(word)
 
 

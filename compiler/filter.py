@@ -24,9 +24,7 @@ class _Filter(FilterState):
     def run(self) -> TokenList:
         raw, out = self.raw, self.out
         values, starts, ends = raw.values, raw.starts, raw.ends
-        add_type, add_value, add_start, add_end = (
-            out.types.append, out.values.append, out.starts.append, out.ends.append
-        )  # fmt: skip
+        add_type, add_value, add_start, add_end = out.types.append, out.values.append, out.starts.append, out.ends.append
         handlers = _HANDLERS
         for row, kind in enumerate(self.types):
             handler = handlers.get(kind)
@@ -86,25 +84,20 @@ class _Filter(FilterState):
         frame = self.frame
         if frame.headers and frame.headers[-1] == "parallel":
             return "K_LIMIT" if text == "limit" and not self.operand_expected() else "IDENT"
-        if text in DECLARING_WORDS:
-            if following == "IDENT" and frame.kind != "config":
-                return self.declaring_word(row, text)
-        elif text in CLAUSE_WORDS:
-            if following == "IDENT" and frame.pending == "fn":
-                return "K_" + text.upper()
-        elif text in TIER_WORDS:
-            if following == "LBRACE" and frame.kind == "context":
-                frame.pending = "tier"
-                return "K_" + text.upper()
-        elif text == "listen":
-            if following == "IDENT" or following == "SELF":
-                self.note_form()
-                frame.headers.append("listen")
-                return "K_LISTEN"
-        elif text == "spawn":
-            if following in ("IDENT", "SELF", "ASYNC"):
-                return "K_SPAWN"
-        elif text == "parallel" and following == "FOR":
+        if text in DECLARING_WORDS and following == "IDENT" and frame.kind != "config":
+            return self.declaring_word(row, text)
+        if text in CLAUSE_WORDS and following == "IDENT" and frame.pending == "fn":
+            return "K_" + text.upper()
+        if text in TIER_WORDS and following == "LBRACE" and frame.kind == "context":
+            frame.pending = "tier"
+            return "K_" + text.upper()
+        if text == "listen" and following in ("IDENT", "SELF"):
+            self.note_form()
+            frame.headers.append("listen")
+            return "K_LISTEN"
+        if text == "spawn" and following in ("IDENT", "SELF", "ASYNC"):
+            return "K_SPAWN"
+        if text == "parallel" and following == "FOR":
             self.note_form()
             return "K_PARALLEL"
         return "IDENT"

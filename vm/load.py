@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from .builtins.table import ARITY
 from .bytecode.codec import decode
-from .bytecode.schema_rules import check_schemas
 from .bytecode.verify import verify
 from .link import Program
 
@@ -23,6 +22,4 @@ def load_bytes(data: bytes) -> Program:
 
 def load_image(image: Image) -> Program:
     """A program from an image of this process; it is verified like any other (G-4.1)."""
-    verified = verify(image, ARITY)
-    check_schemas(image)
-    return Program(verified)
+    return Program(verify(image, ARITY))

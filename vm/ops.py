@@ -50,10 +50,10 @@ from .values import (
     power,
     rem,
     share,
-    store_index,
     store_member,
     sub,
     typeof,
+    with_element,
 )
 from .values import (
     NONE as NONE_VALUE,
@@ -65,7 +65,7 @@ from .values.limits import join
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, NoReturn
 
 
 # ---------------------------------------------------------------- constants
@@ -196,18 +196,25 @@ def SET_INDEX(value: Any, object: Any, index: Any) -> None:
     elif type(object) is Map:
         map_store(object, index, value)
     else:
-        store_index(object, index, value)
+        refuse_write(object, index)
 
 
 def SET_ELEMENT(value: Any, tuple: Any, operand: int) -> Any:
-    return (*tuple[:operand], value, *tuple[operand + 1 :])
+    return with_element(tuple, operand, value)
+
+
+def refuse_write(object: Any, index: Any) -> NoReturn:
+    """An index of another kind, or something that has no elements to write: a String, or a tuple behind Any."""
+    if type(object) is Array:
+        raise Panic("P007", f"expected an index of type Int, found {typeof(index)}")
+    raise Panic("P007", f"expected Array or Map, found {typeof(object)} in a place")
 
 
 def index_place(object: Any, index: Any) -> Any:
     """The element a longer place goes through: a missing key is P005 (L-5.5.5)."""
     if type(object) is Array or type(object) is Map:
         return read_index(object, index)
-    raise Panic("P007", f"expected Array or Map, found {typeof(object)} in a place")
+    return refuse_write(object, index)
 
 
 # ---------------------------------------------------------------- arithmetic

@@ -11,6 +11,7 @@ from ..figures import Figure
 from ..sampling import Plan
 from .builders import builder_dispatch
 from .compiling import compile_speed
+from .growing import growth
 from .loading import image_loading, verifier
 from .memories import memory_append, memory_append_in_program, request_assembly
 from .schemas import extraction, retry_growth
@@ -18,6 +19,7 @@ from .starting import cold_start
 
 OPERATIONS: dict[str, Callable[[Plan], list[Figure]]] = {
     "builder": builder_dispatch,
+    "growth": growth,
     "append": memory_append,
     "append_in_program": memory_append_in_program,
     "request": request_assembly,

@@ -6,6 +6,7 @@ bytecode.
 
 from __future__ import annotations
 
+from ...vm.builtins import METHODS
 from .. import ast
 from ..checked import CheckedProgram
 from ..diagnostics import Diagnostics
@@ -45,6 +46,9 @@ RULES = {
 }
 
 
+MUTATING = frozenset(row.name for row in METHODS.values() if row.mut)
+
+
 def check(program: ast.Program, source: Source, diagnostics: Diagnostics) -> CheckedProgram:
     """Checks a parsed file; what it finds goes to `diagnostics`."""
     return on_fresh_stack(_check, program, source, diagnostics)
@@ -52,7 +56,7 @@ def check(program: ast.Program, source: Source, diagnostics: Diagnostics) -> Che
 
 def _check(program: ast.Program, source: Source, diagnostics: Diagnostics) -> CheckedProgram:
     module = resolve(program, diagnostics)
-    c = Checker(source, diagnostics, RULES)
+    c = Checker(source, diagnostics, RULES, MUTATING)
     c.main = module.main if isinstance(module.main, FunctionSymbol) else None
     c.connections = module.connections
     for symbol in module.symbols:

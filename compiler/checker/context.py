@@ -92,13 +92,19 @@ SPINES: dict[type[ast.Node], str] = {
 class Checker:
     __slots__ = (
         "source", "diagnostics", "expressions", "nesting", "targets", "loops", "nominals", "connections", "aliases", "constants",
-        "deferring", "main", "visiting",
+        "deferring", "main", "visiting", "mutating", "links",
     )  # fmt: skip
 
     def __init__(
-        self, source: Source, diagnostics: Diagnostics, expressions: dict[type[ast.Expr], ExpressionRule]
+        self,
+        source: Source,
+        diagnostics: Diagnostics,
+        expressions: dict[type[ast.Expr], ExpressionRule],
+        mutating: frozenset[str],
     ) -> None:
         self.source = source
+        self.mutating = mutating  # names of methods that may change their receiver
+        self.links: set[ast.Expr] = set()  # links of places that are written: on a Map `.name` is the key there (L-5.5.1)
         self.diagnostics = diagnostics
         self.expressions = expressions
         self.nesting = Nesting()
@@ -128,12 +134,25 @@ class Checker:
         at = node
         while type(at) in SPINES and at.type is None:
             chain.append(at)
+            if isinstance(at, ast.MethodCall) and at.name.text in self.mutating:
+                self.written(at.receiver)
             below = getattr(at, SPINES[type(at)])
             if isinstance(at, ast.Pipe) and not isinstance(below, (ast.Pipe, ast.Propagate)):
                 break
             at = below
         for inner in reversed(chain[1:]):
             inner.type = self.expressions[type(inner)](self, inner, FREE)
+
+    def written(self, place: ast.Expr) -> None:
+        """Notes the links of a place before it is typed."""
+        while True:
+            if isinstance(place, (ast.FieldAccess, ast.TupleAccess, ast.Index)):
+                self.links.add(place)
+                place = place.receiver
+            elif isinstance(place, ast.GroupExpr):
+                place = place.inner
+            else:
+                return
 
     def value(self, node: ast.Expr, expected: Expected) -> Type:
         """Types an expression and converts it to what its place asks for."""

@@ -16,7 +16,7 @@ from .calls import schema_argument, value_call
 from .context import FREE, Checker, Expected, ExpressionRule
 from .memory import check_role
 from .places import fields_of, require_mutable, root_of
-from .relations import ERRONEOUS, generic, is_text
+from .relations import ERRONEOUS, generic, is_text, nilable
 
 UNBUILT_METHODS = ("with_tools", "without_tools", "with_context", "stream", "chat", "spawn", "shutdown")
 MEMORY_UNBUILT = (
@@ -26,7 +26,7 @@ MEMORY_UNBUILT = (
 
 
 def method_call(c: Checker, node: ast.MethodCall, expected: Expected) -> Type:
-    receiver = c.infer(node.receiver)
+    receiver = _receiver(c, node)
     name = node.name.text
     if receiver in (ANY, NEVER):
         return _dynamic(c, node, receiver)
@@ -39,6 +39,19 @@ def method_call(c: Checker, node: ast.MethodCall, expected: Expected) -> Type:
     if isinstance(receiver, Nominal) and isinstance(fields_of(c, receiver).get(name), Function):
         return _field_call(c, node)
     return _unknown_method(c, node, receiver)
+
+
+def _receiver(c: Checker, node: ast.MethodCall) -> Type:
+    """The receiver's type. It was typed as a place that is written if its method may do that; if the method does not, a Map's
+    `.name` is what it is when it is read: a value or nil (L-3.7.2)."""
+    receiver = c.infer(node.receiver)
+    field = node.receiver
+    while isinstance(field, ast.GroupExpr):
+        field = field.inner
+    if not (isinstance(field, ast.FieldAccess) and field in c.links and generic(field.receiver.type, "Map")):
+        return receiver
+    row = lookup(kind_of(receiver), node.name.text)
+    return receiver if row is None or row.mut else nilable(receiver)
 
 
 def _is_unbuilt(receiver: Type, name: str) -> bool:

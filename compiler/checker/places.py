@@ -37,8 +37,11 @@ def _member(c: Checker, node: ast.FieldAccess, receiver: Type, name: str) -> Typ
         node.target = FieldByName(name)
         return receiver
     if isinstance(receiver, Generic) and receiver.name == "Map":
+        key, value = receiver.arguments
         node.target = FieldByName(name)
-        return nilable(receiver.arguments[1]) if is_text(receiver.arguments[0]) or receiver.arguments[0] == ANY else None
+        if not (is_text(key) or key == ANY):
+            return None
+        return value if node in c.links else nilable(value)
     if not isinstance(receiver, Nominal):
         return None
     if receiver.kind == "error":
@@ -130,6 +133,7 @@ def _element(receiver: Type, found: Type, written: ast.Expr) -> Type | None:
 
 
 def assign(c: Checker, node: ast.Assign, expected: Expected) -> Type:
+    c.written(node.target)
     target = c.infer(node.target)
     _check_writable(c, node.target, target)
     require_mutable(c, node.target)
@@ -137,10 +141,9 @@ def assign(c: Checker, node: ast.Assign, expected: Expected) -> Type:
     if target is ERRONEOUS or (isinstance(root, ast.PathExpr) and not isinstance(root.binding, Local)):
         c.infer(node.value)
         return ERRONEOUS
-    wanted = _stored_type(node.target, target)
     if node.operator == "=":
-        c.value(node.value, Expected(wanted, place=_described(node.target)))
-        return wanted
+        c.value(node.value, Expected(target, place=_described(node.target)))
+        return target
     found = c.infer(node.value)
     if found is ERRONEOUS:
         return ERRONEOUS
@@ -148,18 +151,9 @@ def assign(c: Checker, node: ast.Assign, expected: Expected) -> Type:
     result = operator_type(operator, target, found)
     if result is None:
         return operand_error(c, node, operator, target, found)
-    if result != ANY and result != wanted and result != NEVER:
-        return c.report("E2001", node.value.span, f"expected `{wanted}`, found `{result}`: `{operator}` widens the value")
-    return wanted
-
-
-def _stored_type(target: ast.Expr, read: Type) -> Type:
-    """A Map's `.name` reads `V?` and stores a V."""
-    inner = _ungrouped(target)
-    if isinstance(inner, ast.FieldAccess):
-        values = generic(inner.receiver.type, "Map")
-        return values[1] if values else read
-    return read
+    if result not in (ANY, NEVER, target):
+        return c.report("E2001", node.value.span, f"expected `{target}`, found `{result}`: `{operator}` widens the value")
+    return target
 
 
 def _described(target: ast.Expr) -> str:

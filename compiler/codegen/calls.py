@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ...vm.builtins import FUNCTIONS, Row, lookup
+from ...vm.builtins.table import methods_named
 from .. import ast, symbols
 from .. import types as t
 from . import places
 from .constants import emit_constant
-from .generator import Generator, effect_of, may_alias, static_type, value_of
+from .emitter import Label
+from .generator import Generator, effect_of, is_plain, static_type, value_of
+from .interference import may_be_mut, root_of
 
 _CONSTRUCTORS = {"Some": "SOME", "Ok": "OK", "Err": "ERR"}
 
@@ -122,31 +125,84 @@ def record_call(g: Generator, target: symbols.RecordCall) -> None:
 
 
 def dynamic_call(g: Generator, node: ast.MethodCall, target: symbols.DynamicCall) -> None:
-    """A method found at run time. A receiver in a mutable place is handed over owned, so that *mut* methods may change it; any
-    other is marked shared, so that they refuse (L-3.7.1)."""
-    receiver = node.receiver
-    if places.is_place(receiver) and _mutable_root(receiver):
-        place = places.prepare(g, receiver)
-        places.own(g, place)
-        places.release(g, place)
-    else:
-        g.value(receiver)
-        if may_alias(receiver):
-            g.emitter.emit("SHARE")
-    for argument in target.arguments:
-        assert argument is not None
-        g.bound(argument)
-    g.at(node.name.span)
+    """A method found at run time. Where it may turn out to be *mut*, the receiver comes last (as in `mutating_call`): owned, if it
+    stands in a mutable place or is a temporary, else marked shared, so that such a method refuses (L-3.7.1)."""
+    arguments = [argument for argument in target.arguments if argument is not None]
     g.module.all_language_methods(target.name)
-    site = g.module.pool.method(target.name, len(target.arguments), target.names)
-    g.emitter.emit("CALL_METHOD", site, len(target.arguments))
+    if may_be_mut(target.name):
+        _perhaps_mutating(g, node, target, arguments)
+        return
+    g.held(node.receiver, arguments)
+    for argument in arguments:
+        g.bound(argument)
+    _call_method(g, node, target)
 
 
-def _mutable_root(expr: ast.Expr) -> bool:
-    while not isinstance(expr, ast.PathExpr):
-        assert isinstance(expr, (ast.FieldAccess, ast.TupleAccess, ast.Index, ast.GroupExpr))
-        expr = expr.inner if isinstance(expr, ast.GroupExpr) else expr.receiver
-    return isinstance(expr.binding, symbols.Local) and expr.binding.mutable
+def _call_method(g: Generator, node: ast.MethodCall, target: symbols.DynamicCall) -> None:
+    g.at(node.name.span)
+    count = len(target.arguments)
+    g.emitter.emit("CALL_METHOD", g.module.pool.method(target.name, count, target.names), count)
+
+
+def _perhaps_mutating(
+    g: Generator, node: ast.MethodCall, target: symbols.DynamicCall, arguments: list[ast.Expr]
+) -> None:
+    e = g.emitter
+    root = root_of(node.receiver)
+    if root is not None:
+        place = places.prepare(g, node.receiver)
+    else:
+        g.value(node.receiver)
+        place = places.temporary(g)
+    slots = _into_slots(g, arguments)
+    end = Label()
+    depth = e.depth
+    if root is None or root.mutable:
+        _language_mutation_of_any(g, node, target, place, slots, end)
+        places.own(g, place)
+    else:
+        places.read(g, place)
+        e.emit("SHARE")
+    for slot in slots:
+        e.emit("LOAD", slot)
+        e.release(slot)
+    _call_method(g, node, target)
+    e.mark(end, depth + 1)
+    places.release(g, place)
+
+
+def _into_slots(g: Generator, arguments: list[ast.Expr]) -> list[int]:
+    slots = []
+    for argument in arguments:
+        g.bound(argument)
+        slots.append(g.emitter.temp())
+        g.emitter.emit("STORE", slots[-1])
+    return slots
+
+
+def _language_mutation_of_any(
+    g: Generator, node: ast.MethodCall, target: symbols.DynamicCall, place: places.Place, slots: list[int], end: Label
+) -> None:
+    """A *mut* method written in the language gives the new receiver, so it is called here when the kind is the right one."""
+    e = g.emitter
+    for receiver, row in methods_named(target.name):
+        if not row.source or not row.mut or target.names or len(slots) != len(row.parameters):
+            continue
+        depth = e.depth
+        other = Label()
+        places.read(g, place)
+        e.emit("IS", g.module.pool.type(t.Generic(receiver, (t.ANY,))))
+        e.jump("JUMP_UNLESS", other)
+        places.read(g, place)
+        e.emit("SHARE")
+        for slot in slots:
+            e.emit("LOAD", slot)
+        g.at(node.name.span)
+        e.emit("CALL", g.module.language_method(receiver, target.name), 1 + len(slots))
+        places.write(g, place)
+        e.emit("NIL")
+        e.jump("JUMP", end)
+        e.mark(other, depth)
 
 
 # ---------------------------------------------------------------- built-ins
@@ -171,19 +227,20 @@ def builtin_call(g: Generator, node: ast.Call | ast.MethodCall, target: symbols.
         assert isinstance(node, ast.MethodCall)
         mutating_call(g, node, target, row)
     else:
+        given = [argument for argument in target.arguments if argument is not None]
         if isinstance(node, ast.MethodCall) and target.receiver_kind:
-            _receiver(g, node.receiver, row)
+            _receiver(g, node.receiver, row, given)
         _arguments(g, target, row)
         g.at(node.span)
         _invoke(g, target, row)
 
 
-def _receiver(g: Generator, receiver: ast.Expr, row: Row) -> None:
+def _receiver(g: Generator, receiver: ast.Expr, row: Row, arguments: list[ast.Expr]) -> None:
     """A method written in the language binds its receiver to `self`; any other only reads it."""
     if row.source:
         g.bound(receiver)
     else:
-        g.value(receiver)
+        g.held(receiver, arguments)
 
 
 def _arguments(g: Generator, target: symbols.BuiltinCall, row: Row) -> None:
@@ -206,8 +263,10 @@ def _arguments(g: Generator, target: symbols.BuiltinCall, row: Row) -> None:
     for index, argument in enumerate(target.arguments):
         if argument is None:
             emit_constant(g, row.parameters[index].default)
-        else:
+        elif target.receiver_kind:
             g.bound(argument)
+        else:  # the global functions keep nothing of what they are given
+            g.held(argument, [later for later in target.arguments[index + 1 :] if later is not None])
 
 
 def _invoke(g: Generator, target: symbols.BuiltinCall, row: Row) -> None:
@@ -222,18 +281,16 @@ def _invoke(g: Generator, target: symbols.BuiltinCall, row: Row) -> None:
 def mutating_call(g: Generator, node: ast.MethodCall, target: symbols.BuiltinCall, row: Row) -> None:
     """A *mut* method: arguments first, unless they are simple, then the owned receiver, so that nothing comes between the two."""
     e = g.emitter
-    receiver = node.receiver
     if row.source:
         _language_mutation(g, node, target, row)
         return
-    if not places.is_place(receiver):
-        g.value(receiver)
-        _arguments(g, target, row)
-        g.at(node.name.span)
-        _invoke(g, target, row)
-        return
-    place = places.prepare(g, receiver)
-    if all(argument is None or _is_simple(argument) for argument in target.arguments):
+    root = root_of(node.receiver)
+    if root is not None:
+        place = places.prepare(g, node.receiver)
+    else:  # the change is lost with the temporary (L-5.5.6), and nobody else sees it
+        g.value(node.receiver)
+        place = places.temporary(g)
+    if all(argument is None or _is_simple(argument, root) for argument in target.arguments):
         places.own(g, place)
         _arguments(g, target, row)
     elif len(target.arguments) == 1:
@@ -275,16 +332,22 @@ def _language_mutation(g: Generator, node: ast.MethodCall, target: symbols.Built
     e.emit("NIL")
 
 
-def _is_simple(expr: ast.Expr) -> bool:
-    """Evaluating it can change nothing and call nothing."""
-    if isinstance(expr, (ast.IntLiteral, ast.FloatLiteral, ast.StringLiteral, ast.BoolLiteral, ast.NilLiteral, ast.PathExpr)):
+def _is_simple(expr: ast.Expr, root: symbols.Local | None) -> bool:
+    """Evaluating it can change nothing and call nothing, and marks nothing of `root` as shared."""
+    if isinstance(expr, (ast.IntLiteral, ast.FloatLiteral, ast.StringLiteral, ast.BoolLiteral, ast.NilLiteral)):
         return True
     if isinstance(expr, ast.GroupExpr):
-        return _is_simple(expr.inner)
+        return _is_simple(expr.inner, root)
     if isinstance(expr, ast.Binary):
         operands = (expr.left, expr.right)
-        return expr.operator in "+-*" and all(not isinstance(o, ast.Binary) and _is_simple(o) for o in operands)
-    return isinstance(expr, ast.FieldAccess) and _is_simple(expr.receiver)
+        return expr.operator in "+-*" and all(not isinstance(o, ast.Binary) and _is_simple(o, root) for o in operands)
+    if isinstance(expr, ast.FieldAccess):
+        return _is_simple(expr.receiver, None) and _is_apart(expr, root)
+    return isinstance(expr, ast.PathExpr) and _is_apart(expr, root)
+
+
+def _is_apart(expr: ast.Expr, root: symbols.Local | None) -> bool:
+    return root is None or is_plain(static_type(expr)) or root_of(expr) is not root
 
 
 def handle_call(g: Generator, node: ast.MethodCall, target: symbols.BuiltinCall) -> None:
@@ -332,8 +395,7 @@ Special = Callable[[Generator, symbols.BuiltinCall], None]
 def _print(opcode: str) -> Special:
     def generate(g: Generator, target: symbols.BuiltinCall) -> None:
         given = [argument for argument in target.arguments if argument is not None]
-        for argument in given:
-            g.value(argument)
+        g.held_all(given)
         g.emitter.emit(opcode, len(given), len(given))
 
     return generate

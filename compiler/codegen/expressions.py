@@ -19,8 +19,7 @@ def literal(g: Generator, node: ast.IntLiteral | ast.FloatLiteral | ast.StringLi
 
 @value_of(ast.Interpolation)
 def interpolation(g: Generator, node: ast.Interpolation) -> None:
-    for part in node.parts:
-        g.value(part)
+    g.held_all(node.parts)
     g.emitter.emit("JOIN", len(node.parts), len(node.parts))
 
 
@@ -227,7 +226,7 @@ def binary(g: Generator, node: ast.Binary) -> None:
         left = spine[-1].left
         assert isinstance(left, ast.Binary)
         spine.append(left)
-    g.value(spine[-1].left)
+    g.held(spine[-1].left, [spine[-1].right])
     for part in reversed(spine):
         _apply(g, part)
         if part is not node and part.coercion is not None:
@@ -337,7 +336,7 @@ def tuple_access(g: Generator, node: ast.TupleAccess) -> None:
 
 @value_of(ast.Index)
 def index(g: Generator, node: ast.Index) -> None:
-    g.value(node.receiver)
+    g.held(node.receiver, [node.index])
     g.value(node.index)
     g.at(node.span)
     receiver = static_type(node.receiver)

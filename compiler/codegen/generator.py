@@ -6,7 +6,7 @@ Families register what they generate for a node class; `value` pushes an express
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +14,7 @@ from .. import ast, symbols
 from .. import types as t
 from ..source import Span
 from .emitter import CellRef, Emitter, Label
+from .interference import may_write, root_of
 from .module import Module
 
 Handler = Callable[["Generator", Any], None]
@@ -95,6 +96,20 @@ class Generator:
         self.value(expr)
         if may_alias(expr) and not is_plain(static_type(expr)):
             self.emitter.emit("SHARE")
+
+    def held(self, expr: ast.Expr, later: Sequence[ast.Expr]) -> None:
+        """Push a value that is only read, after `later` ran: what they write must not show in it (L-5.7.1)."""
+        self.value(expr)
+        if not may_alias(expr) or is_plain(static_type(expr)):
+            return
+        root = root_of(expr)
+        if any(may_write(other, root) for other in later):
+            self.emitter.emit("SHARE")
+
+    def held_all(self, exprs: Sequence[ast.Expr]) -> None:
+        """Push values that are read together, after the last one."""
+        for position, expr in enumerate(exprs):
+            self.held(expr, exprs[position + 1 :])
 
     def coerce(self, coercion: Any) -> None:
         e = self.emitter

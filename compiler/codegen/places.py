@@ -6,18 +6,27 @@ from dataclasses import dataclass
 
 from .. import ast, symbols
 from .. import types as t
+from .constants import emit_constant
+from .emitter import Label
 from .expressions import operator_opcode
 from .generator import Generator, effect_of, static_type, value_of
+from .interference import root_of
 
 
 @dataclass(slots=True)
 class Step:
-    """One link of a place's chain: a field position, a member name, a tuple element, or an index that `index` reloads."""
+    """One link of a place's chain: a field position, a member name, an index that `index` reloads, or an element of a tuple,
+    by position or by index."""
 
-    kind: str  # "field", "member", "element", "index"
+    kind: str  # "field", "member", "index", "element", "part"
     operand: int
     index: ast.Expr | None = None  # simple: evaluated again where needed
     slot: int | None = None  # else kept here
+    dynamic: bool = False  # an element of what may turn out to be no tuple
+
+
+# Tuples have no storage of their own to write into: the one that holds the new element replaces the old one.
+_REPLACED = ("element", "part")
 
 
 @dataclass(slots=True)
@@ -28,9 +37,7 @@ class Place:
 
 def is_place(expr: ast.Expr) -> bool:
     """A variable or self, followed by any chain of fields, elements and indexes (L-5.5.1)."""
-    while isinstance(expr, (ast.FieldAccess, ast.TupleAccess, ast.Index, ast.GroupExpr)):
-        expr = expr.inner if isinstance(expr, ast.GroupExpr) else expr.receiver
-    return isinstance(expr, ast.PathExpr) and isinstance(expr.binding, symbols.Local)
+    return root_of(expr) is not None
 
 
 def prepare(g: Generator, expr: ast.Expr) -> Place:
@@ -47,19 +54,33 @@ def prepare(g: Generator, expr: ast.Expr) -> Place:
     return Place(expr.binding, [_step(g, link) for link in reversed(chain)])
 
 
+def temporary(g: Generator) -> Place:
+    """A place of no name that takes the value on the stack."""
+    local = symbols.Local("", t.ANY, True, g.scope or symbols.FunctionScope(None))
+    g.slots[local] = g.emitter.temp()
+    g.store(local)
+    return Place(local, [])
+
+
 def _step(g: Generator, link: ast.Expr) -> Step:
     if isinstance(link, ast.FieldAccess):
         if isinstance(link.target, symbols.FieldByPosition):
             return Step("field", link.target.index)
         return Step("member", g.module.pool.string(link.target.name))
     if isinstance(link, ast.TupleAccess):
-        return Step("element", link.index)
+        return Step("element", link.index, dynamic=not isinstance(static_type(link.receiver), t.Tuple))
     assert isinstance(link, ast.Index)
-    if isinstance(link.index, (ast.IntLiteral, ast.StringLiteral)) and link.index.coercion is None:
+    holder = static_type(link.receiver)
+    literal = isinstance(link.index, (ast.IntLiteral, ast.StringLiteral)) and link.index.coercion is None
+    if isinstance(holder, t.Tuple) and isinstance(link.index, ast.IntLiteral):
+        return Step("element", link.index.value)
+    if literal:
         return Step("index", 0, index=link.index)
     g.value(link.index)
     slot = g.emitter.temp()
     g.emitter.emit("STORE", slot)
+    if isinstance(holder, t.Tuple):
+        return Step("part", len(holder.items), slot=slot)
     return Step("index", 0, slot=slot)
 
 
@@ -67,6 +88,8 @@ def release(g: Generator, place: Place) -> None:
     for step in place.steps:
         if step.slot is not None:
             g.emitter.release(step.slot)
+    if not place.root.name:
+        g.emitter.release(g.slots.pop(place.root))
 
 
 def _push_index(g: Generator, step: Step) -> None:
@@ -85,8 +108,11 @@ def read(g: Generator, place: Place) -> None:
 
 
 def _read_step(g: Generator, step: Step) -> None:
-    if step.kind == "index":
+    if step.kind in ("index", "part"):
         _push_index(g, step)
+        g.emitter.emit("INDEX")
+    elif step.dynamic:
+        emit_constant(g, step.operand)
         g.emitter.emit("INDEX")
     else:
         g.emitter.emit({"field": "GET_FIELD", "member": "GET_MEMBER", "element": "GET_ELEMENT"}[step.kind], step.operand)
@@ -94,13 +120,13 @@ def _read_step(g: Generator, step: Step) -> None:
 
 def own(g: Generator, place: Place) -> None:
     """Push the container at a place, ready to be written."""
-    at = _last_element(place)
-    if at is None:
-        g.load_own(place.root)
-        for step in place.steps:
-            _own_step(g, step)
-    else:
-        read(g, place)
+    at = _last_replaced(place)
+    if at is not None:
+        _own_through_tuple(g, place, at)
+        return
+    g.load_own(place.root)
+    for step in place.steps:
+        _own_step(g, step)
 
 
 def _own_step(g: Generator, step: Step) -> None:
@@ -111,50 +137,65 @@ def _own_step(g: Generator, step: Step) -> None:
         g.emitter.emit({"field": "FIELD_OWN", "member": "MEMBER_OWN"}[step.kind], step.operand)
 
 
+def _last_replaced(place: Place) -> int | None:
+    """Position of the last tuple element in the chain."""
+    return max((i for i, step in enumerate(place.steps) if step.kind in _REPLACED), default=None)
+
+
+def _own_through_tuple(g: Generator, place: Place, at: int) -> None:
+    """The element is taken out of its tuple, owned, and put into a new tuple, which is stored where the old one was."""
+    holder = Place(place.root, place.steps[:at])
+    own(g, holder)
+    whole = temporary(g)
+    read(g, Place(whole.root, [place.steps[at]]))
+    element = temporary(g)
+    own(g, Place(element.root, place.steps[at + 1 :]))
+    g.load(element.root)
+    g.load(whole.root)
+    _replace(g, place.steps[at])
+    write(g, holder)
+    release(g, element)
+    release(g, whole)
+
+
 def write(g: Generator, place: Place) -> None:
     """Store the value on the stack into a place."""
     if not place.steps:
         g.store(place.root)
         return
-    at = _last_element(place)
-    if at is not None:
-        _write_through_tuple(g, place, at)
-        return
-    g.load_own(place.root)
-    for step in place.steps[:-1]:
-        _own_step(g, step)
-    last = place.steps[-1]
-    if last.kind == "index":
+    holder, last = Place(place.root, place.steps[:-1]), place.steps[-1]
+    own(g, holder)
+    if last.kind in _REPLACED:
+        _replace(g, last)
+        write(g, holder)
+    elif last.kind == "index":
         _push_index(g, last)
         g.emitter.emit("SET_INDEX")
     else:
         g.emitter.emit({"field": "SET_FIELD", "member": "SET_MEMBER"}[last.kind], last.operand)
 
 
-def _last_element(place: Place) -> int | None:
-    """Position of the last tuple element in the chain: tuples have no storage of their own to write into."""
-    found = [i for i, step in enumerate(place.steps) if step.kind == "element"]
-    return found[-1] if found else None
-
-
-def _write_through_tuple(g: Generator, place: Place, at: int) -> None:
-    """The element is taken out, written, put into a new tuple, and that is stored where the old one was."""
+def _replace(g: Generator, step: Step) -> None:
+    """The tuple with one element replaced, for the new element and the tuple on the stack."""
     e = g.emitter
-    holder = Place(place.root, place.steps[:at])
-    rest = place.steps[at + 1 :]
-    if rest:
-        local = symbols.Local("", t.ANY, True, g.scope or symbols.FunctionScope(None))
-        g.slots[local] = e.temp()
-        read(g, Place(place.root, place.steps[: at + 1]))
-        e.emit("SHARE")
-        g.store(local)
-        write(g, Place(local, rest))
-        g.load(local)
-        e.release(g.slots.pop(local))
-    read(g, holder)
-    e.emit("SHARE")
-    e.emit("SET_ELEMENT", place.steps[at].operand)
-    write(g, holder)
+    if step.kind == "element":
+        e.emit("SET_ELEMENT", step.operand)
+        return
+    depth = e.depth
+    done = Label()
+    for position in range(step.operand):
+        following = Label()
+        _push_index(g, step)
+        emit_constant(g, position)
+        e.emit("EQ_INT")
+        e.jump("JUMP_UNLESS", following)
+        e.emit("SET_ELEMENT", position)
+        e.jump("JUMP", done)
+        e.mark(following, depth)
+    _push_index(g, step)
+    e.emit("INDEX")  # no such element: P004
+    e.emit("SLIDE", 1, 1)
+    e.mark(done, depth - 1)
 
 
 # ---------------------------------------------------------------- assignment

@@ -150,7 +150,8 @@ def call(p: Reduction) -> ast.Expr:
         span=p.span, receiver=callee.receiver, name=callee.name, type_arguments=callee.type_arguments,
         arguments=arguments,
     )  # fmt: skip
-    return _chained(p, method, callee.receiver)  # type: ignore[no-any-return]
+    p.context.depths[id(method)] = p.context.depths[id(callee)]  # name and call are one link
+    return method
 
 
 def check_argument_order(p: Reduction, arguments: list[ast.Argument]) -> None:

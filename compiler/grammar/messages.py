@@ -40,9 +40,15 @@ _ORDER = ("SEMI", "COMMA", "RPAREN", "RBRACKET", "RBRACE", "LBRACE", "EQ", "COLO
 
 
 def report_syntax_error(machine: Machine, source: Source, diagnostics: Diagnostics) -> None:
-    """Reports the token the machine stopped at: E0101, or E3011 where a label has no loop."""
+    """Reports the token the machine stopped at: E0101, E0105 for `pub`, or E3011 where a label has no loop."""
     place = ErrorPlace(machine, source)
     span = Span(source.name, *place.range())
+    if "PUB" in (place.kind(), place.before(1)):
+        row = place.row if place.kind() == "PUB" else place.row - 1
+        span = Span(source.name, machine.tokens.starts[row], machine.tokens.ends[row])
+        what = "" if row == place.row else f" before {place.found()}"
+        diagnostics.report("E0105", span, f"`pub` means nothing here{what}", help="remove `pub`")
+        return
     if place.before(1) == "COLON" and place.before(2) == "LABELDEF":
         label = machine.tokens.values[machine.row - 2]
         message = f"label `'{label}` stands before {place.found()}, which is no loop"

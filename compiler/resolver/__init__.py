@@ -24,6 +24,7 @@ def resolve(program: ast.Program, diagnostics: Diagnostics) -> Module:
     r.scope = Scope(r.scope)
     declare_items(r, program.items)
     visit_items(r, program.items)
+    r.module.sort()
     main = r.scope.names.get("main")
     r.module.main = main if isinstance(main, FunctionSymbol) else None
     return r.module

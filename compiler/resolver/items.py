@@ -70,7 +70,7 @@ def _declare_item(r: Resolver, item: ast.Item, places: dict[str, Span]) -> None:
     item.symbol = UnbuiltSymbol(name.text) if unbuilt is not None else _symbol(r, item, name.text)
     r.scope.names[name.text] = item.symbol
     if unbuilt is None:
-        r.module.symbols.append(item.symbol)
+        r.module.add(item.symbol, name.span)
 
 
 def unbuilt_form(item: ast.Item, nested: bool) -> str | None:

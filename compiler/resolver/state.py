@@ -29,6 +29,15 @@ class Module:
     connections: dict[str, ConnectionSymbol] = field(default_factory=dict)
     locals: list[Local] = field(default_factory=list)
     main: Symbol | None = None
+    places: dict[Symbol, Span] = field(default_factory=dict)
+
+    def add(self, symbol: Symbol, place: Span) -> None:
+        self.symbols.append(symbol)
+        self.places[symbol] = place
+
+    def sort(self) -> None:
+        """Nested items are met late; afterwards all stand in source order."""
+        self.symbols.sort(key=lambda symbol: self.places[symbol].start)
 
 
 # A handler visits a node and may hand back one child to go on with, so that long left spines need no recursion.

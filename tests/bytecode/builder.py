@@ -7,6 +7,7 @@ from typing import Any
 from concerto.vm.bytecode import image as i
 from concerto.vm.bytecode.asm import assemble
 from concerto.vm.bytecode.disasm import disassemble
+from concerto.vm.schema import plain_form
 
 BUILTINS = {("", "clock"): 0, ("Array", "push"): 2, ("String", "len"): 1}
 
@@ -41,10 +42,11 @@ TYPES = [
     ["enum", "Color", [["Red", []], ["Green", []]]],
     ["array", 1],
 ]
+SHAPE: list[Any] = ["object", "Point", [], [[name, ["any"], False, False, None, None] for name in "xy"]]
 SECTIONS = {
     "constants": CONSTANTS,
     "types": TYPES,
-    "schemas": [i.Schema("Point", 1, {}, {"type": "object"}, None)],
+    "schemas": [i.Schema("Point", 1, SHAPE, plain_form(SHAPE), None)],
     "models": [i.Model("M", "openai", {"base": "m-1"}, 0, [["cache", {"seconds": 5}]])],
     "connections": [i.Connection("openai", {"key": "OPENAI_KEY"})],
     "memories": [i.Memory("log", 20)],

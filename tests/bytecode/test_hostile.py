@@ -62,7 +62,7 @@ def outcome(data: bytes) -> str:
 
 
 def test_mutants() -> None:
-    outcomes = {outcome(data) for data in mutants(3000)}
+    outcomes = {outcome(data) for data in mutants(6000)}
     assert len(outcomes) >= 10 and outcomes >= {"passes", "V006", "V008", "V111"}
 
 

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-
 from concerto.compiler import ast
 from concerto.compiler.checked import CheckedProgram
 from concerto.compiler.checker import check

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-
 from concerto.compiler import ast
 from concerto.compiler.resolver.spelling import distance, nearest
 from concerto.compiler.symbols import Local

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-
 from concerto.compiler import ast
 from concerto.compiler.diagnostics import Diagnostic, Diagnostics
 from concerto.compiler.parse import parse

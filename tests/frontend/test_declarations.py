@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-
 from concerto.compiler import ast
 
 Parsed = Callable[[str], ast.Program]
@@ -86,7 +85,8 @@ def test_schemas(program: Parsed) -> None:
 
 
 def test_tool(program: Parsed) -> None:
-    item = only(program("tool T impl B { description: 'x' n: Int = 0 m: Array<Int> @describe('y') pub fn a(mut self, x: Int) { } fn b() { } }"))
+    members = "n: Int = 0 m: Array<Int> @describe('y') pub fn a(mut self, x: Int) { } fn b() { }"
+    item = only(program(f"tool T impl B {{ description: 'x' {members} }}"))
     assert isinstance(item, ast.Tool) and item.trait is not None
     assert [e.key.text for e in item.entries] == ["description"]
     assert [f.name.text for f in item.fields] == ["n", "m"] and [m.name.text for m in item.methods] == ["a", "b"]
@@ -101,7 +101,8 @@ def test_mcp(program: Parsed) -> None:
 
 def test_pipelines(program: Parsed) -> None:
     first, second, third = program(
-        "pipeline A(x: Int) -> String { @retry(max: 2) stage a(x: Int) -> Int { x } stage b = f(|v| v); } pipeline B { } pipeline C -> D { }"
+        "pipeline A(x: Int) -> String { @retry(max: 2) stage a(x: Int) -> Int { x } stage b = f(|v| v); }"
+        " pipeline B { } pipeline C -> D { }"
     ).items
     assert isinstance(first, ast.Pipeline) and first.parameter is not None and first.result is not None
     assert [(s.name.text, s.body is None, s.value is None) for s in first.stages] == [("a", False, True), ("b", True, False)]
@@ -121,10 +122,11 @@ def test_stores_and_initialisation(program: Parsed) -> None:
 
 
 def test_context(program: Parsed) -> None:
-    item = only(program("context P { persistent { a: Array<Int>, mut b: Int = 1 c: X } session { mut session: T } ephemeral { } }"))
+    tiers = "persistent { a: Array<Int>, mut b: Int = 1 c: X } session { mut session: T } ephemeral { }"
+    item = only(program(f"context P {{ {tiers} }}"))
     assert isinstance(item, ast.Context)
-    tiers = [(t.kind, [(s.name.text, s.mutable) for s in t.slots]) for t in item.tiers]
-    assert tiers == [
+    found = [(t.kind, [(s.name.text, s.mutable) for s in t.slots]) for t in item.tiers]
+    assert found == [
         ("persistent", [("a", False), ("b", True), ("c", False)]), ("session", [("session", True)]), ("ephemeral", []),
     ]  # fmt: skip
 
@@ -196,7 +198,12 @@ def test_documentation(program: Parsed) -> None:
         ("let a = 1;", ["E0101 1:1"]),
         ("a.b;", ["E0101 1:4"]),
         ("a(1);", ["E0101 1:2"]),
-        ("pub a.b();", ["E0101 1:5"]),
+        ("pub a.b();", ["E0105 1:1"]),
+        ("enum E { A, pub B }", ["E0105 1:13"]),
+        ("fn f() { pub let a = 1; let = 2; }", ["E0105 1:10", "E0101 1:29"]),
+        ("mcp M { pub fn a(); }", ["E0105 1:9"]),
+        ("pipeline P { pub stage s(a: A) -> B { } }", ["E0105 1:14"]),
+        ("context C { session { pub a: A } }", ["E0105 1:23"]),
     ],
 )
 def test_well_formedness(codes: Codes, text: str, expected: list[str]) -> None:

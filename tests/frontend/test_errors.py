@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-
 from concerto.compiler import ast
 from concerto.compiler.codes import CODES
 from concerto.compiler.diagnostics import Diagnostic, Diagnostics
@@ -21,18 +20,18 @@ Codes = Callable[[str], list[str]]
     [
         ("fn f() { let a = ; }", "unexpected `;`: expected an expression"),
         ("fn f() { let a = 1 let }", "unexpected `let`: expected `;`"),
-        ("fn f() { f(a b) }", "unexpected name `b`: expected `,` or `)`"),
+        ("fn f() { f(a b) }", "unexpected name `b`: expected `,`, `)` or `:`"),
         ("fn f() { [a b] }", "unexpected name `b`: expected `,` or `]`"),
         ("fn f() { a b }", "unexpected name `b`: expected `;` or `}`"),
         ("fn f() { let = 1; }", "unexpected `=`: expected a pattern"),
         ("fn f() { let a: = 1; }", "unexpected `=`: expected a type"),
         ("fn f() { if a b }", "unexpected name `b`: expected `{`"),
-        ("fn f() { a. }", "unexpected `}`: expected a tuple index, `await` or a name"),
+        ("fn f() { a. }", "unexpected `}`: expected `await`, a name or a tuple index"),
         ("fn 1() { }", "unexpected `1`: expected a name"),
         ("1", "unexpected `1`: expected an item or the end of the file"),
         ("fn f", "unexpected the end of the file: expected `(` or `<`"),
         ("fn f() { ) }", "`)` has no `(` to close"),
-        ("struct S { a }", "unexpected `}`: expected `:` or `?`"),
+        ("struct S { a }", "unexpected `}`: expected `:`"),
         ('fn f() { a "s" }', "unexpected a string: expected `;` or `}`"),
         ('fn f() { "${a b}" }', "unexpected name `b`: expected the end of `${ }`"),
         ("model M { a }", "unexpected name `a`: expected `}` or a field name"),
@@ -143,7 +142,7 @@ let i = 1;
 context J { persistent { a, mut b: C } other { } }
 """
     assert [c.split()[1] for c in codes(text.replace("]", "let"))] == [
-        "1:8", "3:14", "3:29", "4:13", "4:19", "5:11", "5:19", "6:13", "6:34", "7:20", "7:47", "8:1", "9:27", "9:40",
+        "1:8", "3:14", "3:29", "4:13", "4:19", "5:11", "5:19", "6:13", "6:34", "7:14", "7:47", "8:1", "9:27", "9:40",
     ]  # fmt: skip
 
 
@@ -165,7 +164,7 @@ def test_a_lexical_error_ends_compilation_before_parsing() -> None:
     assert program.items == [] and [c.text for c in program.comments] == ["// x"]
 
 
-def test_identical_diagnostics_are_given_once(sample: str) -> None:
+def test_identical_diagnostics_are_given_once() -> None:
     diagnostics = Diagnostics()
     for _ in range(2):
         parse(Source("t", "fn f() { let = 1; }"), diagnostics)
@@ -178,5 +177,5 @@ def test_hopeless_input_stops(codes: Codes) -> None:
 
 
 def test_every_code_reported_is_in_the_table(codes: Codes) -> None:
-    found = codes("fn f(self); let a; fn g() { 1 = 2; x |> 1; 'a: {}; f(a: 1, 2); let .. = 3; }")
-    assert len(found) >= 6 and all(c.split()[0] in CODES for c in found)
+    found = codes("let a; fn g() { 1 = 2; x |> 1; 'a: {}; f(a: 1, 2); let .. = 3; }")
+    assert len(found) == 5 and all(c.split()[0] in CODES for c in found)

@@ -132,7 +132,8 @@ def test_ranges(expr: Expr, text: str, tree: str) -> None:
     ("text", "tree"),
     [
         ("|x| x", "(|x| x)"), ("|| x", "(|| x)"), ("|| -> Int { 1 }", "(|| -> Int { => 1})"),
-        ("|a, (b, _), [c], P { d, .. }| a", "(|a (b _,) [c] P{d:d ..}| a)"), ("|a: Int, b| -> T { a }", "(|a:Int b| -> T { => a})"),
+        ("|a, (b, _), [c], P { d, .. }| a", "(|a (b _,) [c] P{d:d ..}| a)"),
+        ("|a: Int, b| -> T { a }", "(|a:Int b| -> T { => a})"),
         ("|x| { x }", "(|x| { => x})"), ("|x| { a: x }", "(|x| (map 'a':x))"), ("|x| {}", "(|x| {})"),
         ("|x| |y| x + y", "(|x| (|y| (+ x y)))"), ("f(|x| x, || y)", "(call f (|x| x) (|| y))"),
         ("a || b", "(|| a b)"), ("|x| x || y", "(|x| (|| x y))"), ("|type: T| type", "(|type:T| type)"),

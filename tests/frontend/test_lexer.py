@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import pytest
-
 from concerto.compiler.diagnostics import Diagnostics
-from concerto.compiler.lexer import lex
+from concerto.compiler.lexer import MAX_TOKENS, lex
 from concerto.compiler.parse import decode_source
 from concerto.compiler.source import Source
 from concerto.compiler.tokens import TokenList
@@ -300,5 +299,8 @@ def test_labels(text: str, expected: str) -> None:
     assert kinds(text) == expected
 
 
-def test_too_many_tokens() -> None:
-    assert lexed(";" * 1_000_000)[1] == ["E0114@1000000-1000000"]
+def test_too_many_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert MAX_TOKENS == 1_000_000
+    monkeypatch.setattr("concerto.compiler.lexer.MAX_TOKENS", 10)
+    assert lexed(";" * 9)[1] == []
+    assert lexed(";" * 10)[1] == ["E0114@10-10"]

@@ -54,8 +54,14 @@ def test_where_statements_end(stmts: Stmts, text: str, expected: list[str] | Non
     ("text", "expected"),
     [
         ("let a;", "(let a)"), ("let a: Int;", "(let a:Int)"), ("let mut a = 1;", "(let mut a 1)"),
-        ("let (a, _): (A, B) = c;", "(let (a _,):(A B) c)"), ("let P { a, mut b, c: d, .. } = e;", "(let P{a:a b:mut b c:d ..} e)"),
-        ("let [a, ..r, b] = c;", "(let [a ..r b] c)"), ("let [..] = c;", "(let [..] c)"), ("let type: T = x;", "(let type:T x)"),
+        (
+            "let (a, _): (A, B) = c;", "(let (a _,):(A B) c)"), ("let P { a, mut b, c: d, .. } = e;",
+            "(let P{a:a b:mut b c:d ..} e)",
+        ),
+        (
+            "let [a, ..r, b] = c;", "(let [a ..r b] c)"), ("let [..] = c;", "(let [..] c)"), ("let type: T = x;",
+            "(let type:T x)",
+        ),
         ("let f: fn(Int) -> Int = g;", "(let f:fn(Int) -> Int g)"), ("let t: () = ();", "(let t:() (tuple))"),
         ("let t: (A,) = x;", "(let t:(A) x)"), ("let t: (A) = x;", "(let t:A x)"), ("let t: fn() = x;", "(let t:fn() x)"),
         ('let t: "a" | "b" = x;', "(let t:'a'|'b' x)"), ("let t: A? = x;", "(let t:A? x)"),
@@ -79,7 +85,10 @@ def test_let(stmts: Stmts, text: str, expected: str) -> None:
         ("1 => { a }.b, 2 => c", "[1 => (field { => a} b)] [2 => c]"),
         ("a if b => c, d if e == F => g", "[a if b => c] [d if (== e F) => g]"),
         ("a if b == B { c } => d", "[a if (== b (struct B c:)) => d]"),
-        ("1..2 => a, 1..=2 => b, 1.. => c, ..2 => d, ..=2 => e", "[1..2 => a] [1..=2 => b] [1.. => c] [..2 => d] [..=2 => e]"),
+        (
+            "1..2 => a, 1..=2 => b, 1.. => c, ..2 => d, ..=2 => e",
+            "[1..2 => a] [1..=2 => b] [1.. => c] [..2 => d] [..=2 => e]",
+        ),
         ("1.. if a => b", "[1.. if a => b]"),
         ("-1.5..0 => a", "[-1.5..0 => a]"),
         ("1.. | 5 => a", "[1..|5 => a]"),
@@ -116,10 +125,16 @@ def test_match(stmts: Stmts, arms: str, expected: str) -> None:
         ("parallel for x in xs limit 3 { x }", "(parallel x xs 3 { => x})"),
         ("parallel for x in limit limit limit { x }", "(parallel x limit limit { => x})"),
         ("parallel for x in model.f(spawn g(y)) { x }", "(parallel x (.f model (spawn (call g y))) - { => x})"),
-        ("try { a } catch E(e) { b } catch F { c } catch { d }", "(try { => a} (catch E e { => b}) (catch F { => c}) (catch { => d}))"),
+        (
+            "try { a } catch E(e) { b } catch F { c } catch { d }",
+            "(try { => a} (catch E e { => b}) (catch F { => c}) (catch { => d}))",
+        ),
         ("try { a } catch Foo<Bar>(e) { b }", "(try { => a} (catch Foo<Bar> e { => b}))"),
         ("async { a }", "(async { => a})"),
-        ("listen A.f(x) { 'a' => |m| { m }, 'b' => |_| { 1 } }", "(listen (.f A x) ['a' => (|m| { => m})] ['b' => (|_| { => 1})])"),
+        (
+            "listen A.f(x) { 'a' => |m| { m }, 'b' => |_| { 1 } }",
+            "(listen (.f A x) ['a' => (|m| { => m})] ['b' => (|_| { => 1})])",
+        ),
     ],
 )
 def test_block_like(stmts: Stmts, text: str, expected: str) -> None:

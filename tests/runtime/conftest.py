@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 import pytest
@@ -12,6 +11,8 @@ from concerto.runtime.connections import resolve_all
 from concerto.runtime.metrics import Metrics
 from concerto.runtime.providers.pool import ProviderPool
 from concerto.runtime.secrets import Redactor
+
+from ..oracles import check_request
 
 type_of_script = list[Any]
 
@@ -82,29 +83,7 @@ def bench() -> Callable[..., Bench]:
     return make
 
 
-def _plain(value: Any) -> Any:
-    """Lazily validated iterables as lists."""
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, Iterable) and not isinstance(value, str):
-        return [_plain(item) for item in value]
-    return value
-
-
 @pytest.fixture(scope="session")
 def oracle() -> Callable[[str, dict[str, Any]], None]:
     """Checks arguments against the SDK's own parameter types: valid, and no key the SDK does not know."""
-    from anthropic.types import MessageCreateParams
-    from openai.types.chat import CompletionCreateParams
-    from openai.types.responses import ResponseCreateParams
-    from pydantic import TypeAdapter
-
-    types = {"chat": CompletionCreateParams, "responses": ResponseCreateParams, "anthropic": MessageCreateParams}
-    adapters = {name: TypeAdapter(kind) for name, kind in types.items()}
-
-    def check(wire: str, arguments: dict[str, Any]) -> None:
-        sent = {key: value for key, value in arguments.items() if key not in ("extra_body", "extra_headers")}
-        seen = _plain(adapters[wire].validate_python(sent))
-        assert json.loads(json.dumps(seen)) == json.loads(json.dumps(sent))
-
-    return check
+    return check_request

@@ -1,17 +1,9 @@
 """Both real SDKs against an independent server, @copilotkit/aimock, over real sockets: plain and schema calls, tools,
 429 and 500, through the whole call algorithm.
-
-The server is a test dependency kept by npm: `npm ci` in tests/servers.
 """
 
 import asyncio
-import json
-import shutil
-import socket
-import subprocess
 import time
-import urllib.request
-from pathlib import Path
 
 import pytest
 from concerto.runtime.call_services import Conversation, Services
@@ -25,78 +17,40 @@ from concerto.runtime.providers.pool import ProviderPool
 from concerto.runtime.schema.strategy import Schema
 from concerto.runtime.secrets import Redactor
 
-SERVERS = Path(__file__).parents[1] / "servers"
-COMMAND = SERVERS / "node_modules" / "@copilotkit" / "aimock" / "dist" / "cli.js"
+from ..servers.aimock import free_port, needs_aimock, serving
 
 KIND = Schema("Kind", ["object", "Kind", [], [["kind", ["enum", ["bug", "task"]], False, False, None, None]]])
-SCRIPTED = {
-    "fixtures": [
-        {"match": {"userMessage": "hello"}, "response": {"content": "good day"}},
-        {"match": {"userMessage": "previous reply was not accepted"}, "response": {"content": '{"kind": "task"}'}},
-        {"match": {"userMessage": "sort this"}, "response": {"content": '{"kind": "bug"}'}},
-        {"match": {"userMessage": "sort badly"}, "response": {"content": "I would rather not"}},
-        {"match": {"userMessage": "never sort"}, "response": {"content": "no"}},
-        {
-            "match": {"userMessage": "busy", "sequenceIndex": 0},
-            "response": {"error": {"message": "slow down", "type": "rate_limit_error"}, "status": 429, "retryAfter": 1},
-        },
-        {"match": {"userMessage": "busy"}, "response": {"content": "at last"}},
-        {
-            "match": {"userMessage": "broken"},
-            "response": {"error": {"message": "it broke", "type": "server_error"}, "status": 500},
-        },
-        {
-            "match": {"userMessage": "use a tool"},
-            "response": {"toolCalls": [{"name": "Clock__now", "arguments": '{"zone": "utc"}'}]},
-        },
-    ]
-}
+SCRIPTED = [
+    {"match": {"userMessage": "hello"}, "response": {"content": "good day"}},
+    {"match": {"userMessage": "previous reply was not accepted"}, "response": {"content": '{"kind": "task"}'}},
+    {"match": {"userMessage": "sort this"}, "response": {"content": '{"kind": "bug"}'}},
+    {"match": {"userMessage": "sort badly"}, "response": {"content": "I would rather not"}},
+    {"match": {"userMessage": "never sort"}, "response": {"content": "no"}},
+    {
+        "match": {"userMessage": "busy", "sequenceIndex": 0},
+        "response": {"error": {"message": "slow down", "type": "rate_limit_error"}, "status": 429, "retryAfter": 1},
+    },
+    {"match": {"userMessage": "busy"}, "response": {"content": "at last"}},
+    {
+        "match": {"userMessage": "broken"},
+        "response": {"error": {"message": "it broke", "type": "server_error"}, "status": 500},
+    },
+    {
+        "match": {"userMessage": "use a tool"},
+        "response": {"toolCalls": [{"name": "Clock__now", "arguments": '{"zone": "utc"}'}]},
+    },
+]
 
 
-def unavailable():
-    if shutil.which("node") is None:
-        return "node is not installed"
-    if not COMMAND.exists():
-        return f"@copilotkit/aimock is not installed: run `npm ci` in {SERVERS}"
-    return None
-
-
-pytestmark = pytest.mark.skipif(unavailable() is not None, reason=str(unavailable()))
+pytestmark = needs_aimock
 each_wire = pytest.mark.parametrize("connection", ["chat", "responses", "anthropic"])
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-def wait_until_ready(process, url):
-    for _ in range(200):
-        if process.poll() is not None:
-            raise AssertionError(f"the server ended with {process.returncode}")
-        try:
-            with urllib.request.urlopen(f"{url}/health", timeout=1):
-                return
-        except OSError:
-            time.sleep(0.05)
-    raise AssertionError("the server does not answer")
 
 
 @pytest.fixture
 def server(tmp_path):
     """The address of a server of this test alone: its replies are counted per message."""
-    fixtures = tmp_path / "fixtures.json"
-    fixtures.write_text(json.dumps(SCRIPTED))
-    port = free_port()
-    command = ["node", str(COMMAND), "-p", str(port), "-f", str(fixtures), "--validate-on-load", "--log-level", "silent"]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        wait_until_ready(process, f"http://127.0.0.1:{port}")
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        process.terminate()
-        process.wait(10)
+    with serving(SCRIPTED, tmp_path) as url:
+        yield url
 
 
 class Session:

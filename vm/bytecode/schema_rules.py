@@ -6,13 +6,13 @@ Hands on `check_schemas`. Must not know: validation, JSON Schema.
 from __future__ import annotations
 
 from ..schema import plain_form, strict_form
-from .image import ImageError
+from .rules import refuse
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from .image import Image
+    from .image import Image, Schema
 
 SCALARS = ("string", "int", "float", "bool", "nil", "any")
 MODES = ("partial", "coerce")
@@ -28,15 +28,19 @@ def check_schemas(image: Image) -> None:
     declared = {entry[1]: entry for entry in image.types if entry[0] in ("struct", "schema", "enum")}
     for schema in image.schemas:
         try:
-            if type(schema.shape) is not list or schema.shape[:1] != ["object"]:
-                raise Breach("its shape is no object")
-            _check(schema.shape, declared, (), 0)
-            if schema.shape[1] != image.types[schema.type][1]:
-                raise Breach("its shape has the name of another type")
-            if (schema.plain, schema.strict) != (plain_form(schema.shape), strict_form(schema.shape)):
-                raise Breach("its JSON Schemas are not those of its shape")
+            _check_schema(schema, image, declared)
         except Breach as breach:
-            raise ImageError("V107", f"schema {schema.name}: {breach}") from None
+            refuse("V107", f"schema {schema.name}", str(breach))
+
+
+def _check_schema(schema: Schema, image: Image, declared: dict[str, Any]) -> None:
+    if type(schema.shape) is not list or schema.shape[:1] != ["object"]:
+        raise Breach("its shape is no object")
+    _check(schema.shape, declared, (), 0)
+    if image.types[schema.type : schema.type + 1] != [declared[schema.shape[1]]]:
+        raise Breach("its shape has the name of another type")
+    if (schema.plain, schema.strict) != (plain_form(schema.shape), strict_form(schema.shape)):
+        raise Breach("its JSON Schemas are not those of its shape")
 
 
 def _check(shape: Any, declared: dict[str, Any], around: tuple[str, ...], depth: int) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from .flow import StackMap
 from .limits import DEFAULT, Limits
 from .operand_rules import check_operands
+from .schema_rules import check_schemas
 from .scope import Scope, decoded
 from .tables import check_function_tables, check_tables
 
@@ -63,6 +64,7 @@ def verify(image: Image, builtins: Mapping[tuple[str, str], int], limits: Limits
     """`builtins`: number of arguments, receiver included, per (receiver kind or "", name). ImageError V1xx."""
     scope = Scope(image, builtins, limits)
     check_tables(scope)
+    check_schemas(image)
     return Verified(image, tuple(_function(scope, number) for number in range(len(image.functions))), _FROM_VERIFIER)
 
 

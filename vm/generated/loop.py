@@ -46,11 +46,12 @@ from ..ops import (
     own,
     power,
     read_index,
+    refuse_write,
     rem,
     share,
-    store_index,
     store_member,
     sub,
+    with_element,
 )
 from ..dispatch import (
     Invoke,
@@ -437,7 +438,7 @@ def run(machine, task):
                         elif type(object) is Map:
                             map_store(object, tos, value)
                         else:
-                            store_index(object, tos, value)
+                            refuse_write(object, tos)
                         tos = pop()
                         continue
                     # CONCAT
@@ -852,7 +853,7 @@ def run(machine, task):
                     if op < 99:
                         # SET_ELEMENT
                         value = pop()
-                        tos = (*tos[:arg], value, *tos[arg + 1:])
+                        tos = with_element(tos, arg, value)
                         continue
                     # SET_MEMBER
                     value = pop()

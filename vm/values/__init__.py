@@ -21,6 +21,7 @@ from .access import (
     slice_of,
     store_index,
     store_member,
+    with_element,
 )
 from .arithmetic import (
     add,
@@ -176,5 +177,6 @@ __all__ = [
     "truth",
     "type_text",
     "typeof",
+    "with_element",
     "unkey",
 ]

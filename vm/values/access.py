@@ -125,11 +125,18 @@ def store_index(value: Any, position: Any, content: Any) -> Any:
     elif kind is Map:
         map_store(value, position, content)
     elif kind is tuple:
-        element(value, position)
-        return (*value[:position], content, *value[position + 1 :])
+        return with_element(value, position, content)
     else:
         raise Panic("P007", f"expected Array, Map or Tuple to write into, found {typeof(value)}")
     return value
+
+
+def with_element(value: Any, position: int, content: Any) -> Any:
+    """A tuple like `value` with one element replaced."""
+    if type(value) is not tuple:
+        raise Panic("P007", f"expected Tuple, found {typeof(value)} in a place")
+    element(value, position)
+    return (*value[:position], content, *value[position + 1 :])
 
 
 def map_store(table: Map, key: Any, content: Any) -> None:

@@ -1,0 +1,59 @@
+"""Whether evaluating one expression can write what another one read: values that wait on the operand stack while it runs.
+
+Hands on `root_of` and `may_write`. An answer of True costs one copy at the next write, a wrong False would change a value
+under way. Must not know: instructions.
+"""
+
+from __future__ import annotations
+
+from ...vm.builtins import lookup
+from ...vm.builtins.table import methods_named
+from .. import ast, symbols
+
+
+def root_of(expr: ast.Expr) -> symbols.Local | None:
+    """The variable a chain of fields, elements and indexes begins with (L-5.5.1)."""
+    while isinstance(expr, (ast.FieldAccess, ast.TupleAccess, ast.Index, ast.GroupExpr)):
+        expr = expr.inner if isinstance(expr, ast.GroupExpr) else expr.receiver
+    return expr.binding if isinstance(expr, ast.PathExpr) and isinstance(expr.binding, symbols.Local) else None
+
+
+def may_write(expr: ast.Expr, root: symbols.Local | None) -> bool:
+    """Whether evaluating `expr` can write into `root`; without a root the value may stand in any variable."""
+    pending: list[ast.Node] = [expr]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.Assign) and (root is None or root_of(node.target) is root):
+            return True
+        if isinstance(node, (ast.Call, ast.MethodCall)) and _call_may_write(node, root):
+            return True
+        pending.extend(node.children())
+    return False
+
+
+def _call_may_write(node: ast.Call | ast.MethodCall, root: symbols.Local | None) -> bool:
+    """A *mut* method on the root, or, where closures hold the root, anything that may call one."""
+    reachable = root is None or root.captured
+    if isinstance(node, ast.MethodCall) and changes_receiver(node) and (root is None or root_of(node.receiver) is root):
+        return True
+    return reachable and _runs_user_code(node.target)
+
+
+def changes_receiver(node: ast.MethodCall) -> bool:
+    """A *mut* method, or one found at run time that may turn out to be one."""
+    if isinstance(node.target, symbols.DynamicCall):
+        return may_be_mut(node.target.name)
+    row = lookup(node.target.receiver_kind, node.target.name) if isinstance(node.target, symbols.BuiltinCall) else None
+    return row is not None and row.mut
+
+
+def may_be_mut(name: str) -> bool:
+    """Whether some kind of receiver has a *mut* method of that name."""
+    return any(row.mut for _, row in methods_named(name))
+
+
+def _runs_user_code(target: symbols.CallTarget | None) -> bool:
+    if isinstance(target, symbols.BuiltinCall) and target.receiver_kind:
+        row = lookup(target.receiver_kind, target.name)
+        return row is not None and bool(row.source)
+    return not isinstance(target, (symbols.BuiltinCall, symbols.ConstructorCall, symbols.ErrorCall, symbols.RecordCall))

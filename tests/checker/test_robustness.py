@@ -1,0 +1,137 @@
+"""The checker never raises: deep trees, long chains, long circles, damaged programs (G-5.2, L-2.6.7)."""
+
+from __future__ import annotations
+
+import random
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from concerto.compiler.checker import check
+from concerto.compiler.diagnostics import Diagnostics
+from concerto.compiler.nesting import Nesting
+from concerto.compiler.parse import parse
+from concerto.compiler.source import Source
+from concerto.vm.values.records import RECORDS
+
+DEPTH = 240
+DEEP = {
+    "parentheses": "let x = " + "(" * DEPTH + "1" + ")" * DEPTH + "; print(x);",
+    "blocks": "let x = " + "{ let y = 1; y + " * (DEPTH // 2) + "1" + "}" * (DEPTH // 2) + "; print(x);",
+    "arrays": "let x = " + "[" * DEPTH + "1" + "]" * DEPTH + "; print(x);",
+    "constructors": "let x = " + "Some(" * DEPTH + "1" + ")" * DEPTH + "; print(x);",
+    "branches": "if true { " * DEPTH + "print(1);" + "}" * DEPTH,
+    "closures": "let f = " + "|_x| " * DEPTH + "1; print(f);",
+    "matches": "let x = " + "match 1 { _ => { " * (DEPTH // 2) + "1" + "}}" * (DEPTH // 2) + "; print(x);",
+    "tries": "try { " * DEPTH + "print(1);" + "} catch { }" * DEPTH,
+    "types": "let x: " + "Array<" * DEPTH + "Int" + ">" * DEPTH + " = []; print(x);",
+}
+LONG = 5000
+CHAINS = {
+    "sum": "let x = 1" + " + 1" * LONG + "; print(x);",
+    "logic": "let x = true" + " && true" * LONG + "; print(x);",
+    "absence": "let n: Int? = 1; print(n" + " ?? nil" * LONG + ");",
+    "pipes": "fn f(x: Int) -> Int { x } fn main() { print(1" + " |> f" * LONG + "); }",
+    "constant": 'const A: String = "a"' + ' + "b"' * LONG + "; fn main() { print(A); }",
+    "assignment": "let x: Int; x = 1; let y = x" + " + x" * LONG + "; print(y);",
+    "aliases": "fn main() { let x: A0 = 1; print(x); } "
+    + "".join(f"type A{i} = A{i + 1}; " for i in range(1500))
+    + "type A1500 = Int;",
+    "constants": "fn main() { print(A0); } "
+    + "".join(f"const A{i}: Int = A{i + 1} + 1; " for i in range(1500))
+    + "const A1500: Int = 1;",
+    "structs": "".join(f"struct A{i} {{ x: A{i + 1} }} " for i in range(1500)) + "struct A1500 { x: Int } fn main() { }",
+}
+
+
+@pytest.mark.parametrize("name", DEEP)
+def test_deep_nesting(name: str, snippet: Any) -> None:
+    assert not [d for d in snippet(DEEP[name]).diagnostics if d.is_error]
+
+
+@pytest.mark.parametrize("name", CHAINS)
+def test_long_chains(name: str, snippet: Any) -> None:
+    assert snippet(CHAINS[name]).diagnostics == []
+
+
+def test_the_recursion_limit_is_left_alone() -> None:
+    limit = sys.getrecursionlimit()
+    nesting = Nesting()
+
+    def descend(levels: int) -> int:
+        assert sys.getrecursionlimit() == limit
+        return levels if levels == 0 else nesting.call(descend, levels - 1)
+
+    assert descend(3 * limit) == 0
+    assert nesting.depth == 0
+
+
+def test_an_exception_crosses_the_threads_of_a_walk() -> None:
+    nesting = Nesting()
+
+    def descend(levels: int) -> None:
+        if levels == 0:
+            raise KeyError("deep")
+        nesting.call(descend, levels - 1)
+
+    with pytest.raises(KeyError):
+        descend(200)
+
+
+TOKEN = re.compile(r'"[^"]*"|[A-Za-z_@][A-Za-z0-9_]*|\d+\.?\d*|\S')
+
+
+def _snippets() -> list[str]:
+    """The snippets of this folder's tables, as seeds."""
+    seeds = []
+    for path in sorted(Path(__file__).parent.glob("test_*.py")):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            found = re.match(r"""    \("[EW0-9 ]*", (?:E \+ |P \+ |MODEL \+ )*(["'])(.*)\1( \+ MAIN)?\),$""", line)
+            if found:
+                seeds.append(found.group(2).replace("«", "").replace('\\"', '"'))
+    return seeds
+
+
+def test_damaged_programs_never_raise() -> None:
+    seeds = _snippets()
+    assert len(seeds) > 200
+    words = [token for seed in seeds for token in TOKEN.findall(seed) if token[0].isalnum()]
+    rng = random.Random(11)
+    sound = 0
+    for _ in range(1500):
+        text = rng.choice(seeds)
+        text = text if "fn main" in text else f"fn main() {{ {text} }}"
+        for _ in range(rng.randint(1, 3)):
+            places = list(TOKEN.finditer(text))
+            at = rng.choice([p for p in places if p.group()[0].isalnum()] or places)
+            text = text[: at.start()] + rng.choice(words) + text[at.end() :]
+        source, diagnostics = Source("damaged.conc", text), Diagnostics()
+        tree = parse(source, diagnostics)
+        if not diagnostics.has_errors:
+            sound += 1
+            check(tree, source, diagnostics)
+            assert all(0 <= d.span.start <= d.span.end <= len(text) for d in diagnostics.ordered())
+    assert sound > 300
+
+
+def test_record_fields_are_those_of_the_machine() -> None:
+    from concerto.compiler.checker.records import RECORD_FIELDS
+
+    assert {name: tuple(fields) for name, fields in RECORD_FIELDS.items()} == {
+        name: cls.decl.fields for name, cls in RECORDS.items()
+    }
+
+
+def test_every_code_of_resolver_and_checker_has_a_case() -> None:
+    here = Path(__file__).parent
+    compiler = here.parent.parent / "compiler"
+    used = set()
+    for folder in ("resolver", "checker"):
+        for path in (compiler / folder).glob("*.py"):
+            used.update(re.findall(r'"([EW]\d{4})"', path.read_text(encoding="utf-8")))
+    tested = set()
+    for path in here.glob("test_*.py"):
+        tested.update(re.findall(r"[EW]\d{4}", path.read_text(encoding="utf-8")))
+    assert used - tested == set()

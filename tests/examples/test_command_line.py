@@ -1,0 +1,64 @@
+"""The examples offline through the command, from source and from a shipped image: exact output."""
+
+import json
+import shutil
+
+import pytest
+
+from ..command import EXAMPLES, concerto
+
+CONVERSATION = """\
+[emit:answer] offline: What is Rust?
+[emit:answer] offline: How does its borrow checker work?
+[emit:history_length] 4
+[emit:history] user: What is Rust?
+[emit:history] assistant: offline: What is Rust?
+[emit:history] user: How does its borrow checker work?
+[emit:history] assistant: offline: How does its borrow checker work?
+"""
+PREPARED = """\
+[emit:preview] offline: Now how do I deduplicate it?
+[emit:length_after_preview] 3
+[emit:answer] offline: Now how do I deduplicate it?
+[emit:length] 5
+[emit:last] [Message {role: user, content: Now how do I deduplicate it?}, \
+Message {role: assistant, content: offline: Now how do I deduplicate it?}]
+"""
+TICKET = """\
+[emit:sorted] bug:\x20
+[emit:remembered] 2
+"""
+WINDOW = """\
+[emit:memory_size] 20
+[emit:oldest] Question 90
+[emit:newest] assistant
+"""
+OUTPUT = {"conversation": CONVERSATION, "prepared": PREPARED, "ticket": TICKET, "window": WINDOW}
+
+
+def test_every_example_has_its_output_here():
+    assert {path.stem for path in EXAMPLES.glob("*.conc")} == set(OUTPUT)
+
+
+@pytest.mark.parametrize("name", OUTPUT)
+def test_from_source_and_from_an_image_that_was_moved(name, tmp_path):
+    home, away = tmp_path / "home", tmp_path / "away"
+    home.mkdir(), away.mkdir()
+    source = home / f"{name}.conc"
+    shutil.copy(EXAMPLES / source.name, source)
+    assert concerto("run", source, "--offline", cwd=home, PYTHONHASHSEED="1") == (0, OUTPUT[name], "")
+    assert concerto("compile", source.name, "-o", "x.concb", cwd=home, PYTHONHASHSEED="1") == (0, "", "")
+    (home / "x.concb").rename(away / "shipped")
+    shutil.rmtree(home)
+    assert concerto("run", "shipped", "--offline", cwd=away, PYTHONHASHSEED="77") == (0, OUTPUT[name], "")
+
+
+def test_script_takes_the_place_of_the_model(tmp_path):
+    (tmp_path / "replies.json").write_text(json.dumps(["A language.", {"text": "By ownership."}]))
+    ended = concerto("run", EXAMPLES / "conversation.conc", "--offline-script", "replies.json", cwd=tmp_path)
+    assert ended.out.splitlines()[:3] == [
+        "[emit:answer] A language.",
+        "[emit:answer] By ownership.",
+        "[emit:history_length] 4",
+    ]
+    assert ended.code == 0
