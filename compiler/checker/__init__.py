@@ -60,8 +60,8 @@ def _check(program: ast.Program, source: Source, diagnostics: Diagnostics) -> Ch
     c.main = module.main if isinstance(module.main, FunctionSymbol) else None
     c.connections = module.connections
     for symbol in module.symbols:
-        if isinstance(symbol, (StructSymbol, EnumSymbol)):
-            c.nominals.setdefault(symbol.name, symbol)
+        if isinstance(symbol, (StructSymbol, EnumSymbol)) and c.nominals.setdefault(symbol.name, symbol) is not symbol:
+            c.unbuilt(symbol.declaration.name.span, f"a second type `{symbol.name}` in another block")
     _declare(c, module)
     _check_declarations(c, module)
     for symbol in module.symbols:

@@ -91,7 +91,7 @@ SPINES: dict[type[ast.Node], str] = {
 
 class Checker:
     __slots__ = (
-        "source", "diagnostics", "expressions", "nesting", "targets", "loops", "nominals", "connections", "aliases", "constants",
+        "source", "diagnostics", "error_count", "expressions", "nesting", "targets", "loops", "nominals", "connections", "aliases", "constants",
         "deferring", "main", "visiting", "mutating", "links",
     )  # fmt: skip
 
@@ -107,6 +107,7 @@ class Checker:
         self.links: set[ast.Expr] = set()  # links of places that are written: on a Map `.name` is the key there (L-5.5.1)
         self.diagnostics = diagnostics
         self.expressions = expressions
+        self.error_count = 0  # unchanged between two moments: what was done meanwhile is sound
         self.nesting = Nesting()
         self.targets: list[Target] = []
         self.loops: list[LoopFrame] = []
@@ -218,6 +219,7 @@ class Checker:
     ) -> Type:
         """Reports and hands back the erroneous type, so that a rule can `return c.report(…)`."""
         related = () if first is None else (Related(first, note),)
+        self.error_count += code.startswith("E")
         self.diagnostics.report(code, span, message, help=help, related=related)
         return ERRONEOUS
 
@@ -241,16 +243,12 @@ class Checker:
         written = " ".join(self.source.text[node.span.start : node.span.end].split())
         return f"`{written}`" if len(written) <= 40 else f"`{written[:39]}…`"
 
-    @property
-    def error_count(self) -> int:
-        """How many errors were found so far: unchanged means that what was done meanwhile is sound."""
-        return sum(1 for d in self.diagnostics.found if d.is_error)
-
     # ------------------------------------------------------------ declared types
 
     def declared(self, type_: Type) -> StructSymbol | EnumSymbol | None:
         """The symbol behind a nominal type."""
-        return self.nominals.get(type_.name) if isinstance(type_, Nominal) else None
+        symbol = self.nominals.get(type_.name) if isinstance(type_, Nominal) else None
+        return symbol if symbol is not None and symbol.type == type_ else None
 
 
 def joined_type(types: list[Type]) -> Type:

@@ -5,6 +5,8 @@ Must not know: operators, calls, control flow.
 
 from __future__ import annotations
 
+import re
+
 from ...vm.values.errors import FAMILIES
 from .. import ast
 from ..resolver.spelling import did_you_mean
@@ -53,6 +55,10 @@ from .relations import ERRONEOUS, MISMATCH, convert, generic, join
 from .types import RECORDS, check_key_type
 
 
+# Keys of known providers (G-10.1).
+KEY_SHAPE = re.compile(r"sk-[A-Za-z0-9_-]{20,}|AIza[A-Za-z0-9_-]{35}")
+
+
 def peel(type_: Type | None) -> Type | None:
     """What a literal may look like where `type_` is expected: inside `T?`, or Option<T> for a bare value."""
     while isinstance(type_, Nilable) or generic(type_, "Option"):
@@ -81,6 +87,8 @@ def nil_literal(c: Checker, node: ast.NilLiteral, expected: Expected) -> Type:
 
 def string_literal(c: Checker, node: ast.StringLiteral, expected: Expected) -> Type:
     """Where a string union is expected, a member has that type (L-3.3.8)."""
+    if KEY_SHAPE.fullmatch(node.value):
+        c.report("E4005", node.span, "this text has the shape of a provider key", help='read it with `env("NAME")`')
     wanted = peel(expected.type)
     if not isinstance(wanted, Union) or node.value in wanted.members:
         return wanted if isinstance(wanted, Union) else STRING

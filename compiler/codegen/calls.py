@@ -152,7 +152,7 @@ def _perhaps_mutating(
     if root is not None:
         place = places.prepare(g, node.receiver)
     else:
-        g.value(node.receiver)
+        g.bound(node.receiver)
         place = places.temporary(g)
     slots = _into_slots(g, arguments)
     end = Label()
@@ -288,7 +288,7 @@ def mutating_call(g: Generator, node: ast.MethodCall, target: symbols.BuiltinCal
     if root is not None:
         place = places.prepare(g, node.receiver)
     else:  # the change is lost with the temporary (L-5.5.6), and nobody else sees it
-        g.value(node.receiver)
+        g.bound(node.receiver)
         place = places.temporary(g)
     if all(argument is None or _is_simple(argument, root) for argument in target.arguments):
         places.own(g, place)

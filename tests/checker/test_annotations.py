@@ -73,7 +73,8 @@ def test_call_targets(snippet: Any) -> None:
     checked = snippet(
         "struct P { f: fn(Int) -> Int } fn f(a: Int, b: Int = 2, c: Int = 3) -> Int { a + b + c }"
         'fn main() { let d: Any = 1; let g = f; f(c: 1, a: 2); g(1, 2, 3); d(1); Some(1);'
-        'FsError::NotFound("x"); Prompt::new("x"); print(1); P { f: |x| x }.f(1); [1].map(|x| x); d.foo(1, k: 2); "x".repeat(2); }'
+        'FsError::NotFound("x"); Prompt::new("x"); print(1);'
+        'P { f: |x| x }.f(1); [1].map(|x| x); d.foo(1, k: 2); "x".repeat(2); }'
     )
     calls = {type(node.target).__name__: node.target for node in [*checked.nodes(ast.Call), *checked.nodes(ast.MethodCall)]}
     assert set(calls) == {

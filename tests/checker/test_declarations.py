@@ -103,6 +103,7 @@ def test_declarations(codes: str, text: str, expect: Callable[[str, str], None])
 
 UNBUILT = [
     ("use std::json;", "use"),
+    ("fn f() { struct S { x: Int } print(S { x: 1 }); } struct S { y: Int }", "a second type `S` in another block"),
     ("trait T { fn f(self); }", "trait"),
     ("enum E { A(Int) }", "variants with payload"),
     ("struct S<T> { x: T }", "type parameters"),
