@@ -96,9 +96,22 @@ def run_session(session: Any, **limits: Any) -> Outcome:
             return outcome
         raise RuntimeError("an offline run waited")
     import asyncio
+    import signal
 
-    result: Outcome = asyncio.run(session.run(**limits))
-    return result
+    usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if usual:
+        signal.signal(signal.SIGINT, interrupt)
+    try:
+        result: Outcome = asyncio.run(session.run(**limits))
+        return result
+    finally:
+        if usual:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def interrupt(number: int, frame: object) -> None:
+    """With the usual handler asyncio only cancels the main task, which a program that computes never notices."""
+    raise KeyboardInterrupt
 
 
 def host_of(arguments: argparse.Namespace) -> Host:

@@ -267,6 +267,7 @@ class Propagate(Expr):
     """`operand?`."""
 
     operand: Expr
+    failure: Any = _annotation()  # the coercion of the error on its way to its target, or None
 
 
 @dataclass(slots=True, kw_only=True, eq=False)

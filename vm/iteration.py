@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .panics import Panic
-from .values import Array, Map, RangeValue, typeof
+from .values import Array, Map, Queue, RangeValue, Set, Stack, elements, typeof
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,4 +22,6 @@ def iterate(value: Any) -> Iterator[Any]:
         return iter(list(value.entries()))
     if kind is str or kind is tuple:
         return iter(value)
+    if kind is Set or kind is Queue or kind is Stack:
+        return iter(elements(value))
     raise Panic("P007", f"expected a value to walk over, found {typeof(value)}")

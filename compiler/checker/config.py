@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from .. import ast
+from ..diagnostics import Diagnostics
 from ..resolver.spelling import did_you_mean
 from .context import Checker, Expected
 from .declarations import FAILED, at_module_level, folded
@@ -45,12 +46,10 @@ def check_value(c: Checker, name: str, value: ast.Expr, rule: Rule, *, constant:
 
 def quiet_fold(c: Checker, value: ast.Expr) -> object:
     """The value if it is constant, else UNKNOWN, without a report."""
-    before = len(c.diagnostics.found)
+    diagnostics, errors, c.diagnostics = c.diagnostics, c.error_count, Diagnostics()
     known = folded(c, value, "E4004")
-    if known is FAILED:
-        del c.diagnostics.found[before:]
-        return UNKNOWN
-    return known
+    c.diagnostics, c.error_count = diagnostics, errors
+    return UNKNOWN if known is FAILED else known
 
 
 def check_object(

@@ -91,8 +91,8 @@ SPINES: dict[type[ast.Node], str] = {
 
 class Checker:
     __slots__ = (
-        "source", "diagnostics", "error_count", "expressions", "nesting", "targets", "loops", "nominals", "connections", "aliases", "constants",
-        "deferring", "main", "visiting", "mutating", "links",
+        "source", "diagnostics", "error_count", "expressions", "nesting", "targets", "loops", "nominals", "connections",
+        "aliases", "constants", "deferring", "main", "visiting", "mutating", "links",
     )  # fmt: skip
 
     def __init__(

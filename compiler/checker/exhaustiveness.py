@@ -294,9 +294,14 @@ def check_arms(c: Checker, node: ast.Match, subject: Type) -> None:
     coverage = Coverage(c, arrays_match=False)
     rows: list[Row] = []
     places: list[ast.MatchArm] = []
+    literals: dict[object, ast.MatchArm] | None = {}  # None once another form of pattern came
     for arm in node.arms:
-        if rows and not coverage.useful(rows, (arm.pattern,), (subject,)):
+        literal = _literal_key(arm.pattern)
+        if literals is not None and literal is not None:
+            covering = literals.get(literal)
+        else:
             covering = _covering_arm(coverage, rows, places, arm, subject)
+        if covering is not None:
             c.report(
                 "W0004", arm.pattern.span, f"this arm can never match: {c.text(covering.pattern)} covers it",
                 first=covering.pattern.span, note="covered by this one",
@@ -304,10 +309,19 @@ def check_arms(c: Checker, node: ast.Match, subject: Type) -> None:
         if arm.guard is None:
             rows.append((arm.pattern,))
             places.append(arm)
+            if literal is None:
+                literals = None
+            elif literals is not None:
+                literals.setdefault(literal, arm)
     missing = _missing_cases(c, coverage, rows, subject)
     if missing:
         listed = ", ".join(f"`{case}`" for case in missing)
         c.report("E3001", node.subject.span, f"the match does not cover {listed}", help="add an arm `_ => …`")
+
+
+def _literal_key(pattern: ast.Pattern) -> object | None:
+    """What tells a plain literal from others: many of them are compared without asking for coverage each time."""
+    return (type(pattern.value), pattern.value) if isinstance(pattern, ast.LiteralPattern) else None
 
 
 def _missing_cases(c: Checker, coverage: Coverage, rows: list[Row], subject: Type) -> list[str]:
@@ -325,9 +339,15 @@ def _missing_cases(c: Checker, coverage: Coverage, rows: list[Row], subject: Typ
 
 def _covering_arm(
     coverage: Coverage, rows: list[Row], places: list[ast.MatchArm], arm: ast.MatchArm, subject: Type
-) -> ast.MatchArm:
-    """The first arm after which nothing was left for this one."""
-    for count in range(1, len(rows) + 1):
-        if not coverage.useful(rows[:count], (arm.pattern,), (subject,)):
-            return places[count - 1]
-    return places[-1]
+) -> ast.MatchArm | None:
+    """The first arm after which nothing was left for this one, None if something is."""
+    if not rows or coverage.useful(rows, (arm.pattern,), (subject,)):
+        return None
+    low, high = 1, len(rows)
+    while low < high:
+        middle = (low + high) // 2
+        if coverage.useful(rows[:middle], (arm.pattern,), (subject,)):
+            low = middle + 1
+        else:
+            high = middle
+    return places[low - 1]

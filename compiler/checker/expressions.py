@@ -54,7 +54,6 @@ from .context import Checker, Expected, ExpressionRule
 from .relations import ERRONEOUS, MISMATCH, convert, generic, join
 from .types import RECORDS, check_key_type
 
-
 # Keys of known providers (G-10.1).
 KEY_SHAPE = re.compile(r"sk-[A-Za-z0-9_-]{20,}|AIza[A-Za-z0-9_-]{35}")
 

@@ -197,7 +197,7 @@ def _inferred_result(c: Checker, node: ast.Closure, target: Target, made: Type) 
 
 def _convert_at(node: ast.Node, coercion: object) -> None:
     if isinstance(node, ast.Propagate):
-        node.operand.coercion = coercion
+        node.failure = coercion
     elif isinstance(node, ast.Throw) and coercion is not None:
         node.value.coercion = coercion
 

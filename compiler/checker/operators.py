@@ -91,7 +91,7 @@ def _comparable(left: Type, right: Type) -> bool:
 
 
 def coalesce(c: Checker, node: ast.Binary, expected: Expected) -> Type:
-    """`a ?? b`; the coercion of the left side is that of its value once it is there."""
+    """`a ?? b`: the join of what is inside the left side with the right one; only the right one carries a coercion."""
     left = c.infer(node.left)
     inside = _present(left)
     if inside is None:
@@ -105,9 +105,8 @@ def coalesce(c: Checker, node: ast.Binary, expected: Expected) -> Type:
     joined = join(inside, right)
     if joined is None:
         return c.report("E2021", node.right.span, f"the branches disagree: `{inside}` and `{right}`")
-    for operand, found in ((node.left, inside), (node.right, right)):
-        coercion = convert(found, joined)
-        operand.coercion = None if coercion is MISMATCH else coercion
+    coercion = convert(right, joined)
+    node.right.coercion = None if coercion is MISMATCH else coercion
     return joined
 
 

@@ -88,7 +88,7 @@ def propagate(c: Checker, node: ast.Propagate, expected: Expected) -> Type:
     found = c.infer(node.operand)
     sides = generic(found, "Result")
     if sides:
-        node.operand.coercion = leave(c, Raise(node, ANY if str(sides[1]) == "_" else sides[1], "?"))
+        node.failure = leave(c, Raise(node, ANY if str(sides[1]) == "_" else sides[1], "?"))
         return sides[0]
     inside = generic(found, "Option")
     if inside:

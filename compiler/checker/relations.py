@@ -174,11 +174,9 @@ def part_fits(found: Type, wanted: Type) -> bool:
 
 def convert_error(found: Type, wanted: Type) -> Coercion | None | _Mismatch:
     """What `throw` and `?` do to an error on its way to a target that fails with `wanted` (L-3.12.3)."""
-    if is_error(wanted) and (is_text(found) or found == ANY):
-        return None if found is ERRONEOUS else ToError()
     if found == ANY:
         return None
-    return convert(found, wanted)
+    return ToError() if is_error(wanted) and is_text(found) else convert(found, wanted)
 
 
 def join(a: Type, b: Type) -> Type | None:

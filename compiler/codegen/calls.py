@@ -125,7 +125,7 @@ def record_call(g: Generator, target: symbols.RecordCall) -> None:
 
 
 def dynamic_call(g: Generator, node: ast.MethodCall, target: symbols.DynamicCall) -> None:
-    """A method found at run time. Where it may turn out to be *mut*, the receiver comes last (as in `mutating_call`): owned, if it
+    """A method found at run time. Where it may turn out to be *mut*, the receiver comes last as in `mutating_call`: owned if it
     stands in a mutable place or is a temporary, else marked shared, so that such a method refuses (L-3.7.1)."""
     arguments = [argument for argument in target.arguments if argument is not None]
     g.module.all_language_methods(target.name)

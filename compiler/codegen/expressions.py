@@ -306,9 +306,20 @@ def cast(g: Generator, node: ast.Cast) -> None:
 
 @value_of(ast.Propagate)
 def propagate(g: Generator, node: ast.Propagate) -> None:
+    e = g.emitter
     g.value(node.operand)
     g.at(node.span)
-    g.emitter.emit("TRY")
+    if node.failure is not None:  # an Err leaves converted
+        depth = e.depth
+        sound = Label()
+        e.emit("DUP")
+        e.emit("IS_ERR")
+        e.jump("JUMP_UNLESS", sound)
+        e.emit("UNWRAP")
+        g.coerce(node.failure)
+        e.emit("THROW")
+        e.mark(sound, depth)
+    e.emit("TRY")
 
 
 # ---------------------------------------------------------------- reading parts

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...vm.bytecode.opcodes import OPCODES
-from .. import ast
+from .. import ast, symbols
 from .. import types as t
 from .conditions import branch_unless
 from .emitter import Label
@@ -354,7 +354,11 @@ def _catches(g: Generator, node: ast.Try, end: Label, wanted: bool) -> None:
         g.at(clause.span)
         if clause.caught is not None and clause.caught != t.ANY:
             e.emit("DUP")
-            e.emit("IS", g.module.pool.type(clause.caught))
+            family = getattr(clause.type, "binding", None)
+            if isinstance(family, symbols.ErrorFamilySymbol) and family.variant is not None:
+                e.emit("IS_ERROR", g.module.pool.error(family.name, family.variant, []))
+            else:
+                e.emit("IS", g.module.pool.type(clause.caught))
             e.jump("JUMP_UNLESS", following)
         if clause.binding is not None:
             g.bind(clause.binding)
@@ -364,4 +368,11 @@ def _catches(g: Generator, node: ast.Try, end: Label, wanted: bool) -> None:
         e.jump("JUMP", end)
         e.mark(following, depth)
     g.at(node.span)
+    if node.rethrow is not None:  # only a String among the errors is converted
+        plain = Label()
+        e.emit("DUP")
+        e.emit("IS", g.module.pool.type(t.STRING))
+        e.jump("JUMP_UNLESS", plain)
+        g.coerce(node.rethrow)
+        e.mark(plain, depth)
     e.emit("THROW")

@@ -58,7 +58,7 @@ def test_strings_thrown_become_errors_where_the_target_wants_them(snippet: Any) 
         'fn h(r: Result<Int, String>) -> Result<Int, Error> { Ok(r?) } fn main() { f()?; g()?; h(Ok(1))?; }'
     )
     assert [t.value.coercion for t in checked.nodes(ast.Throw)] == [symbols.ToError(), None]
-    inside = [p.operand.coercion for p in checked.nodes(ast.Propagate)]
+    inside = [p.failure for p in checked.nodes(ast.Propagate)]
     assert inside == [symbols.ToError(), None, None, None]
 
 

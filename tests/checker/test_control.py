@@ -66,6 +66,8 @@ CASES = [
     ("W0004", E + "fn main() { match E::A { E::A => 1, «E::A => 2, _ => 3 }; }"),
     ("W0004", "match 1 { x => x, «_ => 2 };"),
     ("W0004", "match 5 { 1..10 => 1, «5 => 2, _ => 3 };"),
+    ("W0004", 'match "a" { "a" => 1, "b" => 2, «"a" => 3, _ => 4 };'),
+    ("W0004", 'match "a" { "a" if true => 1, "a" => 2, «"a" => 3, _ => 4 };'),
     ("W0004", "match true { true => 1, false => 2, «_ => 3 };"),
     ("W0004", 'try { "1".parse_int()?; } catch Error { } catch «ParseError { }'),
     ("", "match 1 { 1 if true => 1, 1 => 2, _ => 3 };"),

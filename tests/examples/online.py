@@ -34,6 +34,7 @@ class Run:
     """One run of a source; `emits` as (channel, JSON data), `sent` as the bodies on the wire."""
 
     def __init__(self, source: str, wire: str, transport: Recording, url: str = "http://127.0.0.1:9") -> None:
+        self.source = source
         self.wire = wire
         self.transport = transport
         self.emits: list[tuple[str, Any]] = []

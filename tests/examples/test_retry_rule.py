@@ -1,5 +1,5 @@
-"""The retry rule from source to wire (O-2.47 to O-2.53): two invalid replies and a valid one, and no valid one at all; with a memory
-and without; offline through the command and through both real SDKs."""
+"""The retry rule from source to wire (O-2.47 to O-2.53): two invalid replies and a valid one, and no valid one at all; with a
+memory and without; offline through the command and through both real SDKs."""
 
 import json
 
@@ -48,15 +48,19 @@ fn main() {
 """
 PROMPT = "Sort this."
 EARLIER = [("user", "An earlier question"), ("assistant", "An earlier answer")]
-NO_JSON, INCOMPLETE, WRONG, VALID = "I would rather not.", '{"kind": "task"}', '{"kind": 1, "pages": "x"}', '{"kind": "bug", "pages": 2}'
+NO_JSON, INCOMPLETE, WRONG = "I would rather not.", '{"kind": "task"}', '{"kind": 1, "pages": "x"}'
+VALID = '{"kind": "bug", "pages": 2}'
 
 WHY = "\n\nYour previous reply was not accepted:"
 WHY_OF = {
     NO_JSON: "\n- $: not valid JSON: no JSON object in the text",
     INCOMPLETE: "\n- $.pages: missing required field",
-    WRONG: "\n- $.kind: expected String, got integer\n- $.pages: expected Int, got string",
+    WRONG: '\n- $.kind: expected "bug" | "task", got integer\n- $.pages: expected Int, got string',
 }
-PLAIN = '{"type":"object","properties":{"kind":{"type":"string","enum":["bug","task"]},"pages":{"type":"integer"}},"required":["kind","pages"]}'
+PLAIN = (
+    '{"type":"object","properties":{"kind":{"type":"string","enum":["bug","task"]},"pages":{"type":"integer"}},'
+    '"required":["kind","pages"]}'
+)
 BLOCK = f"\n\nReply with one JSON value that matches this JSON Schema, and nothing else:\n{PLAIN}"
 
 
@@ -104,9 +108,7 @@ def requests_of(made):
 
 
 def run(wire, memory, replies):
-    source = program(memory)
-    made = Run(source, wire, answering(wire, replies))
-    made.source = source
+    made = Run(program(memory), wire, answering(wire, replies))
     assert (made.outcome.panic, made.outcome.error, made.slept) == (None, None, [])
     return made
 
@@ -141,7 +143,7 @@ def test_never_valid(wire, memory):
     assert made.memory("desk") == EARLIER
     emits = dict(made.emits)
     assert (emits["attempts"], emits["raw_response"]) == (3, WRONG)
-    last = "$.kind: expected String, got integer; $.pages: expected Int, got string"
+    last = '$.kind: expected "bug" | "task", got integer; $.pages: expected Int, got string'
     assert emits["last_error"] == ["SchemaError", "TypeMismatch", last]
     assert emits["message"] == f"m-1: no valid reply after 3 attempts: {last}"
     assert emits["memory"] == as_json(EARLIER)
@@ -161,8 +163,8 @@ def command(folder, memory, replies):
     """Emits by channel, and the emits of `@log`, of a run with scripted replies."""
     (folder / "retry.conc").write_text(program(memory))
     (folder / "replies.json").write_text(json.dumps(replies))
-    words = ("run", "retry.conc", "--offline-script", "replies.json", "--emit-format", "json", "--verbose", "--metrics", "-q")
-    shown = concerto(*(word for word in words if word != "-q"), cwd=folder)
+    words = ("run", "retry.conc", "--offline-script", "replies.json", "--emit-format", "json", "--verbose", "--metrics")
+    shown = concerto(*words, cwd=folder)
     rows = [json.loads(line) for line in shown.out.splitlines()]
     emits = {row["channel"]: row["payload"] for row in rows if row["channel"] != "model:log"}
     return shown.code, emits, [row["payload"] for row in rows if row["channel"] == "model:log"], json.loads(shown.err)

@@ -16,6 +16,8 @@ from . import records as records
 from . import strings as strings
 from .registry import ASSOCIATED, FUNCTIONS, KIND_OF, METHODS, Row, lookup, method_names
 from .signatures import REQUIRED, Parameter, Signature, parse_signature, parse_type
+from .std import STD_MODULES, STD_TYPES, std_module, std_row
+from .std import collections as collections
 
 __all__ = [
     "ASSOCIATED",
@@ -25,9 +27,13 @@ __all__ = [
     "REQUIRED",
     "Parameter",
     "Row",
+    "STD_MODULES",
+    "STD_TYPES",
     "Signature",
     "lookup",
     "method_names",
     "parse_signature",
     "parse_type",
+    "std_module",
+    "std_row",
 ]

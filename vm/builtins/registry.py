@@ -1,17 +1,19 @@
 """The table of built-in functions and methods: one row each, signature, documentation and body together (V-2.8).
 
-Hands on the decorators that make rows, `METHODS`, `ASSOCIATED`, `FUNCTIONS`, `KIND_OF` and `lookup`. Checker,
-completion, dispatch and the reference page read these tables; no other place lists built-ins.
+Hands on the decorators that make rows, `METHODS`, `ASSOCIATED`, `FUNCTIONS`, `STD`, `KIND_OF` and `lookup`. Checker,
+completion, dispatch and the reference page read these tables; no other place lists built-ins. `STD` fills module by module:
+ask `std.std_row`.
 
 A row's `kind` says who does the work: `python` (its `body`, called with the receiver and every parameter), `prelude`
 (its `source`, Concerto text with `self` and the parameters, for methods that call functions), `handle` (the machine, on
-a thing of the host), `special` (a form the compiler knows). A *mut* body changes an owned receiver in place; a *mut*
+a thing of the host), `effect` (the host: `prepare` checks the arguments and gives the payload of the effect named
+`effect`, whose answer is the result), `special` (a form the compiler knows). A *mut* body changes an owned receiver in place; a *mut*
 prelude gives the new receiver. The receiver is of the row's kind: callers dispatch on its class.
 """
 
 from __future__ import annotations
 
-from ..values.containers import Array, Map
+from ..values.containers import Array, Map, Queue, Set, Stack
 from ..values.enums import EnumValue
 from ..values.errors import ErrorValue
 from ..values.functions import Closure
@@ -37,7 +39,7 @@ class Row:
 
     __slots__ = (
         "receiver", "receiver_text", "name", "text", "kind", "mut", "doc", "body", "source", "clause", "linear",
-        "special", "_signature",
+        "special", "module", "effect", "permission", "prepare", "_signature",
     )  # fmt: skip
 
     def __init__(
@@ -53,6 +55,10 @@ class Row:
         mut: bool = False,
         linear: bool = False,
         special: str = "",
+        module: str = "",
+        effect: str = "",
+        permission: str = "",
+        prepare: Any = None,
     ) -> None:
         self.receiver_text = receiver_text
         self.receiver = receiver_text.partition("<")[0]
@@ -66,6 +72,10 @@ class Row:
         self.mut = mut
         self.linear = linear
         self.special = special
+        self.module = module
+        self.effect = effect
+        self.permission = permission
+        self.prepare = prepare
         self._signature: Signature | None = None
 
     @property
@@ -103,6 +113,7 @@ class Row:
 METHODS: dict[tuple[str, str], Row] = {}
 ASSOCIATED: dict[tuple[str, str], Row] = {}
 FUNCTIONS: dict[str, Row] = {}
+STD: dict[tuple[str, str], Row] = {}
 
 
 def _enter(row: Row, table: dict[Any, Row], key: Any) -> None:
@@ -124,6 +135,8 @@ def enter(row: Row, table: str) -> None:
     """Puts a row into the table of its sort; a second row of one name is refused."""
     if table == "function":
         _enter(row, FUNCTIONS, row.name)
+    elif table == "std":
+        _enter(row, STD, (row.module, row.name))
     else:
         _enter(row, METHODS if table == "method" else ASSOCIATED, (row.receiver, row.name))
 
@@ -158,9 +171,26 @@ def handle(receiver: str, text: str, *, clause: str, doc: str) -> None:
     enter(Row(receiver, text, kind="handle", clause=clause, doc=doc), "method")
 
 
+def std(module: str, text: str, **options: Any) -> Callable[[Body], Body]:
+    """A function of the module `std::…` with a Python body."""
+    return _decorator("std", "", text, {"module": module, **options})
+
+
+def std_effect(module: str, text: str, *, effect: str, clause: str, permission: str = "") -> Callable[[Body], Body]:
+    """A function of the module `std::…` that the host performs; the decorated one checks the arguments, gives the payload
+    of the effect and carries the documentation."""
+
+    def register(prepare: Body) -> Body:
+        options = {"module": module, "effect": effect, "permission": permission, "prepare": prepare}
+        enter(Row("", text, kind="effect", clause=clause, doc=prepare.__doc__ or "", **options), "std")
+        return prepare
+
+    return register
+
+
 KIND_OF: dict[type, str] = {
     int: "Int", float: "Float", str: "String", bool: "Bool", type(None): "Nil", tuple: "Tuple", Array: "Array",
-    Map: "Map", RangeValue: "Range", Some: "Option", NoneOption: "Option", Ok: "Result", Err: "Result",
+    Map: "Map", Set: "Set", Queue: "Queue", Stack: "Stack", RangeValue: "Range", Some: "Option", NoneOption: "Option", Ok: "Result", Err: "Result",
     ErrorValue: "Error", EnumValue: "Enum", Closure: "Function", ModelRef: "ModelRef", ModelBuilder: "ModelBuilder",
     MemoryRef: "Memory", SchemaRef: "SchemaRef", **{cls: name for name, cls in RECORDS.items()},
 }  # fmt: skip

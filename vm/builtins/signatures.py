@@ -8,6 +8,7 @@ machine speak of one thing; a name of one capital letter is a type parameter, `(
 
 from __future__ import annotations
 
+from ..values.containers import Map
 from ..values.errors import FAMILIES
 from ..values.records import RECORDS
 
@@ -22,8 +23,14 @@ SIMPLE: dict[str, Descriptor] = {
     "never": ("never",), "Range": ("range",), "Prompt": ("prompt",), "Memory": ("handle", "MemoryRef"),
     "Tuple": ("tuple", ()),  # as a receiver: a tuple of any length
 }
-GENERIC = {"Array": "array", "Map": "map", "Option": "option", "Result": "result", "Task": "task"}
+GENERIC = {
+    "Array": "array", "Map": "map", "Option": "option", "Result": "result", "Task": "task", "Set": "set", "Queue": "queue",
+    "Stack": "stack",
+}
 CONSTANTS: dict[str, Any] = {"nil": None, "true": True, "false": False}
+# The default `{}`; it is marked as shared, so whoever writes to what he was given writes to a copy.
+EMPTY_MAP: Final = Map({})
+EMPTY_MAP.shared = True
 
 
 class Required:
@@ -144,7 +151,10 @@ class Reader:
         return Parameter(name, kind, default, variadic)
 
     def literal(self) -> Any:
-        """The value of a default: a constant word, a String or an Int."""
+        """The value of a default: a constant word, a String, an Int or the empty Map."""
+        if self.accept("{"):
+            self.expect("}")
+            return EMPTY_MAP
         if self.accept("-"):
             return -int(self.take())
         token = self.take()

@@ -1,4 +1,5 @@
-"""Built-ins as the image names them: (receiver kind, method), ("", function), (type, associated function).
+"""Built-ins as the image names them: (receiver kind, method), ("", function), (type, associated function) and
+("std::module", function).
 
 Hands on `row_of` and `ARITY`, the verifier's table of argument counts. Rows are parsed only when asked for.
 """
@@ -6,6 +7,7 @@ Hands on `row_of` and `ARITY`, the verifier's table of argument counts. Rows are
 from __future__ import annotations
 
 from .registry import ASSOCIATED, FUNCTIONS, METHODS, Row, lookup
+from .std import STD_PREFIX, std_row
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,12 +16,17 @@ if TYPE_CHECKING:
 
 def row_of(receiver: str, name: str) -> Row | None:
     """The row an image may call with CALL_BUILTIN: one with a Python body."""
-    row = FUNCTIONS.get(name) if not receiver else lookup(receiver, name) or ASSOCIATED.get((receiver, name))
+    if receiver.startswith(STD_PREFIX):
+        row = std_row(receiver.removeprefix(STD_PREFIX), name)
+    elif receiver:
+        row = lookup(receiver, name) or ASSOCIATED.get((receiver, name))
+    else:
+        row = FUNCTIONS.get(name)
     return row if row is not None and row.body is not None else None
 
 
 def takes_receiver(receiver: str, name: str) -> bool:
-    return bool(receiver) and lookup(receiver, name) is not None
+    return bool(receiver) and not receiver.startswith(STD_PREFIX) and lookup(receiver, name) is not None
 
 
 def methods_named(name: str) -> Iterator[tuple[str, Row]]:

@@ -46,7 +46,7 @@ from .arithmetic import (
     sub,
 )
 from .casts import cast, check, matches, truth
-from .containers import FALSE_KEY, TRUE_KEY, Array, BoolKey, Map, key_of, unkey
+from .containers import FALSE_KEY, TRUE_KEY, Array, BoolKey, Map, Queue, Set, Stack, elements, key_of, unkey
 from .descriptors import type_text
 from .display import brief, debug, display, quote
 from .enums import EnumType, EnumValue, Variant
@@ -60,8 +60,10 @@ from .ranges import RangeValue
 from .records import (
     RECORDS,
     Emit,
+    HttpResponse,
     Message,
     Prompt,
+    RegexMatch,
     Response,
     Struct,
     StructType,
@@ -72,6 +74,7 @@ from .records import (
 from .results import NONE, Err, NoneOption, Ok, Some
 from .scalars import INT_MAX, INT_MIN, float_text
 from .sharing import own, share, share_all
+from .structural import make_set, set_key
 from .typeof import typeof
 
 __all__ = [
@@ -88,6 +91,7 @@ __all__ = [
     "FAMILIES",
     "FIELD_TYPES",
     "Family",
+    "HttpResponse",
     "INT_MAX",
     "INT_MIN",
     "KEEP",
@@ -101,12 +105,16 @@ __all__ = [
     "NoneOption",
     "Ok",
     "Prompt",
+    "Queue",
     "RECORDS",
     "RangeValue",
     "Ref",
+    "RegexMatch",
     "Response",
     "SchemaRef",
+    "Set",
     "Some",
+    "Stack",
     "Struct",
     "StructType",
     "TRUE_KEY",
@@ -126,6 +134,7 @@ __all__ = [
     "div",
     "division_by_zero",
     "element",
+    "elements",
     "equal",
     "field_index",
     "fit",
@@ -153,6 +162,7 @@ __all__ = [
     "less_equal",
     "limits",
     "make_error",
+    "make_set",
     "make_struct_class",
     "map_at",
     "map_store",
@@ -169,6 +179,7 @@ __all__ = [
     "rem",
     "store_index",
     "store_member",
+    "set_key",
     "share",
     "share_all",
     "slice_of",

@@ -8,7 +8,7 @@ replaced, the others change). A read gives the element itself; binding it elsewh
 from __future__ import annotations
 
 from ..panics import Panic
-from .containers import Array, Map, key_of
+from .containers import Array, Map, Queue, Set, Stack, key_of
 from .display import brief
 from .errors import ErrorValue
 from .limits import collection_too_long, limits
@@ -88,7 +88,7 @@ def index(value: Any, position: Any) -> Any:
 
 
 def length(value: Any) -> int:
-    """`len(value)` of a String, Array, Map, tuple or Range (L-6.1.2)."""
+    """`len(value)` of a String, Array, Map, tuple, Range or collection (L-6.1.2)."""
     kind = type(value)
     if kind is Array or kind is Map:
         return len(value.items)
@@ -96,6 +96,8 @@ def length(value: Any) -> int:
         return len(value)
     if kind is RangeValue:
         return fit_length(value)
+    if kind is Set or kind is Queue or kind is Stack:
+        return len(value.items)
     raise Panic("P007", f"expected a value with a length, found {typeof(value)}")
 
 

@@ -6,7 +6,7 @@ Hands on `matches`, `check` and `cast`, all driven by descriptors.
 from __future__ import annotations
 
 from ..panics import Panic
-from .containers import Array, Map
+from .containers import Array, Map, Queue, Set, Stack, elements
 from .descriptors import type_text
 from .display import brief, display
 from .enums import EnumValue
@@ -18,6 +18,7 @@ from .ranges import RangeValue
 from .records import Prompt, Struct
 from .results import NONE, Err, NoneOption, Ok, Some
 from .scalars import to_int
+from .structural import make_set
 from .typeof import typeof
 
 TYPE_CHECKING = False
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 CLASSES: dict[str, tuple[type, ...]] = {
     "int": (int,), "float": (float,), "string": (str,), "bool": (bool,), "nil": (type(None),), "range": (RangeValue,),
     "array": (Array,), "map": (Map,), "option": (Some, NoneOption), "result": (Ok, Err), "fn": (Closure,),
-    "prompt": (Prompt,),
+    "prompt": (Prompt,), "set": (Set,), "queue": (Queue,), "stack": (Stack,),
 }
 
 
@@ -172,6 +173,8 @@ class Conformer:
         if head == "tuple":
             parts = self.each(value, descriptor[1], depth)
             return value if parts is None else tuple(parts)
+        if head in ("set", "queue", "stack"):
+            return self.collection(value, descriptor[1], depth)
         if head in ("option", "result"):
             return self.payload(value, descriptor, depth)
         if head in ("struct", "schema") and value.decl.types:
@@ -190,6 +193,14 @@ class Conformer:
             self.conform(key, descriptor[1], depth)
         contents = self.each(value.items.values(), [descriptor[2]] * len(value.items), depth)
         return value if contents is None else Map(dict(zip(value.items, contents, strict=True)))
+
+    def collection(self, value: Any, element: Descriptor, depth: int) -> Any:
+        items = self.each(elements(value), [element] * len(value.items), depth)
+        if items is None:
+            return value
+        if type(value) is Set:
+            return make_set(items)
+        return type(value)(type(value.items)(items))
 
     def payload(self, value: Any, descriptor: Descriptor, depth: int) -> Any:
         if type(value) is NoneOption:

@@ -1,10 +1,12 @@
-"""Array and Map with value semantics: a `shared` mark and copy on write (V-5.7, L-5.5.2).
+"""The containers with value semantics: a `shared` mark and copy on write (V-5.7, L-5.5.2, L-6.7).
 
-Hands on the two classes and the Map's key encoding; `sharing` says when the mark is set and what a write does.
+Hands on Array, Map, Set, Queue and Stack and the Map's key encoding; `sharing` says when the mark is set and what a write does.
 Knows nothing of types, display or the methods of the language.
 """
 
 from __future__ import annotations
+
+from collections import deque
 
 from ..panics import Panic
 from .typeof import typeof
@@ -87,3 +89,50 @@ class Map:
 
     def __repr__(self) -> str:
         return f"Map({self.items!r})"
+
+
+class Set:
+    """Distinct values in insertion order; `items` is keyed by `structural.set_key` (L-6.7.3)."""
+
+    __slots__ = ("items", "shared")
+    type_name = "Set"
+
+    def __init__(self, items: dict[Any, Any]) -> None:
+        self.items = items
+        self.shared = False
+
+    def __repr__(self) -> str:
+        return f"Set({list(self.items.values())!r})"
+
+
+class Queue:
+    """First in, first out; the front is the first item (L-6.7.5)."""
+
+    __slots__ = ("items", "shared")
+    type_name = "Queue"
+
+    def __init__(self, items: deque[Any]) -> None:
+        self.items = items
+        self.shared = False
+
+    def __repr__(self) -> str:
+        return f"Queue({list(self.items)!r})"
+
+
+class Stack:
+    """Last in, first out; the bottom is the first item (L-6.7.5)."""
+
+    __slots__ = ("items", "shared")
+    type_name = "Stack"
+
+    def __init__(self, items: list[Any]) -> None:
+        self.items = items
+        self.shared = False
+
+    def __repr__(self) -> str:
+        return f"Stack({self.items!r})"
+
+
+def elements(container: Any) -> Any:
+    """What an Array, Set, Queue or Stack holds, in the order of iteration (L-5.7.4)."""
+    return container.items.values() if type(container) is Set else container.items

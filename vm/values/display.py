@@ -5,7 +5,7 @@ Hands on `display`, `debug` and `brief`. The two forms share their composite row
 
 from __future__ import annotations
 
-from .containers import Array, Map
+from .containers import Array, Map, Queue, Set, Stack, elements
 from .enums import EnumValue
 from .errors import ErrorValue
 from .functions import Closure
@@ -75,6 +75,15 @@ def _array(form: Form) -> Callable[[Array], Any]:
     return pieces
 
 
+def _collection(form: Form, opening: str, closing: str) -> Callable[[Any], Any]:
+    def pieces(value: Any) -> Iterator[Any]:
+        yield opening
+        yield from listed(elements(value), form)
+        yield closing
+
+    return pieces
+
+
 def _tuple(form: Form) -> Callable[[tuple[Any, ...]], Any]:
     def pieces(value: tuple[Any, ...]) -> Iterator[Any]:
         yield "("
@@ -139,6 +148,9 @@ def _wrapper(form: Form, name: str) -> Callable[[Any], Any]:
 def _add_composites(form: Form) -> Form:
     form.update({Array: _array(form), tuple: _tuple(form), Map: _map(form), Struct: _struct(form)})
     form[EnumValue] = _enum(form)
+    form[Set] = _collection(form, "Set {", "}")
+    form[Queue] = _collection(form, "Queue [", "]")
+    form[Stack] = _collection(form, "Stack [", "]")
     for cls in (Some, Ok, Err):
         form[cls] = _wrapper(form, cls.__name__)
     return form

@@ -6,9 +6,10 @@ Hands on `equal` and `compare`. Equality walks with an explicit stack and holds 
 from __future__ import annotations
 
 from ..panics import Panic
-from .containers import Array, Map
+from .containers import Array, BoolKey, Map, Queue, Set, Stack
 from .enums import EnumValue
 from .errors import ErrorValue
+from .functions import Closure
 from .limits import limits, nesting_too_deep
 from .ranges import RangeValue
 from .records import Struct
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 # Elements for which Python's own comparison of lists means the same: no NaN, no Bool that would equal an Int.
 SIMPLE = frozenset({int, str})
 NUMBERS = frozenset({int, float})
+# Keys of a Set that are the elements themselves, or stand for them.
+SCALAR_KEYS = frozenset({int, float, str, BoolKey, type(None)})
 
 
 def equal(a: Any, b: Any) -> bool:
@@ -37,6 +40,7 @@ def equal(a: Any, b: Any) -> bool:
 
 def _equal_within(a: Any, b: Any) -> bool:
     pending = [(a, b, 1)]
+    compared: set[tuple[int, int]] = set()  # parts shared many times over are walked once
     while pending:
         left, right, depth = pending.pop()
         kind = type(left)
@@ -53,7 +57,8 @@ def _equal_within(a: Any, b: Any) -> bool:
         parts = _parts(left, right)
         if parts is False:
             return False
-        if parts is not True:
+        if parts is not True and (id(left), id(right)) not in compared:
+            compared.add((id(left), id(right)))
             pending.extend((x, y, depth + 1) for x, y in zip(*parts, strict=True))
     return True
 
@@ -82,6 +87,21 @@ def _maps(a: Map, b: Map) -> Any:
     return a.items.values(), [b.items[key] for key in a.items]
 
 
+def _sets(a: Set, b: Set) -> bool:
+    """Equal in any order (L-5.3.2)."""
+    return len(a.items) == len(b.items) and all(map(b.items.__contains__, map(fresh_key, a.items)))
+
+
+def fresh_key(key: Any) -> Any:
+    """The key of a Set's element as one to look up elsewhere: a dict takes one and the same key for equal without asking,
+    but what holds a NaN differs from itself."""
+    return key if type(key) in SCALAR_KEYS else key.fresh()
+
+
+def _sequences(a: Any, b: Any) -> Any:
+    return (a.items, b.items) if len(a.items) == len(b.items) else False
+
+
 def _enums(a: EnumValue, b: EnumValue) -> Any:
     if a.decl is not b.decl or a.variant != b.variant:
         return False
@@ -94,6 +114,11 @@ def _errors(a: ErrorValue, b: ErrorValue) -> Any:
     return a.fields.values(), [b.fields[name] for name in a.fields]
 
 
+def _functions(a: Closure, b: Closure) -> bool:
+    """A named function is one function, however often its name is read; a closure is what one evaluation made."""
+    return a is b or (a.function is b.function and bool(a.function.name))
+
+
 def _wrapped(a: Any, b: Any) -> Any:
     return (a.value,), (b.value,)
 
@@ -101,8 +126,12 @@ def _wrapped(a: Any, b: Any) -> Any:
 _SPLITTERS: dict[type, Callable[[Any, Any], Any]] = {
     Array: _arrays,
     Map: _maps,
+    Set: _sets,
+    Queue: _sequences,
+    Stack: _sequences,
     tuple: lambda a, b: (a, b) if len(a) == len(b) else False,
     EnumValue: _enums,
+    Closure: _functions,
     ErrorValue: _errors,
     RangeValue: lambda a, b: (a.start, a.end, a.inclusive) == (b.start, b.end, b.inclusive),
     Some: _wrapped,

@@ -21,7 +21,7 @@ class Cell:
 
 
 class Closure:
-    """A function value; equal only to itself (L-5.3.1)."""
+    """A function value, compared by identity (L-5.3.1)."""
 
     __slots__ = ("function", "cells")
     type_name = "Function"

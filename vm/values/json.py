@@ -5,7 +5,7 @@ Hands on `to_json` and `from_json`. Reading text is the business of whoever rece
 
 from __future__ import annotations
 
-from .containers import Array, Map
+from .containers import Array, Map, Queue, Set, Stack
 from .display import LEAVES, function_text, handle_text, shown_fields
 from .enums import EnumValue
 from .errors import ErrorValue
@@ -100,6 +100,9 @@ JSON: Form = {
     NoneOption: _null,
     Array: lambda value: _array(value.items),
     tuple: _array,
+    Set: lambda value: _array(value.items.values()),
+    Queue: lambda value: _array(value.items),
+    Stack: lambda value: _array(value.items),
     Map: _map,
     Struct: lambda value: _object(shown_fields(value)),
     EnumValue: _enum,

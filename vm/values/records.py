@@ -145,4 +145,11 @@ Prompt = _record(
 ToolCall = _record("ToolCall", {"id": _STRING, "name": _STRING, "arguments": _ANY_MAP})
 Emit = _record("Emit", {"channel": _STRING, "payload": ("any",)})
 
-RECORDS: dict[str, type[Any]] = {cls.decl.name: cls for cls in (Response, Message, Prompt, ToolCall, Emit)}
+HttpResponse = _record("HttpResponse", {"status": _INT, "body": _STRING, "headers": ("map", _STRING, _STRING)})
+RegexMatch = _record(
+    "RegexMatch", {"text": _STRING, "start": _INT, "end": _INT, "groups": ("array", ("option", _STRING))}
+)
+
+RECORDS: dict[str, type[Any]] = {
+    cls.decl.name: cls for cls in (Response, Message, Prompt, ToolCall, Emit, HttpResponse, RegexMatch)
+}

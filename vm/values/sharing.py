@@ -7,7 +7,7 @@ no longer needed costs one copy, never a wrong result.
 
 from __future__ import annotations
 
-from .containers import Array, Map
+from .containers import Array, Map, Queue, Set, Stack
 from .enums import EnumValue
 from .functions import Closure
 from .ranges import RangeValue
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 # Kinds without anything inside that a write could reach.
 PLAIN = frozenset({int, float, str, bool, type(None), NoneOption, RangeValue, Closure})
 # Kinds that carry the mark; struct classes do too.
-CONTAINERS = frozenset({Array, Map})
+CONTAINERS = frozenset({Array, Map, Set, Queue, Stack})
 # Immutable wholes around values that may be containers.
 WRAPPERS = frozenset({tuple, Some, Ok, Err, EnumValue})
 
@@ -96,4 +96,11 @@ def own(value: Any) -> Any:
         for field in fields:
             share(field)
         return kind(*fields)
+    if (kind is Set or kind is Queue or kind is Stack) and value.shared:
+        return _collection_copy(value)
     return value
+
+
+def _collection_copy(value: Any) -> Any:
+    share_all(value.items.values() if type(value) is Set else value.items)
+    return type(value)(value.items.copy())

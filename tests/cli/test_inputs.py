@@ -1,0 +1,101 @@
+"""FILE arguments of every verb: what cannot be read, images where sources belong, damaged images, stdin (O-9.2, O-9.10)."""
+
+import os
+
+import pytest
+from concerto.cli.verbs import VERBS
+
+SOURCE = 'fn main() { emit("said", "hello"); }\n'
+TAKES_FILE = [verb.name for verb in VERBS if verb.name != "version"]
+TAKES_IMAGE = ["run", "disasm", "inspect"]
+TAKES_SOURCE_ONLY = ["compile", "check"]
+each_verb = pytest.mark.parametrize("verb", TAKES_FILE)
+
+
+@pytest.fixture
+def image(cli, write, tmp_path):
+    """An image file; its source is gone."""
+    write("program.conc", SOURCE)
+    assert cli("compile", "program.conc") == (0, "", "")
+    (tmp_path / "program.conc").unlink()
+    return "program.concb"
+
+
+def test_every_verb_that_takes_a_file_is_here():
+    assert sorted(TAKES_FILE) == sorted(TAKES_IMAGE + TAKES_SOURCE_ONLY)
+
+
+@each_verb
+def test_missing_file(cli, verb):
+    assert cli(verb, "gone.conc") == (66, "", "cannot read gone.conc: No such file or directory\n")
+
+
+@each_verb
+def test_directory(cli, verb, tmp_path):
+    assert cli(verb, str(tmp_path)) == (66, "", f"cannot read {tmp_path}: Is a directory\n")
+
+
+@each_verb
+@pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may read everything")
+def test_unreadable_file(cli, write, tmp_path, verb):
+    (tmp_path / write("secret.conc", SOURCE)).chmod(0)
+    assert cli(verb, "secret.conc") == (66, "", "cannot read secret.conc: Permission denied\n")
+
+
+@each_verb
+def test_compile_errors(cli, write, verb):
+    code, out, err = cli(verb, write("bad.conc", "fn main() { emit(1 + ); }"))
+    assert (code, out) == (65, "")
+    assert err.startswith("bad.conc:1:22: error[E0101]: ")
+
+
+@each_verb
+def test_source_on_stdin(cli, verb):
+    code, out, err = cli(verb, "-", stdin=SOURCE.encode())
+    assert (code, err) == (0, "")
+    code, out, err = cli(verb, "-", stdin=b"fn main( {")
+    assert (code, out) == (65, "")
+    assert err.startswith("stdin.conc:1:")
+
+
+@pytest.mark.parametrize("verb", TAKES_IMAGE)
+def test_an_image_is_known_by_its_content(cli, image, tmp_path, verb):
+    (tmp_path / image).rename(tmp_path / "anything.conc")
+    from_image = cli(verb, "anything.conc")
+    assert (from_image.code, from_image.err) == (0, "")
+    assert from_image.out == cli(verb, "-", stdin=(tmp_path / "anything.conc").read_bytes()).out
+    assert from_image.out.replace("stdin", "program")
+
+
+@pytest.mark.parametrize("verb", TAKES_SOURCE_ONLY)
+def test_an_image_is_no_source(cli, image, tmp_path, verb):
+    before = (tmp_path / image).read_bytes()
+    assert cli(verb, image) == (2, "", f"{image} is an image, not a source\n")
+    assert (tmp_path / image).read_bytes() == before
+
+
+@pytest.mark.parametrize("verb", TAKES_IMAGE)
+def test_damaged_images(cli, write, image, tmp_path, verb):
+    whole = (tmp_path / image).read_bytes()
+    flipped = bytearray(whole)
+    flipped[len(whole) // 2] ^= 1
+    for damaged in (whole[:-1], whole[:20], whole[:8], bytes(flipped), whole + b"\0"):
+        code, out, err = cli(verb, write("damaged.concb", damaged))
+        assert (code, out) == (74, "")
+        assert err.startswith("damaged.concb: image rejected: V0")
+        assert err.count("\n") == 1
+
+
+@each_verb
+def test_text_that_is_no_utf_8(cli, write, verb):
+    code, out, err = cli(verb, write("latin.conc", b'fn main() { emit("a", "\xff"); }'))
+    assert (code, out) == (65, "")
+    assert err.startswith("latin.conc:1:24: error[E0001]: invalid UTF-8 at byte offset 23\n")
+
+
+@each_verb
+def test_empty_file(cli, write, verb):
+    code, out, err = cli(verb, write("empty.conc", ""))
+    assert code == (65 if verb == "run" else 0)
+    if verb == "run":
+        assert err == "empty.conc: error[E1013]: no main function to run; add `fn main() { }`\n"

@@ -1,0 +1,97 @@
+"""Words the command does not understand, help, version, defects (O-9.10, O-9.26)."""
+
+import json
+
+import concerto
+import pytest
+from concerto.cli import check, main
+from concerto.cli.verbs import VERBS
+from concerto.vm.bytecode.image import FORMAT
+
+FLAGS = {
+    "run": ["--offline", "--offline-script", "--env-file", "--max-steps", "--seed", "--emit-format", "--metrics", "--verbose"],
+    "compile": ["-o", "--check", "--strip", "--emit-tokens", "--emit-ast", "--deny-warnings", "--json"],
+    "check": ["--deny-warnings", "--json"],
+    "disasm": ["--function", "--json"],
+    "inspect": ["--json"],
+    "version": ["--json"],
+}
+
+
+def test_no_words(cli):
+    code, out, err = cli()
+    assert (code, out) == (2, "")
+    assert all(f"  {verb.name}" in err for verb in VERBS)
+
+
+@pytest.mark.parametrize("word", ["help", "-h", "--help"])
+def test_help(cli, word):
+    code, out, err = cli(word)
+    assert (code, err) == (0, "")
+    assert all(f"  {verb.name}" in out and verb.summary in out for verb in VERBS)
+
+
+@pytest.mark.parametrize("verb", VERBS, ids=lambda verb: verb.name)
+def test_help_of_a_verb_names_its_flags(cli, verb):
+    code, out, err = cli(verb.name, "--help")
+    assert (code, err) == (0, "")
+    assert all(flag in out for flag in [*FLAGS[verb.name], "--quiet"])
+
+
+def test_unknown_verb(cli):
+    code, out, err = cli("chekc")
+    assert (code, out) == (2, "")
+    assert err.startswith("concerto: no command 'chekc'; did you mean check?\n")
+    assert "did you mean" not in cli("zzz").err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["run", "--nonsense", "x.conc"],
+        ["run", "--off", "x.conc"],  # no abbreviations: they would break when a flag is added
+        ["run"],
+        ["run", "a.conc", "b.conc"],
+        ["run", "a.conc", "--", "more"],
+        ["run", "a.conc", "--max-steps", "0"],
+        ["run", "a.conc", "--max-steps", "many"],
+        ["run", "a.conc", "--seed", "x"],
+        ["run", "a.conc", "--emit-format", "xml"],
+        ["compile"],
+        ["check"],
+        ["disasm"],
+        ["inspect"],
+        ["version", "x"],
+    ],
+    ids=" ".join,
+)
+def test_bad_usage(cli, words):
+    code, out, err = cli(*words)
+    assert (code, out) == (2, "")
+    assert err.startswith(f"usage: concerto {words[0]}")
+    assert f"concerto {words[0]}: error: " in err
+
+
+@pytest.mark.parametrize("words", [["version"], ["--version"], ["-V"]], ids=" ".join)
+def test_version(cli, words):
+    major, minor = FORMAT
+    assert cli(*words) == (0, f"concerto {concerto.__version__} (image format {major}.{minor})\n", "")
+
+
+def test_version_as_json(cli):
+    code, out, _ = cli("version", "--json")
+    assert (code, json.loads(out)) == (0, {"version": concerto.__version__, "image_format": ".".join(map(str, FORMAT))})
+
+
+def test_defect_is_one_line_and_70(capsys, monkeypatch):
+    def fail(arguments):
+        raise KeyError("surprise")
+
+    monkeypatch.delenv("CONCERTO_TRACEBACK", raising=False)
+    monkeypatch.setattr(check, "execute", fail)
+    assert main(["check", "x"]) == 70
+    out, err = capsys.readouterr()
+    assert (out, err) == ("", "internal error: KeyError: 'surprise' (CONCERTO_TRACEBACK=1 shows where)\n")
+    monkeypatch.setenv("CONCERTO_TRACEBACK", "1")
+    with pytest.raises(KeyError):
+        main(["check", "x"])

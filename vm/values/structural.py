@@ -1,0 +1,139 @@
+"""Elements of a Set as dict keys: equal keys for structurally equal values (L-6.7.3, L-5.3.1).
+
+Hands on `set_key` and `make_set`. Scalars are their own keys; any other value stands behind a `StructuralKey`, which
+hashes a bounded part of the value and compares whole values with `equal`.
+"""
+
+from __future__ import annotations
+
+from .containers import FALSE_KEY, TRUE_KEY, Array, Map, Queue, Set, Stack
+from .enums import EnumValue
+from .equality import equal
+from .errors import ErrorValue
+from .limits import nesting_too_deep
+from .ranges import RangeValue
+from .records import Struct
+from .results import Err, Ok, Some
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any
+
+# Parts of one value that its hash looks at: enough to tell values apart, so few that no value is costly.
+HASHED_PARTS = 256
+
+
+class StructuralKey:
+    """A composite value, a NaN, a function or a handle as a key."""
+
+    __slots__ = ("value", "hash")
+
+    def __init__(self, value: Any, known_hash: int) -> None:
+        self.value = value
+        self.hash = known_hash
+
+    def fresh(self) -> StructuralKey:
+        """Another key of the same value."""
+        return StructuralKey(self.value, self.hash)
+
+    def __hash__(self) -> int:
+        return self.hash
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not StructuralKey:
+            return False
+        try:
+            return equal(self.value, other.value)
+        except RecursionError:  # Sets inside Sets: each level compares through the dict of the one above
+            nesting_too_deep()
+
+    def __repr__(self) -> str:
+        return f"StructuralKey({self.value!r})"
+
+
+def set_key(value: Any) -> Any:
+    """The key of `value` in the dict of a Set."""
+    kind = type(value)
+    if kind is str or kind is int or value is None:
+        return value
+    if kind is bool:
+        return TRUE_KEY if value else FALSE_KEY
+    if kind is float and value == value:
+        return value
+    return StructuralKey(value, structural_hash(value))
+
+
+def make_set(values: Iterable[Any]) -> Set:
+    """A Set of `values` without repetitions; the first of equal ones stays."""
+    items: dict[Any, Any] = {}
+    for value in values:
+        items.setdefault(set_key(value), value)
+    return Set(items)
+
+
+def structural_hash(value: Any) -> int:
+    """Equal for equal values: a walk in an order that equality fixes, cut off after a number of parts."""
+    found = 0
+    pending = [value]
+    budget = HASHED_PARTS
+    while pending and budget:
+        budget -= 1
+        part = pending.pop()
+        mark, inner = _parts(part)
+        found = hash((found, mark))
+        pending.extend(reversed(inner))
+    return found
+
+
+def _parts(value: Any) -> tuple[Any, tuple[Any, ...]]:
+    """What of `value` is hashed as it is, and the parts to walk into."""
+    kind = type(value)
+    split = _SPLITTERS.get(kind)
+    if split is not None:
+        return split(value)
+    if isinstance(value, Struct):
+        return kind, value.values()
+    return (0 if value != value else value), ()
+
+
+def _sequence(value: Any) -> tuple[Any, tuple[Any, ...]]:
+    items = value if type(value) is tuple else value.items
+    few = tuple(items[:HASHED_PARTS]) if type(value) is not Queue else _front(value)
+    return (type(value), len(items)), few
+
+
+def _front(value: Queue) -> tuple[Any, ...]:
+    return tuple(part for part, _ in zip(value.items, range(HASHED_PARTS), strict=False))
+
+
+def _keyed(value: Any) -> tuple[Any, tuple[Any, ...]]:
+    """Map and Set are equal in any order, so their keys are combined without one."""
+    combined = 0
+    for key in value.items:
+        combined ^= hash(key)
+    return (type(value), len(value.items), combined), ()
+
+
+def _error(value: ErrorValue) -> tuple[Any, tuple[Any, ...]]:
+    return (value.family, value.variant, value.message), ()
+
+
+def _wrapped(value: Any) -> tuple[Any, tuple[Any, ...]]:
+    return type(value), (value.value,)
+
+
+_SPLITTERS: dict[type, Callable[[Any], tuple[Any, tuple[Any, ...]]]] = {
+    Array: _sequence,
+    tuple: _sequence,
+    Queue: _sequence,
+    Stack: _sequence,
+    Map: _keyed,
+    Set: _keyed,
+    EnumValue: lambda value: ((id(value.decl), value.variant), value.payload or ()),
+    ErrorValue: _error,
+    RangeValue: lambda value: ((value.start, value.end, value.inclusive), ()),
+    Some: _wrapped,
+    Ok: _wrapped,
+    Err: _wrapped,
+}
