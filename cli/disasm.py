@@ -21,7 +21,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
     image, _ = load_image_of(arguments.file, quiet=arguments.quiet)
     numbers = [n for n, f in enumerate(image.functions) if arguments.function in (None, f.name)]
-    if not numbers:
+    if not numbers and arguments.function is not None:
         names = ", ".join(f.name for f in image.functions)
         raise exits.Exit(exits.USAGE, f"no function {arguments.function}; there are: {names}")
     if arguments.json:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from .effects import ModelCall
 from .panics import Panic
 from .signals import SUSPENDED
-from .values import Array, MemoryRef, Message, ModelBuilder, Prompt, SchemaRef, typeof
+from .values import Array, MemoryRef, Message, ModelBuilder, ModelRef, Prompt, SchemaRef, typeof
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,17 +22,29 @@ if TYPE_CHECKING:
 ROLES = ("system", "user", "assistant")
 
 
-def arguments_of(site: Site, arguments: list[Any], names: tuple[str, ...], defaults: dict[str, Any]) -> list[Any]:
-    """One value per name: positional first, then named, then defaults; P015 when they do not fit."""
+def arguments_of(site: Site, arguments: list[Any], names: tuple[str, ...], defaults: tuple[Any, ...] = ()) -> list[Any]:
+    """One value per name: positional first, then named, then `defaults`, which are those of the last names. P015 when they do
+    not fit."""
+    if not site.names:  # nearly every call
+        missing = len(names) - len(arguments)
+        if missing == 0:
+            return arguments
+        if 0 < missing <= len(defaults):
+            return [*arguments, *defaults[-missing:]]
+    return _named_arguments(site, arguments, names, defaults)
+
+
+def _named_arguments(site: Site, arguments: list[Any], names: tuple[str, ...], defaults: tuple[Any, ...]) -> list[Any]:
     positional = len(arguments) - len(site.names)
-    values = dict(zip(names, arguments[:positional], strict=False))
+    values = dict(zip(names[len(names) - len(defaults) :], defaults, strict=True))
+    values.update(zip(names, arguments[:positional], strict=False))
     for name, value in zip(site.names, arguments[positional:], strict=True):
-        if name in values or name not in names:
+        if name not in names[positional:]:
             raise Panic("P015", f"{site.name} has no argument {name} here")
         values[name] = value
-    if positional > len(names) or any(n not in values and n not in defaults for n in names):
-        raise Panic("P015", f"{site.name} expects {', '.join(names)}; given {len(arguments)} arguments")
-    return [values[n] if n in values else defaults[n] for n in names]
+    if positional > len(names) or len(values) < len(names):
+        raise Panic("P015", f"{site.name} expects {', '.join(names) or 'no arguments'}; given {len(arguments)}")
+    return [values[name] for name in names]
 
 
 def expect(value: Any, kind: type, name: str) -> Any:
@@ -45,7 +57,7 @@ def expect(value: Any, kind: type, name: str) -> Any:
 
 
 def memory_append(machine: Running, task: Task, memory: MemoryRef, site: Site, arguments: list[Any]) -> None:
-    role, content = arguments_of(site, arguments, ("role", "content"), {})
+    role, content = arguments_of(site, arguments, ("role", "content"))
     expect(role, str, "String")
     expect(content, str, "String")
     if role not in ROLES:
@@ -54,27 +66,27 @@ def memory_append(machine: Running, task: Task, memory: MemoryRef, site: Site, a
 
 
 def memory_messages(machine: Running, task: Task, memory: MemoryRef, site: Site, arguments: list[Any]) -> Any:
-    arguments_of(site, arguments, (), {})
+    arguments_of(site, arguments, ())
     return message_array(machine.memories[memory.name].messages())
 
 
 def memory_last(machine: Running, task: Task, memory: MemoryRef, site: Site, arguments: list[Any]) -> Any:
-    (count,) = arguments_of(site, arguments, ("n",), {})
+    (count,) = arguments_of(site, arguments, ("n",))
     return message_array(machine.memories[memory.name].last(expect(count, int, "Int")))
 
 
 def memory_len(machine: Running, task: Task, memory: MemoryRef, site: Site, arguments: list[Any]) -> Any:
-    arguments_of(site, arguments, (), {})
+    arguments_of(site, arguments, ())
     return len(machine.memories[memory.name])
 
 
 def memory_is_empty(machine: Running, task: Task, memory: MemoryRef, site: Site, arguments: list[Any]) -> Any:
-    arguments_of(site, arguments, (), {})
+    arguments_of(site, arguments, ())
     return len(machine.memories[memory.name]) == 0
 
 
 def memory_clear(machine: Running, task: Task, memory: MemoryRef, site: Site, arguments: list[Any]) -> None:
-    arguments_of(site, arguments, (), {})
+    arguments_of(site, arguments, ())
     machine.memories[memory.name].clear()
 
 
@@ -91,21 +103,25 @@ def builder_of(receiver: Any) -> ModelBuilder:
 
 
 def with_memory(machine: Running, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
-    memory, auto = arguments_of(site, arguments, ("m", "auto"), {"auto": True})
+    memory, auto = arguments_of(site, arguments, ("m", "auto"), (True,))
     if memory is not None and type(memory) is not MemoryRef:
         raise Panic("P411", f"with_memory expects a Memory, found {typeof(memory)}")
-    return builder_of(receiver).with_(memory=memory, auto=expect(auto, bool, "Bool"))
+    if type(auto) is not bool:
+        expect(auto, bool, "Bool")
+    if type(receiver) is ModelRef:
+        return ModelBuilder(receiver, memory, auto)
+    return receiver.with_(memory, auto)
 
 
 def execute(machine: Running, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
-    (prompt,) = arguments_of(site, arguments, ("p",), {})
+    (prompt,) = arguments_of(site, arguments, ("p",))
     return request(machine, task, builder_of(receiver), "execute", prompt, None, None)
 
 
 def execute_with_schema(machine: Running, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
     """The compiler passes the schema handle as the first argument."""
     names = ("schema", "p", "retry_message")
-    schema, prompt, retry_message = arguments_of(site, arguments, names, {"retry_message": None})
+    schema, prompt, retry_message = arguments_of(site, arguments, names, (None,))
     if retry_message is not None:
         expect(retry_message, str, "String")
     expect(schema, SchemaRef, "SchemaRef")

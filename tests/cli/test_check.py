@@ -3,7 +3,7 @@
 import json
 
 WARNING = 'fn main() { let unused = 1; emit("a", 2); }\n'
-ERROR = "fn main() {\n\tlet n: Int = true;\n\temit(\"a\", missing);\n}\n"
+ERROR = "fn main() {\n\tlet _n: Int = true;\n\temit(\"a\", missing);\n}\n"
 WARNING_TEXT = """\
 w.conc:1:17: warning[W0001]: unused variable `unused`
   1 | fn main() { let unused = 1; emit("a", 2); }
@@ -30,7 +30,7 @@ def test_all_errors_of_all_files(cli, write):
     assert (code, out) == (65, "")
     assert err.startswith(WARNING_TEXT)
     places = [line.split(": ")[0] for line in err.splitlines() if line.startswith("e.conc:")]
-    assert places == ["e.conc:3:12"]  # names first: a program with unknown names has no types to speak of
+    assert places == ["e.conc:2:16", "e.conc:3:12"]
 
 
 def test_json(cli, write):
@@ -40,6 +40,7 @@ def test_json(cli, write):
     assert all(list(row) == KEYS for row in rows)
     assert [(row["severity"], row["file"], row["line"], row["column"]) for row in rows] == [
         ("warning", "w.conc", 1, 17),
+        ("error", "e.conc", 2, 16),
         ("error", "e.conc", 3, 12),
     ]
     assert (rows[0]["code"], rows[0]["end_line"], rows[0]["end_column"]) == ("W0001", 1, 23)
@@ -57,7 +58,7 @@ def test_related_places_are_in_both_forms(cli, write):
     write("twice.conc", "fn f() { }\nfn f() { }\nfn main() { f(); }\n")
     code, out, err = cli("check", "twice.conc")
     assert code == 65
-    assert "twice.conc:2:4: error[E1002]" in err
+    assert "twice.conc:2:4: error[E1003]" in err
     assert "note: twice.conc:1:4: " in err
     (row,) = json.loads(cli("check", "--json", "twice.conc").out)
     (related,) = row["related"]

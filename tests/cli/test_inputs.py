@@ -1,7 +1,5 @@
 """FILE arguments of every verb: what cannot be read, images where sources belong, damaged images, stdin (O-9.2, O-9.10)."""
 
-import os
-
 import pytest
 from concerto.cli.verbs import VERBS
 
@@ -36,10 +34,10 @@ def test_directory(cli, verb, tmp_path):
 
 
 @each_verb
-@pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may read everything")
-def test_unreadable_file(cli, write, tmp_path, verb):
-    (tmp_path / write("secret.conc", SOURCE)).chmod(0)
-    assert cli(verb, "secret.conc") == (66, "", "cannot read secret.conc: Permission denied\n")
+def test_unreadable_file(cli, tmp_path, verb):
+    """A link to itself: nobody can read it, the superuser included."""
+    (tmp_path / "loop.conc").symlink_to("loop.conc")
+    assert cli(verb, "loop.conc") == (66, "", "cannot read loop.conc: Too many levels of symbolic links\n")
 
 
 @each_verb
@@ -64,7 +62,6 @@ def test_an_image_is_known_by_its_content(cli, image, tmp_path, verb):
     from_image = cli(verb, "anything.conc")
     assert (from_image.code, from_image.err) == (0, "")
     assert from_image.out == cli(verb, "-", stdin=(tmp_path / "anything.conc").read_bytes()).out
-    assert from_image.out.replace("stdin", "program")
 
 
 @pytest.mark.parametrize("verb", TAKES_SOURCE_ONLY)

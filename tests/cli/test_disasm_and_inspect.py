@@ -1,0 +1,106 @@
+"""`concerto disasm` and `concerto inspect` (O-9.18, O-9.19)."""
+
+import json
+
+import pytest
+from concerto.vm.bytecode.asm import assemble
+from concerto.vm.bytecode.codec import content_hash, decode, encode
+
+from ..command import EXAMPLES
+
+SOURCE = 'fn twice(n: Int) -> Int { n * 2 }\nfn main() { emit("out", twice(21)); }\n'
+TICKET = str(EXAMPLES / "ticket.conc")
+
+
+@pytest.fixture
+def program(write):
+    return write("program.conc", SOURCE)
+
+
+def test_instructions_with_their_source(cli, program):
+    code, out, err = cli("disasm", program)
+    assert (code, err) == (0, "")
+    assert 'function 0 "twice"' in out and 'function 1 "main"' in out
+    assert "at 0:1:27  ; n * 2" in out
+    assert "    RETURN" in out
+
+
+def test_disassembly_assembles_to_the_same_bytes(cli, program, tmp_path):
+    assert cli("compile", program).code == 0
+    image = (tmp_path / "program.concb").read_bytes()
+    out = cli("disasm", "program.concb").out
+    assert out == cli("disasm", program).out
+    assert encode(assemble(out)) == image
+
+
+def test_one_function(cli, program):
+    code, out, err = cli("disasm", program, "--function", "twice")
+    assert (code, err) == (0, "")
+    assert out.startswith('function 0 "twice"\n') and out.endswith("  end\n")
+    assert "main" not in out
+    assert cli("disasm", program, "--function", "thrice") == (2, "", "no function thrice; there are: twice, main\n")
+
+
+def test_disassembly_as_json(cli, program):
+    code, out, err = cli("disasm", "--json", program)
+    assert (code, err) == (0, "")
+    functions = json.loads(out)["functions"]
+    assert [function["name"] for function in functions] == ["twice", "main"]
+    assert functions[0]["code"][-1]["opcode"] == "RETURN"
+    (one,) = json.loads(cli("disasm", "--json", "--function", "main", program).out)["functions"]
+    assert one == functions[1]
+
+
+def test_inspect(cli):
+    code, out, err = cli("inspect", TICKET)
+    assert (code, err) == (0, "")
+    lines = out.splitlines()
+    assert lines[0] == "name: ticket"
+    at = lines.index("models:")
+    assert lines[at : at + 4] == [
+        "models:",
+        "  Sorter:",
+        "    connection: anthropic",
+        "    base: claude-haiku-5-5",
+    ]
+    assert {"entry: main", "schemas: Ticket", "connections: none", "key_variables: ANTHROPIC_API_KEY"} <= set(lines)
+
+
+def test_inspect_as_json(cli, tmp_path):
+    assert cli("compile", TICKET, "-o", "t.concb").code == 0
+    code, out, err = cli("inspect", "--json", "t.concb")
+    assert (code, err) == (0, "")
+    facts = json.loads(out)
+    data = (tmp_path / "t.concb").read_bytes()
+    assert (facts["bytes"], facts["hash"]) == (len(data), content_hash(data))
+    assert facts["functions"][:2] == ["sort", "main"]
+    assert facts["memories"] == [{"name": "desk", "max_messages": None}]
+    assert facts["key_variables"] == ["ANTHROPIC_API_KEY"]
+    assert 0 < sum(facts["sections"].values()) < len(data)
+    assert facts == json.loads(cli("inspect", "--json", TICKET).out)
+
+
+def test_inspect_names_variables_and_holds_no_values(cli, write, monkeypatch):
+    monkeypatch.setenv("LAB_KEY", "sk-very-secret")
+    source = (
+        'connect lab { provider: "custom", base_url: "http://box:8000/v1", api_key: env("LAB_KEY"), default_model: "tiny" }\n'
+        'model M { provider: lab }\nfn main() { emit("a", M.execute("x")?.text); }\n'
+    )
+    code, out, err = cli("inspect", write("lab.conc", source))
+    assert (code, err) == (0, "")
+    assert "key_variables: LAB_KEY" in out.splitlines()
+    assert "sk-very-secret" not in out
+    assert cli("compile", "lab.conc").code == 0
+    assert b"sk-very-secret" not in (write.__self__ if hasattr(write, "__self__") else b"")
+
+
+def test_image_cannot_write_to_the_terminal(cli, write, tmp_path):
+    """Texts of an image are shown as one line each, control characters escaped."""
+    assert cli("compile", write("m.conc", 'model M { provider: openai, base: "m" }\nfn main() { M.execute("")?; }\n')).code == 0
+    image = decode((tmp_path / "m.concb").read_bytes())
+    image.models[0].fields["base"] = "\x1b[2J\nname: another"
+    write("m.concb", encode(image))
+    code, out, _ = cli("inspect", "m.concb")
+    assert code == 0
+    assert "\x1b" not in out
+    assert r"    base: '\x1b[2J\nname: another'" in out.splitlines()

@@ -1,0 +1,206 @@
+"""`concerto run`: emits, errors, panics, limits, keys, scripts (O-9.11, O-9.13, O-9.27, O-9.28, O-1.26)."""
+
+import json
+
+import pytest
+from concerto.cli import run as run_verb
+
+ASKS = """\
+@log
+model M { provider: openai, base: "m-1" }
+fn main() {
+    emit("answer", M.execute("hi")?.text);
+    emit("pair", ["a", "ü"]);
+}
+"""
+
+
+@pytest.fixture
+def asks(write):
+    return write("asks.conc", ASKS)
+
+
+def test_emits_as_text(cli, asks):
+    assert cli("run", "--offline", asks) == (0, "[emit:answer] offline: hi\n[emit:pair] [a, ü]\n", "")
+
+
+def test_emits_as_json(cli, asks):
+    lines = '{"channel":"answer","payload":"offline: hi"}\n{"channel":"pair","payload":["a","ü"]}\n'
+    assert cli("run", "--offline", "--emit-format", "json", asks) == (0, lines, "")
+
+
+def test_verbose_shows_runtime_channels(cli, asks):
+    code, out, err = cli("run", "--offline", "--verbose", asks)
+    assert (code, err) == (0, "")
+    assert out.startswith('[emit:model:log] {"model": m-1, "connection": openai, "method": execute, "attempt": 1,')
+    rows = [json.loads(line) for line in cli("run", "--offline", "--verbose", "--emit-format", "json", asks).out.splitlines()]
+    assert [row["channel"] for row in rows] == ["model:log", "answer", "pair"]
+    assert (rows[0]["payload"]["prompt"], rows[0]["payload"]["text"], rows[0]["payload"]["ok"]) == ("hi", "offline: hi", True)
+
+
+def test_quiet_hides_emits_and_warnings_but_not_failures(cli, write, asks):
+    assert cli("run", "--offline", "--quiet", "--verbose", asks) == (0, "", "")
+    write("w.conc", 'fn main() { let unused = 1; emit("a", 1); [1][3]; }')
+    assert "warning[W0001]" in cli("run", "w.conc").err
+    quiet = cli("run", "-q", "w.conc")
+    assert (quiet.code, quiet.out, quiet.err.splitlines()[0]) == (1, "", "panic[P004]: index out of range: index 3, length 1")
+
+
+def test_print_and_println(cli, write):
+    write("p.conc", 'fn main() { print("a", 1); println(); println("b"); }')
+    assert cli("run", "p.conc") == (0, "a 1\nb\n", "")
+    assert cli("run", "p.conc", "--quiet").out == "a 1\nb\n"  # quiet is about emits
+
+
+def test_metrics(cli, asks):
+    code, out, err = cli("run", "--offline", "--metrics", asks)
+    assert code == 0
+    counters = json.loads(err)
+    assert counters["model_calls"] == 1 and counters["emit_count"] == 2 and counters["errors"] == 0
+    assert counters["tokens_by_model"] == {"m-1": 4} and counters["tokens_by_connection"] == {"openai": 4}
+    assert (counters["total_tokens"], counters["estimated_cost"]) == (4, 0.0)
+
+
+# ---------------------------------------------------------------- failures
+
+
+def test_panic_with_its_trace(cli, write):
+    source = (
+        "fn pick(items: Array<Int>, at: Int) -> Int {\n    items[at]\n}\n"
+        'fn main() {\n    let inner = |at| pick([1], at);\n    emit("before", 1);\n    emit("x", inner(5));\n}\n'
+    )
+    code, out, err = cli("run", write("p.conc", source))
+    assert (code, out) == (1, "[emit:before] 1\n")
+    lines = err.splitlines()
+    assert lines[0] == "panic[P004]: index out of range: index 5, length 1"
+    assert lines[1] == "  at pick (p.conc:2:5)"
+    assert lines[2].endswith("(p.conc:5:22)")
+    assert lines[3:] == ["  at main (p.conc:7:15)"]
+
+
+def test_long_trace_shows_both_ends(cli, write):
+    write("r.conc", "fn f(n: Int) -> Int { f(n + 1) + 1 }\nfn main() { f(0); }\n")
+    code, out, err = cli("run", "-q", "r.conc")
+    lines = err.splitlines()
+    assert (code, lines[0]) == (1, "panic[P012]: call depth exceeded: limit 10000")
+    assert lines[1:26] == ["  at f (r.conc:1:23)"] * 25
+    assert lines[26] == "  … 9951 more frames …"
+    assert lines[-2:] == ["  at f (r.conc:1:23)", "  at main (r.conc:2:13)"]
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        ('AgentError::new("it broke")', 1),
+        ('AgentError::PermissionDenied("it broke")', 77),
+        ('ToolError::PermissionDenied("it broke")', 77),
+    ],
+)
+def test_error_of_main(cli, write, error, code):
+    write("e.conc", f'fn main() -> Result<Nil, Error> {{\n    emit("before", 1);\n    Err({error})\n}}\n')
+    assert cli("run", "e.conc") == (code, "[emit:before] 1\n", "error: it broke\n")
+
+
+@pytest.mark.parametrize(("provider", "variable"), [("openai", "OPENAI_API_KEY"), ("anthropic", "ANTHROPIC_API_KEY")])
+def test_missing_key(cli, write, provider, variable):
+    write("k.conc", ASKS.replace("openai", provider))
+    message = f"m-1: environment variable {variable} is not set; set it, or run with --offline to use the offline provider"
+    assert cli("run", "k.conc") == (1, "", f"error: {message}\n")
+
+
+def test_no_main(cli, write):
+    message = "lib.conc: error[E1013]: no main function to run; add `fn main() { }`\n"
+    assert cli("run", write("lib.conc", "pub fn one() -> Int { 1 }")) == (65, "", message)
+
+
+# ---------------------------------------------------------------- limits and chance
+
+
+def test_max_steps(cli, write):
+    write("loop.conc", 'fn main() { let mut n = 0; while n < 1_000_000 { n += 1; } emit("n", n); }')
+    code, out, err = cli("run", "--max-steps", "5000", "loop.conc")
+    assert (code, out) == (1, "")
+    assert err.splitlines()[0] == "panic[P101]: step limit exceeded: 5000 (budget `steps`)"
+    assert err.splitlines()[1].startswith("  at main (loop.conc:1:")
+    write("short.conc", 'fn main() { emit("n", 1); }')
+    assert cli("run", "--max-steps", "5000", "short.conc") == (0, "[emit:n] 1\n", "")
+
+
+def test_seed_fixes_the_jitter_of_retries(cli, asks, write, monkeypatch):
+    write("replies.json", json.dumps([{"error": "server"}, {"error": "rate_limit"}, "at last"]))
+    waits = []
+    monkeypatch.setattr(run_verb.time, "sleep", waits.append)
+
+    def waited(*seed):
+        waits.clear()
+        assert cli("run", "--offline-script", "replies.json", *seed, asks).out.startswith("[emit:answer] at last\n")
+        return list(waits)
+
+    assert waited("--seed", "7") == waited("--seed", "7")
+    assert waited("--seed", "7") != waited("--seed", "8")
+    assert len(waits) == 2
+
+
+# ---------------------------------------------------------------- offline and environment
+
+
+def test_variable_for_offline_runs(cli, asks, monkeypatch):
+    monkeypatch.setenv("CONCERTO_OFFLINE", "1")
+    assert cli("run", asks).code == 0
+    monkeypatch.setenv("CONCERTO_OFFLINE", "0")
+    assert cli("run", asks).code == 1
+
+
+def test_scripted_replies_then_the_usual_ones(cli, write):
+    source = 'model M { provider: openai, base: "m" }\nfn main() { for i in 0..3 { emit("a", M.execute("q${i}")?.text); } }'
+    write("s.conc", source)
+    write("replies.json", '["one", {"text": "two"}]')
+    assert cli("run", "s.conc", "--offline-script", "replies.json") == (0, "[emit:a] one\n[emit:a] two\n[emit:a] offline: q2\n", "")
+
+
+@pytest.mark.parametrize(
+    ("script", "code", "message"),
+    [
+        (None, 66, "cannot read replies.json: No such file or directory"),
+        ("nonsense", 2, "replies.json: not a JSON array of replies: unexpected text at line 1, column 1"),
+        ("[1,", 2, "replies.json: not a JSON array of replies: unexpected end of text"),
+        ("[" * 100_000, 2, "replies.json: not a JSON array of replies: nested deeper than 64"),
+        ('{"a": 1}', 2, "replies.json: a script is a JSON array of replies"),
+        ("[1]", 2, "E4004: scripted reply 0: expected a String or a Map"),
+        ('["a", {"txt": "b"}]', 2, "E4001: scripted reply 1: unknown field txt"),
+    ],
+    ids=["missing", "no JSON", "cut off", "deep", "object", "number", "unknown field"],
+)
+def test_scripts_that_are_none(cli, asks, write, script, code, message):
+    if script is not None:
+        write("replies.json", script)
+    assert cli("run", asks, "--offline-script", "replies.json") == (code, "", message + "\n")
+
+
+@pytest.fixture
+def needs_keys(write):
+    """Two connections to where nobody listens; a missing key is named before anything is sent."""
+    return write(
+        "keys.conc",
+        'connect one { provider: "openai", base_url: "http://127.0.0.1:9/v1", api_key: env("ONE_KEY"), retry: { max_attempts: 1 } }\n'
+        'model M { provider: one, base: "m" }\nfn main() { M.execute("hi")?; }\n',
+    )
+
+
+def test_env_file(cli, needs_keys, write, monkeypatch):
+    write("keys.env", "# keys of the lab\n\n  ONE_KEY = from-the-file=really \nOTHER=1\n")
+    assert "environment variable ONE_KEY is not set" in cli("run", needs_keys).err
+    code, _, err = cli("run", "--env-file", "keys.env", needs_keys)
+    assert (code, "connection failed" in err, "ONE_KEY" in err) == (1, True, False)
+    write("keys.env", "ONE_KEY=from the fü file\n")
+    assert "the value of ONE_KEY holds characters a header cannot carry" in cli("run", "--env-file", "keys.env", needs_keys).err
+    monkeypatch.setenv("ONE_KEY", "set already")
+    assert "connection failed" in cli("run", "--env-file", "keys.env", needs_keys).err  # variables already set win
+
+
+def test_env_files_that_are_none(cli, asks, write):
+    assert cli("run", asks, "--env-file", "gone") == (66, "", "cannot read gone: No such file or directory\n")
+    write("keys.env", "A=1\nnonsense\n")
+    assert cli("run", asks, "--env-file", "keys.env") == (2, "", "keys.env:2: expected NAME=value\n")
+    write("keys.env", "=1\n")
+    assert cli("run", asks, "--env-file", "keys.env") == (2, "", "keys.env:1: expected NAME=value\n")
