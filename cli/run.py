@@ -25,7 +25,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--env-file", metavar="FILE", help="NAME=value lines; variables already set win")
     parser.add_argument("--max-steps", type=steps, metavar="N", help="stop with P101 after N steps")
     parser.add_argument("--seed", type=int, metavar="N", help="fixes retry jitter")
-    parser.add_argument("--emit-format", choices=("text", "json"), default="text", help="how emits are printed")
+    parser.add_argument("--emit-format", choices=("text", "json"), default="text", help="how emits are printed: text or json")
     parser.add_argument("--metrics", action="store_true", help="print the counters of the run as JSON on stderr")
     parser.add_argument("--verbose", action="store_true", help="print the emits of runtime channels too")
 

@@ -1,21 +1,26 @@
-"""Writes docs/generated/opcodes.md from the opcode table and the rules of the verifier.
+"""Writes the reference pages under docs/generated: opcodes, built-ins, diagnostics, panics, commands, each from its table.
 
-`--check` writes nothing and fails if the file is stale.
+`--check` writes nothing and fails if a page is stale.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib
 import sys
 from collections.abc import Iterable
 from pathlib import Path
 
+from concerto.cli.verbs import VERBS
+from concerto.compiler.codes import CODES
+from concerto.vm.builtins import FUNCTIONS, METHODS, Row
 from concerto.vm.bytecode import operands as k
 from concerto.vm.bytecode.opcodes import FLOWS, OPCODE_SET_VERSION, OPCODES, Opcode
 from concerto.vm.bytecode.operands import KINDS
 from concerto.vm.bytecode.rules import NOT_APPLICABLE, RULES
+from concerto.vm.panics import PANICS
 
-TARGET = Path(__file__).resolve().parent.parent / "docs" / "generated" / "opcodes.md"
+TARGET = Path(__file__).resolve().parent.parent / "docs" / "generated"
 
 HEAD = f"""\
 # Opcodes
@@ -28,7 +33,7 @@ the operand counts. The operand follows the opcode byte as unsigned LEB128.
 """
 
 
-def page() -> str:
+def opcodes() -> str:
     parts = [HEAD, _table("## Opcodes by number", "| No. | Opcode | Operand | Stack | Flow | What it does |", map(_row, OPCODES))]
     flows = (f"| {flow} | {meaning} |" for flow, meaning in FLOWS.items())
     parts.append(_table("## Flow", "| Flow | Where control goes |", flows))
@@ -52,19 +57,74 @@ def _table(title: str, head: str, rows: Iterable[str]) -> str:
     return "\n".join([title, "", head, "|---" * columns + "|", *rows]) + "\n"
 
 
+def builtins() -> str:
+    """Global functions, then the methods of each kind of receiver."""
+    parts = ["# Built-in functions and methods\n\nWritten by `tools/gen_reference.py` from `vm/builtins/`.\n"]
+    head = "| Signature | Clause | What it does |"
+    parts.append(_table("## Functions", head, map(_builtin, FUNCTIONS.values())))
+    for receiver in dict.fromkeys(row.receiver_text for row in METHODS.values()):
+        rows = [row for row in METHODS.values() if row.receiver_text == receiver]
+        parts.append(_table(f"## `{receiver}`", head, map(_builtin, rows)))
+    return "\n".join(parts)
+
+
+def _builtin(row: Row) -> str:
+    mark = " *mut*" if row.mut else ""
+    return f"| `{_cell(row.text)}`{mark} | {row.clause} | {_cell(' '.join(row.doc.split()))} |"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def diagnostics() -> str:
+    parts = ["# Diagnostics and panics\n\nWritten by `tools/gen_reference.py` from `compiler/codes.py` and `vm/panics.py`.\n"]
+    rows = (f"| {c.code} | {c.stage} | {_cell(c.title)} |" for c in CODES.values())
+    parts.append(_table("## Diagnostics", "| Code | Stage | When |", rows))
+    panics = (f"| {code} | {_cell(title)} | {clause} |" for code, (title, clause) in PANICS.items())
+    parts.append(_table("## Panics", "| Code | When | Clause |", panics))
+    return "\n".join(parts)
+
+
+def commands() -> str:
+    """The commands with their flags, as their own parsers describe them."""
+    parts = ["# Commands\n\nWritten by `tools/gen_reference.py` from `cli/`; `concerto COMMAND --help` says the same.\n"]
+    for verb in VERBS:
+        parser = argparse.ArgumentParser(prog=f"concerto {verb.name}", add_help=False)
+        importlib.import_module(f"concerto.cli.{verb.module}").configure(parser)
+        flags = [a for a in parser._actions if a.help]
+        rows = (f"| `{_cell(_usage(a))}` | {_cell(a.help or '')} |" for a in flags)
+        parts.append(_table(f"## `concerto {verb.name}`\n\n{verb.summary}", "| Argument | Meaning |", rows))
+    return "\n".join(parts)
+
+
+def _usage(action: argparse.Action) -> str:
+    name = ", ".join(action.option_strings) or str(action.metavar or action.dest)
+    return f"{name} {action.metavar}" if action.option_strings and action.metavar and action.nargs != 0 else name
+
+
+PAGES = {"opcodes.md": opcodes, "builtins.md": builtins, "diagnostics.md": diagnostics, "commands.md": commands}
+
+
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="fail if the file is stale, write nothing")
+    parser.add_argument("--check", action="store_true", help="fail if a page is stale, write nothing")
     parser.add_argument("--target", type=Path, default=TARGET)
     options = parser.parse_args(arguments)
+    stale = [name for name, page in PAGES.items() if not _fresh(options.target / name, page())]
     if options.check:
-        fresh = options.target.exists() and options.target.read_text(encoding="utf-8") == page()
-        if not fresh:
-            print(f"{options.target} is stale: run make gen", file=sys.stderr)
-        return 0 if fresh else 1
-    options.target.parent.mkdir(parents=True, exist_ok=True)
-    options.target.write_text(page(), encoding="utf-8")
+        for name in stale:
+            print(f"docs/generated/{name} is stale: run make gen", file=sys.stderr)
+        return 1 if stale else 0
+    options.target.mkdir(parents=True, exist_ok=True)
+    for name in stale:
+        (options.target / name).write_text(PAGES[name](), encoding="utf-8")
+        print(f"wrote docs/generated/{name}")
     return 0
+
+
+def _fresh(path: Path, text: str) -> bool:
+    return path.exists() and path.read_text(encoding="utf-8") == text
 
 
 if __name__ == "__main__":

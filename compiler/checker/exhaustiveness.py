@@ -141,7 +141,8 @@ class Coverage:
             case ast.ArrayPattern():
                 if self.arrays_match:
                     return all(self._is_catch_all(p) for p in pattern.items)
-                return len(pattern.items) == 1 and isinstance(pattern.items[0], ast.RestPattern)
+                # on Any it also asks for an Array
+                return pattern.type != ANY and len(pattern.items) == 1 and isinstance(pattern.items[0], ast.RestPattern)
             case ast.RestPattern():
                 return True
             case ast.StructPattern():

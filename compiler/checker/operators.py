@@ -60,10 +60,11 @@ def operator_type(operator: str, left: Type, right: Type) -> Type | None:
         return _arithmetic(operator, left, right)
     if operator in EQUALITY:
         return BOOL if _comparable(left, right) else None
-    if ANY in (left, right) or right == NEVER:
-        other = right if left == ANY else left
-        legal = (*NUMBERS, STRING, ANY, NEVER) if operator in ORDER else (BOOL, ANY, NEVER)
-        return BOOL if other in legal else None
+    if ANY in (left, right):  # the check moves to run time (L-3.6.12)
+        return BOOL
+    if right == NEVER:
+        legal = (*NUMBERS, STRING) if operator in ORDER else (BOOL,)
+        return BOOL if left in legal else None
     if operator in ORDER:
         both_numbers = left in NUMBERS and right in NUMBERS
         return BOOL if both_numbers or left == right == STRING else None
@@ -74,9 +75,10 @@ def _arithmetic(operator: str, left: Type, right: Type) -> Type | None:
     if operator == "+" and STRING in (left, right):
         other = right if left == STRING else left
         return STRING if other in (STRING, ANY, NEVER) else None
-    if ANY in (left, right) or right == NEVER:
-        other = right if left == ANY else left
-        return ANY if other in (*NUMBERS, ANY, NEVER) else None
+    if ANY in (left, right):
+        return ANY
+    if right == NEVER:
+        return ANY if left in NUMBERS else None
     if left not in NUMBERS or right not in NUMBERS:
         return None
     return INT if left == right == INT else FLOAT

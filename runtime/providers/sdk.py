@@ -104,9 +104,8 @@ class SdkProvider(Provider):
 
     async def _exchange(self, request: Request, arguments: dict[str, Any]) -> Reply:
         origin = origin_of(request)
-        sdk = self._imported(origin)
-        client = self._opened(sdk, origin)
-        body = await self._body(sdk, client, request, arguments)
+        client = self._opened(origin)
+        body = await self._body(client, request, arguments)
         try:
             return self.read(_envelope(body))
         except Refusal as refusal:
@@ -114,7 +113,7 @@ class SdkProvider(Provider):
         except (Unreadable, JsonRefused) as unreadable:
             raise origin.invalid_response(self._redactor.clean(str(unreadable))) from None
 
-    async def _body(self, sdk: Any, client: Any, request: Request, arguments: dict[str, Any]) -> bytes:
+    async def _body(self, client: Any, request: Request, arguments: dict[str, Any]) -> bytes:
         """The bytes of a good answer. Whatever else the SDK raises is a failure of ours, never passed on."""
         import httpx2
 
@@ -126,7 +125,7 @@ class SdkProvider(Provider):
                 content: bytes = await response.http_response.aread()
                 return content
         except Exception as error:
-            raise self._failure(sdk, error, request, origin) from None
+            raise self._failure(self._imported(origin), error, request, origin) from None
 
     def _failure(self, sdk: Any, error: Exception, request: Request, origin: Origin) -> Exception:
         """Field by field from what the exceptions document (G-10.3, O-1.123 to O-1.130)."""
@@ -162,13 +161,14 @@ class SdkProvider(Provider):
             message = f"the package {self.package} is not installed"
             raise origin.not_sent("ConnectionError", "ProviderUnavailable", message) from None
 
-    def _opened(self, sdk: Any, origin: Origin) -> Any:
-        """One client a connection; connections belong to the event loop they were opened in."""
+    def _opened(self, origin: Origin) -> Any:
+        """One client a connection; connections belong to the event loop they were opened in. The key comes first: whoever
+        lacks it need not wait for the import."""
         loop = asyncio.get_running_loop()
         if self._client is None or self._loop is not loop:
             key = resolve_key(self.settings, self._env, self._redactor, origin)
             headers = resolve_headers(self.settings, self._env, self._redactor, origin)
-            self._client = self.make_client(sdk, key, headers, self._http_client)
+            self._client = self.make_client(self._imported(origin), key, headers, self._http_client)
             self._loop = loop
         return self._client
 

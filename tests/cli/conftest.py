@@ -14,11 +14,11 @@ from ..command import Ended
 
 VARIABLES = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "CONCERTO_OFFLINE", "CONCERTO_TRACEBACK", "NO_COLOR")
 
-type_of_cli = Callable[..., Ended]
+Command = Callable[..., Ended]
 
 
 @pytest.fixture
-def cli(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> type_of_cli:
+def cli(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Command:
     monkeypatch.chdir(tmp_path)
     for variable in VARIABLES:
         monkeypatch.delenv(variable, raising=False)

@@ -3,7 +3,7 @@
 import json
 
 WARNING = 'fn main() { let unused = 1; emit("a", 2); }\n'
-ERROR = "fn main() {\n\tlet _n: Int = true;\n\temit(\"a\", missing);\n}\n"
+ERROR = 'fn main() {\n\tlet _n: Int = true;\n\temit("a", missing);\n}\n'
 WARNING_TEXT = """\
 w.conc:1:17: warning[W0001]: unused variable `unused`
   1 | fn main() { let unused = 1; emit("a", 2); }

@@ -103,14 +103,18 @@ def test_tokens(cli, write, tmp_path):
 def test_tree(cli, write, tmp_path):
     code, out, err = cli("compile", "--emit-ast", write("program.conc", "fn main() { 1.5 }\n"))
     assert (code, err) == (0, "")
-    assert out.splitlines()[:3] == ["Program 0..18", "  items[0]: Function 0..17 public=False is_async=False", "    name: Ident 3..7 text='main'"]
+    assert out.splitlines()[:3] == [
+        "Program 0..18",
+        "  items[0]: Function 0..17 public=False is_async=False",
+        "    name: Ident 3..7 text='main'",
+    ]
     assert files(tmp_path) == ["program.conc"]
 
 
 @pytest.mark.parametrize("flag", ["--emit-ast", "--emit-tokens"])
 def test_dump_of_what_cannot_be_read(cli, write, flag):
-    code, out, err = cli("compile", flag, write("program.conc", "fn main() { \"open }\n"))
+    code, out, err = cli("compile", flag, write("program.conc", 'fn main() { "open }\n'))
     assert code == 65
-    assert err.startswith("program.conc:1:13: error[E0")
+    assert err.startswith("program.conc:1:20: error[E0004]: ")
     assert not err.endswith("\n\n")
     assert cli("compile", flag, write("latin.conc", b"\xff")).code == 65

@@ -155,7 +155,11 @@ def test_scripted_replies_then_the_usual_ones(cli, write):
     source = 'model M { provider: openai, base: "m" }\nfn main() { for i in 0..3 { emit("a", M.execute("q${i}")?.text); } }'
     write("s.conc", source)
     write("replies.json", '["one", {"text": "two"}]')
-    assert cli("run", "s.conc", "--offline-script", "replies.json") == (0, "[emit:a] one\n[emit:a] two\n[emit:a] offline: q2\n", "")
+    assert cli("run", "s.conc", "--offline-script", "replies.json") == (
+        0,
+        "[emit:a] one\n[emit:a] two\n[emit:a] offline: q2\n",
+        "",
+    )
 
 
 @pytest.mark.parametrize(
@@ -182,7 +186,8 @@ def needs_keys(write):
     """Two connections to where nobody listens; a missing key is named before anything is sent."""
     return write(
         "keys.conc",
-        'connect one { provider: "openai", base_url: "http://127.0.0.1:9/v1", api_key: env("ONE_KEY"), retry: { max_attempts: 1 } }\n'
+        'connect one { provider: "openai", base_url: "http://127.0.0.1:9/v1", api_key: env("ONE_KEY"),'
+        ' retry: { max_attempts: 1 } }\n'
         'model M { provider: one, base: "m" }\nfn main() { M.execute("hi")?; }\n',
     )
 

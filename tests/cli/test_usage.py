@@ -6,7 +6,7 @@ import concerto
 import pytest
 from concerto.cli import check, main
 from concerto.cli.verbs import VERBS
-from concerto.vm.bytecode.image import FORMAT
+from concerto.vm.bytecode.image import FORMAT, ImageError
 
 FLAGS = {
     "run": ["--offline", "--offline-script", "--env-file", "--max-steps", "--seed", "--emit-format", "--metrics", "--verbose"],
@@ -81,6 +81,18 @@ def test_version(cli, words):
 def test_version_as_json(cli):
     code, out, _ = cli("version", "--json")
     assert (code, json.loads(out)) == (0, {"version": concerto.__version__, "image_format": ".".join(map(str, FORMAT))})
+
+
+def test_image_that_fails_its_own_verification_is_a_defect(capsys, monkeypatch, tmp_path):
+    def refuse(image):
+        raise ImageError("V105", "made up")
+
+    source = tmp_path / "a.conc"
+    source.write_text("fn main() { }")
+    monkeypatch.setattr("concerto.vm.load.load_image", refuse)
+    assert main(["compile", str(source)]) == 70
+    assert capsys.readouterr().err.startswith("internal error: the image fails verification: ")
+    assert [path.name for path in tmp_path.iterdir()] == ["a.conc"]
 
 
 def test_defect_is_one_line_and_70(capsys, monkeypatch):

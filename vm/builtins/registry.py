@@ -1,14 +1,17 @@
 """The table of built-in functions and methods: one row each, signature, documentation and body together (V-2.8).
 
 Hands on the decorators that make rows, `METHODS`, `ASSOCIATED`, `FUNCTIONS`, `STD`, `KIND_OF` and `lookup`. Checker,
-completion, dispatch and the reference page read these tables; no other place lists built-ins. `STD` fills module by module:
-ask `std.std_row`.
+completion, dispatch and the reference page read these tables; no other place lists built-ins. `STD` fills module by
+module: ask `std.std_row`.
 
 A row's `kind` says who does the work: `python` (its `body`, called with the receiver and every parameter), `prelude`
-(its `source`, Concerto text with `self` and the parameters, for methods that call functions), `handle` (the machine, on
-a thing of the host), `effect` (the host: `prepare` checks the arguments and gives the payload of the effect named
-`effect`, whose answer is the result), `special` (a form the compiler knows). A *mut* body changes an owned receiver in place; a *mut*
-prelude gives the new receiver. The receiver is of the row's kind: callers dispatch on its class.
+(its `source`, Concerto text with `self` and the parameters, for what calls functions), `handle` (the machine, on a thing
+of the host), `effect` (the host: `prepare` checks the arguments and gives the payload of the effect named `effect`; the
+host's answer is the result), `special` (a form the compiler knows). A *mut* body changes an owned receiver in place; a
+*mut* prelude gives the new receiver. The receiver is of the row's kind: callers dispatch on its class.
+
+`special="numeric"` on a row with a body: its Float parameters take an Int as it is, and a Float result is an Int when all
+of them are.
 """
 
 from __future__ import annotations
@@ -186,6 +189,16 @@ def std_effect(module: str, text: str, *, effect: str, clause: str, permission: 
         return prepare
 
     return register
+
+
+def std_prelude(module: str, text: str, *, clause: str, doc: str, source: str) -> None:
+    """A function of the module `std::…` written in Concerto: it calls functions or combines effects."""
+    enter(Row("", text, kind="prelude", clause=clause, doc=doc, source=source, module=module), "std")
+
+
+def std_special(module: str, text: str, *, clause: str, doc: str) -> None:
+    """A function of the module `std::…` that takes what only the compiler knows."""
+    enter(Row("", text, kind="special", clause=clause, doc=doc, module=module), "std")
 
 
 KIND_OF: dict[type, str] = {

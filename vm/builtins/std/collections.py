@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import deque
 
 from ...values.containers import Array, Queue, Set, Stack, elements
+from ...values.equality import fresh_key
 from ...values.limits import check_items
 from ...values.results import NONE, Some
 from ...values.sharing import share, share_all
@@ -104,7 +105,7 @@ def union(s: Set, o: Any) -> Set:
     """The elements of both: first those of the receiver, then the further ones of o."""
     both = {**s.items}
     for key, value in _other(o).items.items():
-        both.setdefault(key, value)
+        both.setdefault(fresh_key(key), value)
     check_items(len(both))
     share_all(both.values())
     return Set(both)
@@ -114,14 +115,14 @@ def union(s: Set, o: Any) -> Set:
 def intersection(s: Set, o: Any) -> Set:
     """The elements that o has too, in the receiver's order."""
     others = _other(o).items
-    return Set({key: share(value) for key, value in s.items.items() if key in others})
+    return Set({key: share(value) for key, value in s.items.items() if fresh_key(key) in others})
 
 
 @method("Set<T>", "difference(o: Set<T>) -> Set<T>", clause="L-6.7.4", linear=True)
 def difference(s: Set, o: Any) -> Set:
     """The elements that o lacks, in the receiver's order."""
     others = _other(o).items
-    return Set({key: share(value) for key, value in s.items.items() if key not in others})
+    return Set({key: share(value) for key, value in s.items.items() if fresh_key(key) not in others})
 
 
 @method("Queue<T>", "enqueue(v: T) -> Nil", clause="L-6.7.5", mut=True)

@@ -1,0 +1,173 @@
+"""The layout engine: a list of operations to text that keeps to a width, in linear time and without recursion.
+
+An operation is a text, a `Break`, a change of indentation, the begin or end of a group, or a comment. A group is written
+on one line if it fits with what follows it up to the next possible line end, and otherwise ends a line at each of its
+breaks. Must not know: the language whose text it lays out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+WIDTH = 100
+INDENTATION = 4
+
+
+class Break:
+    """Where a line may end. `flat` is written where it does not; one with `newlines` always ends the line."""
+
+    __slots__ = ("flat", "newlines")
+
+    def __init__(self, flat: str = "", newlines: int = 0) -> None:
+        self.flat = flat
+        self.newlines = newlines
+
+
+SOFT = Break()
+LINE = Break(" ")
+HARD = Break(newlines=1)
+BLANK = Break(newlines=2)
+
+
+class Begin:
+    """The begin of a group. `at` and `end` are rows of its operations.
+
+    With `hug`, a row inside it, the group's own breaks stay on one line if everything up to that row fits: what follows
+    is the inside of a last bracket, which looks after itself. A group that is `filled` ends only the lines that are full.
+    """
+
+    __slots__ = ("at", "end", "hug", "filled")
+
+    def __init__(self, at: int, filled: bool) -> None:
+        self.at = at
+        self.end = at
+        self.hug = 0
+        self.filled = filled
+
+
+class Indent:
+    __slots__ = ("columns",)
+
+    def __init__(self, columns: int) -> None:
+        self.columns = columns
+
+
+INDENT = Indent(INDENTATION)
+DEDENT = Indent(-INDENTATION)
+
+
+class End:
+    """The end of the innermost open group."""
+
+    __slots__ = ()
+
+
+END = End()
+
+
+class IfBroken:
+    """Text that is written only if the innermost group ends its lines."""
+
+    __slots__ = ("text",)
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+
+class Remark:
+    """Text that may pass the width, such as a comment."""
+
+    __slots__ = ("text",)
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+
+Operation = str | Break | Begin | End | Indent | IfBroken | Remark
+
+_FLAT, _BROKEN, _FILLED = range(3)
+
+
+class _Measures:
+    """Widths on one line, and where lines may and must end behind each row."""
+
+    def __init__(self, operations: Sequence[Operation]) -> None:
+        count = len(operations)
+        self.before = [0] * (count + 1)  # width of all earlier operations
+        self.next_break = [count] * (count + 1)
+        self.next_hard = [count] * (count + 1)
+        self.sum_widths(operations)
+        self.find_breaks(operations)
+
+    def sum_widths(self, operations: Sequence[Operation]) -> None:
+        total, before = 0, self.before
+        for row, operation in enumerate(operations):
+            if type(operation) is str:
+                total += len(operation) if "\n" not in operation else operation.index("\n")
+            elif type(operation) is Break:
+                total += len(operation.flat)
+            before[row + 1] = total
+
+    def find_breaks(self, operations: Sequence[Operation]) -> None:
+        soft = hard = len(operations)
+        next_break, next_hard = self.next_break, self.next_hard
+        for row in range(len(operations) - 1, -1, -1):
+            operation = operations[row]
+            if type(operation) is Break:
+                soft = row
+                if operation.newlines:
+                    hard = row
+            next_break[row] = soft
+            next_hard[row] = hard
+
+    def mode(self, group: Begin, column: int) -> int:
+        """How the group is written when it begins in `column`."""
+        before, start = self.before, self.before[group.at]
+        hard = self.next_hard[group.at]
+        if hard > group.end and column + before[self.next_break[group.end]] - start <= WIDTH:
+            return _FLAT
+        if group.hug and hard >= group.hug and column + before[group.hug] - start <= WIDTH:
+            return _FLAT
+        return _FILLED if group.filled else _BROKEN
+
+    def item_fits(self, row: int, column: int) -> bool:
+        """Whether what stands between the break at `row` and the next one still fits on the line."""
+        return column + self.before[self.next_break[row + 1]] - self.before[row] <= WIDTH
+
+
+def write(operations: Sequence[Operation]) -> str:
+    """The text."""
+    measures = _Measures(operations)
+    out: list[str] = []
+    add = out.append
+    modes: list[int] = [_BROKEN]
+    column = indentation = 0
+    for row, operation in enumerate(operations):
+        kind = type(operation)
+        if kind is str:
+            add(operation)  # type: ignore[arg-type]
+            column = _column_after(operation, column)  # type: ignore[arg-type]
+        elif kind is Break:
+            mode = modes[-1]
+            ends = operation.newlines or mode == _BROKEN  # type: ignore[union-attr]
+            if ends or (mode == _FILLED and not measures.item_fits(row, column)):
+                add("\n" * (operation.newlines or 1) + " " * indentation)  # type: ignore[union-attr]
+                column = indentation
+            else:
+                add(operation.flat)  # type: ignore[union-attr]
+                column += len(operation.flat)  # type: ignore[union-attr]
+        elif kind is Begin:
+            modes.append(measures.mode(operation, column))  # type: ignore[arg-type]
+        elif kind is End:
+            modes.pop()
+        elif kind is Indent:
+            indentation += operation.columns  # type: ignore[union-attr]
+        elif kind is Remark or modes[-1] != _FLAT:
+            add(operation.text)  # type: ignore[union-attr]
+            column = _column_after(operation.text, column)  # type: ignore[union-attr]
+    return "".join(out)
+
+
+def _column_after(text: str, column: int) -> int:
+    line_end = text.rfind("\n")
+    return column + len(text) if line_end < 0 else len(text) - line_end - 1

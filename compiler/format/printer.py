@@ -1,0 +1,360 @@
+"""The printer: walks the tree and the tokens in step and turns both into layout operations.
+
+Each family module says, per node, which tokens follow and where a line may end. Every token of the source is written
+exactly once and in order, so the text that results has the same tree; only separating commas come and go. Comments are
+written in the gap where they stand. Must not know: any node (the families register themselves in `PRINTERS`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from .. import ast
+from ..nesting import Nesting
+from ..source import Source
+from ..tokens import TokenList
+from .layout import BLANK, DEDENT, END, HARD, INDENT, LINE, SOFT, Begin, Break, IfBroken, Operation, Remark
+from .trivia import INLINE, TRAILING, Trivia, TriviaReader
+
+# Gaps that the layout engine need not know, since they become others where they are used.
+KEEP = Break(newlines=1)  # a line end, and a blank line if the source has one
+APART = Break(newlines=2)  # one blank line, before or after the comments as the source has it
+JOIN = Break(" ")  # a blank; if a comment ends the line here, the next line is not indented further
+
+COMMA_IF_BROKEN = IfBroken(",")
+_LINE_END = re.compile(r"[ \t\r\f]*\n")
+
+Show = Callable[..., int]
+T = TypeVar("T")
+
+PRINTERS: dict[type[ast.Node], Show] = {}
+
+
+def prints(*kinds: type[ast.Node]) -> Callable[[Show], Show]:
+    """Registers what writes nodes of these kinds: a function of printer and node.
+
+    It gives the row behind the bracket in which a list of arguments may leave the node open at its end
+    (`f(a, |x| {`), or 0.
+    """
+
+    def register(show: Show) -> Show:
+        for kind in kinds:
+            PRINTERS[kind] = show
+        return show
+
+    return register
+
+
+class OutOfStep(Exception):
+    """Tree and tokens disagree: a defect of the formatter. Nothing has been written."""
+
+
+class Printer:
+    def __init__(self, source: Source, tokens: TokenList) -> None:
+        self.text = source.text
+        self.types = tokens.types
+        self.starts = tokens.starts
+        self.ends = tokens.ends
+        self.trivia = TriviaReader(source.text, tokens.comments)
+        self.operations: list[Operation] = []
+        self.row = 0
+        self.used = 0  # columns of the token at `row` already written: `>=` and `??` may be two tokens
+        self.previous_end = 0
+        self.pending: Break | str | None = None  # what goes into the next gap
+        self.closing = False  # the next gap ends an indentation
+        self.carried: list[Trivia] = []  # comments moved behind a separator
+        self.nesting = Nesting()
+
+    # ------------------------------------------------------------ nodes
+
+    def node(self, node: ast.Node) -> int:
+        return self.nesting.call(PRINTERS[type(node)], self, node)
+
+    # ------------------------------------------------------------ tokens
+
+    def token(self, expected: str) -> None:
+        """Writes the next token, which has to be this one."""
+        self.gap()
+        start = self.starts[self.row] + self.used
+        if not self.text.startswith(expected, start):
+            raise OutOfStep(f"`{expected}` is not what stands at offset {start}")
+        self.operations.append(expected)
+        self.advance(start + len(expected))
+
+    def advance(self, end: int) -> None:
+        self.previous_end = end
+        if end < self.ends[self.row]:
+            self.used = end - self.starts[self.row]
+        else:
+            self.row += 1
+            self.used = 0
+
+    def name(self, node: ast.Ident) -> None:
+        if self.starts[self.row] != node.span.start:
+            raise OutOfStep(f"name `{node.text}` is not what stands at offset {self.starts[self.row]}")
+        self.token(self.text[node.span.start : node.span.end])
+
+    def verbatim(self, node: ast.Node) -> None:
+        """Writes the source text of a node, such as a string, with all that is in it."""
+        self.gap()
+        start, end = node.span.start, node.span.end
+        if self.starts[self.row] != start:
+            raise OutOfStep(f"{type(node).__name__} does not begin at offset {self.starts[self.row]}")
+        self.operations.append(self.text[start:end])
+        while self.starts[self.row] < end:
+            self.row += 1
+        self.trivia.skip(end)
+        self.previous_end = end
+
+    def spaced(self, text: str) -> None:
+        """A token between blanks."""
+        self.pending = " "
+        self.token(text)
+        self.pending = " "
+
+    def next_is(self, text: str) -> bool:
+        return self.text.startswith(text, self.starts[self.row] + self.used)
+
+    def next_start(self) -> int:
+        return self.starts[self.row] + self.used
+
+    # ------------------------------------------------------------ gaps
+
+    def gap(self) -> None:
+        """Writes what belongs between the last token and the next one; a second call changes nothing."""
+        start = self.starts[self.row]
+        if self.carried or self.trivia.next_start < start:
+            comments = self.carried + self.trivia.between(self.previous_end, start)
+            self.carried = []
+            self.gap_with(comments, start)
+        else:
+            pending = self.pending
+            if self.closing:
+                self.operations.append(DEDENT)
+            if pending is KEEP:
+                pending = BLANK if self.trivia.blank_between(self.previous_end, start) else HARD
+            if pending is not None:
+                self.operations.append(" " if pending is JOIN else pending)
+        self.pending = None
+        self.closing = False
+
+    def gap_with(self, comments: Sequence[Trivia], next_start: int) -> None:
+        Gap(self.operations, self.pending, self.closing).write(
+            comments, self.trivia.blank_between(self.gap_end(comments), next_start)
+        )
+
+    def gap_end(self, comments: Sequence[Trivia]) -> int:
+        """Where the last comment before the next token ends."""
+        last = self.trivia.at - 1
+        end = self.trivia.comments[last].span.end if last >= 0 else 0
+        return max(end, self.previous_end)
+
+    # ------------------------------------------------------------ separators
+
+    def separator(self, text: str, written: str | IfBroken | None) -> None:
+        """An optional `,` or a `;`: comments that end a line go behind it, so that it stays with what it ends."""
+        operations = self.operations
+        if not self.next_is(text):
+            if written is not None:
+                operations.append(written)
+            return
+        start = self.starts[self.row]
+        if self.trivia.next_start < start:
+            comments = self.trivia.between(self.previous_end, start)
+            if any(comment.is_doc for comment in comments):  # it documents what follows the next token
+                Gap(operations, None, False).write(comments, False)
+            else:
+                inline = 0
+                while inline < len(comments) and comments[inline].kind == INLINE and written is not None:
+                    operations.append(" " + comments[inline].text)
+                    inline += 1
+                self.carried = comments[inline:]
+        if written is not None:
+            operations.append(written)
+        self.advance(start + len(text))
+
+    def comma(self) -> None:
+        self.separator(",", ",")
+
+    def semicolon(self) -> None:
+        if not self.next_is(";"):
+            raise OutOfStep(f"`;` is not what stands at offset {self.next_start()}")
+        self.separator(";", ";")
+
+    # ------------------------------------------------------------ groups
+
+    def begin(self, *, filled: bool = False) -> Begin:
+        """Begins a group with the next token."""
+        self.gap()
+        group = Begin(len(self.operations), filled)
+        self.operations.append(group)
+        return group
+
+    def end(self, group: Begin) -> None:
+        group.end = len(self.operations)
+        self.operations.append(END)
+
+    def indent(self) -> None:
+        self.operations.append(INDENT)
+
+    def dedent(self) -> None:
+        self.operations.append(DEDENT)
+
+    # ------------------------------------------------------------ brackets
+
+    def bracketed(
+        self, opening: str, items: Sequence[T], closing: str, show: Callable[[T], int | None],
+        *, last: str | IfBroken = COMMA_IF_BROKEN, hugs: bool = False,
+    ) -> int:  # fmt: skip
+        """A list on one line or with one line per item; `last` stands behind its last item.
+
+        Gives the row behind its opening bracket; with `hugs` what its last item gives, at which it may stay open.
+        """
+        self.token(opening)
+        inside = len(self.operations)
+        if not items and not self.comment_follows():
+            self.token(closing)
+            return 0
+        group = self.begin_inside()
+        given = self.listed(items, show, SOFT, LINE, last)
+        self.close(SOFT, closing, group)
+        if hugs:
+            group.hug = given
+        return given if hugs else inside
+
+    def begin_inside(self) -> Begin:
+        """Begins a group behind an opening bracket, with its indentation."""
+        group = Begin(len(self.operations), False)
+        self.operations += (group, INDENT)
+        return group
+
+    def listed(
+        self, items: Sequence[T], show: Callable[[T], int | None], first: Break, between: Break, last: str | IfBroken
+    ) -> int:
+        """Items with commas. Gives what the last one gives."""
+        self.pending = first
+        count = len(items)
+        given: int | None = 0
+        for at, item in enumerate(items, 1):
+            given = show(item)
+            if at < count:
+                self.separator(",", ",")
+                self.pending = between
+        if items:
+            self.separator(",", last)
+        return given or 0
+
+    def close(self, gap: Break, closing: str, group: Begin | None) -> None:
+        self.pending, self.closing = gap, True
+        self.token(closing)
+        if group is not None:
+            self.end(group)
+
+    def comment_follows(self) -> bool:
+        """Whether a comment stands before the next token."""
+        return bool(self.carried) or self.trivia.next_start < self.starts[self.row]
+
+    # ------------------------------------------------------------ braces
+
+    def opens_line(self, brace: int) -> bool:
+        """Whether the `{` at this offset ends its line. Such a body stays expanded."""
+        return _LINE_END.match(self.text, brace + 1) is not None
+
+    def braced(self, members: Sequence[T], show: Callable[[T], int | None], *, expanded: bool = False) -> int:
+        """A body whose members have commas behind them. Gives the row behind `{`."""
+        expanded = expanded or self.opens_line(self.next_start())
+        self.token("{")
+        inside = len(self.operations)
+        if not members and not self.comment_follows():
+            self.token("}")
+            return 0
+        group = self.begin_inside()
+        first, between = (HARD, KEEP) if expanded else (LINE, LINE)
+        self.listed(members, show, first, between, COMMA_IF_BROKEN)
+        self.close(first, "}", group)
+        return inside
+
+    def expanded(self, members: Sequence[T], show: Callable[[T], object], gap: Callable[[T, T], Break]) -> None:
+        """A body with members on lines of their own, which end themselves."""
+        self.token("{")
+        if not members and not self.comment_follows():
+            self.token("}")
+            return
+        self.indent()
+        self.pending = HARD
+        for at, member in enumerate(members):
+            if at:
+                self.pending = gap(members[at - 1], member)
+            show(member)
+        self.close(HARD, "}", None)
+
+
+class Gap:
+    """The writing of one gap that holds comments."""
+
+    def __init__(self, operations: list[Operation], pending: Break | str | None, closing: bool) -> None:
+        self.operations = operations
+        self.closing = closing
+        self.pending = pending
+        self.is_break = isinstance(pending, Break) and pending is not JOIN
+        self.in_body = pending in (KEEP, APART, HARD)
+        self.continued = False  # a line has ended where none should: what follows is indented further
+        self.lines = 0
+        self.ended = False  # the last comment ends its line
+        self.inline = False  # the last comment needs a blank behind it
+
+    def write(self, comments: Sequence[Trivia], blank_at_end: bool) -> None:
+        apart = self.pending is APART and not blank_at_end and not any(comment.blank_before for comment in comments)
+        for comment in comments:
+            if comment.kind == INLINE:
+                self.write_inline(comment, apart)
+            elif comment.kind == TRAILING and not self.ended:
+                self.operations.append(Remark((" " if self.operations else "") + comment.text))
+                self.ended = True
+            else:
+                self.line_end(comment.blank_before or apart and not self.lines)
+                self.operations.append(Remark(comment.text))
+                self.ended, self.inline = True, False
+        self.finish(blank_at_end or apart and not self.lines)
+
+    def write_inline(self, comment: Trivia, apart: bool) -> None:
+        operations = self.operations
+        if self.ended:
+            self.line_end(comment.blank_before)
+            operations.append(comment.text)
+        elif self.is_break and not self.closing and not self.inline:
+            if self.in_body:
+                self.line_end(comment.blank_before or apart)
+            else:
+                operations.append(self.pending)  # type: ignore[arg-type]
+            operations.append(comment.text)
+        else:
+            operations.append(" " + comment.text)
+        self.ended, self.inline = False, True
+
+    def line_end(self, blank: bool) -> None:
+        """Ends the line before a comment or before the next token."""
+        first = self.lines == 0
+        self.lines += 1
+        if not self.operations:
+            return  # the file begins here
+        if first and not self.is_break and self.pending is not JOIN:
+            self.operations.append(INDENT)
+            self.continued = True
+        keeps = self.in_body and not (first and self.pending is HARD)
+        self.operations.append(BLANK if blank and keeps else HARD)
+
+    def finish(self, blank: bool) -> None:
+        if self.closing:
+            self.operations.append(DEDENT)
+        if self.ended:
+            self.line_end(blank and not self.closing)
+        elif self.closing:
+            if self.pending is not None:
+                self.operations.append(self.pending)
+        elif self.inline:
+            self.operations.append(" ")
+        if self.continued:
+            self.operations.append(DEDENT)

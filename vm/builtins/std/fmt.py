@@ -1,0 +1,65 @@
+"""`std::fmt`: text from values (L-7.5)."""
+
+from __future__ import annotations
+
+from ...values.display import debug, display
+from ...values.limits import check_string_size, concat, join, repeat
+from ..guards import array, integer, text
+from ..registry import std
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+@std("fmt", "format(t: String, args: Array<Any>) -> String", clause="L-7.5.1", linear=True)
+def format_function(t: Any, args: Any) -> str:
+    """Each `{}` replaced by the next Display text; `{}` without an argument stay, further arguments are ignored."""
+    pieces = text(t).split("{}", len(array(args)))
+    parts = [pieces[0]]
+    size = 0
+    for piece, argument in zip(pieces[1:], args.items, strict=False):
+        parts += (display(argument), piece)
+        # One argument shown many times must not fill the memory before the sum is known.
+        size += len(parts[-2])
+        check_string_size(size)
+    return join("", parts)
+
+
+def _padding(s: Any, width: Any, ch: Any) -> str:
+    return repeat(text(ch)[:1] or " ", integer(width) - len(text(s)))
+
+
+@std("fmt", 'pad_left(s: String, width: Int, ch: String = " ") -> String', clause="L-7.5.2", linear=True)
+def pad_left(s: Any, width: Any, ch: Any) -> str:
+    """The text with the first character of ch before it, up to the width; never shortened."""
+    return concat(_padding(s, width, ch), s)
+
+
+@std("fmt", 'pad_right(s: String, width: Int, ch: String = " ") -> String', clause="L-7.5.2", linear=True)
+def pad_right(s: Any, width: Any, ch: Any) -> str:
+    """The text with the first character of ch behind it, up to the width; never shortened."""
+    return concat(s, _padding(s, width, ch))
+
+
+@std("fmt", "truncate(s: String, n: Int) -> String", clause="L-7.5.3", linear=True)
+def truncate(s: Any, n: Any) -> str:
+    """The first n characters."""
+    return text(s)[: max(0, integer(n))]
+
+
+@std("fmt", "indent(s: String, n: Int) -> String", clause="L-7.5.3", linear=True)
+def indent(s: Any, n: Any) -> str:
+    """The text with n blanks before each line; a final line end begins no further line."""
+    lines = text(s).split("\n")
+    ended = lines[-1] == ""
+    blanks = repeat(" ", integer(n))
+    indented = len(lines) - ended
+    check_string_size(len(s) + len(blanks) * indented)
+    return "\n".join([blanks + line for line in lines[:indented]] + [""] * ended)
+
+
+@std("fmt", "debug(v: Any) -> String", clause="L-7.5.3", linear=True)
+def debug_function(v: Any) -> str:
+    """The debug form: Strings quoted, integral Floats with `.0`."""
+    return debug(v)

@@ -1,0 +1,240 @@
+"""`json::parse_as<T>`: a JSON text as a value of a type (L-7.1.2), driven by the type's descriptor.
+
+Hands on `parse_as`. Defaults of fields are functions of the program, which only the machine can call: a struct that
+lacks such a field is built with a hole, and the holes come back beside the result, in the order in which the defaults
+are evaluated. Must not know: images, frames.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+from ...values.containers import Array, Map, Queue, Stack, key_of
+from ...values.descriptors import type_text
+from ...values.display import brief
+from ...values.enums import EnumValue
+from ...values.errors import make_error
+from ...values.numerals import read_int
+from ...values.ranges import RangeValue
+from ...values.records import RECORDS
+from ...values.results import NONE, Err, Ok, Some
+from ...values.structural import make_set
+from ...values.typeof import typeof
+from ..guards import text
+from .json import json_error, read
+from .json_faults import Fault
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, NoReturn, Protocol
+
+    from ...values.descriptors import Descriptor
+    from ...values.enums import EnumType
+
+    class TypeTable(Protocol):
+        """The declared types of a program by the keys of their descriptors."""
+
+        def struct_class(self, key: str) -> type[Any]:
+            """The class of a struct or schema; `decl.types` and `decl.optional` describe its fields."""
+
+        def enum_type(self, key: str) -> EnumType:
+            """The declaration of an enum; its variants have their `types`."""
+
+        def has_default(self, key: str, position: int) -> bool:
+            """Whether the field of a struct or schema has a default."""
+
+
+class Hole:
+    """A field to be filled with its default: `setattr(struct, f"f{position}", …)`."""
+
+    __slots__ = ("struct", "position")
+
+    def __init__(self, struct: Any, position: int) -> None:
+        self.struct = struct
+        self.position = position
+
+
+class Misfit(Exception):
+    """The text is JSON, but not of the type."""
+
+
+def parse_as(s: Any, descriptor: Descriptor, types: TypeTable) -> tuple[Ok | Err, list[Hole]]:
+    """`Result<T, JsonError>` and the fields still to be filled; an Err has none."""
+    data = read(text(s))
+    if isinstance(data, Fault):
+        return Err(json_error(s, data)), []
+    builder = Builder(types)
+    try:
+        return Ok(builder.build(data, descriptor)), builder.holes
+    except Misfit as misfit:
+        return Err(make_error("JsonError", None, (f"{misfit} at {builder.place()}",))), []
+    except RecursionError:
+        return Err(make_error("JsonError", None, ("nested too deeply for its type",))), []
+
+
+def refuse(data: Any, descriptor: Descriptor) -> NoReturn:
+    found = "null" if data is None else brief(data, 40) if type(data) is str else typeof(data)
+    raise Misfit(f"expected {type_text(descriptor)}, found {found}")
+
+
+class Builder:
+    """One call of `parse_as`: values of JSON kinds become values of the type. `path` leads to the part being built."""
+
+    __slots__ = ("types", "holes", "path")
+
+    def __init__(self, types: TypeTable) -> None:
+        self.types = types
+        self.holes: list[Hole] = []
+        self.path: list[Any] = []
+
+    def place(self) -> str:
+        """The path as text: `$.items[2].name`."""
+        return "$" + "".join(f"[{step}]" if type(step) is int else f".{step}" for step in self.path)
+
+    def build(self, data: Any, descriptor: Descriptor) -> Any:
+        head = descriptor[0]
+        if head in SCALARS:
+            return self.scalar(data, descriptor)
+        if data is None and head in ABSENT:
+            return ABSENT[head]
+        rule = RULES.get(head)
+        return rule(self, data, descriptor) if rule else refuse(data, descriptor)
+
+    def scalar(self, data: Any, descriptor: Descriptor) -> Any:
+        head = descriptor[0]
+        if head == "any" or type(data) is SCALARS[head]:
+            return data
+        if head == "float" and type(data) is int:
+            return float(data)
+        return refuse(data, descriptor)
+
+    def within(self, step: Any, data: Any, descriptor: Descriptor) -> Any:
+        """A part, reached by a name or a position."""
+        self.path.append(step)
+        built = self.build(data, descriptor)
+        self.path.pop()
+        return built
+
+    def items(self, data: Any, descriptor: Descriptor) -> list[Any]:
+        """The elements of an array of one type."""
+        if type(data) is not Array:
+            refuse(data, descriptor)
+        items = []
+        for position, item in enumerate(data.items):
+            # Without a call of `within`: each level of a deep text takes as few frames of the host as can be.
+            self.path.append(position)
+            items.append(self.build(item, descriptor[1]))
+            self.path.pop()
+        return items
+
+    def sequence(self, data: Any, descriptor: Descriptor) -> Any:
+        return SEQUENCES[descriptor[0]](self.items(data, descriptor))
+
+    def inner(self, data: Any, descriptor: Descriptor) -> Any:
+        """`T?` that is not nil."""
+        return self.build(data, descriptor[1])
+
+    def some(self, data: Any, descriptor: Descriptor) -> Any:
+        return Some(self.build(data, descriptor[1]))
+
+    def tuple(self, data: Any, descriptor: Descriptor) -> Any:
+        if type(data) is not Array or len(data.items) != len(descriptor[1]):
+            refuse(data, descriptor)
+        return tuple(self.parts(data.items, descriptor[1]))
+
+    def parts(self, data: list[Any], descriptors: tuple[Descriptor, ...]) -> list[Any]:
+        found = []
+        for position, descriptor in enumerate(descriptors):
+            found.append(self.within(position, data[position], descriptor))
+        return found
+
+    def union(self, data: Any, descriptor: Descriptor) -> Any:
+        return data if type(data) is str and data in descriptor[1] else refuse(data, descriptor)
+
+    def map(self, data: Any, descriptor: Descriptor) -> Any:
+        entries = {}
+        for name, item in self.object(data, descriptor).items():
+            key = self.map_key(name, descriptor[1])
+            entries[key_of(key)] = self.within(name, item, descriptor[2])
+        return Map(entries)
+
+    def object(self, data: Any, descriptor: Descriptor) -> dict[str, Any]:
+        return data.items if type(data) is Map else refuse(data, descriptor)
+
+    def map_key(self, name: str, descriptor: Descriptor) -> Any:
+        """A key from its text in an object (L-5.1.7)."""
+        key: Any = name
+        if descriptor[0] == "int":
+            key = read_int(name)
+        elif descriptor[0] == "bool":
+            key = BOOL_KEYS.get(name)
+        elif descriptor[0] == "union" and name not in descriptor[1]:
+            key = None
+        return refuse(name, descriptor) if key is None else key
+
+    def result(self, data: Any, descriptor: Descriptor) -> Any:
+        entries = self.object(data, descriptor)
+        if entries.keys() == {"ok"}:
+            return Ok(self.within("ok", entries["ok"], descriptor[1]))
+        if entries.keys() == {"err"}:
+            return Err(self.within("err", entries["err"], descriptor[2]))
+        raise Misfit(f'expected {type_text(descriptor)} as {{"ok": …}} or {{"err": …}}')
+
+    def range(self, data: Any, descriptor: Descriptor) -> Any:
+        entries = self.object(data, descriptor)
+        bounds = [self.within(name, entries.get(name), ("nilable", ("int",))) for name in ("start", "end")]
+        return RangeValue(*bounds, self.within("inclusive", entries.get("inclusive", False), ("bool",)))
+
+    def enum(self, data: Any, descriptor: Descriptor) -> Any:
+        """`{"variant": V, "data": d}` (L-5.1.9)."""
+        decl = self.types.enum_type(descriptor[1])
+        entries = self.object(data, descriptor)
+        name = entries.get("variant")
+        if type(name) is not str or name not in decl.index:
+            known = ", ".join(f'"{variant.name}"' for variant in decl.variants)
+            raise Misfit(f'expected {type_text(descriptor)} with "variant" one of {known}')
+        payload = self.payload(entries.get("data"), decl.variants[decl.index[name]])
+        return EnumValue(decl, decl.index[name], payload)
+
+    def payload(self, data: Any, variant: Any) -> Any:
+        if variant.fields:
+            entries = self.object(data, ("map", ("string",), ("any",)))
+            fields = zip(variant.fields, variant.types, strict=True)
+            return tuple([self.within(f"data.{name}", entries.get(name), kind) for name, kind in fields])
+        if variant.arity == 0:
+            return None if data is None else refuse(data, ("nil",))
+        if variant.arity == 1:
+            return (self.within("data", data, variant.types[0]),)
+        return self.within("data", data, ("tuple", variant.types))
+
+    def struct(self, data: Any, descriptor: Descriptor) -> Any:
+        key = descriptor[1]
+        cls = RECORDS.get(key) or self.types.struct_class(key)
+        entries = self.object(data, descriptor)
+        decl = cls.decl
+        found = []
+        missing = []
+        for position, (name, kind) in enumerate(zip(decl.fields, decl.types, strict=True)):
+            if name not in entries and key not in RECORDS and self.types.has_default(key, position):
+                missing.append(position)
+                found.append(None)
+            elif name not in entries and kind[0] not in ABSENT:
+                raise Misfit(f"missing field `{name}` of {type_text(descriptor)}")
+            else:
+                found.append(self.within(name, entries.get(name), kind))
+        struct = cls.of(found)
+        self.holes.extend([Hole(struct, position) for position in missing])
+        return struct
+
+
+SCALARS: dict[str, Any] = {"any": object, "int": int, "float": float, "string": str, "bool": bool, "nil": type(None)}
+ABSENT: dict[str, Any] = {"option": NONE, "nilable": None}
+BOOL_KEYS = {"true": True, "false": False}
+SEQUENCES: dict[str, Any] = {
+    "array": Array, "set": make_set, "queue": lambda items: Queue(deque(items)), "stack": Stack,
+}  # fmt: skip
+RULES: dict[str, Any] = {
+    **dict.fromkeys(SEQUENCES, Builder.sequence), "tuple": Builder.tuple, "nilable": Builder.inner,
+    "option": Builder.some, "union": Builder.union, "map": Builder.map, "result": Builder.result,
+    "range": Builder.range, "enum": Builder.enum, "struct": Builder.struct, "schema": Builder.struct,
+}  # fmt: skip
