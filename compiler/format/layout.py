@@ -131,8 +131,8 @@ class _Measures:
         return _FILLED if group.filled else _BROKEN
 
     def item_fits(self, row: int, column: int) -> bool:
-        """Whether what stands between the break at `row` and the next one still fits on the line."""
-        return column + self.before[self.next_break[row + 1]] - self.before[row] <= WIDTH
+        """Whether what stands between the break at `row` and the next one fits on the line, with a comma behind it."""
+        return column + self.before[self.next_break[row + 1]] - self.before[row] < WIDTH
 
 
 def write(operations: Sequence[Operation]) -> str:

@@ -178,6 +178,11 @@ class Printer:
     def comma(self) -> None:
         self.separator(",", ",")
 
+    def next_item(self) -> None:
+        """The comma between two items; a line may end behind it."""
+        self.comma()
+        self.pending = LINE
+
     def semicolon(self) -> None:
         if not self.next_is(";"):
             raise OutOfStep(f"`;` is not what stands at offset {self.next_start()}")
@@ -240,7 +245,7 @@ class Printer:
         for at, item in enumerate(items, 1):
             given = show(item)
             if at < count:
-                self.separator(",", ",")
+                self.comma()
                 self.pending = between
         if items:
             self.separator(",", last)

@@ -26,7 +26,6 @@ def open_parentheses(p: Printer, node: ast.Node) -> int:
 
 def close_parentheses(p: Printer, count: int) -> None:
     for _ in range(count):
-        p.separator(",", None)
         p.token(")")
 
 

@@ -183,11 +183,11 @@ def test_scripts_that_are_none(cli, asks, write, script, code, message):
 
 @pytest.fixture
 def needs_keys(write):
-    """Two connections to where nobody listens; a missing key is named before anything is sent."""
+    """A connection to where nobody listens; a missing key is named before anything is sent."""
     return write(
         "keys.conc",
         'connect one { provider: "openai", base_url: "http://127.0.0.1:9/v1", api_key: env("ONE_KEY"),'
-        ' retry: { max_attempts: 1 } }\n'
+        " retry: { max_attempts: 1 } }\n"
         'model M { provider: one, base: "m" }\nfn main() { M.execute("hi")?; }\n',
     )
 
