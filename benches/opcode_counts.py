@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How often each opcode runs over benches/programs: `python benches/opcode_counts.py [--pairs N] [--weights] [NAME ...]`.
 
-`--weights` prints WEIGHTS for tools/loop_control.py, in parts per thousand, every program counting alike; `--pairs` the commonest
+`--weights` prints WEIGHTS for tools/loop_control.py, in parts per ten thousand, each program counting alike; `--pairs` the commonest
 neighbours, the candidates for fused instructions. Counts with a copy of the generated loop that notes each instruction.
 """
 
@@ -75,8 +75,8 @@ def frequencies(names: list[str]) -> tuple[dict[str, float], dict[tuple[str, str
 
 
 def weights(single: dict[str, float]) -> str:
-    """As tools/loop_control.py holds them; what runs less than once in a thousand is left out."""
-    entries = [f'"{name}": {round(parts)},' for name, parts in single.items() if round(parts) > 1]
+    """As tools/loop_control.py holds them; what runs about once in ten thousand or less weighs 1 there and is left out."""
+    entries = [f'"{name}": {round(parts * 10)},' for name, parts in single.items() if round(parts * 10) > 1]
     lines, line = [], "   "
     for entry in entries:
         if len(line) + len(entry) + 1 > 124:

@@ -17,7 +17,8 @@ class Code:
     """A linked function. `entry` is a node that links the function on its first call; `cost` the fuel of its first run."""
 
     __slots__ = (
-        "number", "name", "label", "argc", "blank", "cell_count", "captures", "entry", "cost", "nodes", "hidden", "returns_option",
+        "number", "name", "label", "argc", "blank", "cell_count", "captures", "entry", "cost", "nodes", "hidden",
+        "returns_option",
     )  # fmt: skip
 
     def __init__(self, number: int, function: im.Function, link_number: int) -> None:

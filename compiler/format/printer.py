@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from .. import ast
 from ..nesting import Nesting
@@ -200,6 +200,12 @@ class Printer:
     def end(self, group: Begin) -> None:
         group.end = len(self.operations)
         self.operations.append(END)
+
+    def begin_here(self) -> Begin:
+        """Begins a group behind the last token, so that the next gap belongs to it."""
+        group = Begin(len(self.operations), False)
+        self.operations.append(group)
+        return group
 
     def indent(self) -> None:
         self.operations.append(INDENT)
