@@ -18,7 +18,7 @@ class Code:
 
     __slots__ = (
         "number", "name", "label", "argc", "blank", "cell_count", "captures", "entry", "cost", "nodes", "hidden",
-        "returns_option",
+        "returns_option", "faults",
     )  # fmt: skip
 
     def __init__(self, number: int, function: im.Function, link_number: int) -> None:
@@ -33,6 +33,7 @@ class Code:
         self.entry: list[Any] = [link_number, self, None]
         self.cost = 0
         self.nodes: list[list[Any]] = []
+        self.faults: dict[int, int] = {}  # index behind a fused run: index of the opcode in it that may fail
         self.hidden = bool(function.flags & im.F_HIDDEN)
         self.returns_option = bool(function.flags & im.F_OPTION)
 

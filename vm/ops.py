@@ -138,12 +138,17 @@ def SHARE(value: Any) -> Any:
 
 
 # ---------------------------------------------------------------- places (V-5.7)
+# A value without the mark `shared` (a number behind Any, say) is left to whoever writes it to refuse. `try` costs nothing
+# where the mark is there, which is always but for such values.
 
 
 def LOAD_OWN(locals_: list[Any], operand: int) -> Any:
     value = locals_[operand]
-    if getattr(value, "shared", False):
-        locals_[operand] = value = own(value)
+    try:
+        if value.shared:
+            locals_[operand] = value = own(value)
+    except AttributeError:
+        pass
     return value
 
 
@@ -156,9 +161,12 @@ def CELL_OWN(cells: list[Any], operand: int) -> Any:
 
 def FIELD_OWN(object: Any, operand: str) -> Any:
     value = getattr(object, operand)
-    if getattr(value, "shared", False):
-        value = own(value)
-        setattr(object, operand, value)
+    try:
+        if value.shared:
+            value = own(value)
+            setattr(object, operand, value)
+    except AttributeError:
+        pass
     return value
 
 
@@ -171,10 +179,16 @@ def MEMBER_OWN(object: Any, operand: str) -> Any:
 
 
 def INDEX_OWN(object: Any, index: Any) -> Any:
-    value = index_place(object, index)
-    if getattr(value, "shared", False):
-        value = own(value)
-        object.items[index if type(object) is Array else key_of(index)] = value
+    if type(object) is Array and type(index) is int and 0 <= index < len(object.items):
+        value = object.items[index]
+    else:
+        value = index_place(object, index)
+    try:
+        if value.shared:
+            value = own(value)
+            object.items[index if type(object) is Array else key_of(index)] = value
+    except AttributeError:
+        pass
     return value
 
 

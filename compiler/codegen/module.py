@@ -11,6 +11,7 @@ from ...vm.builtins.table import methods_named
 from ...vm.bytecode import image as im
 from .. import symbols
 from .. import types as t
+from ..nesting import Nesting
 from ..source import Source, Span
 from .emitter import Emitter
 from .pool import Pool
@@ -43,6 +44,7 @@ class Module:
     models: dict[symbols.ModelSymbol, int] = field(default_factory=dict)
     memories: dict[symbols.MemorySymbol, int] = field(default_factory=dict)
     schemas: dict[symbols.StructSymbol, int] = field(default_factory=dict)
+    nesting: Nesting = field(default_factory=Nesting)
 
     def __post_init__(self) -> None:
         self._files = {source.name: (number, source) for number, source in enumerate(self.sources)}

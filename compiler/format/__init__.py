@@ -12,9 +12,9 @@ from ..lexer import lex
 from ..parse import decode_source, parse_tokens
 from ..source import Source
 from . import chains, declarations, expressions, orchestration, patterns, statements, types
-from .compare import first_difference
+from .compare import first_difference, same_tokens
 from .layout import write
-from .printer import Printer
+from .printer import OutOfStep, Printer
 
 __all__ = ["FAMILIES", "first_difference", "format_data", "format_source"]
 
@@ -42,4 +42,7 @@ def format_source(source: Source, diagnostics: Diagnostics) -> str | None:
         return None
     printer = Printer(source, tokens)
     printer.node(program)
-    return write(printer.operations)
+    text = write(printer.operations)
+    if not same_tokens(tokens, lex(Source(source.name, text), Diagnostics())):
+        raise OutOfStep("the formatted text has other tokens")
+    return text

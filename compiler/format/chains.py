@@ -179,8 +179,8 @@ def access(p: Printer, link: Link) -> None:
         p.name(link.name)
         type_arguments(p, link.type_arguments)
     elif isinstance(link, ast.TupleAccess):
-        if isinstance(link.receiver, ast.IntLiteral):
-            p.pending = " "  # `1.0` would be a Float
+        if p.types[p.row - 1] == "INT" and p.operations[-2] != ".":
+            p.pending = " "  # `1.0` would be a Float, unless a dot touches the 1 (L-1.4.5)
         p.token(".")
         p.token(p.text[p.next_start() : p.ends[p.row]])
     elif isinstance(link, ast.Index):

@@ -1,14 +1,32 @@
-"""Whether two trees are the same program: equal in everything except where it stands in the file.
+"""Whether two texts are the same program: equal in everything except where it stands in the file.
 
 Must not know: how either text was made.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import fields
 from functools import cache
 
 from .. import ast
+from ..tokens import TokenList
+
+# Operators that stand for two where the grammar wants two (L-1.7.2), or are written for two (`| |`).
+_HALVES = {"OROR": ("PIPE", "PIPE"), "QQ": ("QUESTION", "QUESTION"), "GE": ("GT", "EQ")}
+
+
+def same_tokens(left: TokenList, right: TokenList) -> bool:
+    """Whether two texts have the same tokens, commas apart."""
+    return list(_essential(left)) == list(_essential(right))
+
+
+def _essential(tokens: TokenList) -> Iterator[tuple[str, str | int | float]]:
+    for kind, value in zip(tokens.types, tokens.values, strict=True):
+        if kind in _HALVES:
+            yield from ((half, "") for half in _HALVES[kind])
+        elif kind != "COMMA":
+            yield kind, value if kind in ("IDENT", "INT", "FLOAT", "STRING", "LABEL") else ""
 
 
 def first_difference(left: ast.Program, right: ast.Program) -> str | None:

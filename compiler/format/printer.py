@@ -163,7 +163,8 @@ class Printer:
         start = self.starts[self.row]
         if self.trivia.next_start < start:
             comments = self.trivia.between(self.previous_end, start)
-            if any(comment.is_doc for comment in comments):  # it documents what follows the next token
+            if written is not None and any(comment.is_doc for comment in comments):
+                # moved behind the separator it would document what follows
                 Gap(operations, None, False).write(comments, False)
             else:
                 inline = 0
@@ -322,7 +323,9 @@ class Gap:
             if comment.kind == INLINE:
                 self.write_inline(comment, apart)
             elif comment.kind == TRAILING and not self.ended:
-                self.operations.append(Remark((" " if self.operations else "") + comment.text))
+                # a block comment counts for the width here too, since it does so where something follows it
+                text = " " + comment.text
+                self.operations.append(text if comment.text.startswith("/*") else Remark(text))
                 self.ended = True
             else:
                 self.line_end(comment.blank_before or apart and not self.lines)

@@ -209,7 +209,8 @@ def label(p: Printer, node: ast.Ident | None) -> None:
     if node is not None:
         p.token("'" + node.text)
         p.token(":")
-        p.pending = " "
+        # behind a comment the lexer would look for a second `'` on the line (L-1.6.1)
+        p.pending = HARD if p.comment_follows() else " "
 
 
 def pattern_in(p: Printer, node: ast.For | ast.ParallelFor) -> None:

@@ -81,105 +81,184 @@ NUMBERS = {
     "CALL": 9,
     "GET_FIELD": 10,
     "INDEX_ARRAY": 11,
-    "CALL_BUILTIN": 12,
-    "LOAD_OWN": 13,
-    "NEXT": 14,
-    "SUB_INT": 15,
-    "CALL_METHOD": 16,
-    "CALL_VALUE": 17,
-    "LOAD_CELL": 18,
-    "POP": 19,
-    "SHARE": 20,
-    "EQ_INT": 21,
-    "LE_INT": 22,
-    "MUL_INT": 23,
-    "SET_FIELD": 24,
-    "SET_INDEX": 25,
-    "CONCAT": 26,
-    "DUP": 27,
-    "GT_INT": 28,
-    "JOIN": 29,
-    "JUMP_IF": 30,
-    "REM_INT": 31,
-    "ADD_FLOAT": 32,
-    "MUL_FLOAT": 33,
-    "FALSE": 34,
-    "GE_INT": 35,
-    "STRUCT": 36,
-    "SWAP": 37,
-    "TRUE": 38,
-    "NE_INT": 39,
-    "ADD": 40,
-    "ARRAY": 41,
-    "CAST": 42,
-    "CELL_OWN": 43,
-    "CHECK": 44,
-    "CLOSURE": 45,
-    "CONFIGURE": 46,
-    "DIV": 47,
-    "DIV_INT": 48,
-    "DROP": 49,
-    "EMIT": 50,
-    "EQ": 51,
-    "ERR": 52,
-    "ERROR": 53,
-    "FAIL_LENGTH": 54,
-    "FAIL_MATCH": 55,
-    "FIELD_OWN": 56,
-    "GE": 57,
-    "GET_ELEMENT": 58,
-    "GET_MEMBER": 59,
-    "GT": 60,
-    "HALT": 61,
-    "INDEX": 62,
-    "INDEX_OWN": 63,
-    "INT_TO_FLOAT": 64,
-    "IS": 65,
-    "IS_ABSENT": 66,
-    "IS_ERR": 67,
-    "IS_ERROR": 68,
-    "IS_NIL": 69,
-    "IS_OK": 70,
-    "IS_SOME": 71,
-    "IS_VARIANT": 72,
-    "ITERATE": 73,
-    "LE": 74,
-    "LENGTH": 75,
-    "LINK": 76,
-    "LT": 77,
-    "MAP": 78,
-    "MEMBER_OWN": 79,
-    "MEMORY": 80,
-    "MODEL": 81,
-    "MUL": 82,
-    "NE": 83,
-    "NEG": 84,
-    "NEG_INT": 85,
-    "NEW_CELL": 86,
-    "NIL": 87,
-    "NONE": 88,
-    "NOT": 89,
-    "OK": 90,
-    "POP_TRY": 91,
-    "POW": 92,
-    "PRINT": 93,
-    "PRINTLN": 94,
-    "RANGE": 95,
-    "REM": 96,
-    "SCHEMA": 97,
-    "SET_ELEMENT": 98,
-    "SET_MEMBER": 99,
-    "SLIDE": 100,
-    "SOME": 101,
-    "STORE_CELL": 102,
-    "SUB": 103,
-    "SUB_FLOAT": 104,
-    "THROW": 105,
-    "TRY": 106,
-    "TUPLE": 107,
-    "UNWRAP": 108,
-    "WRAP": 109,
+    "INT__ADD_INT": 12,
+    "INT__MUL_INT": 13,
+    "INT__SUB_INT": 14,
+    "LOAD__ADD_INT": 15,
+    "LOAD__GET_FIELD": 16,
+    "LOAD__INT__ADD_INT": 17,
+    "LOAD__INT__ADD_INT__STORE": 18,
+    "LOAD__INT__EQ_INT__JUMP_UNLESS": 19,
+    "LOAD__INT__GE_INT__JUMP_UNLESS": 20,
+    "LOAD__INT__GT_INT__JUMP_UNLESS": 21,
+    "LOAD__INT__LE_INT__JUMP_UNLESS": 22,
+    "LOAD__INT__LT_INT__JUMP_UNLESS": 23,
+    "LOAD__INT__MUL_INT": 24,
+    "LOAD__INT__MUL_INT__STORE": 25,
+    "LOAD__INT__NE_INT__JUMP_UNLESS": 26,
+    "LOAD__INT__SUB_INT": 27,
+    "LOAD__INT__SUB_INT__STORE": 28,
+    "LOAD__LOAD": 29,
+    "LOAD__LOAD__ADD_INT": 30,
+    "LOAD__LOAD__ADD_INT__STORE": 31,
+    "LOAD__LOAD__EQ_INT__JUMP_UNLESS": 32,
+    "LOAD__LOAD__GE_INT__JUMP_UNLESS": 33,
+    "LOAD__LOAD__GT_INT__JUMP_UNLESS": 34,
+    "LOAD__LOAD__INDEX_ARRAY": 35,
+    "LOAD__LOAD__LE_INT__JUMP_UNLESS": 36,
+    "LOAD__LOAD__LT_INT__JUMP_UNLESS": 37,
+    "LOAD__LOAD__MUL_INT": 38,
+    "LOAD__LOAD__MUL_INT__STORE": 39,
+    "LOAD__LOAD__NE_INT__JUMP_UNLESS": 40,
+    "LOAD__LOAD__SUB_INT": 41,
+    "LOAD__LOAD__SUB_INT__STORE": 42,
+    "LOAD__MUL_INT": 43,
+    "LOAD__RETURN": 44,
+    "LOAD__SUB_INT": 45,
+    "NEXT__STORE": 46,
+    "STORE__JUMP": 47,
+    "STORE__LOAD": 48,
+    "CALL_BUILTIN": 49,
+    "LOAD_OWN": 50,
+    "NEXT": 51,
+    "SUB_INT": 52,
+    "CALL_METHOD": 53,
+    "CALL_VALUE": 54,
+    "LOAD_CELL": 55,
+    "POP": 56,
+    "SHARE": 57,
+    "EQ_INT": 58,
+    "LE_INT": 59,
+    "MUL_INT": 60,
+    "SET_FIELD": 61,
+    "SET_INDEX": 62,
+    "CONCAT": 63,
+    "DUP": 64,
+    "GT_INT": 65,
+    "JOIN": 66,
+    "JUMP_IF": 67,
+    "REM_INT": 68,
+    "ADD_FLOAT": 69,
+    "MUL_FLOAT": 70,
+    "FALSE": 71,
+    "GE_INT": 72,
+    "STRUCT": 73,
+    "SWAP": 74,
+    "TRUE": 75,
+    "NE_INT": 76,
+    "ADD": 77,
+    "ARRAY": 78,
+    "CAST": 79,
+    "CELL_OWN": 80,
+    "CHECK": 81,
+    "CLOSURE": 82,
+    "CONFIGURE": 83,
+    "DIV": 84,
+    "DIV_INT": 85,
+    "DROP": 86,
+    "EMIT": 87,
+    "EQ": 88,
+    "ERR": 89,
+    "ERROR": 90,
+    "FAIL_LENGTH": 91,
+    "FAIL_MATCH": 92,
+    "FIELD_OWN": 93,
+    "GE": 94,
+    "GET_ELEMENT": 95,
+    "GET_MEMBER": 96,
+    "GT": 97,
+    "HALT": 98,
+    "INDEX": 99,
+    "INDEX_OWN": 100,
+    "INT_TO_FLOAT": 101,
+    "IS": 102,
+    "IS_ABSENT": 103,
+    "IS_ERR": 104,
+    "IS_ERROR": 105,
+    "IS_NIL": 106,
+    "IS_OK": 107,
+    "IS_SOME": 108,
+    "IS_VARIANT": 109,
+    "ITERATE": 110,
+    "LE": 111,
+    "LENGTH": 112,
+    "LINK": 113,
+    "LT": 114,
+    "MAP": 115,
+    "MEMBER_OWN": 116,
+    "MEMORY": 117,
+    "MODEL": 118,
+    "MUL": 119,
+    "NE": 120,
+    "NEG": 121,
+    "NEG_INT": 122,
+    "NEW_CELL": 123,
+    "NIL": 124,
+    "NONE": 125,
+    "NOT": 126,
+    "OK": 127,
+    "POP_TRY": 128,
+    "POW": 129,
+    "PRINT": 130,
+    "PRINTLN": 131,
+    "RANGE": 132,
+    "REM": 133,
+    "SCHEMA": 134,
+    "SET_ELEMENT": 135,
+    "SET_MEMBER": 136,
+    "SLIDE": 137,
+    "SOME": 138,
+    "STORE_CELL": 139,
+    "SUB": 140,
+    "SUB_FLOAT": 141,
+    "THROW": 142,
+    "TRY": 143,
+    "TUPLE": 144,
+    "UNWRAP": 145,
+    "WRAP": 146,
 }
+
+# runs of opcodes that one node stands for: its number, and which of them a panic in it belongs to
+FUSED = {
+    ('LOAD', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (37, 2),
+    ('LOAD', 'INT', 'LT_INT', 'JUMP_UNLESS'): (23, 2),
+    ('LOAD', 'LOAD', 'LE_INT', 'JUMP_UNLESS'): (36, 2),
+    ('LOAD', 'INT', 'LE_INT', 'JUMP_UNLESS'): (22, 2),
+    ('LOAD', 'LOAD', 'GT_INT', 'JUMP_UNLESS'): (34, 2),
+    ('LOAD', 'INT', 'GT_INT', 'JUMP_UNLESS'): (21, 2),
+    ('LOAD', 'LOAD', 'GE_INT', 'JUMP_UNLESS'): (33, 2),
+    ('LOAD', 'INT', 'GE_INT', 'JUMP_UNLESS'): (20, 2),
+    ('LOAD', 'LOAD', 'EQ_INT', 'JUMP_UNLESS'): (32, 2),
+    ('LOAD', 'INT', 'EQ_INT', 'JUMP_UNLESS'): (19, 2),
+    ('LOAD', 'LOAD', 'NE_INT', 'JUMP_UNLESS'): (40, 2),
+    ('LOAD', 'INT', 'NE_INT', 'JUMP_UNLESS'): (26, 2),
+    ('LOAD', 'LOAD', 'ADD_INT', 'STORE'): (31, 2),
+    ('LOAD', 'LOAD', 'ADD_INT'): (30, 2),
+    ('LOAD', 'ADD_INT'): (15, 1),
+    ('LOAD', 'INT', 'ADD_INT', 'STORE'): (18, 2),
+    ('LOAD', 'INT', 'ADD_INT'): (17, 2),
+    ('INT', 'ADD_INT'): (12, 1),
+    ('LOAD', 'LOAD', 'SUB_INT', 'STORE'): (42, 2),
+    ('LOAD', 'LOAD', 'SUB_INT'): (41, 2),
+    ('LOAD', 'SUB_INT'): (45, 1),
+    ('LOAD', 'INT', 'SUB_INT', 'STORE'): (28, 2),
+    ('LOAD', 'INT', 'SUB_INT'): (27, 2),
+    ('INT', 'SUB_INT'): (14, 1),
+    ('LOAD', 'LOAD', 'MUL_INT', 'STORE'): (39, 2),
+    ('LOAD', 'LOAD', 'MUL_INT'): (38, 2),
+    ('LOAD', 'MUL_INT'): (43, 1),
+    ('LOAD', 'INT', 'MUL_INT', 'STORE'): (25, 2),
+    ('LOAD', 'INT', 'MUL_INT'): (24, 2),
+    ('INT', 'MUL_INT'): (13, 1),
+    ('LOAD', 'LOAD'): (29, 0),
+    ('LOAD', 'GET_FIELD'): (16, 1),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY'): (35, 2),
+    ('LOAD', 'RETURN'): (44, 0),
+    ('STORE', 'LOAD'): (48, 0),
+    ('STORE', 'JUMP'): (47, 0),
+    ('NEXT', 'STORE'): (46, 0),
+}
+LONGEST_RUN = 4
 
 
 def run(machine, task):
@@ -196,23 +275,23 @@ def run(machine, task):
     try:
         while True:
             op, arg, ins = ins
-            if op < 5:
-                if op < 1:
-                    # LOAD
-                    push(tos)
-                    tos = locs[arg]
-                    continue
-                if op < 3:
-                    if op < 2:
-                        # INT
-                        push(tos)
-                        tos = arg
-                        continue
-                    # STORE
-                    locs[arg] = tos
-                    tos = pop()
-                    continue
+            if op < 22:
                 if op < 4:
+                    if op < 1:
+                        # LOAD
+                        push(tos)
+                        tos = locs[arg]
+                        continue
+                    if op < 3:
+                        if op < 2:
+                            # INT
+                            push(tos)
+                            tos = arg
+                            continue
+                        # STORE
+                        locs[arg] = tos
+                        tos = pop()
+                        continue
                     # ADD_INT
                     a = pop()
                     r = a + tos
@@ -221,22 +300,22 @@ def run(machine, task):
                         continue
                     overflow('+')
                     continue
-                # JUMP_UNLESS
-                if tos is True:
-                    tos = pop()
-                    continue
-                if tos is not False:
-                    raise not_bool(tos)
-                tos = pop()
-                ins, cost = arg
-                fuel -= cost
-                if fuel < 0:
-                    fuel = machine.refill(fuel)
-                continue
-            if op < 16:
-                if op < 9:
+                if op < 12:
                     if op < 7:
                         if op < 6:
+                            if op < 5:
+                                # JUMP_UNLESS
+                                if tos is True:
+                                    tos = pop()
+                                    continue
+                                if tos is not False:
+                                    raise not_bool(tos)
+                                tos = pop()
+                                ins, cost = arg
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
                             # JUMP
                             ins, cost = arg
                             fuel -= cost
@@ -247,72 +326,423 @@ def run(machine, task):
                         a = pop()
                         tos = a < tos
                         continue
-                    if op < 8:
-                        # RETURN
-                        ins, locs, cells, code = pop_frame()
-                        continue
-                    # CONST
-                    push(tos)
-                    tos = arg
-                    continue
-                if op < 13:
-                    if op < 11:
-                        if op < 10:
-                            # CALL
-                            callee = arg
-                            n = callee.argc
-                            if n == 1:
-                                new = [tos]
-                                tos = pop()
-                            elif n:
-                                push(tos)
-                                new = st[-n:]
-                                del st[-n:]
-                                tos = pop()
-                            else:
-                                new = []
-                            if len(frames) >= limit:
-                                raise Panic("P012", f"call depth exceeded: limit {limit - 1}")
-                            push_frame((ins, locs, cells, code))
-                            code = callee
-                            ins = code.entry
-                            fuel -= code.cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            locs = new + code.blank if code.blank else new
-                            cells = [None] * code.cell_count if code.cell_count else NO_CELLS
+                    if op < 10:
+                        if op < 9:
+                            if op < 8:
+                                # RETURN
+                                ins, locs, cells, code = pop_frame()
+                                continue
+                            # CONST
+                            push(tos)
+                            tos = arg
                             continue
+                        # CALL
+                        callee = arg
+                        n = callee.argc
+                        if n == 1:
+                            new = [tos]
+                            tos = pop()
+                        elif n:
+                            push(tos)
+                            new = st[-n:]
+                            del st[-n:]
+                            tos = pop()
+                        else:
+                            new = []
+                        if len(frames) >= limit:
+                            raise Panic("P012", f"call depth exceeded: limit {limit - 1}")
+                        push_frame((ins, locs, cells, code))
+                        code = callee
+                        ins = code.entry
+                        fuel -= code.cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        locs = new + code.blank if code.blank else new
+                        cells = [None] * code.cell_count if code.cell_count else NO_CELLS
+                        continue
+                    if op < 11:
                         # GET_FIELD
                         tos = getattr(tos, arg)
                         continue
-                    if op < 12:
-                        # INDEX_ARRAY
-                        array = pop()
-                        items = array.items
-                        if 0 <= tos < len(items):
-                            tos = items[tos]
-                            continue
-                        tos = index_out_of_range(tos, len(items))
+                    # INDEX_ARRAY
+                    array = pop()
+                    items = array.items
+                    if 0 <= tos < len(items):
+                        tos = items[tos]
                         continue
-                    # CALL_BUILTIN
-                    body, n = arg
-                    if n == 1:
-                        tos = body(tos)
-                    elif n == 2:
-                        tos = body(pop(), tos)
-                    else:
-                        push(tos)
-                        new = st[len(st) - n:]
-                        del st[len(st) - n:]
-                        tos = body(*new)
+                    tos = index_out_of_range(tos, len(items))
                     continue
-                if op < 15:
-                    if op < 14:
+                if op < 17:
+                    if op < 15:
+                        if op < 14:
+                            if op < 13:
+                                # INT__ADD_INT
+                                right, = arg
+                                r = tos + right
+                                if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                                    tos = r
+                                    continue
+                                tos = overflow('+')
+                                continue
+                            # INT__MUL_INT
+                            right, = arg
+                            r = tos * right
+                            if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                                tos = r
+                                continue
+                            tos = overflow('*')
+                            continue
+                        # INT__SUB_INT
+                        right, = arg
+                        r = tos - right
+                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                            tos = r
+                            continue
+                        tos = overflow('-')
+                        continue
+                    if op < 16:
+                        # LOAD__ADD_INT
+                        right, = arg
+                        r = tos + locs[right]
+                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                            tos = r
+                            continue
+                        tos = overflow('+')
+                        continue
+                    # LOAD__GET_FIELD
+                    slot, field = arg
+                    push(tos)
+                    tos = getattr(locs[slot], field)
+                    continue
+                if op < 20:
+                    if op < 19:
+                        if op < 18:
+                            # LOAD__INT__ADD_INT
+                            left, right = arg
+                            r = locs[left] + right
+                            if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                                push(tos)
+                                tos = r
+                                continue
+                            tos = overflow('+')
+                            continue
+                        # LOAD__INT__ADD_INT__STORE
+                        left, right, target = arg
+                        r = locs[left] + right
+                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                            locs[target] = r
+                            continue
+                        tos = overflow('+')
+                        continue
+                    # LOAD__INT__EQ_INT__JUMP_UNLESS
+                    left, right, arg = arg
+                    if locs[left] == right:
+                        continue
+                    ins, cost = arg
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    continue
+                if op < 21:
+                    # LOAD__INT__GE_INT__JUMP_UNLESS
+                    left, right, arg = arg
+                    if locs[left] >= right:
+                        continue
+                    ins, cost = arg
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    continue
+                # LOAD__INT__GT_INT__JUMP_UNLESS
+                left, right, arg = arg
+                if locs[left] > right:
+                    continue
+                ins, cost = arg
+                fuel -= cost
+                if fuel < 0:
+                    fuel = machine.refill(fuel)
+                continue
+            if op < 43:
+                if op < 33:
+                    if op < 28:
+                        if op < 25:
+                            if op < 24:
+                                if op < 23:
+                                    # LOAD__INT__LE_INT__JUMP_UNLESS
+                                    left, right, arg = arg
+                                    if locs[left] <= right:
+                                        continue
+                                    ins, cost = arg
+                                    fuel -= cost
+                                    if fuel < 0:
+                                        fuel = machine.refill(fuel)
+                                    continue
+                                # LOAD__INT__LT_INT__JUMP_UNLESS
+                                left, right, arg = arg
+                                if locs[left] < right:
+                                    continue
+                                ins, cost = arg
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            # LOAD__INT__MUL_INT
+                            left, right = arg
+                            r = locs[left] * right
+                            if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                                push(tos)
+                                tos = r
+                                continue
+                            tos = overflow('*')
+                            continue
+                        if op < 27:
+                            if op < 26:
+                                # LOAD__INT__MUL_INT__STORE
+                                left, right, target = arg
+                                r = locs[left] * right
+                                if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                                    locs[target] = r
+                                    continue
+                                tos = overflow('*')
+                                continue
+                            # LOAD__INT__NE_INT__JUMP_UNLESS
+                            left, right, arg = arg
+                            if locs[left] != right:
+                                continue
+                            ins, cost = arg
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        # LOAD__INT__SUB_INT
+                        left, right = arg
+                        r = locs[left] - right
+                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                            push(tos)
+                            tos = r
+                            continue
+                        tos = overflow('-')
+                        continue
+                    if op < 31:
+                        if op < 30:
+                            if op < 29:
+                                # LOAD__INT__SUB_INT__STORE
+                                left, right, target = arg
+                                r = locs[left] - right
+                                if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                                    locs[target] = r
+                                    continue
+                                tos = overflow('-')
+                                continue
+                            # LOAD__LOAD
+                            left, right = arg
+                            push(tos)
+                            push(locs[left])
+                            tos = locs[right]
+                            continue
+                        # LOAD__LOAD__ADD_INT
+                        left, right = arg
+                        r = locs[left] + locs[right]
+                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                            push(tos)
+                            tos = r
+                            continue
+                        tos = overflow('+')
+                        continue
+                    if op < 32:
+                        # LOAD__LOAD__ADD_INT__STORE
+                        left, right, target = arg
+                        r = locs[left] + locs[right]
+                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                            locs[target] = r
+                            continue
+                        tos = overflow('+')
+                        continue
+                    # LOAD__LOAD__EQ_INT__JUMP_UNLESS
+                    left, right, arg = arg
+                    if locs[left] == locs[right]:
+                        continue
+                    ins, cost = arg
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    continue
+                if op < 38:
+                    if op < 36:
+                        if op < 35:
+                            if op < 34:
+                                # LOAD__LOAD__GE_INT__JUMP_UNLESS
+                                left, right, arg = arg
+                                if locs[left] >= locs[right]:
+                                    continue
+                                ins, cost = arg
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            # LOAD__LOAD__GT_INT__JUMP_UNLESS
+                            left, right, arg = arg
+                            if locs[left] > locs[right]:
+                                continue
+                            ins, cost = arg
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        # LOAD__LOAD__INDEX_ARRAY
+                        left, right = arg
+                        at = locs[right]
+                        items = locs[left].items
+                        if 0 <= at < len(items):
+                            push(tos)
+                            tos = items[at]
+                            continue
+                        tos = index_out_of_range(at, len(items))
+                        continue
+                    if op < 37:
+                        # LOAD__LOAD__LE_INT__JUMP_UNLESS
+                        left, right, arg = arg
+                        if locs[left] <= locs[right]:
+                            continue
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    # LOAD__LOAD__LT_INT__JUMP_UNLESS
+                    left, right, arg = arg
+                    if locs[left] < locs[right]:
+                        continue
+                    ins, cost = arg
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    continue
+                if op < 41:
+                    if op < 40:
+                        if op < 39:
+                            # LOAD__LOAD__MUL_INT
+                            left, right = arg
+                            r = locs[left] * locs[right]
+                            if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                                push(tos)
+                                tos = r
+                                continue
+                            tos = overflow('*')
+                            continue
+                        # LOAD__LOAD__MUL_INT__STORE
+                        left, right, target = arg
+                        r = locs[left] * locs[right]
+                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                            locs[target] = r
+                            continue
+                        tos = overflow('*')
+                        continue
+                    # LOAD__LOAD__NE_INT__JUMP_UNLESS
+                    left, right, arg = arg
+                    if locs[left] != locs[right]:
+                        continue
+                    ins, cost = arg
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    continue
+                if op < 42:
+                    # LOAD__LOAD__SUB_INT
+                    left, right = arg
+                    r = locs[left] - locs[right]
+                    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                        push(tos)
+                        tos = r
+                        continue
+                    tos = overflow('-')
+                    continue
+                # LOAD__LOAD__SUB_INT__STORE
+                left, right, target = arg
+                r = locs[left] - locs[right]
+                if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                    locs[target] = r
+                    continue
+                tos = overflow('-')
+                continue
+            if op < 55:
+                if op < 49:
+                    if op < 46:
+                        if op < 45:
+                            if op < 44:
+                                # LOAD__MUL_INT
+                                right, = arg
+                                r = tos * locs[right]
+                                if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                                    tos = r
+                                    continue
+                                tos = overflow('*')
+                                continue
+                            # LOAD__RETURN
+                            slot, = arg
+                            push(tos)
+                            tos = locs[slot]
+                            ins, locs, cells, code = pop_frame()
+                            continue
+                        # LOAD__SUB_INT
+                        right, = arg
+                        r = tos - locs[right]
+                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                            tos = r
+                            continue
+                        tos = overflow('-')
+                        continue
+                    if op < 48:
+                        if op < 47:
+                            # NEXT__STORE
+                            arg, target = arg
+                            for value in tos:
+                                locs[target] = value
+                                break
+                            else:
+                                tos = pop()
+                                ins, cost = arg
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                            continue
+                        # STORE__JUMP
+                        target, arg = arg
+                        locs[target] = tos
+                        tos = pop()
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    # STORE__LOAD
+                    target, slot = arg
+                    locs[target] = tos
+                    tos = locs[slot]
+                    continue
+                if op < 52:
+                    if op < 51:
+                        if op < 50:
+                            # CALL_BUILTIN
+                            body, n = arg
+                            if n == 1:
+                                tos = body(tos)
+                            elif n == 2:
+                                tos = body(pop(), tos)
+                            else:
+                                push(tos)
+                                new = st[len(st) - n:]
+                                del st[len(st) - n:]
+                                tos = body(*new)
+                            continue
                         # LOAD_OWN
                         push(tos)
                         value = locs[arg]
-                        if getattr(value, 'shared', False):
-                            locs[arg] = value = own(value)
+                        try:
+                            if value.shared:
+                                locs[arg] = value = own(value)
+                        except AttributeError:
+                            pass
                         tos = value
                         continue
                     # NEXT
@@ -327,107 +757,107 @@ def run(machine, task):
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                     continue
-                # SUB_INT
-                a = pop()
-                r = a - tos
-                if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
-                    tos = r
-                    continue
-                overflow('-')
-                continue
-            if op < 29:
-                if op < 21:
-                    if op < 19:
-                        if op < 18:
-                            if op < 17:
-                                # CALL_METHOD
-                                push(tos)
-                                n = arg.argc
-                                new = st[len(st) - n:]
-                                del st[len(st) - n:]
-                                value = exec_call_method(machine, task, pop(), arg, new)
-                                if value is SUSPENDED:
-                                    tos = pop()
-                                    task.state = (ins, locs, cells, code, tos)
-                                    machine.fuel += fuel
-                                    return
-                                if type(value) is Invoke:
-                                    tos = pop()
-                                    callee = value.code
-                                    new = value.arguments
-                                    if len(frames) >= limit:
-                                        raise Panic("P012", f"call depth exceeded: limit {limit - 1}")
-                                    push_frame((ins, locs, cells, code))
-                                    code = callee
-                                    ins = code.entry
-                                    fuel -= code.cost
-                                    if fuel < 0:
-                                        fuel = machine.refill(fuel)
-                                    locs = new + code.blank if code.blank else new
-                                    cells = [*value.cells, *[None] * (code.cell_count - len(value.cells))]
-                                    continue
-                                tos = value
-                                continue
-                            # CALL_VALUE
-                            push(tos)
-                            new = st[len(st) - arg:]
-                            del st[len(st) - arg:]
-                            closure = pop()
-                            tos = pop()
-                            if type(closure) is not Closure or closure.function.argc != arg:
-                                raise bad_call(closure, arg)
-                            callee = closure.function
-                            if len(frames) >= limit:
-                                raise Panic("P012", f"call depth exceeded: limit {limit - 1}")
-                            push_frame((ins, locs, cells, code))
-                            code = callee
-                            ins = code.entry
-                            fuel -= code.cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            locs = new + code.blank if code.blank else new
-                            cells = [*closure.cells, *[None] * (code.cell_count - len(closure.cells))]
-                            continue
-                        # LOAD_CELL
-                        push(tos)
-                        tos = cells[arg].value
-                        continue
-                    if op < 20:
-                        # POP
-                        tos = pop()
-                        continue
-                    # SHARE
-                    tos = share(tos)
-                    continue
-                if op < 25:
-                    if op < 23:
-                        if op < 22:
-                            # EQ_INT
-                            a = pop()
-                            tos = a == tos
-                            continue
-                        # LE_INT
+                if op < 54:
+                    if op < 53:
+                        # SUB_INT
                         a = pop()
-                        tos = a <= tos
-                        continue
-                    if op < 24:
-                        # MUL_INT
-                        a = pop()
-                        r = a * tos
+                        r = a - tos
                         if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
                             tos = r
                             continue
-                        overflow('*')
+                        overflow('-')
                         continue
-                    # SET_FIELD
-                    value = pop()
-                    if not isinstance(tos, Struct):
-                        raise Panic('P007', 'expected a struct in a field assignment')
-                    setattr(tos, arg, value)
-                    tos = pop()
+                    # CALL_METHOD
+                    push(tos)
+                    n = arg.argc
+                    new = st[len(st) - n:]
+                    del st[len(st) - n:]
+                    value = exec_call_method(machine, task, pop(), arg, new)
+                    if value is SUSPENDED:
+                        tos = pop()
+                        task.state = (ins, locs, cells, code, tos)
+                        machine.fuel += fuel
+                        return
+                    if type(value) is Invoke:
+                        tos = pop()
+                        callee = value.code
+                        new = value.arguments
+                        if len(frames) >= limit:
+                            raise Panic("P012", f"call depth exceeded: limit {limit - 1}")
+                        push_frame((ins, locs, cells, code))
+                        code = callee
+                        ins = code.entry
+                        fuel -= code.cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        locs = new + code.blank if code.blank else new
+                        cells = [*value.cells, *[None] * (code.cell_count - len(value.cells))]
+                        continue
+                    tos = value
                     continue
-                if op < 27:
-                    if op < 26:
+                # CALL_VALUE
+                push(tos)
+                new = st[len(st) - arg:]
+                del st[len(st) - arg:]
+                closure = pop()
+                tos = pop()
+                if type(closure) is not Closure or closure.function.argc != arg:
+                    raise bad_call(closure, arg)
+                callee = closure.function
+                if len(frames) >= limit:
+                    raise Panic("P012", f"call depth exceeded: limit {limit - 1}")
+                push_frame((ins, locs, cells, code))
+                code = callee
+                ins = code.entry
+                fuel -= code.cost
+                if fuel < 0:
+                    fuel = machine.refill(fuel)
+                locs = new + code.blank if code.blank else new
+                cells = [*closure.cells, *[None] * (code.cell_count - len(closure.cells))]
+                continue
+            if op < 67:
+                if op < 60:
+                    if op < 58:
+                        if op < 57:
+                            if op < 56:
+                                # LOAD_CELL
+                                push(tos)
+                                tos = cells[arg].value
+                                continue
+                            # POP
+                            tos = pop()
+                            continue
+                        # SHARE
+                        tos = share(tos)
+                        continue
+                    if op < 59:
+                        # EQ_INT
+                        a = pop()
+                        tos = a == tos
+                        continue
+                    # LE_INT
+                    a = pop()
+                    tos = a <= tos
+                    continue
+                if op < 64:
+                    if op < 62:
+                        if op < 61:
+                            # MUL_INT
+                            a = pop()
+                            r = a * tos
+                            if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
+                                tos = r
+                                continue
+                            overflow('*')
+                            continue
+                        # SET_FIELD
+                        value = pop()
+                        if not isinstance(tos, Struct):
+                            raise Panic('P007', 'expected a struct in a field assignment')
+                        setattr(tos, arg, value)
+                        tos = pop()
+                        continue
+                    if op < 63:
                         # SET_INDEX
                         object = pop()
                         value = pop()
@@ -445,65 +875,65 @@ def run(machine, task):
                     a = pop()
                     tos = concat(a, tos)
                     continue
-                if op < 28:
-                    # DUP
-                    push(tos)
-                    continue
-                # GT_INT
-                a = pop()
-                tos = a > tos
-                continue
-            if op < 43:
-                if op < 34:
-                    if op < 32:
-                        if op < 31:
-                            if op < 30:
-                                # JOIN
-                                push(tos)
-                                new = st[len(st) - arg:]
-                                del st[len(st) - arg:]
-                                tos = join('', [part if type(part) is str else display(part) for part in new])
-                                continue
-                            # JUMP_IF
-                            if tos is False:
-                                tos = pop()
-                                continue
-                            if tos is not True:
-                                raise not_bool(tos)
-                            tos = pop()
-                            ins, cost = arg
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        # REM_INT
-                        a = pop()
-                        if a >= 0 and tos > 0:
-                            tos = a % tos
-                            continue
-                        tos = int_rem(a, tos)
+                if op < 66:
+                    if op < 65:
+                        # DUP
+                        push(tos)
                         continue
-                    if op < 33:
+                    # GT_INT
+                    a = pop()
+                    tos = a > tos
+                    continue
+                # JOIN
+                push(tos)
+                new = st[len(st) - arg:]
+                del st[len(st) - arg:]
+                tos = join('', [part if type(part) is str else display(part) for part in new])
+                continue
+            if op < 84:
+                if op < 72:
+                    if op < 70:
+                        if op < 69:
+                            if op < 68:
+                                # JUMP_IF
+                                if tos is False:
+                                    tos = pop()
+                                    continue
+                                if tos is not True:
+                                    raise not_bool(tos)
+                                tos = pop()
+                                ins, cost = arg
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            # REM_INT
+                            a = pop()
+                            if a >= 0 and tos > 0:
+                                tos = a % tos
+                                continue
+                            tos = int_rem(a, tos)
+                            continue
                         # ADD_FLOAT
                         a = pop()
                         tos = a + tos
                         continue
-                    # MUL_FLOAT
-                    a = pop()
-                    tos = a * tos
-                    continue
-                if op < 38:
-                    if op < 36:
-                        if op < 35:
-                            # FALSE
-                            push(tos)
-                            tos = False
-                            continue
-                        # GE_INT
+                    if op < 71:
+                        # MUL_FLOAT
                         a = pop()
-                        tos = a >= tos
+                        tos = a * tos
                         continue
-                    if op < 37:
+                    # FALSE
+                    push(tos)
+                    tos = False
+                    continue
+                if op < 75:
+                    if op < 74:
+                        if op < 73:
+                            # GE_INT
+                            a = pop()
+                            tos = a >= tos
+                            continue
                         # STRUCT
                         push(tos)
                         new = st[len(st) - len(arg.decl.fields):]
@@ -516,8 +946,8 @@ def run(machine, task):
                     push(tos)
                     tos = moved
                     continue
-                if op < 40:
-                    if op < 39:
+                if op < 77:
+                    if op < 76:
                         # TRUE
                         push(tos)
                         tos = True
@@ -526,53 +956,53 @@ def run(machine, task):
                     a = pop()
                     tos = a != tos
                     continue
-                if op < 42:
-                    if op < 41:
-                        # ADD
-                        a = pop()
-                        tos = add(a, tos)
-                        continue
-                    # ARRAY
-                    push(tos)
-                    new = st[len(st) - arg:]
-                    del st[len(st) - arg:]
-                    tos = Array(new)
-                    continue
-                # CAST
-                tos = cast(tos, arg)
-                continue
-            if op < 77:
-                if op < 60:
-                    if op < 52:
-                        if op < 48:
-                            if op < 46:
-                                if op < 45:
-                                    if op < 44:
-                                        # CELL_OWN
-                                        push(tos)
-                                        cell = cells[arg]
-                                        if getattr(cell.value, 'shared', False):
-                                            cell.value = own(cell.value)
-                                        tos = cell.value
-                                        continue
-                                    # CHECK
-                                    tos = check(tos, arg)
-                                    continue
-                                # CLOSURE
-                                push(tos)
-                                tos = Closure(arg, tuple([cells[i] for i in arg.captures]))
-                                continue
-                            if op < 47:
-                                # CONFIGURE
-                                machine.configure(arg, tos)
-                                tos = pop()
-                                continue
-                            # DIV
+                if op < 81:
+                    if op < 79:
+                        if op < 78:
+                            # ADD
                             a = pop()
-                            tos = div(a, tos)
+                            tos = add(a, tos)
                             continue
-                        if op < 50:
-                            if op < 49:
+                        # ARRAY
+                        push(tos)
+                        new = st[len(st) - arg:]
+                        del st[len(st) - arg:]
+                        tos = Array(new)
+                        continue
+                    if op < 80:
+                        # CAST
+                        tos = cast(tos, arg)
+                        continue
+                    # CELL_OWN
+                    push(tos)
+                    cell = cells[arg]
+                    if getattr(cell.value, 'shared', False):
+                        cell.value = own(cell.value)
+                    tos = cell.value
+                    continue
+                if op < 83:
+                    if op < 82:
+                        # CHECK
+                        tos = check(tos, arg)
+                        continue
+                    # CLOSURE
+                    push(tos)
+                    tos = Closure(arg, tuple([cells[i] for i in arg.captures]))
+                    continue
+                # CONFIGURE
+                machine.configure(arg, tos)
+                tos = pop()
+                continue
+            if op < 116:
+                if op < 100:
+                    if op < 92:
+                        if op < 88:
+                            if op < 86:
+                                if op < 85:
+                                    # DIV
+                                    a = pop()
+                                    tos = div(a, tos)
+                                    continue
                                 # DIV_INT
                                 a = pop()
                                 if a >= 0 and tos > 0:
@@ -580,13 +1010,13 @@ def run(machine, task):
                                     continue
                                 tos = int_div(a, tos)
                                 continue
-                            # DROP
-                            if arg:
-                                if arg > 1:
-                                    del st[len(st) - arg + 1:]
-                                tos = pop()
-                            continue
-                        if op < 51:
+                            if op < 87:
+                                # DROP
+                                if arg:
+                                    if arg > 1:
+                                        del st[len(st) - arg + 1:]
+                                    tos = pop()
+                                continue
                             # EMIT
                             payload = tos
                             channel = pop()
@@ -595,109 +1025,118 @@ def run(machine, task):
                             task.state = (ins, locs, cells, code, tos)
                             machine.fuel += fuel
                             return
-                        # EQ
-                        a = pop()
-                        tos = equal(a, tos)
-                        continue
-                    if op < 56:
-                        if op < 54:
-                            if op < 53:
-                                # ERR
-                                tos = Err(tos)
+                        if op < 90:
+                            if op < 89:
+                                # EQ
+                                a = pop()
+                                tos = equal(a, tos)
                                 continue
+                            # ERR
+                            tos = Err(tos)
+                            continue
+                        if op < 91:
                             # ERROR
                             push(tos)
                             new = st[len(st) - arg.count:]
                             del st[len(st) - arg.count:]
                             tos = arg.make(new)
                             continue
-                        if op < 55:
-                            # FAIL_LENGTH
-                            raise wrong_length(arg, tos)
-                        # FAIL_MATCH
-                        raise Panic("P009", f"no arm matches {debug(tos)}")
-                    if op < 58:
-                        if op < 57:
+                        # FAIL_LENGTH
+                        raise wrong_length(arg, tos)
+                    if op < 96:
+                        if op < 94:
+                            if op < 93:
+                                # FAIL_MATCH
+                                raise Panic("P009", f"no arm matches {debug(tos)}")
                             # FIELD_OWN
                             value = getattr(tos, arg)
-                            if getattr(value, 'shared', False):
-                                value = own(value)
-                                setattr(tos, arg, value)
+                            try:
+                                if value.shared:
+                                    value = own(value)
+                                    setattr(tos, arg, value)
+                            except AttributeError:
+                                pass
                             tos = value
                             continue
-                        # GE
-                        a = pop()
-                        tos = greater_equal(a, tos)
-                        continue
-                    if op < 59:
+                        if op < 95:
+                            # GE
+                            a = pop()
+                            tos = greater_equal(a, tos)
+                            continue
                         # GET_ELEMENT
                         tos = tos[arg]
                         continue
-                    # GET_MEMBER
-                    tos = get_member(tos, arg)
-                    continue
-                if op < 69:
-                    if op < 65:
-                        if op < 63:
-                            if op < 62:
-                                if op < 61:
-                                    # GT
-                                    a = pop()
-                                    tos = greater(a, tos)
-                                    continue
-                                # HALT
-                                task.finish(tos)
-                                machine.fuel += fuel
-                                return
-                            # INDEX
-                            object = pop()
-                            tos = read_index(object, tos)
+                    if op < 98:
+                        if op < 97:
+                            # GET_MEMBER
+                            tos = get_member(tos, arg)
                             continue
-                        if op < 64:
-                            # INDEX_OWN
-                            object = pop()
-                            value = index_place(object, tos)
-                            if getattr(value, 'shared', False):
-                                value = own(value)
-                                object.items[tos if type(object) is Array else key_of(tos)] = value
-                            tos = value
-                            continue
-                        # INT_TO_FLOAT
-                        tos = float(tos) if type(tos) is int else tos
+                        # GT
+                        a = pop()
+                        tos = greater(a, tos)
                         continue
-                    if op < 67:
-                        if op < 66:
+                    if op < 99:
+                        # HALT
+                        task.finish(tos)
+                        machine.fuel += fuel
+                        return
+                    # INDEX
+                    object = pop()
+                    tos = read_index(object, tos)
+                    continue
+                if op < 108:
+                    if op < 104:
+                        if op < 102:
+                            if op < 101:
+                                # INDEX_OWN
+                                object = pop()
+                                if type(object) is Array and type(tos) is int and (0 <= tos < len(object.items)):
+                                    value = object.items[tos]
+                                else:
+                                    value = index_place(object, tos)
+                                try:
+                                    if value.shared:
+                                        value = own(value)
+                                        object.items[tos if type(object) is Array else key_of(tos)] = value
+                                except AttributeError:
+                                    pass
+                                tos = value
+                                continue
+                            # INT_TO_FLOAT
+                            tos = float(tos) if type(tos) is int else tos
+                            continue
+                        if op < 103:
                             # IS
                             tos = matches(tos, arg)
                             continue
                         # IS_ABSENT
                         tos = tos is None or tos is NONE_VALUE
                         continue
-                    if op < 68:
-                        # IS_ERR
-                        tos = type(tos) is Err
-                        continue
-                    # IS_ERROR
-                    tos = arg.matches(tos)
-                    continue
-                if op < 73:
-                    if op < 71:
-                        if op < 70:
-                            # IS_NIL
-                            tos = tos is None
+                    if op < 106:
+                        if op < 105:
+                            # IS_ERR
+                            tos = type(tos) is Err
                             continue
-                        # IS_OK
-                        tos = type(tos) is Ok
+                        # IS_ERROR
+                        tos = arg.matches(tos)
                         continue
-                    if op < 72:
-                        # IS_SOME
-                        tos = type(tos) is Some
+                    if op < 107:
+                        # IS_NIL
+                        tos = tos is None
                         continue
-                    # IS_VARIANT
-                    tos = type(tos) is EnumValue and tos.decl is arg.decl and (tos.variant == arg.variant)
+                    # IS_OK
+                    tos = type(tos) is Ok
                     continue
-                if op < 75:
-                    if op < 74:
+                if op < 112:
+                    if op < 110:
+                        if op < 109:
+                            # IS_SOME
+                            tos = type(tos) is Some
+                            continue
+                        # IS_VARIANT
+                        tos = type(tos) is EnumValue and tos.decl is arg.decl and (tos.variant == arg.variant)
+                        continue
+                    if op < 111:
                         # ITERATE
                         tos = iterate(tos)
                         continue
@@ -705,98 +1144,187 @@ def run(machine, task):
                     a = pop()
                     tos = less_equal(a, tos)
                     continue
-                if op < 76:
-                    # LENGTH
-                    tos = length(tos)
+                if op < 114:
+                    if op < 113:
+                        # LENGTH
+                        tos = length(tos)
+                        continue
+                    # LINK
+                    ins = machine.program.link(arg)
+                    fuel -= arg.cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
                     continue
-                # LINK
-                ins = machine.program.link(arg)
-                fuel -= arg.cost
-                if fuel < 0:
-                    fuel = machine.refill(fuel)
+                if op < 115:
+                    # LT
+                    a = pop()
+                    tos = less(a, tos)
+                    continue
+                # MAP
+                push(tos)
+                new = st[len(st) - arg:]
+                del st[len(st) - arg:]
+                tos = Map.of(new)
                 continue
-            if op < 94:
-                if op < 86:
-                    if op < 82:
-                        if op < 80:
-                            if op < 79:
-                                if op < 78:
-                                    # LT
-                                    a = pop()
-                                    tos = less(a, tos)
-                                    continue
-                                # MAP
-                                push(tos)
-                                new = st[len(st) - arg:]
-                                del st[len(st) - arg:]
-                                tos = Map.of(new)
+            if op < 132:
+                if op < 124:
+                    if op < 120:
+                        if op < 118:
+                            if op < 117:
+                                # MEMBER_OWN
+                                value = get_member(tos, arg)
+                                if getattr(value, 'shared', False):
+                                    value = own(value)
+                                    store_member(tos, arg, value)
+                                tos = value
                                 continue
-                            # MEMBER_OWN
-                            value = get_member(tos, arg)
-                            if getattr(value, 'shared', False):
-                                value = own(value)
-                                store_member(tos, arg, value)
-                            tos = value
-                            continue
-                        if op < 81:
                             # MEMORY
                             push(tos)
                             tos = arg
                             continue
-                        # MODEL
-                        push(tos)
-                        tos = arg
-                        continue
-                    if op < 84:
-                        if op < 83:
-                            # MUL
-                            a = pop()
-                            tos = mul(a, tos)
+                        if op < 119:
+                            # MODEL
+                            push(tos)
+                            tos = arg
                             continue
-                        # NE
+                        # MUL
                         a = pop()
-                        tos = not equal(a, tos)
+                        tos = mul(a, tos)
                         continue
-                    if op < 85:
+                    if op < 122:
+                        if op < 121:
+                            # NE
+                            a = pop()
+                            tos = not equal(a, tos)
+                            continue
                         # NEG
                         tos = negate(tos)
                         continue
-                    # NEG_INT
-                    tos = negate(tos)
-                    continue
-                if op < 90:
-                    if op < 88:
-                        if op < 87:
-                            # NEW_CELL
-                            cells[arg] = Cell()
-                            continue
-                        # NIL
-                        push(tos)
-                        tos = None
+                    if op < 123:
+                        # NEG_INT
+                        tos = negate(tos)
                         continue
-                    if op < 89:
+                    # NEW_CELL
+                    cells[arg] = Cell()
+                    continue
+                if op < 128:
+                    if op < 126:
+                        if op < 125:
+                            # NIL
+                            push(tos)
+                            tos = None
+                            continue
                         # NONE
                         push(tos)
                         tos = NONE_VALUE
                         continue
-                    # NOT
-                    if tos is True:
-                        tos = False
+                    if op < 127:
+                        # NOT
+                        if tos is True:
+                            tos = False
+                            continue
+                        if tos is False:
+                            tos = True
+                            continue
+                        raise not_bool(tos)
+                    # OK
+                    tos = Ok(tos)
+                    continue
+                if op < 130:
+                    if op < 129:
+                        # POP_TRY
+                        if type(tos) is not Err:
+                            tos = pop()
+                            continue
+                        tos = tos.value
+                        target, cost, drop, _ = arg
+                        if drop:
+                            del st[len(st) - drop:]
+                        if target is None:
+                            tos = Err(tos)
+                            ins, locs, cells, code = pop_frame()
+                            continue
+                        ins = target
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
                         continue
-                    if tos is False:
-                        tos = True
+                    # POW
+                    a = pop()
+                    tos = power(a, tos)
+                    continue
+                if op < 131:
+                    # PRINT
+                    push(tos)
+                    new = st[len(st) - arg:]
+                    del st[len(st) - arg:]
+                    tos = pop()
+                    machine.print(task, new, "")
+                    task.state = (ins, locs, cells, code, tos)
+                    machine.fuel += fuel
+                    return
+                # PRINTLN
+                push(tos)
+                new = st[len(st) - arg:]
+                del st[len(st) - arg:]
+                tos = pop()
+                machine.print(task, new, "\n")
+                task.state = (ins, locs, cells, code, tos)
+                machine.fuel += fuel
+                return
+            if op < 140:
+                if op < 136:
+                    if op < 134:
+                        if op < 133:
+                            # RANGE
+                            start = pop()
+                            tos = RangeValue.checked(start, tos, arg == 1)
+                            continue
+                        # REM
+                        a = pop()
+                        tos = rem(a, tos)
                         continue
-                    raise not_bool(tos)
-                if op < 92:
-                    if op < 91:
-                        # OK
-                        tos = Ok(tos)
+                    if op < 135:
+                        # SCHEMA
+                        push(tos)
+                        tos = arg
                         continue
-                    # POP_TRY
-                    if type(tos) is not Err:
+                    # SET_ELEMENT
+                    value = pop()
+                    tos = with_element(tos, arg, value)
+                    continue
+                if op < 138:
+                    if op < 137:
+                        # SET_MEMBER
+                        value = pop()
+                        store_member(tos, arg, value)
                         tos = pop()
                         continue
-                    tos = tos.value
+                    # SLIDE
+                    if arg:
+                        del st[len(st) - arg:]
+                    continue
+                if op < 139:
+                    # SOME
+                    tos = Some(tos)
+                    continue
+                # STORE_CELL
+                cells[arg].value = tos
+                tos = pop()
+                continue
+            if op < 144:
+                if op < 142:
+                    if op < 141:
+                        # SUB
+                        a = pop()
+                        tos = sub(a, tos)
+                        continue
+                    # SUB_FLOAT
+                    a = pop()
+                    tos = a - tos
+                    continue
+                if op < 143:
+                    # THROW
                     target, cost, drop, _ = arg
                     if drop:
                         del st[len(st) - drop:]
@@ -809,82 +1337,22 @@ def run(machine, task):
                     if fuel < 0:
                         fuel = machine.refill(fuel)
                     continue
-                if op < 93:
-                    # POW
-                    a = pop()
-                    tos = power(a, tos)
+                # TRY
+                kind = type(tos)
+                if kind is Ok or kind is Some:
+                    tos = tos.value
                     continue
-                # PRINT
-                push(tos)
-                new = st[len(st) - arg:]
-                del st[len(st) - arg:]
-                tos = pop()
-                machine.print(task, new, "")
-                task.state = (ins, locs, cells, code, tos)
-                machine.fuel += fuel
-                return
-            if op < 102:
-                if op < 98:
-                    if op < 96:
-                        if op < 95:
-                            # PRINTLN
-                            push(tos)
-                            new = st[len(st) - arg:]
-                            del st[len(st) - arg:]
-                            tos = pop()
-                            machine.print(task, new, "\n")
-                            task.state = (ins, locs, cells, code, tos)
-                            machine.fuel += fuel
-                            return
-                        # RANGE
-                        start = pop()
-                        tos = RangeValue.checked(start, tos, arg == 1)
+                if kind is Err:
+                    tos = tos.value
+                elif tos is NONE_VALUE:
+                    if arg[3] and arg[0] is None:
+                        if arg[2]:
+                            del st[len(st) - arg[2]:]
+                        ins, locs, cells, code = pop_frame()
                         continue
-                    if op < 97:
-                        # REM
-                        a = pop()
-                        tos = rem(a, tos)
-                        continue
-                    # SCHEMA
-                    push(tos)
-                    tos = arg
-                    continue
-                if op < 100:
-                    if op < 99:
-                        # SET_ELEMENT
-                        value = pop()
-                        tos = with_element(tos, arg, value)
-                        continue
-                    # SET_MEMBER
-                    value = pop()
-                    store_member(tos, arg, value)
-                    tos = pop()
-                    continue
-                if op < 101:
-                    # SLIDE
-                    if arg:
-                        del st[len(st) - arg:]
-                    continue
-                # SOME
-                tos = Some(tos)
-                continue
-            if op < 106:
-                if op < 104:
-                    if op < 103:
-                        # STORE_CELL
-                        cells[arg].value = tos
-                        tos = pop()
-                        continue
-                    # SUB
-                    a = pop()
-                    tos = sub(a, tos)
-                    continue
-                if op < 105:
-                    # SUB_FLOAT
-                    a = pop()
-                    tos = a - tos
-                    continue
-                # THROW
+                    tos = missing_value()
+                else:
+                    raise not_fallible(tos)
                 target, cost, drop, _ = arg
                 if drop:
                     del st[len(st) - drop:]
@@ -897,43 +1365,14 @@ def run(machine, task):
                 if fuel < 0:
                     fuel = machine.refill(fuel)
                 continue
-            if op < 108:
-                if op < 107:
-                    # TRY
-                    kind = type(tos)
-                    if kind is Ok or kind is Some:
-                        tos = tos.value
-                        continue
-                    if kind is Err:
-                        tos = tos.value
-                    elif tos is NONE_VALUE:
-                        if arg[3] and arg[0] is None:
-                            if arg[2]:
-                                del st[len(st) - arg[2]:]
-                            ins, locs, cells, code = pop_frame()
-                            continue
-                        tos = missing_value()
-                    else:
-                        raise not_fallible(tos)
-                    target, cost, drop, _ = arg
-                    if drop:
-                        del st[len(st) - drop:]
-                    if target is None:
-                        tos = Err(tos)
-                        ins, locs, cells, code = pop_frame()
-                        continue
-                    ins = target
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
+            if op < 146:
+                if op < 145:
+                    # TUPLE
+                    push(tos)
+                    new = st[len(st) - arg:]
+                    del st[len(st) - arg:]
+                    tos = tuple(new)
                     continue
-                # TUPLE
-                push(tos)
-                new = st[len(st) - arg:]
-                del st[len(st) - arg:]
-                tos = tuple(new)
-                continue
-            if op < 109:
                 # UNWRAP
                 tos = tos.value if type(tos) in (Some, Ok, Err) else tos
                 continue
