@@ -178,11 +178,8 @@ def tree(order: list[str], code: dict[str, list[str]], low: int, high: int, inde
     return [f"{indent}if op < {split}:", *left, *right]
 
 
-FUSED_WEIGHT = 25
-
-
 def weight(name: str) -> int:
-    return WEIGHTS.get(name, FUSED_WEIGHT if "__" in name else 1)
+    return WEIGHTS.get(name, 1)
 
 
 def generate() -> str:

@@ -1,8 +1,8 @@
 """Superinstructions: runs of opcodes that the linker replaces by one node, with one body in the generated loop (speed.md, 2).
 
-They exist in the linked form only, never in an image, and change nothing but speed: fuel is charged for the opcodes they stand for, and
-a panic has the position of the opcode that failed. A row is the run, the index of the opcode that may fail, and the body; `arg` is
-the tuple of the operands of those opcodes that have one.
+They exist in the linked form only, never in an image, and change nothing but speed: fuel is charged for the opcodes they
+stand for, and a panic has the position of the opcode that failed. A row is the run, the index of the opcode that may fail, and
+the body; `arg` is the tuple of the operands of those opcodes that have one.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ def _branches() -> dict[tuple[str, ...], Row]:
         for right, text in RIGHT.items():
             test = f"left, right, arg = arg\nif locs[left] {sign} {text}:\n    continue\n"
             rows["LOAD", right, opcode, "JUMP_UNLESS"] = (2, test + JUMP_THERE)
+            test = f"right, arg = arg\nholds = tos {sign} {text}\ntos = pop()\nif holds:\n    continue\n"
+            rows[right, opcode, "JUMP_UNLESS"] = (1, test + JUMP_THERE)
     return rows
 
 
@@ -55,6 +57,17 @@ FUSED: dict[tuple[str, ...], Row] = {
         2,
         "left, right = arg\nat = locs[right]\nitems = locs[left].items\nif 0 <= at < len(items):\n"
         "    push(tos)\n    tos = items[at]\n    continue\ntos = index_out_of_range(at, len(items))\n",
+    ),
+    ("INT", "REM_INT"): (
+        1,
+        "right, = arg\nif tos >= 0 and right > 0:\n    tos = tos % right\n    continue\ntos = int_rem(tos, right)\n",
+    ),
+    ("LOAD_OWN", "LOAD", "SET_INDEX"): (
+        2,
+        "owner, at = arg\nobject = locs[owner]\nindex = locs[at]\n"
+        "if type(object) is not Array or object.shared:\n    object = locs[owner] = own(object)\n"
+        "if type(object) is Array and type(index) is int and 0 <= index < len(object.items):\n"
+        "    object.items[index] = tos\nelse:\n    write_element(object, index, tos)\ntos = pop()\n",
     ),
     ("LOAD", "RETURN"): (0, "slot, = arg\npush(tos)\ntos = locs[slot]\nins, locs, cells, code = pop_frame()\n"),
     ("STORE", "LOAD"): (0, "target, slot = arg\nlocs[target] = tos\ntos = locs[slot]\n"),

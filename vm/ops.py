@@ -203,18 +203,24 @@ def SET_MEMBER(value: Any, object: Any, operand: str) -> None:
 
 
 def SET_INDEX(value: Any, object: Any, index: Any) -> None:
-    if type(object) is Array and type(index) is int:
-        if not 0 <= index < len(object.items):
-            index_out_of_range(index, len(object.items))
+    if type(object) is Array and type(index) is int and 0 <= index < len(object.items):
         object.items[index] = value
-    elif type(object) is Map:
-        map_store(object, index, value)
     else:
-        refuse_write(object, index)
+        write_element(object, index, value)
 
 
 def SET_ELEMENT(value: Any, tuple: Any, operand: int) -> Any:
     return with_element(tuple, operand, value)
+
+
+def write_element(object: Any, index: Any, value: Any) -> None:
+    """Every write by index but the plain one into an Array."""
+    if type(object) is Array and type(index) is int:
+        index_out_of_range(index, len(object.items))
+    elif type(object) is Map:
+        map_store(object, index, value)
+    else:
+        refuse_write(object, index)
 
 
 def refuse_write(object: Any, index: Any) -> NoReturn:

@@ -29,22 +29,36 @@ def _essential(tokens: TokenList) -> Iterator[tuple[str, str | int | float]]:
             yield kind, value if kind in ("IDENT", "INT", "FLOAT", "STRING", "LABEL") else ""
 
 
+# Where a pair of values stands: what holds it, and its name in there. The words are made only for a difference.
+_Place = tuple["_Place | None", str]
+
+
 def first_difference(left: ast.Program, right: ast.Program) -> str | None:
     """The first place where the items of two programs differ, in words; None if they are equal."""
-    pending: list[tuple[str, object, object]] = [("items", left.items, right.items)]
+    pending: list[tuple[_Place, object, object]] = [((None, "items"), left.items, right.items)]
     while pending:
-        where, one, other = pending.pop()
+        place, one, other = pending.pop()
+        if type(one) is not type(other):
+            return f"{_words(place)}: {type(one).__name__} and {type(other).__name__}"
         if isinstance(one, list) and isinstance(other, list):
             if len(one) != len(other):
-                return f"{where}: {len(one)} and {len(other)} of them"
-            pending.extend((f"{where}[{at}]", *pair) for at, pair in enumerate(zip(one, other, strict=True)))
-        elif type(one) is not type(other):
-            return f"{where}: {type(one).__name__} and {type(other).__name__}"
+                return f"{_words(place)}: {len(one)} and {len(other)} of them"
+            pairs = enumerate(zip(one, other, strict=True))
+            pending.extend(((place, f"[{at}]"), *pair) for at, pair in pairs)
         elif isinstance(one, ast.Node):
-            pending.extend((f"{where}.{name}", getattr(one, name), getattr(other, name)) for name in _names(type(one)))
-        elif one != other and not (one != one and other != other):
-            return f"{where}: {one!r} and {other!r}"
+            names = _names(type(one))
+            pending.extend(((place, f".{name}"), getattr(one, name), getattr(other, name)) for name in names)
+        elif one != other:
+            return f"{_words(place)}: {one!r} and {other!r}"
     return None
+
+
+def _words(place: _Place | None) -> str:
+    names = []
+    while place is not None:
+        place, name = place
+        names.append(name)
+    return "".join(reversed(names))
 
 
 @cache

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .. import ast
-from .layout import HARD, LINE, Break
-from .printer import APART, COMMA_IF_BROKEN, KEEP, Printer, prints
+from .chains import arguments
+from .layout import HARD, LINE, Begin, Break
+from .printer import APART, KEEP, Printer, prints
+from .statements import body, expands
 from .types import annotation, path, result, type_, type_parameters
 
 # ---------------------------------------------------------------- files and modules
@@ -109,7 +111,7 @@ def decorator(p: Printer, node: ast.Decorator) -> int:
     p.token("@")
     p.name(node.name)
     if node.parenthesised:
-        p.bracketed("(", node.arguments, ")", p.node, hugs=True)
+        arguments(p, node.arguments)
     return 0
 
 
@@ -132,29 +134,30 @@ def function(p: Printer, node: ast.Function) -> int:
     type_parameters(p, node.type_parameters)
     p.bracketed("(", node.parameters, ")", p.node)
     result(p, node.result)
-    clauses(p, node.clauses)
     if node.body is None:
+        p.end(clauses(p, node.clauses))
         p.semicolon()
-        return 0
-    if not node.clauses:
+    elif node.clauses:
+        signature = p.begin_here()
+        opened = clauses(p, node.clauses)
+        p.pending = LINE
+        body(p, node.body, expands(p, node.body), header=opened, grouped=False)
+        p.end(signature)
+    else:
         p.pending = " "
-    return p.node(node.body)
+        p.node(node.body)
+    return 0
 
 
-def clauses(p: Printer, nodes: Sequence[ast.Clause]) -> None:
+def clauses(p: Printer, nodes: Sequence[ast.Clause]) -> Begin:
     """`needs` and `reads`: on the line of the signature, or each on its own and the `{` too."""
-    if not nodes:
-        return
     group = p.begin_here()
     p.indent()
     for node in nodes:
         p.pending = LINE
         p.node(node)
     p.dedent()
-    if not p.next_is(";"):
-        p.pending = LINE
-        p.gap()
-    p.end(group)
+    return group
 
 
 @prints(ast.Clause)
@@ -240,7 +243,7 @@ def enum(p: Printer, node: ast.Enum) -> int:
 def variant(p: Printer, node: ast.Variant) -> int:
     p.name(node.name)
     if node.items is not None:
-        p.bracketed("(", node.items, ")", lambda item: type_(p, item), last=COMMA_IF_BROKEN)
+        p.bracketed("(", node.items, ")", lambda item: type_(p, item))
     elif node.fields is not None:
         p.pending = " "
         p.braced(node.fields, p.node)

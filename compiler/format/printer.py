@@ -64,6 +64,7 @@ class Printer:
         self.previous_end = 0
         self.pending: Break | str | None = None  # what goes into the next gap
         self.closing = False  # the next gap ends an indentation
+        self.in_last_call = 0  # the row behind the `(` of the call written last
         self.carried: list[Trivia] = []  # comments moved behind a separator
         self.nesting = Nesting()
 
@@ -218,11 +219,11 @@ class Printer:
 
     def bracketed(
         self, opening: str, items: Sequence[T], closing: str, show: Callable[[T], int | None],
-        *, last: str | IfBroken = COMMA_IF_BROKEN, hugs: bool = False,
+        last: str | IfBroken = COMMA_IF_BROKEN,
     ) -> int:  # fmt: skip
         """A list on one line or with one line per item; `last` stands behind its last item.
 
-        Gives the row behind its opening bracket; with `hugs` what its last item gives, at which it may stay open.
+        Gives the row behind its opening bracket.
         """
         self.token(opening)
         inside = len(self.operations)
@@ -230,11 +231,9 @@ class Printer:
             self.token(closing)
             return 0
         group = self.begin_inside()
-        given = self.listed(items, show, SOFT, LINE, last)
+        self.listed(items, show, SOFT, LINE, last)
         self.close(SOFT, closing, group)
-        if hugs:
-            group.hug = given
-        return given if hugs else inside
+        return inside
 
     def begin_inside(self) -> Begin:
         """Begins a group behind an opening bracket, with its indentation."""

@@ -220,20 +220,29 @@ def pattern_in(p: Printer, node: ast.For | ast.ParallelFor) -> None:
     p.spaced("in")
 
 
+def loop_body(p: Printer, node: ast.Block, opened: Begin | None, group: Begin) -> int:
+    """The body of a loop; where the header, or the `group` of the whole loop, is broken, the body is too."""
+    inside = body(p, node, expands(p, node), header=opened, grouped=False)
+    p.end(group)
+    return inside
+
+
 @prints(ast.For)
 def for_(p: Printer, node: ast.For) -> int:
     label(p, node.label)
+    group = p.begin()
     pattern_in(p, node)
     opened = header(p, node.iterable)
-    return body(p, node.body, expands(p, node.body), header=opened)
+    return loop_body(p, node.body, opened, group)
 
 
 @prints(ast.While)
 def while_(p: Printer, node: ast.While) -> int:
     label(p, node.label)
+    group = p.begin()
     p.token("while")
     opened = header(p, node.condition)
-    return body(p, node.body, expands(p, node.body), header=opened)
+    return loop_body(p, node.body, opened, group)
 
 
 @prints(ast.Loop)
@@ -246,6 +255,7 @@ def loop(p: Printer, node: ast.Loop) -> int:
 
 @prints(ast.ParallelFor)
 def parallel_for(p: Printer, node: ast.ParallelFor) -> int:
+    group = p.begin()
     p.token("parallel")
     p.pending = " "
     pattern_in(p, node)
@@ -255,7 +265,7 @@ def parallel_for(p: Printer, node: ast.ParallelFor) -> int:
         p.node(node.iterable)
         p.spaced("limit")
         opened = header(p, node.limit)
-    return body(p, node.body, expands(p, node.body), header=opened)
+    return loop_body(p, node.body, opened, group)
 
 
 # ---------------------------------------------------------------- errors and tasks
