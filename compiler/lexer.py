@@ -62,6 +62,7 @@ _CHARACTER_HELP = {
     "’": "use straight quotes: '…'",
     "^": "the language has no bit operators; `**` is the power",
     "~": "the language has no bit operators; `!` is logical not",
+    "`": "a string stands in `\"`; over several lines in `\"\"\"`",
     "#": 'a comment begins with `//`, a raw string with `r#"`',
 }
 
