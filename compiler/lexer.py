@@ -139,8 +139,8 @@ class _Lexer:
         return at
 
     def finish(self) -> TokenList:
-        for opened in reversed(self.open):
-            self.unterminated(opened.delimiter, opened.start)
+        if self.open:  # the outermost; what stands in its holes was never closed for that reason
+            self.unterminated(self.open[0].delimiter, self.open[0].start)
         end = len(self.text)
         self.tokens.add(END, "", end, end)
         if len(self.tokens) > MAX_TOKENS:
@@ -320,7 +320,8 @@ class _Lexer:
         while True:
             found = search(text, at)
             if found is None:
-                self.unterminated(opened.delimiter, opened.start)
+                if not self.open:
+                    self.unterminated(opened.delimiter, opened.start)
                 return self.close_string(opened, token_start, piece, len(text), len(text))
             stop = found[0]
             if stop[0] == "\\" and stop != "\\\n":

@@ -8,8 +8,8 @@ from __future__ import annotations
 # Methods: candidates, of which the first that the receiver has is offered.
 METHODS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("length", "size", "count"), ("len",)),
-    **dict.fromkeys(("append", "add", "push_back"), ("push",)),
-    **dict.fromkeys(("put", "insert", "add"), ("push", "set")),
+    **dict.fromkeys(("append", "push_back"), ("push",)),
+    **dict.fromkeys(("put", "insert", "add"), ("push", "set", "append")),
     "items": ("entries",),
     **dict.fromkeys(("contains", "has_key", "contains_key", "containsKey", "hasOwnProperty"), ("has",)),
     **dict.fromkeys(("has", "includes"), ("contains", "has")),
@@ -25,10 +25,10 @@ METHODS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("toString", "str"), ("to_string",)),
     **dict.fromkeys(("indexOf", "find", "index"), ("index_of",)),
     **dict.fromkeys(("substr", "slice"), ("substring",)),
-    **dict.fromkeys(("flatMap",), ("flat_map",)),
-    **dict.fromkeys(("fold",), ("reduce",)),
-    **dict.fromkeys(("reversed",), ("reverse", "rev")),
-    **dict.fromkeys(("sorted",), ("sort",)),
+    "flatMap": ("flat_map",),
+    "fold": ("reduce",),
+    "reversed": ("reverse", "rev"),
+    "sorted": ("sort",),
     **dict.fromkeys(("step", "by"), ("step_by",)),
     **dict.fromkeys(
         ("ask", "call", "run", "invoke", "generate", "complete", "completion", "prompt", "send"), ("execute",)
@@ -44,11 +44,11 @@ FIELDS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("text", "message"), ("content", "text")),
     **dict.fromkeys(("model", "model_id", "id", "name"), ("base", "default_model")),
     **dict.fromkeys(("system", "instructions", "prompt"), ("system_prompt",)),
-    **dict.fromkeys(("stop",), ("stop_sequences",)),
+    "stop": ("stop_sequences",),
     **dict.fromkeys(("connection", "type", "kind"), ("provider",)),
     **dict.fromkeys(("url", "endpoint", "base"), ("base_url",)),
     **dict.fromkeys(("key", "token"), ("api_key",)),
-    **dict.fromkeys(("retries",), ("retry_policy", "retry")),
+    "retries": ("retry_policy", "retry"),
 }
 
 # Types.

@@ -104,8 +104,10 @@ class Resolver:
         return self.scope.find(name, self.function)
 
     def unknown_name(self, name: ast.Ident, code: str = "E1001", what: str = "name") -> None:
-        candidates = (text for text, _ in self.scope.visible(self.function))
-        self.report(code, name.span, f"undefined {what} `{name.text}`", help=did_you_mean(name.text, candidates))
+        wants_type = code == "E1002"
+        candidates = (text for text, found in self.scope.visible(self.function) if wants_type == is_type(found))
+        known = NAMES.get(name.text) or (everyday_type(name.text) if wants_type else None)
+        self.report(code, name.span, f"undefined {what} `{name.text}`", help=known or did_you_mean(name.text, candidates))
 
     def report(
         self, code: str, span: Span, message: str, *, help: str | None = None, first: Span | None = None
