@@ -16,6 +16,7 @@ from ..nesting import Nesting
 from ..source import Span
 from ..symbols import ConnectionSymbol, FunctionScope, Local, Symbol
 from ..types import ANY
+from .everyday import NAMES
 from .scopes import Scope
 from .spelling import did_you_mean
 
@@ -103,10 +104,13 @@ class Resolver:
     def find(self, name: str) -> Symbol | None:
         return self.scope.find(name, self.function)
 
-    def unknown_name(self, name: ast.Ident, code: str = "E1001", what: str = "name") -> None:
-        wants_type = code == "E1002"
-        candidates = (text for text, found in self.scope.visible(self.function) if wants_type == is_type(found))
-        known = NAMES.get(name.text) or (everyday_type(name.text) if wants_type else None)
+    def unknown_name(
+        self, name: ast.Ident, code: str = "E1001", what: str = "name", offered: Callable[[Symbol], bool] | None = None
+    ) -> None:
+        """`offered` tells which visible symbols make sense where the name stands."""
+        visible = self.scope.visible(self.function)
+        candidates = (text for text, found in visible if offered is None or offered(found))
+        known = NAMES.get(name.text)
         self.report(code, name.span, f"undefined {what} `{name.text}`", help=known or did_you_mean(name.text, candidates))
 
     def report(
