@@ -6,7 +6,7 @@ Hands on `check_connection`, `check_model`. Must not know: schemas, memories' ow
 from __future__ import annotations
 
 from .. import ast
-from ..resolver.spelling import did_you_mean
+from ..resolver.spelling import did_you_mean, distance
 from ..symbols import BuiltinSymbol, ConnectionSymbol, MemorySymbol, ModelSymbol
 from ..types import MEMORY, Type
 from .config import check_object, check_value, duplicates, unknown_key
@@ -149,11 +149,18 @@ def _provider(c: Checker, symbol: ModelSymbol, owner: str) -> dict[str, object] 
     name = value.segments[0].text
     declared = c.connections.get(name)
     if declared is None and name not in PREDECLARED:
-        help = did_you_mean(name, (*PREDECLARED, *c.connections))
-        c.report("E4003", value.span, f"unknown connection `{name}`", help=help)
+        c.report("E4003", value.span, f"unknown connection `{name}`", help=_connection_help(c, name))
         return None
     symbol.connection = name
     return {**PREDECLARED.get(name, {}), **(declared.fields if declared is not None else {})}
+
+
+def _connection_help(c: Checker, name: str) -> str:
+    """Every connection, the nearest first."""
+    known = sorted({*PREDECLARED, *c.connections}, key=lambda other: (distance(name, other, len(name) + len(other)), other))
+    near = did_you_mean(name, known)
+    listed = "connections are: " + ", ".join(f"`{other}`" for other in known)
+    return f"{near + ' ' if near else ''}{listed}; declare it with `connect`"
 
 
 def _model_field(c: Checker, symbol: ModelSymbol, entry: ast.ConfigEntry) -> None:
