@@ -64,7 +64,7 @@ HELPS = [
     ("model M { provider: offline, temprature: 1 } fn main() {}", "temperature"),
     ("@retri model M { provider: offline } fn main() {}", "retry"),
     ("@retry(maxx: 1) model M { provider: offline } fn main() {}", "max"),
-    ("model M { provider: ofline } fn main() {}", "offline"),
+    ("fn double(_n: Int) {} fn main() { doubel(1); }", "double"),
     ("'outer: loop { break 'outr; }", "outer"),
     ('schema S { k: "bug" | "task" } fn main() { print(S { k: "bgu" }); }', "bug"),
 ]
@@ -74,6 +74,23 @@ HELPS = [
 def test_unknown_names_suggest_the_nearest(text: str, near: str, snippet: Any) -> None:
     helps = [d.help for d in snippet(text).diagnostics]
     assert f"did you mean `{near}`?" in helps
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["let a = 1; print(a, b);", "struct Foo { x: Int } fn main() { print(Foo { x: 1 }); fooo(); }", "Strin(1);"],
+)
+def test_no_candidate_that_makes_no_sense(text: str, snippet: Any) -> None:
+    """Neither for one letter nor a type for a value."""
+    assert [(d.code, d.help) for d in snippet(text).diagnostics] == [("E1001", None)]
+
+
+def test_unused_names_are_held_back_while_there_are_errors(expect: Callable[[str, str], None]) -> None:
+    expect("E1001", "let x = 1; let mut y = 2; print(y, «foo);")
+
+
+def test_a_name_like_a_variant_draws_one_warning(expect: Callable[[str, str], None]) -> None:
+    expect("W0010 W0004", "enum E { A, B } fn main() { match E::A { «A => 1, «_ => 2 }; }")
 
 
 def test_duplicates_point_to_the_first(snippet: Any) -> None:

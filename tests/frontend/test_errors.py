@@ -28,15 +28,15 @@ Codes = Callable[[str], list[str]]
         ("fn f() { if a b }", "unexpected name `b`: expected `{`"),
         ("fn f() { a. }", "unexpected `}`: expected `await`, a name or a tuple index"),
         ("fn 1() { }", "unexpected `1`: expected a name"),
-        ("1", "unexpected `1`: expected an item or the end of the file"),
-        ("fn f", "unexpected the end of the file: expected `(` or `<`"),
+        ("1", "unexpected `1`: a statement stands in a function"),
+        ("fn f", "unexpected end of the file: expected `(` or `<`"),
         ("fn f() { ) }", "`)` has no `(` to close"),
         ("struct S { a }", "unexpected `}`: expected `:`"),
-        ('fn f() { a "s" }', "unexpected a string: expected `;` or `}`"),
+        ('fn f() { a "s" }', "unexpected string: expected `;` or `}`"),
         ('fn f() { "${a b}" }', "unexpected name `b`: expected the end of `${ }`"),
         ("model M { a }", "unexpected name `a`: expected `}` or a field name"),
         ("fn f(a Int) { }", "unexpected name `Int`: expected `,`, `)` or `:`"),
-        ("match", "unexpected `match`: expected an item or the end of the file"),
+        ("match", "unexpected `match`: a statement stands in a function"),
         ("fn f() { match a { 1 => 2 3 => 4 } }", "unexpected `3`: expected `,` or `}`"),
     ],
 )
@@ -48,7 +48,7 @@ def test_expected_and_found(errors: Errors, text: str, message: str) -> None:
     ("text", "help"),
     [
         ("if let Some(x) = a { }", "`if let`"),
-        ("while let Some(x) = a { }", "`if let`"),
+        ("while let Some(x) = a { }", "no `while let`"),
         ("let b = a ? 1 : 2;", "`?:`"),
         ("let b = a ? (c) : 2;", "`?:`"),
         ("a++;", "`++`"),
@@ -67,12 +67,64 @@ def test_expected_and_found(errors: Errors, text: str, message: str) -> None:
         ("let a = 1\nlet b = 2;", "line 2"),
         ("f()\ng();", "line 2"),
         ("a = b = ;", ""),
+        ("if a and b { }", "`&&`"),
+        ("a or b;", "`||`"),
+        ("if not a { }", "`!`"),
+        ('f"a ${x}";', "every string"),
+        ("xs.map((a, b) => a);", "`|a, b| …`"),
+        ("xs.map(x => x);", "`|a, b| …`"),
+        ("let f = lambda x: x;", "`|a, b| …`"),
+        ("if (c) return 1;", "braces"),
+        ("if c: return 1;", "braces"),
+        ("for i in 0..9 step 2 { }", "step_by"),
+        ("for (let i = 0; i < 3; i += 1) { }", "`for i in 0..n { … }`"),
+        ("let p = P { a = 1 };", "joined by `:`"),
+        ("class A { a: Int }", "`struct`"),
     ],
 )
 def test_help(errors: Errors, text: str, help: str) -> None:
     found = errors("fn f() {\n" + text + "\n}")
     assert [d.code for d in found] == ["E0101"]
     assert help in (found[0].help or "")
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "help"),
+    [
+        ('println("hi");', "a statement stands in a function", "put it in `fn main() { … }`"),
+        ("x = 1;", "a statement stands in a function", "put it in `fn main() { … }`"),
+        ("x.y = 1;", "a statement stands in a function", "put it in `fn main() { … }`"),
+        ("for i in 0..3 { println(i); }", "a statement stands in a function", "put it in `fn main() { … }`"),
+        ("if a { f(); } else { g(); }", "a statement stands in a function", "put it in `fn main() { … }`"),
+        ("let x = 1;", "a statement stands in a function", "put it in `fn main() { … }`, or write `const x: Int = 1;`"),
+        ("let mut x = f();", "a statement stands in a function", "put it in `fn main() { … }`, or write `const x: T = …;`"),
+        ("class A { x: Int }", "there is no `class`", "use `struct`"),
+        ("interface A { }", "there is no `interface`", "use `trait`"),
+        ("import foo;", "there is no `import`", "use `use`"),
+        ("def f() { }", "there is no `def`", "use `fn`"),
+        ("func f() { }", "there is no `func`", "use `fn`"),
+        ("function f() { }", "there is no `function`", "use `fn`"),
+        ("strcut A { x: Int }", "no item begins with `strcut`", None),
+        ("fn main():\n    f()\n", "expected", "a block stands in braces: `{ … }`"),
+    ],
+)
+def test_what_does_not_stand_at_module_level(errors: Errors, text: str, message: str, help: str | None) -> None:
+    (found,) = errors(text)
+    assert found.code == "E0101" and message in found.message and found.help == help
+
+
+def test_a_semicolon_behind_an_item_is_no_statement(errors: Errors) -> None:
+    (found,) = errors("struct A { x: Int };")
+    assert found.message == "unexpected `;`: expected an item or the end of the file" and found.help is None
+
+
+def test_an_unterminated_string_with_a_hole_is_reported_once(codes: Codes) -> None:
+    assert codes('"${a"') == ["E0003 1:1"]
+    assert codes('"${"${a') == ["E0003 1:1"]
+
+
+def test_a_backtick_is_answered_with_the_quotes_there_are(errors: Errors) -> None:
+    assert "a string stands in" in (errors("fn f() { `a`; }")[0].help or "")
 
 
 @pytest.mark.parametrize("char", ["&", "^", "~"])

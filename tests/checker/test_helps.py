@@ -1,0 +1,177 @@
+"""What a message offers besides its sentence (L-4.1.5, the help columns of L-4.3 to L-4.7)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from concerto.compiler.resolver import everyday
+from concerto.vm.builtins import METHODS
+
+MODEL = "model M { provider: offline } fn main() "
+SCHEMA = "schema S { a: Int } " + MODEL
+
+OPTIONAL = [
+    (MODEL + '{ let r = M.execute("a"); print(r.text); }', "E2010", "add `?`, or use `match`"),
+    (MODEL + '{ let r = M.execute("a"); print(r + "b"); }', "E2002", "add `?`, or use `match`"),
+    (MODEL + '{ let r = M.execute("a"); r.text(); }', "E2011", "add `?`, or use `match`"),
+    ("let o: Option<Int> = None; print(o + 1);", "E2002", "add `?`, use `??` with a default, or `match`"),
+    ("let o: Option<Int> = None; o.abs();", "E2011", "add `?`, use `??` with a default, or `match`"),
+    ("let n: Int? = nil; n.abs();", "E2011", "use `??` with a default, or `match`"),
+    ("let n: Int? = nil; print(n.x);", "E2010", "use `??` with a default, or `match`"),
+]
+
+EVERYDAY = [
+    ("[1].length();", "E2011", "use `len()`"),
+    ('print("a".size);', "E2010", "use `len()`"),
+    ("let mut a = [1]; a.append(2);", "E2011", "use `push()`"),
+    ("let mut a = [1]; a.add(2);", "E2011", "use `push()`"),
+    ('let mut m = {"a": 1}; m.put("a", 2);', "E2011", "use `set()`"),
+    ('{"a": 1}.items();', "E2011", "use `entries()`"),
+    ('{"a": 1}.contains("a");', "E2011", "use `has()`"),
+    ('{"a": 1}.has_key("a");', "E2011", "use `has()`"),
+    ('"a".upper();', "E2011", "use `to_upper()`"),
+    ('"a".lower();', "E2011", "use `to_lower()`"),
+    ('"a".strip();', "E2011", "use `trim()`"),
+    ("1.toString();", "E2011", "use `to_string()`"),
+    ('"a".indexOf("b");', "E2011", "use `index_of()`"),
+    ("[1].forEach(|x| x);", "E2011", "write `for x in xs { … }`"),
+    (MODEL + '{ M.ask("a"); }', "E2011", "use `execute()`"),
+    (MODEL + '{ M.call("a"); }', "E2011", "use `execute()`"),
+    (MODEL + '{ M.run("a"); }', "E2011", "use `execute()`"),
+    (MODEL + '{ print(M.execute("a")?.content); }', "E2010", "use `text`"),
+    (MODEL + '{ print(M.execute("a")?.text()); }', "E2011", "`text` is a field: drop the `()`"),
+    ('{"a": 1}.frobnicate();', "E2011", "methods are: `clear`, `delete`, `entries`, `get`, `has`, `is_empty`, `keys`, `len`, …"),
+    ("struct P { x: Int, y: Int } fn main() { print(P { x: 1, y: 2 }.frob); }", "E2010", "fields are: `x`, `y`"),
+    ("model M { provider: offline, model: \"m\" } fn main() {}", "E4001", "use `base`"),
+]
+
+NO_VALUE = [
+    ("fn f() -> Int { 1; } fn main() { f(); }", "drop the `;` of the last expression"),
+    ("fn f() -> Int { if true { 1 } else { 2; } } fn main() { f(); }", "drop the `;` of the last expression"),
+    ('fn f() -> Int { "a"; } fn main() { f(); }', "end with a value or `return`"),
+    ("fn f() -> Int { print(1); } fn main() { f(); }", "end with a value or `return`"),
+    ("fn f() -> Int { let _x = 1; } fn main() { f(); }", "end with a value or `return`"),
+    ("fn f(a: Bool) -> Int { if a { return 1; } } fn main() { f(true); }", "the `if` has no `else`"),
+    ("fn f(a: Bool) -> Int { if a { 1 } else if !a { 2 } } fn main() { f(true); }", "the `if` has no `else`"),
+]
+
+IMMUTABLE = [
+    ("for i in 0..3 { i = 2; }", "write `for mut i in …`"),
+    ("for (a, _b) in [(1, 2)] { a = 2; }", "write `mut a` in the pattern"),
+    ("match 1 { x => { x = 2; } }", "write `mut x` in the pattern"),
+    ("fn f(n: Int) { n = 2; } fn main() { f(1); }", "copy it first: `let mut n = n;`"),
+    ("let x = 1; x = 2;", "declare it `let mut x`"),
+]
+
+NIL = [
+    ("fn g() {} fn main() { let s: String = g(); print(s); }", "E2001", "`g()` returns nothing"),
+    ('fn f(_s: String) {} fn main() { f(print("a")); }', "E2009", '`print("a")` returns nothing'),
+    ("let s: String = nil; print(s);", "E2001", "`nil` is a value of `String?`"),
+    ("fn f() -> Int { while true { } } fn main() { f(); }", "E2023", "the loop has no value; end with a value or `return`"),
+    ("let n: Int? = None; print(n);", "E2001", "write `nil` in place of `None`"),
+    ('let m = {"a": 1}; print(m["a"] ?? 2);', "E2043", '`[…]` panics on a missing key; write `.get("a") ?? …`'),
+    ("print(Ok(1) ?? 2);", "E2043", "use `.unwrap_or(…)`"),
+    ("print(1 ?? 2);", "E2043", "remove `??`"),
+]
+
+DECLARATIONS = [
+    (
+        "model M { provider: opena } fn main() {}", "E4003",
+        "did you mean `openai`? connections are: `openai`, `offline`, `anthropic`; declare it with `connect`",
+    ),
+    (
+        'connect lab { provider: "offline" } model M { provider: lob } fn main() {}', "E4003",
+        "did you mean `lab`? connections are: `lab`, `offline`, `openai`, `anthropic`; declare it with `connect`",
+    ),
+    ("schema T { note: String? } fn main() {}", "E4020", "write `note?: String`"),
+    (
+        "schema T { a: Array<String?> } fn main() {}", "E4020",
+        "use String, Int, Float, Bool, a string union, Array, Map<String, T>, a schema, or Any",
+    ),
+    ("memory m: Memory = Memory::new(max_messages: 3); fn main() {}", "E4502", "the largest number of messages is `max`"),
+    (MODEL + '{ let _ = M.with_memory([1]).execute("a")?; }', "E4040", "declare one: `memory log: Memory = Memory::new();`"),
+    (
+        'memory m: Memory = Memory::new(2); m.append("system", "x"); fn main() {}', "W0451",
+        "keep it in the model's `system_prompt`",
+    ),
+]  # fmt: skip
+
+FORMS = [
+    ("enum E { A, B } fn main() { print(E.B); }", "E1001", "a variant is written `E::B`"),
+    ("struct P { x: Int } fn main() { print(P(1)); }", "E1001", "write a literal: `P { x: … }`"),
+    ("print(not(true));", "E1001", "logical not is `!`"),
+    ("try { print(1); } catch e { }", "E1002", "write `catch Error(e)`"),
+    ("print(Map::new());", "E1010", "write a map literal: `{}`"),
+    ('print(int("3"));', "E1001", "write `text.parse_int()` or `x as Int`"),
+    ('print(Int("3"));', "E2016", "write `text.parse_int()` or `x as Int`"),
+    ("fn f(_a: Int) {} fn main() { 1 |> f(2); }", "E2006", "the value before `|>` is the first argument"),
+    ("fn f(_a: Int, _b: Int) {} fn main() { 1 |> f(); }", "E2006", "the value before `|>` is the first argument"),
+    ("fn f(_a: Int) {} fn main() { f(1, 2); }", "E2006", None),
+]
+
+CASES = [*OPTIONAL, *EVERYDAY, *NIL, *DECLARATIONS, *FORMS]
+
+
+@pytest.mark.parametrize(("text", "code", "help"), CASES)
+def test_help(text: str, code: str, help: str | None, snippet: Any) -> None:
+    assert [(d.code, d.help) for d in snippet(text).diagnostics] == [(code, help)]
+
+
+@pytest.mark.parametrize(("text", "help"), NO_VALUE)
+def test_no_value_on_some_path(text: str, help: str, snippet: Any) -> None:
+    assert [(d.code, d.help) for d in snippet(text).diagnostics if d.code == "E2022"] == [("E2022", help)]
+
+
+@pytest.mark.parametrize(("text", "help"), IMMUTABLE)
+def test_how_to_make_it_mutable(text: str, help: str, snippet: Any) -> None:
+    assert [(d.code, d.help) for d in snippet(text).diagnostics] == [("E2034", help)]
+
+
+@pytest.mark.parametrize("name", sorted(everyday.TYPES))
+def test_types_of_other_languages(name: str, snippet: Any) -> None:
+    if name == "nil":
+        return
+    helps = [d.help for d in snippet(f"let x: {name} = 1; print(x);").diagnostics]
+    assert helps == [f"write {everyday.TYPES[name]}"]
+
+
+def test_every_method_offered_exists() -> None:
+    known = {row.name for row in METHODS.values()}
+    assert {name for names in everyday.METHODS.values() for name in names} <= known
+
+
+@pytest.mark.parametrize("text", ['Err("x")', 'return Err("x");'])
+def test_a_text_where_an_error_is_expected(text: str, snippet: Any) -> None:
+    (found,) = snippet(f"fn f() -> Result<Int, Error> {{ {text} }} fn main() {{ let _ = f(); }}").diagnostics
+    assert (found.code, found.help) == ("E2023", "use `throw`, or make an error: `RuntimeError::new(…)`")
+
+
+def test_a_missing_prompt_is_named(snippet: Any) -> None:
+    (found,) = snippet(MODEL + "{ let _ = M.execute(); }").diagnostics
+    assert found.code == "E2006" and found.message.endswith("missing `prompt`")
+
+
+def test_a_duplicate_schema_field_is_reported_once(expect: Any) -> None:
+    expect("E4021", "schema T { a?: Int, «a: String? } fn main() {}")
+    expect("E4020 E4021", "schema T { a?: «Int?, «a: Int } fn main() {}")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "codes"),
+    [
+        ("MaxRetriesExceeded { attempts: _, last_error: _, raw_response: _ }", []),
+        ("MaxRetriesExceeded { attempts: _, .. }", []),
+        ("MaxRetriesExceeded { attempts: _ }", ["E3006"]),
+    ],
+)
+def test_a_pattern_names_the_fields_of_an_error_variant(pattern: str, codes: list[str], snippet: Any) -> None:
+    arms = f"Ok(_) => 1, Err(SchemaError::{pattern}) => 2, Err(_) => 3"
+    checked = snippet(SCHEMA + f'{{ match M.execute_with_schema<S>("a") {{ {arms} }}; }}')
+    assert [d.code for d in checked.diagnostics] == codes
+    assert all("`last_error`, `raw_response` of" in d.message for d in checked.diagnostics)
+
+
+@pytest.mark.parametrize("text", ["print(«Set<Int>::new());", "«listen x {}"])
+def test_what_is_not_built_says_only_that(text: str, expect: Any) -> None:
+    expect("E4999", text)
