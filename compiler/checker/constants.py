@@ -12,6 +12,7 @@ from typing import Any
 
 from .. import ast
 from ..symbols import CheckAny, ConstStruct, ConstSymbol, StructSymbol, ToFloat, VariantSymbol
+from ..types import FLOAT
 
 LOWEST, HIGHEST = -(2**63), 2**63 - 1
 
@@ -108,13 +109,14 @@ def _struct(node: ast.StructExpr, lookup: Lookup) -> ConstStruct:
     given = {entry.name.text: entry.value for entry in node.fields}
     base = None if node.base is None else fold(node.base, lookup)
     values: list[object] = []
-    for position, (name, _, default, _optional) in enumerate(symbol.fields):
+    for position, (name, type_, default, _optional) in enumerate(symbol.fields):
         if name in given:
             values.append(fold(given[name], lookup))
         elif isinstance(base, ConstStruct):
             values.append(base.values[position])
         elif default is not None:
-            values.append(fold(default, lookup))
+            value = fold(default, lookup)  # perhaps before the default itself was checked
+            values.append(float(value) if type_ == FLOAT and type(value) is int else value)
         else:
             raise NotConstant(node)
     return ConstStruct(symbol, values)

@@ -45,13 +45,19 @@ class Coverage:
             return None if rows else []
         rows = [flat for row in rows for flat in _alternatives(row)]
         heads = self.all_heads(types[0])
-        if heads is None:
+        if heads is None or (rows and not self._asks(rows)):
             return self._missing_open(rows, types)
         for head in heads:
+            if not rows:  # nothing matches it, whatever its parts: a type inside itself has no end of them
+                return self.rebuild(head, ["_"] * (len(head.parts) + len(types) - 1))
             below = self.missing(self.specialise(rows, head), (*head.parts, *types[1:]))
             if below is not None:
                 return self.rebuild(head, below)
         return None
+
+    def _asks(self, rows: list[Row]) -> bool:
+        """Whether the first pattern of some row tells constructors apart."""
+        return not all(self._is_catch_all(row[0]) for row in rows)
 
     def _missing_open(self, rows: list[Row], types: tuple[Type, ...]) -> list[str] | None:
         """Over a type without a list of constructors only the rows that begin with a catch-all count."""
@@ -81,7 +87,7 @@ class Coverage:
             (special,) = self.specialise([row], head) or [()]
             return self.useful(self.specialise(rows, head), special, (*head.parts, *types[1:]))
         heads = self.all_heads(types[0])
-        if heads is not None and self._is_catch_all(first):
+        if heads is not None and self._is_catch_all(first) and self._asks(rows):
             return any(
                 self.useful(self.specialise(rows, h), self.specialise([row], h)[0], (*h.parts, *types[1:])) for h in heads
             )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from .tree import BOOL, FLOAT, INT, STRING, Expr, Type
+from .tree import BOOL, FLOAT, INT, STRING, Expr, Type, type_text
 
 SMALL = ["0", "1", "2", "3", "5", "7", "-1", "-2", "10", "100"]
 EXTREME = [
@@ -121,7 +121,8 @@ class Base:
             case "Result":
                 return self.result_literal(t, sited)
             case "Nilable":
-                return Expr(t, "nil") if self.chance(0.4) else Expr(t, self.literal(t[1], True))
+                made = Expr(t, "nil") if self.chance(0.4) else Expr(t, self.literal(t[1], True))
+                return made if sited else self.annotated(made)
         raise ValueError(t)
 
     def sequence(self, t: Type, start: str, types: list[Type], end: str, sited: bool) -> Expr:
@@ -150,8 +151,9 @@ class Base:
 
     def result_literal(self, t: Type, sited: bool) -> Expr:
         good = self.chance(0.6)
-        made = Expr(t, "Ok(" if good else "Err(", self.literal(t[1 if good else 2], sited), ")")
-        return made if sited else Expr(t, "typed_", self.marker(t), "(", made, ")")
+        made = Expr(t, "Ok(" if good else "Err(", self.literal(t[1 if good else 2], True), ")")
+        return made if sited else self.annotated(made)
 
-    def marker(self, t: Type) -> str:
-        raise NotImplementedError
+    def annotated(self, made: Expr) -> Expr:
+        """Where no type is expected: a block that states it."""
+        return Expr(made.type, f"({{ let z: {type_text(made.type)} = ", made, "; z })")

@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+"""Generated programs, run by two drivers (C-12.4 to C-12.6).
+
+`python conformance/generate.py --seed N --count K [--driver CMD] [--against CMD]`: the programs of the seeds N to N+K-1, each
+in both drivers; every difference is printed with the smallest program that still shows it. Exit status 1 if there is one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+if __name__ == "__main__":
+    sys.path[0] = str(Path(__file__).resolve().parent.parent)
+
+from conformance.generator.reduce import reduce
+from conformance.generator.statements import generate
+from conformance.generator.tree import program_text
+from conformance.protocol import Driver, DriverError
+
+DRIVERS = Path(__file__).resolve().parent / "drivers"
+Seen = tuple[Any, ...]
+
+
+class Runner:
+    """A persistent driver; a fresh one follows a crash or a hang."""
+
+    def __init__(self, command: str) -> None:
+        self.command = command
+        self.driver: Driver | None = None
+
+    def run(self, source: str) -> Seen:
+        """What may be compared between drivers: how the run ended, then its emits."""
+        emits: list[Any] = []
+        try:
+            self.driver = self.driver or Driver(self.command)
+            result = self.driver.run(_message(source), lambda event: emits.append((event.get("channel"), event.get("json"))))
+        except DriverError as error:
+            self.driver = None
+            return (error.outcome, str(error)[-300:])
+        emits = [e for e in emits if e[0] != "panic"]
+        status = result.get("status")
+        if status == "panic":
+            return ("panic", result["panic"]["code"], result["panic"]["line"], emits)
+        if status == "error" and not result.get("fails"):
+            errors = [(d["code"], d["line"], d["message"]) for d in result["diagnostics"] if d["severity"] == "error"]
+            return ("rejected", errors[0][0], errors[:3])
+        fails = result.get("fails") or {}
+        return (status, fails.get("kind"), fails.get("variant"), emits)
+
+    def close(self) -> None:
+        if self.driver is not None:
+            self.driver.close()
+
+
+def _message(source: str) -> dict[str, Any]:
+    fixed: dict[str, Any] = {"mode": "run", "route": "interp", "args": [], "seed": 0, "now": 0, "permissions": [], "limits": {}}
+    return {"op": "run", "files": {"main.conc": source}, "main": "main.conc", **fixed, "env": {}, "fs": {}, "connections": {}, "memories": {}}
+
+
+def kind_of(one: Seen, two: Seen) -> tuple[Any, ...] | None:
+    """What kind of difference there is, None if there is none; reduction keeps the kind."""
+    if one[0] in ("rejected", "crash", "hang"):
+        return one[:2] if one[0] == "rejected" else one[:1]
+    if two[0] == "not claimed" or one == two:
+        return None
+    if two[0] in ("crash", "hang"):
+        return ("against", two[0])
+    return ("differs", one[0], two[0], one[1:3] == two[1:3], one[1] if one[0] == "panic" else None)
+
+
+class Comparison:
+    def __init__(self, driver: str, against: str) -> None:
+        self.one, self.two = Runner(driver), Runner(against)
+        self.unclaimed = 0
+
+    def difference(self, source: str, wanted: tuple[Any, ...] | None = None) -> tuple[Any, ...] | None:
+        first = self.one.run(source)
+        if first[0] in ("rejected", "crash", "hang"):
+            return kind_of(first, first)
+        if wanted is not None and wanted[0] in ("rejected", "crash", "hang"):
+            return None
+        second = self.two.run(source)
+        self.unclaimed += second[0] == "not claimed"
+        return kind_of(first, second)
+
+    def judge(self, seed: int, shrink: bool = True) -> str | None:
+        """A report of the difference that the program of a seed shows, with the smallest program."""
+        items = generate(seed)
+        found = self.difference(program_text(items))
+        if found is None:
+            return None
+        if shrink:
+            reduce(items, lambda: self.difference(program_text(items), found) == found)
+        source = program_text(items)
+        sides = "\n".join(f"  {name}: {_shown(runner.run(source))}" for name, runner in (("driver ", self.one), ("against", self.two)))
+        return f"seed {seed}: {' '.join(map(str, found))}\n{sides}\n{source}"
+
+    def close(self) -> None:
+        self.one.close()
+        self.two.close()
+
+
+def _shown(seen: Seen) -> str:
+    return str(seen)[:1500]
+
+
+def main(argv: list[str]) -> int:
+    parser = argparse.ArgumentParser(description="run generated programs in two drivers and reduce what differs")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--count", type=int, default=100)
+    parser.add_argument("--driver", default=f"{sys.executable} {DRIVERS / 'concerto.py'}")
+    parser.add_argument("--against", default=f"{sys.executable} {DRIVERS / 'oracle.py'}")
+    parser.add_argument("--print", action="store_true", help="only print the programs")
+    parser.add_argument("--no-reduce", action="store_true", help="print differences as they were generated")
+    options = parser.parse_args(argv)
+    seeds = range(options.seed, options.seed + options.count)
+    if options.print:
+        print("\n".join(program_text(generate(seed)) for seed in seeds))
+        return 0
+    comparison, start, differences = Comparison(options.driver, options.against), time.perf_counter(), 0
+    for seed in seeds:
+        if report := comparison.judge(seed, not options.no_reduce):
+            differences += 1
+            print(report, flush=True)
+    comparison.close()
+    spent = time.perf_counter() - start
+    print(f"{options.count} programs, {differences} differences, {comparison.unclaimed} not claimed ({options.count / spent:.0f} programs/s)")
+    return 1 if differences else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,287 @@
+"""Statements, functions and whole programs. Everything terminates: loops walk something small, functions call earlier ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .expressions import Expressions
+from .tree import BOOL, FLOAT, INT, NIL, STRING, Block, Expr, Stmt, Type, program_text, type_text
+from .values import KEYS, Base, Var
+
+HEAD = """struct P { x: Int, y: Float = 1, tags: Array<String> = [] }
+struct Q { p: P, o: Option<Int> = 3, n: String? = nil }
+enum E { A, B, C }"""
+
+
+class Statements(Expressions):
+    def block(self, size: int, extra: list[Var] | None = None) -> Block:
+        saved = self.vars
+        self.vars = [*self.vars, *(extra or [])]
+        made = Block([s for _ in range(size) for s in self.statement()])
+        self.vars = saved
+        return made
+
+    def statement(self) -> list[Stmt]:
+        """One statement, or a few that belong together."""
+        self.depth += 1
+        try:
+            options: list[tuple[int, Callable[[], list[Stmt]]]] = [
+                (22, self.let), (18, self.emit), (14, self.assign), (12, self.change), (6, self.branch), (7, self.loop), (4, self.try_statement),
+                (3, self.leave), (4, self.destructure), (5, self.let_function), (3, self.dynamic), (2, self.match_statement), (2, self.alias),
+            ]  # fmt: skip
+            if self.depth > 4:
+                options = options[:4]
+            made = self.random.choices([m for _, m in options], [w for w, _ in options])[0]
+            return made() or self.emit()
+        finally:
+            self.depth -= 1
+
+    # ------------------------------------------------------------ variables
+
+    def let(self) -> list[Stmt]:
+        type_, mutable = self.type(2), self.chance(0.6)
+        name = self.fresh()
+        annotated = self.chance(0.6)
+        value = self.expr(type_, annotated)
+        head = f"let {'mut ' * mutable}{name}" + (f": {type_text(type_)}" if annotated else "")
+        self.vars = [*self.vars, Var(name, type_, mutable)]
+        return [Stmt(f"{head} = ", value, ";")]
+
+    def alias(self) -> list[Stmt]:
+        """A second name for a container, then a change through one of them (L-5.5.2)."""
+        known = [v for v in self.all_visible() if v.type[0] in ("Array", "Map", "Tuple", "Struct", "Option")]
+        if not known:
+            return []
+        v, name = self.pick(known), self.fresh("a")
+        self.vars = [*self.vars, Var(name, v.type, True)]
+        wrapped = self.chance(0.3)
+        made = [Stmt(f"let mut {name} = {v.name};")]
+        if wrapped:
+            self.vars = [*self.vars, Var(name + "w", ("Array", v.type), True)]
+            made.append(Stmt(f"let mut {name}w = [{name}, {v.name}];"))
+        return [*made, *self.change(), Stmt(f'emit("alias", ["${{{name}}}", "${{{v.name}}}"]);')]
+
+    def let_function(self) -> list[Stmt]:
+        t = ("Fn", tuple(self.scalar() for _ in range(self.random.randrange(3))), self.type(1))
+        name = self.fresh("f")
+        value = self.closure(t)
+        self.vars = [*self.vars, Var(name, t, False)]
+        return [Stmt(f"let {name}: {type_text(t)} = ", value, ";")]
+
+    def destructure(self) -> list[Stmt]:
+        a, b = self.fresh("d"), self.fresh("d")
+        t, u = self.scalar(), self.type(1)
+        rows: list[tuple[str, Type, list[Var]]] = [
+            (f"({a}, mut {b})", ("Tuple", t, u), [Var(a, t, False), Var(b, u, True)]),
+            (f"({a}, ({b}, _))", ("Tuple", t, ("Tuple", u, INT)), [Var(a, t, False), Var(b, u, False)]),
+            (f"P {{ x: {a}, tags: mut {b}, .. }}", ("Struct", "P"), [Var(a, INT, False), Var(b, ("Array", STRING), True)]),
+            (f"[..{a}]", ("Array", u), [Var(a, ("Array", u), False)]),
+        ]  # fmt: skip
+        pattern, type_, made = self.pick(rows)
+        value = self.expr(type_)
+        self.vars = [*self.vars, *made]
+        return [Stmt(f"let {pattern} = ", value, ";")]
+
+    def place(self) -> tuple[str, Type] | None:
+        """A place rooted in a mutable variable, a few steps deep."""
+        roots = [v for v in self.all_visible() if v.mutable]
+        if not roots:
+            return None
+        v = self.pick(roots)
+        text, t = v.name, v.type
+        while t[0] in ("Array", "Map", "Tuple", "Struct") and self.chance(0.6):
+            text, t = self.step(text, t)
+        return text, t
+
+    def step(self, text: str, t: Type) -> tuple[str, Type]:
+        if t[0] == "Array":
+            return f"{text}[{self.pick(['0', '0', '0', '1', '2'])}]", t[1]
+        if t[0] == "Map":
+            return (f"{text}.{self.pick(['a', 'b', 'k'])}" if t[1] == STRING and self.chance(0.3) else f"{text}[{self.key(t[1])}]"), t[2]
+        if t[0] == "Tuple":
+            i = self.random.randrange(len(t) - 1)
+            return f"{text}.{i}", t[1 + i]
+        name, type_ = self.pick([("x", INT), ("y", FLOAT), ("tags", ("Array", STRING))] if t[1] == "P" else [("p", ("Struct", "P")), ("o", ("Option", INT))])
+        return f"{text}.{name}", type_
+
+    def assign(self) -> list[Stmt]:
+        place = self.place()
+        if place is None:
+            return []
+        text, t = place
+        if t == INT and self.chance(0.6):
+            return [Stmt(f"{text} {self.pick(['+=', '-=', '+='])} ", self.modest(INT), ";")]
+        if t == FLOAT and self.chance(0.5):
+            return [Stmt(f"{text} {self.pick(['+=', '-=', '*=', '/='])} ", self.modest(FLOAT), ";")]
+        if t == STRING and self.chance(0.5):
+            return [Stmt(f"{text} += ", self.literal(STRING, False), ";")]
+        return [Stmt(f"{text} = ", self.modest(t), ";")]
+
+    def modest(self, t: Type) -> Expr:
+        """In a loop a value may not be made of itself twice, or it would double every round."""
+        if self.loops and t not in (INT, FLOAT, BOOL):
+            return self.literal(t, True)
+        return self.expr(t, True)
+
+    def change(self) -> list[Stmt]:
+        """A *mut* method on a place."""
+        place = self.place()
+        if place is None or place[1][0] not in ("Array", "Map"):
+            return []
+        text, t = place
+        e = t[-1]
+        if t[0] == "Map":
+            key = Expr(t[1], self.key(t[1]))
+            row: list[Any] = self.pick([[".set(", key, ", ", self.modest(e), ")"], [".delete(", key, ")"], [".clear()"]])
+        else:
+            row = self.pick([[".push(", self.modest(e), ")"], [".push(", self.modest(e), ")"], [".pop()"], [".insert(0, ", self.modest(e), ")"], [".reverse()"],
+                             [".sort()"] if e in (INT, FLOAT, STRING) else [".reverse()"], [".remove(0)"] if self.chance(0.2) else [".clear()"],
+                             [".sort_by(|q, r| r - q)"] if e == INT and self.chance(0.2) else [".push(", self.modest(e), ")"]])  # fmt: skip
+        if self.chance(0.3):
+            return [Stmt(f'emit("m", {text}', *row, ");")]
+        return [Stmt("let _ = " if self.chance(0.2) else "", text, *row, ";")]
+
+    # ------------------------------------------------------------ effects
+
+    def emit(self) -> list[Stmt]:
+        known = self.all_visible()
+        if known and self.chance(0.6):
+            v = self.pick(known)
+            shown = f'"${{{v.name}}}"' if v.type[0] == "Fn" or self.chance(0.4) else v.name
+            return [Stmt(f'emit("{self.pick("ou")}", {shown});')]
+        if self.chance(0.2):
+            return [Stmt('emit("s", "', self.pick(["", "${1}"]), "${", self.expr(self.type(2)), '}");')]
+        return [Stmt('emit("e", ', self.expr(self.type(2), self.chance(0.1)), ");")]
+
+    def dynamic(self) -> list[Stmt]:
+        """A value behind Any and what may be asked of it (L-3.7.1)."""
+        t = self.pick([INT, FLOAT, STRING, ("Array", INT), ("Map", STRING, INT), ("Struct", "P"), ("Tuple", INT, STRING)])
+        name = self.fresh("y")
+        made = [Stmt(f"let mut {name}: Any = ", self.expr(t), ";")]
+        uses = {
+            "Int": [f"({name} + 1.5)", f"({name} * 2)", f"({name} < 3.0)", f"({name} == 1.0)", f"-{name}", f"{name}.abs()", f'("n" + {name})'],
+            "Float": [f"({name} - 1)", f"{name}.floor()", f"({name} as Int)", f"({name} >= 0)"],
+            "String": [f"({name} + 1)", f"{name}.len()", f"{name}[0..1]", f"({name} as String)", f"{name}.chars()"],
+            "Array": [f"{name}.map(|q| q * 2)", f"{name}.len()", f"{name}[..1]", f"{name}.push(2.5)", f"{name}.pop()", f"{name}.sum()", f"{name}.join()"],
+            "Map": [f"{name}.a", f"{name}.keys()", f'{name}.has("a")', f'{name}.delete("a")', f'{name}.set("n", nil)'],
+            "Struct": [f"{name}.x", f"{name}.tags.len()", f"{name}.zz", f"({name}.y == 1)"],
+            "Tuple": [f"{name}.0", f"{name}[1]", f"{name}.len()"],
+        }[t[0]]
+        return made + [Stmt(f'emit("y", {use});') for use in self.random.sample(uses, 2)] + [Stmt(f'emit("y", {name});')]
+
+    def leave(self) -> list[Stmt]:
+        """`break`, `continue`, `return` or `throw` under a condition."""
+        ways: list[Any] = []
+        for label in self.loops:
+            word = f" '{label}" if label else ""
+            ways += [[f"break{word};"], [f"continue{word};"]] if label or label is self.loops[-1] else []
+        if self.result is not None:
+            ways.append(["return ", self.expr(self.result, True), ";"] if self.result != NIL else ["return;"])
+        if self.in_try or self.result is not None and self.result[0] == "Result":
+            ways.append(["throw ", self.expr(STRING), ";"])
+        return [Stmt("if (", self.expr(BOOL), ") { ", *self.pick(ways), " }")] if ways else []
+
+    def branch(self) -> list[Stmt]:
+        parts: list[Any] = ["if (", self.expr(BOOL), ") ", self.block(2)]
+        return [Stmt(*parts, *([" else ", self.block(2)] if self.chance(0.4) else []))]
+
+    def match_statement(self) -> list[Stmt]:
+        t = self.pick([INT, STRING, ("Option", self.scalar()), ("Array", INT)])
+        subject = self.expr(t)
+        arms = [Stmt(p, " => ", self.block(1, [Var(n, b, False) for n, b in bound])) for p, bound in self.arms(t)]
+        return [Stmt("match (", subject, ") ", Block([*arms, Stmt("_ => ", self.block(1), required=True)]))]
+
+    def loop(self) -> list[Stmt]:
+        if len(self.loops) >= 2:
+            return []
+        label = self.fresh("l") if self.chance(0.3) else None
+        head = f"'{label}: " if label else ""
+        name = self.fresh("i")
+        kind = self.random.randrange(6)
+        saved, self.loops = self.loops, [*self.loops, label]
+        if kind == 0:
+            made = [Stmt(f"let mut {name} = 0;", required=True), self.counted(head, name)]
+        else:
+            iterable, type_, pattern = self.iterable(name)
+            bound = [Var(n, b, False) for n, b in type_]
+            body = self.block(self.pick([1, 2, 3]), bound)
+            self.loops = saved
+            iterable_code = iterable if isinstance(iterable, str) else self.expr(iterable)
+            made = [Stmt(f"{head}for {pattern} in ", "(", iterable_code, ") ", body)]
+        self.loops = saved
+        return made
+
+    def counted(self, head: str, name: str) -> Stmt:
+        body = self.block(2, [Var(name, INT, False)])
+        body.statements.insert(0, Stmt(f"{name} += 1;", required=True))
+        if self.chance(0.5):
+            return Stmt(f"{head}while {name} < 3 ", body)
+        body.statements.insert(1, Stmt(f"if {name} > 3 {{ break; }}", required=True))
+        return Stmt(f"{head}loop ", body)
+
+    def iterable(self, name: str) -> tuple[Any, list[tuple[str, Type]], str]:
+        u, s = name + "b", self.scalar()
+        return self.pick([
+            (self.pick(["0..3", "1..=2", "3..1", "-1..1", "9223372036854775806..", "0..0"]), [(name, INT)], name),
+            (("Array", s), [(name, s)], name), (("Map", STRING, s), [(name, STRING), (u, s)], f"({name}, {u})"),
+            (("Array", ("Tuple", INT, s)), [(name, INT), (u, s)], f"({name}, {u})"), ('"a😀é"', [(name, STRING)], name),
+            (("Tuple", s, s), [(name, s)], name),
+        ])  # fmt: skip
+
+    def try_statement(self) -> list[Stmt]:
+        saved, self.in_try = self.in_try, True
+        body = self.block(2)
+        if self.chance(0.5):
+            body.statements.append(Stmt(self.expr(("Result", INT, STRING)), ";"))
+        self.in_try = saved
+        name = self.fresh("e")
+        first = [" catch String(", name, ") ", self.block(1, [Var(name, STRING, False)])] if self.chance(0.6) else []
+        return [Stmt("try ", body, *first, " catch ", self.block(1))]
+
+    # ------------------------------------------------------------ functions, programs
+
+    def function(self) -> Stmt:
+        name = self.fresh("g")
+        parameters = [self.type(1) for _ in range(self.random.randrange(4))]
+        result = self.pick([self.type(2), self.scalar(), ("Result", self.scalar(), STRING)])
+        names = [self.fresh("p") for _ in parameters]
+        self.vars = [Var(n, p, False) for n, p in zip(names, parameters, strict=True)]
+        self.result, self.loops, self.in_try = result, [], False
+        body = self.block(self.random.randrange(4))
+        if result[0] == "Result" and self.chance(0.5):
+            body.result = self.fill(result, "Ok((@?))", ("Result", result[1], STRING))
+        else:
+            body.result = self.expr(result, True)
+        self.vars, self.result = [], None
+        self.functions.append((name, parameters, result))
+        heads = ", ".join(f"{n}: {type_text(p)}" for n, p in zip(names, parameters, strict=True))
+        return Stmt(f"fn {name}({heads}) -> {type_text(result)} ", body)
+
+    def recursion(self) -> Stmt:
+        t = self.scalar()
+        name, saved = self.fresh("g"), self.vars
+        self.vars = [Var("n", INT, False), Var("acc", t, False)]
+        step = self.expr(t, True) if t in (INT, FLOAT, BOOL) else self.literal(t, True)
+        self.vars = saved
+        self.functions.append((name, [("Bool",), t], t))
+        return Stmt(f"fn {name}(deep: Bool, acc: {type_text(t)}) -> {type_text(t)} {{ r{name}(if deep {{ 4 }} else {{ 1 }}, acc) }}\n"
+                    f"fn r{name}(n: Int, acc: {type_text(t)}) -> {type_text(t)} {{ if n <= 0 {{ acc }} else {{ r{name}(n - 1, ", step, ") } }")  # fmt: skip
+
+    def program(self) -> list[Stmt]:
+        items: list[Stmt] = [Stmt(HEAD, required=True)]
+        for _ in range(self.random.randrange(4)):
+            items.append(self.recursion() if self.chance(0.2) else self.function())
+        self.vars, self.result, self.loops = [], NIL, []
+        rows = [s for _ in range(self.pick([2, 4, 6, 9, 14, 22])) for s in self.statement()]
+        for v in self.all_visible()[-6:]:
+            rows.append(Stmt(f'emit("end", "${{{v.name}}}");'))
+        items.append(Stmt("fn main() ", Block(rows), required=True))
+        return items
+
+
+def generate(seed: int) -> list[Stmt]:
+    return Statements(seed).program()
+
+
+__all__ = ["BOOL", "KEYS", "Base", "generate", "program_text"]
