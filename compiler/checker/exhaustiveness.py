@@ -257,14 +257,14 @@ def _head_name(pattern: ast.Pattern) -> object | None:
         case ast.TuplePattern():
             return ("tuple", len(pattern.items))
         case ast.BindPattern(constant=constant) if constant is not None:
-            return constant.name if isinstance(constant, BuiltinSymbol) else _constant_name(constant)
+            return _constant_name(constant) if isinstance(constant, ConstSymbol) else _binding_name(constant)
         case ast.PathPattern() | ast.TupleStructPattern() | ast.StructPattern():
             return _binding_name(pattern.binding)
     return None
 
 
-def _constant_name(symbol: object) -> object | None:
-    value = symbol.value if isinstance(symbol, ConstSymbol) else None
+def _constant_name(symbol: ConstSymbol) -> object:
+    value = symbol.value
     return ("literal", type(value), value) if isinstance(value, (str, int, float, bool)) else ("constant", id(symbol))
 
 

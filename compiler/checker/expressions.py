@@ -51,6 +51,8 @@ from ..types import (
 )
 from .builtins import function_value
 from .context import Checker, Expected, ExpressionRule
+from .places import require_visible
+from .privacy import private_fields
 from .relations import ERRONEOUS, MISMATCH, convert, generic, join
 from .types import RECORDS, check_key_type
 
@@ -275,7 +277,24 @@ def _struct_literal(c: Checker, node: ast.StructExpr, symbol: StructSymbol) -> T
     if node.type_arguments is not None:
         c.report("E2028", node.span, f"`{symbol.name}` takes 0 type arguments, {len(node.type_arguments)} given")
     fields = [(name, type_, default is not None or optional) for name, type_, default, optional in symbol.fields]
+    hidden = private_fields(c.modules, symbol, node.span)
+    for entry in node.fields:
+        require_visible(c, symbol, entry.name)
+    needed = [name for name, _, optional in fields if name in hidden and not optional]
+    if needed and node.base is None:
+        _private_literal(c, node, symbol, needed)
+        fields = [(name, type_, optional or name in hidden) for name, type_, optional in fields]
     return _check_fields(c, node, symbol.type, fields)
+
+
+def _private_literal(c: Checker, node: ast.StructExpr, symbol: StructSymbol, needed: list[str]) -> None:
+    """A literal outside the module needs every field without default to be public (L-8.4.3)."""
+    given = {entry.name.text for entry in node.fields}
+    lacking = [f"`{name}`" for name in needed if name not in given]
+    if lacking:
+        message = f"`{symbol.name}` has private fields without default: {', '.join(lacking)}"
+        help = "supply them by `..base`, or offer a function in its module"
+        c.report("E1006", node.path[-1].span, message, help=help)
 
 
 def _check_fields(c: Checker, node: ast.StructExpr, made: Type, fields: list[tuple[str, Type, bool]]) -> Type:

@@ -43,6 +43,7 @@ class Module:
     models: dict[symbols.ModelSymbol, int] = field(default_factory=dict)
     memories: dict[symbols.MemorySymbol, int] = field(default_factory=dict)
     schemas: dict[symbols.StructSymbol, int] = field(default_factory=dict)
+    names: dict[symbols.Symbol, str] = field(default_factory=dict)  # of schemas, models, connections and memories in the image
 
     def __post_init__(self) -> None:
         self._files = {source.name: (number, source) for number, source in enumerate(self.sources)}

@@ -17,7 +17,7 @@ _SCALARS = {"String": "string", "Int": "int", "Float": "float", "Bool": "bool", 
 def schema_entry(module: Module, symbol: symbols.StructSymbol, declared: dict[t.Type, symbols.Symbol]) -> im.Schema:
     shape = Shapes(declared).object(symbol)
     return im.Schema(
-        symbol.name,
+        module.names[symbol],
         module.pool.type(symbol.type),
         shape,
         lowering.plain_form(shape),
@@ -30,12 +30,20 @@ class Shapes:
 
     def __init__(self, declared: dict[t.Type, symbols.Symbol]) -> None:
         self.declared = declared
-        self.open: list[str] = []
+        self.open: list[symbols.StructSymbol] = []
+        self.names: dict[symbols.StructSymbol, str] = {}
+
+    def name(self, symbol: symbols.StructSymbol) -> str:
+        """Its name; other types of that name, from other modules, are numbered, so that references stay clear."""
+        if symbol not in self.names:
+            others = sum(1 for other in self.names if other.name == symbol.name)
+            self.names[symbol] = f"{symbol.name}_{others + 1}" if others else symbol.name
+        return self.names[symbol]
 
     def object(self, symbol: symbols.StructSymbol) -> list[Any]:
-        if symbol.name in self.open:
-            return ["ref", symbol.name]
-        self.open.append(symbol.name)
+        if symbol in self.open:
+            return ["ref", self.name(symbol)]
+        self.open.append(symbol)
         declaration = symbol.declaration
         modes = [d.name.text for d in declaration.decorators if d.name.text in ("partial", "coerce")]
         nodes = {f.name.text: f for f in declaration.fields or []}
@@ -43,7 +51,7 @@ class Shapes:
         modes += [d.name.text for d in (first.decorators if first else []) if d.name.text in ("partial", "coerce")]
         fields = [self.field(name, type_, default, optional, nodes[name]) for name, type_, default, optional in symbol.fields]
         self.open.pop()
-        return ["object", symbol.name, modes, fields]
+        return ["object", self.name(symbol), modes, fields]
 
     def field(self, name: str, type_: t.Type, default: ast.Expr | None, optional: bool, node: ast.Field) -> list[Any]:
         if isinstance(type_, t.Generic) and type_.name == "Option":

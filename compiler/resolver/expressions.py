@@ -9,6 +9,7 @@ from .. import ast
 from ..symbols import Local
 from .functions import closure
 from .items import declare_items, visit_items
+from .names import find
 from .paths import use_local
 from .patterns import bind_pattern
 from .state import Handler, Resolver
@@ -85,7 +86,7 @@ def assign(r: Resolver, node: ast.Assign) -> ast.Node | None:
 
 def _assigned_name(r: Resolver, target: ast.PathExpr) -> None:
     """A plain assignment is no reading of its variable (W0001)."""
-    symbol = r.find(target.segments[0].text) if len(target.segments) == 1 else None
+    symbol = find(r, target.segments[0]) if len(target.segments) == 1 else None
     if isinstance(symbol, Local):
         target.binding = symbol
         use_local(r, symbol)

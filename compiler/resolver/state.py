@@ -5,28 +5,29 @@ Hands on `Resolver`, `Module`. Must not know: the forms of the language; the tab
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 from .. import ast
 from ..diagnostics import Diagnostics, Related
+from ..loading import Project
 from ..nesting import Nesting
 from ..source import Span
-from ..symbols import ConnectionSymbol, FunctionScope, Local, Symbol
+from ..symbols import FunctionScope, Local, ModuleSymbol, Symbol
 from ..types import ANY
-from .scopes import Scope
+from .scopes import Import, Scope
 from .spelling import did_you_mean
 
 
 @dataclass(slots=True)
 class Module:
-    """What one file declares, nested items included, in source order."""
+    """What a program declares, nested items included, in the order of its modules, in each in source order."""
 
     symbols: list[Symbol] = field(default_factory=list)
-    inits: list[ast.InitStatement] = field(default_factory=list)
-    connections: dict[str, ConnectionSymbol] = field(default_factory=dict)
+    inits: list[tuple[ModuleSymbol, ast.InitStatement]] = field(default_factory=list)
+    modules: list[ModuleSymbol] = field(default_factory=list)
     locals: list[Local] = field(default_factory=list)
     main: Symbol | None = None
     places: dict[Symbol, Span] = field(default_factory=dict)
@@ -36,8 +37,13 @@ class Module:
         self.places[symbol] = place
 
     def sort(self) -> None:
-        """Nested items are met late; afterwards all stand in source order."""
-        self.symbols.sort(key=lambda symbol: self.places[symbol].start)
+        """Nested items are met late; afterwards all stand in order."""
+        self.symbols.sort(key=lambda symbol: (_rank(symbol), self.places[symbol].start))
+        self.inits.sort(key=lambda init: (init[0].rank, init[1].span.start))
+
+
+def _rank(symbol: Symbol) -> int:
+    return symbol.home.rank if symbol.home is not None else 0
 
 
 # A handler visits a node and may hand back one child to go on with, so that long left spines need no recursion.
@@ -45,13 +51,37 @@ Handler = Callable[["Resolver", Any], "ast.Node | None"]
 
 
 class Resolver:
-    __slots__ = ("diagnostics", "handlers", "module", "scope", "function", "nesting")
+    __slots__ = (
+        "diagnostics", "handlers", "module", "at", "root", "project", "spaces", "by_file", "imports", "edges", "outermost",
+        "rooted", "scope", "function", "nesting", "type_keys", "associated", "asking",
+        "undeclared",
+    )  # fmt: skip
 
-    def __init__(self, diagnostics: Diagnostics, outermost: Scope, handlers: dict[type[ast.Node], Handler]) -> None:
+    def __init__(
+        self,
+        diagnostics: Diagnostics,
+        outermost: Scope,
+        handlers: dict[type[ast.Node], Handler],
+        associated: Callable[[Resolver, Symbol, ast.Ident], Symbol | None],
+        project: Project,
+    ) -> None:
         self.diagnostics = diagnostics
         self.handlers = handlers
+        self.associated = associated  # what a type offers under a name
+        self.asking: set[tuple[ModuleSymbol, str]] = set()  # names being looked for behind the globs of a module
+        self.project = project
         self.module = Module()
-        self.scope = outermost
+        stem = project.main.rpartition("/")[2].removesuffix(".conc")
+        self.root = self.at = ModuleSymbol(stem, project.main)  # `at`: the module whose names are being resolved
+        self.spaces: dict[ModuleSymbol, Scope] = {}
+        self.by_file: dict[str, ModuleSymbol] = {}
+        self.imports: list[Import] = []
+        self.undeclared: list[tuple[ModuleSymbol, Sequence[ast.TopLevel]]] = []  # modules whose items have no symbols yet
+        self.edges: dict[ModuleSymbol, dict[ModuleSymbol, Span]] = {}  # which modules each imports, and where first
+        self.type_keys: set[str] = set()
+        self.outermost = outermost
+        self.rooted = Scope(outermost)  # the modules of the project root
+        self.scope = self.rooted
         self.function: FunctionScope | None = None
         self.nesting = Nesting()
 
@@ -100,8 +130,25 @@ class Resolver:
         self.scope.names[name] = local
         return local
 
-    def find(self, name: str) -> Symbol | None:
-        return self.scope.find(name, self.function)
+    @contextmanager
+    def inside(self, module: ModuleSymbol, scope: Scope) -> Iterator[None]:
+        """Names resolve as they do in `scope` of `module`."""
+        outer = self.at, self.scope, self.function
+        self.at, self.scope, self.function = module, scope, None
+        try:
+            yield
+        finally:
+            self.at, self.scope, self.function = outer
+
+    def type_key(self, name: str) -> str:
+        """What tells a declared type from others of its name (Nominal.key)."""
+        key = "::".join((*self.at.path, name))
+        number = 1
+        while key in self.type_keys:
+            number += 1
+            key = f"{'::'.join((*self.at.path, name))}#{number}"
+        self.type_keys.add(key)
+        return "" if key == name else key
 
     def unknown_name(self, name: ast.Ident, code: str = "E1001", what: str = "name") -> None:
         candidates = (text for text, _ in self.scope.visible(self.function))
