@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""How often each opcode runs over benches/programs: `python benches/opcode_counts.py [--pairs N] [--weights] [NAME ...]`.
+"""How often each opcode runs over benches/programs: `benches/opcode_counts.py [--pairs N] [--weights] [--apart] [NAME ...]`.
 
-`--weights` prints WEIGHTS for tools/loop_control.py, in parts per thousand, every program counting alike; `--pairs` the commonest
-neighbours, the candidates for fused instructions. Counts with a copy of the generated loop that notes each instruction.
+`--weights` prints WEIGHTS for tools/loop_control.py, in parts per ten thousand, each program counting alike; `--pairs` the
+commonest neighbours, the candidates for fused instructions; `--apart` counts a fused instruction as the opcodes it is made of.
+Counts with a copy of the generated loop that notes each instruction.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from concerto.vm.generated import loop  # noqa: E402
 from benches import pairs  # noqa: E402
 
 FETCH = "            op, arg, ins = ins\n"
+FUSED_SEPARATOR = "__"  # in the names tools/gen_loop.py gives fused instructions
 NAMES = {number: name for name, number in loop.NUMBERS.items()}
 
 
@@ -51,21 +53,23 @@ def counted() -> Iterator[list[int]]:
         machine.run_loop = usual
 
 
-def trace(name: str) -> list[str]:
-    """The opcodes a program runs, at its test size times ten at most, in order."""
+def trace(name: str, apart: bool = False) -> list[str]:
+    """The instructions a program runs, at its test size times ten at most, in order."""
     pair = pairs.pair(name)
     program = pair.concerto(min(pair.quick, pair.test * 10))
     with counted() as seen:
         program.run()
+    if apart:
+        return [opcode for number in seen for opcode in NAMES[number].split(FUSED_SEPARATOR)]
     return [NAMES[number] for number in seen]
 
 
-def frequencies(names: list[str]) -> tuple[dict[str, float], dict[tuple[str, str], float]]:
+def frequencies(names: list[str], apart: bool = False) -> tuple[dict[str, float], dict[tuple[str, str], float]]:
     """Parts per thousand of each opcode and of each pair of neighbours; a long program weighs no more than a short one."""
     single: Counter[str] = Counter()
     double: Counter[tuple[str, str]] = Counter()
     for name in names:
-        opcodes = trace(name)
+        opcodes = trace(name, apart)
         part = 1000 / len(opcodes) / len(names)
         for opcode, count in Counter(opcodes).items():
             single[opcode] += count * part
@@ -75,8 +79,8 @@ def frequencies(names: list[str]) -> tuple[dict[str, float], dict[tuple[str, str
 
 
 def weights(single: dict[str, float]) -> str:
-    """As tools/loop_control.py holds them; what runs less than once in a thousand is left out."""
-    entries = [f'"{name}": {round(parts)},' for name, parts in single.items() if round(parts) > 1]
+    """As tools/loop_control.py holds them; what runs about once in ten thousand or less weighs 1 there and is left out."""
+    entries = [f'"{name}": {round(parts * 10)},' for name, parts in single.items() if round(parts * 10) > 1]
     lines, line = [], "   "
     for entry in entries:
         if len(line) + len(entry) + 1 > 124:
@@ -91,8 +95,9 @@ def main() -> int:
     parser.add_argument("names", nargs="*", metavar="NAME", help="programs; default all")
     parser.add_argument("--pairs", type=int, default=0, metavar="N", help="show the N commonest pairs of neighbours too")
     parser.add_argument("--weights", action="store_true", help="print WEIGHTS for tools/loop_control.py")
+    parser.add_argument("--apart", action="store_true", help="count fused instructions as their opcodes")
     options = parser.parse_args()
-    single, double = frequencies(options.names or pairs.names())
+    single, double = frequencies(options.names or pairs.names(), options.apart)
     if options.weights:
         print(weights(single))
         return 0

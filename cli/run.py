@@ -98,6 +98,7 @@ def run_session(session: Any, **limits: Any) -> Outcome:
     import asyncio
     import signal
 
+    show_at_once()
     usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if usual:
         signal.signal(signal.SIGINT, interrupt)
@@ -140,6 +141,12 @@ async def _sleep(seconds: float) -> None:
     import asyncio
 
     await asyncio.sleep(seconds)
+
+
+def show_at_once() -> None:
+    """Emits of a run that waits for models appear when they happen, into a pipe too."""
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(line_buffering=True)
 
 
 def emit_printer(arguments: argparse.Namespace) -> Any:

@@ -398,7 +398,10 @@ class Try(Expr):
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Parameter(Node):
-    """`name: type = default`, or `self` / `mut self` (`is_self`). Closure parameters carry a `pattern` instead of a name when destructuring."""
+    """`name: type = default`, or `self` / `mut self` (`is_self`).
+
+    A closure parameter that takes its argument apart carries a `pattern`, and `_` as its name.
+    """
 
     name: Ident
     type: TypeExpr | None

@@ -1,7 +1,7 @@
 """From source to image: read -> parse -> check -> generate. The table of contents of the compiler.
 
-`compile_source` gives a `Compilation`: the image, or the diagnostics that stand in its way. Each phase reports all it finds and the
-next starts only if there was no error (L-4.1.2).
+`compile_source` gives a `Compilation`: the image, or the diagnostics that stand in its way. Each phase reports all it
+finds and the next starts only if there was no error (L-4.1.2).
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ class Type:
 
 @dataclass(frozen=True, slots=True)
 class Simple(Type):
-    """Types without parameters: Int Float String Bool Nil Any Range, `never` (diverges), and the handles and records of L-3.1.18 ff."""
+    """Types without parameters: Int Float String Bool Nil Any Range, `never` (diverges), the handles of L-3.1.21."""
 
     name: str
 

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+CLOCK_RESOLUTION = 1e-6
+
+
 class _IdleSelector(selectors.SelectSelector):
     """Waits for no file descriptor: where a real selector would block, the loop is idle."""
 
@@ -35,6 +38,9 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         self.now_ms = now_ms
         selector = _IdleSelector()
         super().__init__(selector)
+        # A timer is due when it is less than this ahead. The clock's own resolution is lost in a Float of today's
+        # seconds, and a timer due exactly now would never run.
+        self._clock_resolution = CLOCK_RESOLUTION
         self._on_idle = idle
         selector.idle = self._rest
 

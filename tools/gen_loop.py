@@ -12,6 +12,7 @@ from pathlib import Path
 
 from concerto.vm.bytecode.opcodes import BY_NAME, OPCODES, Opcode
 from loop_control import CONTROL, LINKED_ONLY, WEIGHTS
+from loop_fused import FUSED
 
 ROOT = Path(__file__).resolve().parent.parent
 OPS = ROOT / "vm" / "ops.py"
@@ -30,6 +31,10 @@ NO_CELLS: list = []
 
 # number of each opcode in the linked form
 NUMBERS = {numbers}
+
+# runs of opcodes that one node stands for: its number, and which of them a panic in it belongs to
+FUSED = {fused}
+LONGEST_RUN = {longest}
 
 
 def run(machine, task):
@@ -145,7 +150,13 @@ def bodies() -> dict[str, list[str]]:
             raise SystemExit(f"{opcode.name} has two meanings")
     for name in LINKED_ONLY:
         found[name] = CONTROL[name].splitlines()
+    for run, (_, body) in FUSED.items():
+        found[fused_name(run)] = body.splitlines()
     return found
+
+
+def fused_name(run: tuple[str, ...]) -> str:
+    return "__".join(run)
 
 
 def tree(order: list[str], code: dict[str, list[str]], low: int, high: int, indent: str) -> list[str]:
@@ -182,7 +193,10 @@ def generate() -> str:
     imports += "from ..dispatch import (\n" + "".join(f"    {n},\n" for n in wanted if n not in names) + ")"
     numbers = "{\n" + "".join(f'    "{name}": {number},\n' for number, name in enumerate(order)) + "}"
     lines = tree(order, code, 0, len(order), " " * 12)
-    return HEAD.format(imports=imports, numbers=numbers, tree="\n".join(lines))
+    at = {name: number for number, name in enumerate(order)}
+    rows = "".join(f"    {run!r}: ({at[fused_name(run)]}, {fault}),\n" for run, (fault, _) in FUSED.items())
+    longest = max(map(len, FUSED))
+    return HEAD.format(imports=imports, numbers=numbers, fused="{\n" + rows + "}", longest=longest, tree="\n".join(lines))
 
 
 EXTRA = (

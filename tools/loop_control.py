@@ -238,12 +238,23 @@ return
 
 LINKED_ONLY = ("LINK", "HALT")
 
-# How often each opcode runs, in parts per thousand, counted over benches/programs; the search tree is balanced by these.
-# Opcodes that are not named weigh 1.
+# How often each opcode of the linked form runs, in parts per ten thousand over benches/programs, every program counting alike
+# (`python benches/opcode_counts.py --weights`); the search tree is balanced by these. Opcodes that are not named weigh 1.
 WEIGHTS = {
-    "LOAD": 300, "STORE": 90, "INT": 90, "CONST": 30, "ADD_INT": 60, "SUB_INT": 20, "LT_INT": 40, "JUMP_UNLESS": 60, "JUMP": 50,
-    "CALL": 25, "RETURN": 35, "INDEX_ARRAY": 25, "GET_FIELD": 25, "SET_INDEX": 10, "LOAD_OWN": 20, "SET_FIELD": 10, "NEXT": 20,
-    "CALL_BUILTIN": 20, "CALL_METHOD": 15, "CALL_VALUE": 15, "LOAD_CELL": 15, "CONCAT": 8, "JOIN": 8, "MUL_INT": 10, "REM_INT": 8,
-    "EQ_INT": 10, "LE_INT": 10, "GE_INT": 5, "GT_INT": 8, "NE_INT": 3, "SHARE": 15, "POP": 15, "DUP": 8, "TRUE": 5, "FALSE": 5,
-    "JUMP_IF": 8, "ADD_FLOAT": 6, "MUL_FLOAT": 6, "STRUCT": 5, "SWAP": 5,
+    "LOAD": 1206, "JUMP": 589, "STORE__LOAD": 505, "NEXT__STORE": 505, "INT__REM_INT": 351, "CONST": 344, "ADD_INT": 323,
+    "CALL_BUILTIN": 303, "STORE__JUMP": 293, "LOAD__LOAD": 273, "CALL": 259, "LOAD__LOAD__INDEX_ARRAY": 249,
+    "INT__EQ_INT__JUMP_UNLESS": 246, "LOAD_OWN": 234, "INDEX_ARRAY": 230, "RETURN": 215, "JUMP_UNLESS": 198,
+    "GET_FIELD": 181, "INT": 172, "INT__ADD_INT": 147, "GET_ELEMENT": 143, "LOAD__INT__SUB_INT": 141,
+    "LOAD__INT__LT_INT__JUMP_UNLESS": 139, "LOAD__GET_FIELD": 127, "POP": 124, "SET_FIELD": 121, "DIV_INT": 104,
+    "SHARE": 100, "LOAD__LOAD__ADD_INT": 99, "MUL_INT": 97, "LOAD__INT__ADD_INT__STORE": 92, "SWAP": 90,
+    "LOAD_OWN__LOAD__SET_INDEX": 82, "LOAD__LOAD__ADD_INT__STORE": 81, "JOIN": 76, "LOAD__RETURN": 71, "STORE": 71,
+    "LOAD__LOAD__LE_INT__JUMP_UNLESS": 68, "REM_INT": 66, "GT_INT": 64, "LOAD__INT__NE_INT__JUMP_UNLESS": 62,
+    "INDEX_OWN": 59, "LOAD__LOAD__SUB_INT__STORE": 59, "TRY": 57, "OK": 56, "MUL_FLOAT": 55, "LOAD__MUL_INT": 50,
+    "TUPLE": 49, "NEXT": 48, "LT_INT": 41, "CALL_VALUE": 41, "FALSE": 39, "UNWRAP": 39, "JUMP_IF": 36,
+    "INT__GT_INT__JUMP_UNLESS": 35, "IS_VARIANT": 35, "INT__SUB_INT": 34, "CONCAT": 33, "LOAD__GT_INT__JUMP_UNLESS": 30,
+    "DUP": 30, "LOAD__LT_INT__JUMP_UNLESS": 28, "ADD_FLOAT": 28, "LOAD__INT__SUB_INT__STORE": 28, "LOAD_CELL": 27,
+    "SUB_FLOAT": 23, "IS_ABSENT": 23, "LOAD__INT__EQ_INT__JUMP_UNLESS": 21, "INT__MUL_INT": 21, "ITERATE": 16, "EQ_INT": 14,
+    "IS_OK": 14, "LOAD__LOAD__LT_INT__JUMP_UNLESS": 8, "LOAD__ADD_INT": 8, "RANGE": 8, "ERROR": 7, "THROW": 7, "IS": 7,
+    "GET_MEMBER": 7, "STORE_CELL": 7, "LOAD__LOAD__MUL_INT": 5, "LOAD__INT__MUL_INT": 4, "DIV": 4, "IS_SOME": 4, "NONE": 3,
+    "LOAD__INT__ADD_INT": 3, "SOME": 2,
 }  # fmt: skip

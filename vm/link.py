@@ -11,7 +11,7 @@ from .bytecode import image as im
 from .bytecode import operands as k
 from .bytecode.opcodes import OPCODES
 from .bytecode.positions import position_at
-from .generated.loop import NUMBERS
+from .generated.loop import FUSED, LONGEST_RUN, NUMBERS
 from .linked import Code, ErrorForm, Site
 from .values import (
     EnumType,
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from .bytecode.verify import Verified
 
+_HAS_OPERAND = {op.name: op.kind is not k.NONE for op in OPCODES}
 _NUMBER = tuple(NUMBERS[op.name] for op in OPCODES)
 
 
@@ -122,10 +123,16 @@ class Program:
         costs = run_costs([OPCODES[number].flow for _, number, _ in instructions])
         for i, (offset, number, operand) in enumerate(instructions):
             nodes[i][1] = self._operand(code, OPCODES[number], operand, offset, listing.depths[i], at, nodes, costs)
+        fuse(code, nodes, [OPCODES[number].name for _, number, _ in instructions], self._targets(code, instructions, at))
         code.nodes = nodes
         code.cost = costs[0]
         code.entry = nodes[0]
         return nodes[0]
+
+    def _targets(self, code: Code, instructions: Any, at: dict[int, int]) -> set[int]:
+        """Indexes of the instructions that jumps and handlers go to."""
+        jumps = {at[operand] for _, number, operand in instructions if OPCODES[number].kind is k.LABEL}
+        return jumps | {at[handler[2]] for handler in self.image.functions[code.number].handlers}
 
     def _operand(
         self, code: Code, op: Any, operand: int, offset: int, depth: int, at: dict[int, int], nodes: Any, costs: list[int]
@@ -164,12 +171,34 @@ class Program:
 
     def position(self, code: Code, following: Any) -> tuple[str, int, int]:
         """(file, line, column) of the instruction before node `following`."""
-        index = next((i for i, node in enumerate(code.nodes) if node is following), len(code.nodes)) - 1
-        index = max(index, 0)
+        index = next((i for i, node in enumerate(code.nodes) if node is following), len(code.nodes))
+        index = code.faults.get(index, max(index - 1, 0))
         offset = self.verified.functions[code.number].instructions[index][0]
         file, line, column = position_at(self.image.functions[code.number].lines, offset)
         name = self.image.source_map[file][0] if file < len(self.image.source_map) else ""
         return name, line, column
+
+
+def fuse(code: Code, nodes: list[list[Any]], names: list[str], targets: set[int]) -> None:
+    """Replace runs of opcodes by one node each, longest first. A run is entered at its first opcode only, so the nodes inside
+    are never reached; they stay in place for positions."""
+    at = 0
+    while at < len(nodes):
+        length, found = _longest_run(names, at, targets)
+        if found is not None:
+            number, fault = found
+            operands = tuple(nodes[i][1] for i in range(at, at + length) if _HAS_OPERAND[names[i]])
+            nodes[at][:] = [number, operands, nodes[at + length - 1][2]]
+            code.faults[at + length] = at + fault
+        at += length
+
+
+def _longest_run(names: list[str], at: int, targets: set[int]) -> tuple[int, tuple[int, int] | None]:
+    for length in range(min(LONGEST_RUN, len(names) - at), 1, -1):
+        found = FUSED.get(tuple(names[at : at + length]))
+        if found is not None and not any(inner in targets for inner in range(at + 1, at + length)):
+            return length, found
+    return 1, None
 
 
 def run_costs(flows: list[str]) -> list[int]:

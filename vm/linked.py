@@ -17,7 +17,8 @@ class Code:
     """A linked function. `entry` is a node that links the function on its first call; `cost` the fuel of its first run."""
 
     __slots__ = (
-        "number", "name", "label", "argc", "blank", "cell_count", "captures", "entry", "cost", "nodes", "hidden", "returns_option",
+        "number", "name", "label", "argc", "blank", "cell_count", "captures", "entry", "cost", "nodes", "hidden",
+        "returns_option", "faults",
     )  # fmt: skip
 
     def __init__(self, number: int, function: im.Function, link_number: int) -> None:
@@ -32,6 +33,7 @@ class Code:
         self.entry: list[Any] = [link_number, self, None]
         self.cost = 0
         self.nodes: list[list[Any]] = []
+        self.faults: dict[int, int] = {}  # index behind a fused run: index of the opcode in it that may fail
         self.hidden = bool(function.flags & im.F_HIDDEN)
         self.returns_option = bool(function.flags & im.F_OPTION)
 

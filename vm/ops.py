@@ -138,12 +138,17 @@ def SHARE(value: Any) -> Any:
 
 
 # ---------------------------------------------------------------- places (V-5.7)
+# A value without the mark `shared` (a number behind Any, say) is left to whoever writes it to refuse. `try` costs nothing
+# where the mark is there, which is always but for such values.
 
 
 def LOAD_OWN(locals_: list[Any], operand: int) -> Any:
     value = locals_[operand]
-    if getattr(value, "shared", False):
-        locals_[operand] = value = own(value)
+    try:
+        if value.shared:
+            locals_[operand] = value = own(value)
+    except AttributeError:
+        pass
     return value
 
 
@@ -156,9 +161,12 @@ def CELL_OWN(cells: list[Any], operand: int) -> Any:
 
 def FIELD_OWN(object: Any, operand: str) -> Any:
     value = getattr(object, operand)
-    if getattr(value, "shared", False):
-        value = own(value)
-        setattr(object, operand, value)
+    try:
+        if value.shared:
+            value = own(value)
+            setattr(object, operand, value)
+    except AttributeError:
+        pass
     return value
 
 
@@ -171,10 +179,16 @@ def MEMBER_OWN(object: Any, operand: str) -> Any:
 
 
 def INDEX_OWN(object: Any, index: Any) -> Any:
-    value = index_place(object, index)
-    if getattr(value, "shared", False):
-        value = own(value)
-        object.items[index if type(object) is Array else key_of(index)] = value
+    if type(object) is Array and type(index) is int and 0 <= index < len(object.items):
+        value = object.items[index]
+    else:
+        value = index_place(object, index)
+    try:
+        if value.shared:
+            value = own(value)
+            object.items[index if type(object) is Array else key_of(index)] = value
+    except AttributeError:
+        pass
     return value
 
 
@@ -189,18 +203,24 @@ def SET_MEMBER(value: Any, object: Any, operand: str) -> None:
 
 
 def SET_INDEX(value: Any, object: Any, index: Any) -> None:
-    if type(object) is Array and type(index) is int:
-        if not 0 <= index < len(object.items):
-            index_out_of_range(index, len(object.items))
+    if type(object) is Array and type(index) is int and 0 <= index < len(object.items):
         object.items[index] = value
-    elif type(object) is Map:
-        map_store(object, index, value)
     else:
-        refuse_write(object, index)
+        write_element(object, index, value)
 
 
 def SET_ELEMENT(value: Any, tuple: Any, operand: int) -> Any:
     return with_element(tuple, operand, value)
+
+
+def write_element(object: Any, index: Any, value: Any) -> None:
+    """Every write by index but the plain one into an Array."""
+    if type(object) is Array and type(index) is int:
+        index_out_of_range(index, len(object.items))
+    elif type(object) is Map:
+        map_store(object, index, value)
+    else:
+        refuse_write(object, index)
 
 
 def refuse_write(object: Any, index: Any) -> NoReturn:

@@ -187,6 +187,8 @@ def _with_memory(c: Checker, node: ast.MethodCall, row: Row) -> Type:
     found, matched = call_row(c, row, None, node.arguments, node.name.span, FREE)
     if matched is None:
         return ERRONEOUS
+    if first is not None and given == ANY:
+        first.value.coercion = None  # the call itself refuses what is no memory, with P411
     node.target = BuiltinCall(matched.values, matched.order, row.receiver, row.name)
     return found
 

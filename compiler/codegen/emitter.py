@@ -69,6 +69,15 @@ class Emitter:
         if op.flow in ("jump", "stop"):
             self.reachable = False
 
+    def reload(self, slot: int) -> None:
+        """Push a local that was perhaps stored just now, in which case the store is taken back."""
+        if self.reachable and self.code and self.code[-1] == (BY_NAME["STORE"].number, slot):
+            self.code.pop()
+            self.places.pop()
+            self.depth += 1
+        else:
+            self.emit("LOAD", slot)
+
     def jump(self, name: str, label: Label) -> None:
         """A jump, branch or NEXT. NEXT leaves for its label with the iterator dropped."""
         before = self.depth

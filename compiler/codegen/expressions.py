@@ -9,6 +9,8 @@ from .constants import emit_constant
 from .emitter import Label
 from .generator import Generator, is_plain, may_alias, static_type, value_of
 
+AT_ONCE = 128  # so many parts of a long literal lie on the operand stack together
+
 # ---------------------------------------------------------------- literals
 
 
@@ -19,8 +21,11 @@ def literal(g: Generator, node: ast.IntLiteral | ast.FloatLiteral | ast.StringLi
 
 @value_of(ast.Interpolation)
 def interpolation(g: Generator, node: ast.Interpolation) -> None:
-    g.held_all(node.parts)
-    g.emitter.emit("JOIN", len(node.parts), len(node.parts))
+    for start in range(0, len(node.parts), AT_ONCE):
+        parts = node.parts[start : start + AT_ONCE]
+        g.held_all(parts)
+        count = len(parts) + (start > 0)  # with the text so far
+        g.emitter.emit("JOIN", count, count)
 
 
 @value_of(ast.GroupExpr)
@@ -30,7 +35,22 @@ def group(g: Generator, node: ast.GroupExpr) -> None:
 
 @value_of(ast.Pipe)
 def pipe(g: Generator, node: ast.Pipe) -> None:
-    g.value(node.applied)
+    """The left side, then the rewritten call (L-5.9.2). Chains may be long (G-5.2): walked from the innermost outward."""
+    spine = [node]
+    while isinstance(spine[-1].left, ast.Pipe):
+        spine.append(spine[-1].left)
+    e = g.emitter
+    depth = e.depth
+    g.bound(spine[-1].left)
+    for part in reversed(spine):
+        slot = g.waiting[part.left] = e.temp()
+        e.emit("STORE", slot)
+        g.value(part.applied)
+        e.release(slot)
+        del g.waiting[part.left]
+        if part is not node and part.coercion is not None:
+            g.coerce(part.coercion)
+    e.depth = depth + 1
 
 
 # ---------------------------------------------------------------- collections
@@ -38,9 +58,17 @@ def pipe(g: Generator, node: ast.Pipe) -> None:
 
 @value_of(ast.ArrayExpr)
 def array(g: Generator, node: ast.ArrayExpr) -> None:
-    for item in node.items:
+    """What does not fit on the operand stack is added to the first elements one by one."""
+    e = g.emitter
+    first = node.items[:AT_ONCE]
+    for item in first:
         g.bound(item)
-    g.emitter.emit("ARRAY", len(node.items), len(node.items))
+    e.emit("ARRAY", len(first), len(first))
+    for item in node.items[AT_ONCE:]:
+        e.emit("DUP")
+        g.bound(item)
+        e.emit("CALL_BUILTIN", g.module.pool.builtin("Array", "push"), 2)
+        e.emit("POP")
 
 
 @value_of(ast.TupleExpr)
@@ -52,11 +80,18 @@ def tuple_(g: Generator, node: ast.TupleExpr) -> None:
 
 @value_of(ast.MapExpr)
 def map_(g: Generator, node: ast.MapExpr) -> None:
-    for entry in node.entries:
+    e = g.emitter
+    first = node.entries[:AT_ONCE]
+    for entry in first:
         g.value(entry.key)
         g.bound(entry.value)
-    count = 2 * len(node.entries)
-    g.emitter.emit("MAP", count, count)
+    e.emit("MAP", 2 * len(first), 2 * len(first))
+    for entry in node.entries[AT_ONCE:]:
+        e.emit("DUP")
+        g.value(entry.key)
+        g.bound(entry.value)
+        e.emit("CALL_BUILTIN", g.module.pool.builtin("Map", "set"), 3)
+        e.emit("POP")
 
 
 @value_of(ast.RangeExpr)
@@ -222,19 +257,15 @@ def operator_opcode(operator: str, left: t.Type | None, right: t.Type | None) ->
 def binary(g: Generator, node: ast.Binary) -> None:
     """Chains are left-deep and may be long (G-5.2): the left spine is walked, not recursed into."""
     spine = [node]
-    while _plain_binary(spine[-1].left):
-        left = spine[-1].left
-        assert isinstance(left, ast.Binary)
-        spine.append(left)
+    while isinstance(spine[-1].left, ast.Binary) and spine[-1].left not in g.waiting:
+        spine.append(spine[-1].left)
+    depth = g.emitter.depth
     g.held(spine[-1].left, [spine[-1].right])
     for part in reversed(spine):
         _apply(g, part)
+        g.emitter.depth = depth + 1
         if part is not node and part.coercion is not None:
             g.coerce(part.coercion)
-
-
-def _plain_binary(expr: ast.Expr) -> bool:
-    return isinstance(expr, ast.Binary) and expr.operator in _GENERIC
 
 
 def _apply(g: Generator, node: ast.Binary) -> None:

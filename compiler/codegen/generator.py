@@ -64,15 +64,19 @@ class Generator:
     cells: dict[symbols.Local, CellRef] = field(default_factory=dict)
     loops: list[LoopContext] = field(default_factory=list)
     in_try: bool = False
+    waiting: dict[ast.Expr, int] = field(default_factory=dict)  # left sides of pipes, evaluated already, by slot
 
     # ------------------------------------------------------------ expressions
 
     def value(self, expr: ast.Expr) -> None:
         """Push the value of `expr`, converted as its place asks."""
         e = self.emitter
+        if expr in self.waiting:
+            e.reload(self.waiting[expr])
+            return
         depth = e.depth
         self.at(expr.span)
-        VALUES[type(expr)](self, expr)
+        self.module.nesting.call(VALUES[type(expr)], self, expr)
         e.depth = depth + 1
         if expr.coercion is not None:
             self.at(expr.span)
@@ -85,7 +89,7 @@ class Generator:
         self.at(expr.span)
         handler = EFFECTS.get(type(expr))
         if handler is not None:
-            handler(self, expr)
+            self.module.nesting.call(handler, self, expr)
         else:
             self.value(expr)
             e.emit("POP")

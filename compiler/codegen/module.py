@@ -11,6 +11,7 @@ from ...vm.builtins.table import methods_named
 from ...vm.bytecode import image as im
 from .. import symbols
 from .. import types as t
+from ..nesting import Nesting
 from ..source import Source, Span
 from .emitter import Emitter
 from .pool import Pool
@@ -44,6 +45,7 @@ class Module:
     memories: dict[symbols.MemorySymbol, int] = field(default_factory=dict)
     schemas: dict[symbols.StructSymbol, int] = field(default_factory=dict)
     names: dict[symbols.Symbol, str] = field(default_factory=dict)  # of schemas, models, connections and memories in the image
+    nesting: Nesting = field(default_factory=Nesting)
 
     def __post_init__(self) -> None:
         self._files = {source.name: (number, source) for number, source in enumerate(self.sources)}

@@ -19,7 +19,7 @@ class Step:
     by position or by index."""
 
     kind: str  # "field", "member", "index", "element", "part"
-    operand: int
+    operand: int  # position or constant; of an index 1 when it is an Array's by Int
     index: ast.Expr | None = None  # simple: evaluated again where needed
     slot: int | None = None  # else kept here
     dynamic: bool = False  # an element of what may turn out to be no tuple
@@ -71,17 +71,18 @@ def _step(g: Generator, link: ast.Expr) -> Step:
         return Step("element", link.index, dynamic=not isinstance(static_type(link.receiver), t.Tuple))
     assert isinstance(link, ast.Index)
     holder = static_type(link.receiver)
+    typed = int(isinstance(holder, t.Generic) and holder.name == "Array" and static_type(link.index) == t.INT)
     literal = isinstance(link.index, (ast.IntLiteral, ast.StringLiteral)) and link.index.coercion is None
     if isinstance(holder, t.Tuple) and isinstance(link.index, ast.IntLiteral):
         return Step("element", link.index.value)
     if literal:
-        return Step("index", 0, index=link.index)
+        return Step("index", typed, index=link.index)
     g.value(link.index)
     slot = g.emitter.temp()
     g.emitter.emit("STORE", slot)
     if isinstance(holder, t.Tuple):
         return Step("part", len(holder.items), slot=slot)
-    return Step("index", 0, slot=slot)
+    return Step("index", typed, slot=slot)
 
 
 def release(g: Generator, place: Place) -> None:
@@ -110,7 +111,7 @@ def read(g: Generator, place: Place) -> None:
 def _read_step(g: Generator, step: Step) -> None:
     if step.kind in ("index", "part"):
         _push_index(g, step)
-        g.emitter.emit("INDEX")
+        g.emitter.emit("INDEX_ARRAY" if step.kind == "index" and step.operand else "INDEX")
     elif step.dynamic:
         emit_constant(g, step.operand)
         g.emitter.emit("INDEX")

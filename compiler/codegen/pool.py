@@ -96,5 +96,5 @@ class Pool:
 
 _SIMPLE: dict[str, list[Any]] = {
     "Int": ["int"], "Float": ["float"], "String": ["string"], "Bool": ["bool"], "Nil": ["nil"], "Any": ["any"],
-    "Range": ["range"], "never": ["any"],
+    "Range": ["range"], "never": ["any"], "Memory": ["handle", "MemoryRef"],
 }  # fmt: skip

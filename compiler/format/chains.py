@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from .. import ast
 from ..frames import QUESTIONS_BEFORE
 from .layout import LINE, SOFT, Begin
-from .printer import Printer, prints
+from .printer import COMMA_IF_BROKEN, Printer, prints
 from .types import close_parentheses, open_parentheses, type_, type_arguments
 
 # ---------------------------------------------------------------- operators
@@ -161,7 +161,29 @@ def call(p: Printer, node: ast.Call | ast.MethodCall, piped: ast.Expr | None) ->
 
 
 def arguments(p: Printer, nodes: Sequence[ast.Argument]) -> int:
-    return p.bracketed("(", nodes, ")", p.node, hugs=True)
+    """The arguments of a call or decorator, on one line or with one line each.
+
+    If only the last one ends in an open bracket, or the only one is a call, that bracket alone is broken. Gives its row.
+    """
+    p.token("(")
+    inside = len(p.operations)
+    if not nodes and not p.comment_follows():
+        p.token(")")
+        return 0
+    group = p.begin_inside()
+    given = p.listed(nodes, p.node, SOFT, LINE, COMMA_IF_BROKEN)
+    sole = not given and len(nodes) == 1 and is_plain_call(nodes[0].value)
+    group.hug = p.in_last_call if sole else given
+    p.close(SOFT, ")", group)
+    p.in_last_call = inside
+    return given
+
+
+def is_plain_call(node: ast.Expr) -> bool:
+    """Whether a node is a call with arguments before which no line can end."""
+    if not isinstance(node, (ast.Call, ast.MethodCall)) or not node.arguments:
+        return False
+    return sum(isinstance(link, ast.MethodCall) for link in links_of(node)[1]) < 2
 
 
 @prints(ast.Argument)
@@ -179,8 +201,8 @@ def access(p: Printer, link: Link) -> None:
         p.name(link.name)
         type_arguments(p, link.type_arguments)
     elif isinstance(link, ast.TupleAccess):
-        if isinstance(link.receiver, ast.IntLiteral):
-            p.pending = " "  # `1.0` would be a Float
+        if p.types[p.row - 1] == "INT" and p.operations[-2] != ".":
+            p.pending = " "  # `1.0` would be a Float, unless a dot touches the 1 (L-1.4.5)
         p.token(".")
         p.token(p.text[p.next_start() : p.ends[p.row]])
     elif isinstance(link, ast.Index):

@@ -46,6 +46,8 @@ class Begin:
 
 
 class Indent:
+    """A change of indentation, in a group on one line without effect. Both changes of a pair stand in the same group."""
+
     __slots__ = ("columns",)
 
     def __init__(self, columns: int) -> None:
@@ -161,7 +163,8 @@ def write(operations: Sequence[Operation]) -> str:
         elif kind is End:
             modes.pop()
         elif kind is Indent:
-            indentation += operation.columns  # type: ignore[union-attr]
+            if modes[-1] != _FLAT:
+                indentation += operation.columns  # type: ignore[union-attr]
         elif kind is Remark or modes[-1] != _FLAT:
             add(operation.text)  # type: ignore[union-attr]
             column = _column_after(operation.text, column)  # type: ignore[union-attr]

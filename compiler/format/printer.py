@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from .. import ast
 from ..nesting import Nesting
@@ -64,6 +64,7 @@ class Printer:
         self.previous_end = 0
         self.pending: Break | str | None = None  # what goes into the next gap
         self.closing = False  # the next gap ends an indentation
+        self.in_last_call = 0  # the row behind the `(` of the call written last
         self.carried: list[Trivia] = []  # comments moved behind a separator
         self.nesting = Nesting()
 
@@ -163,7 +164,8 @@ class Printer:
         start = self.starts[self.row]
         if self.trivia.next_start < start:
             comments = self.trivia.between(self.previous_end, start)
-            if any(comment.is_doc for comment in comments):  # it documents what follows the next token
+            if written is not None and any(comment.is_doc for comment in comments):
+                # moved behind the separator it would document what follows
                 Gap(operations, None, False).write(comments, False)
             else:
                 inline = 0
@@ -201,6 +203,12 @@ class Printer:
         group.end = len(self.operations)
         self.operations.append(END)
 
+    def begin_here(self) -> Begin:
+        """Begins a group behind the last token, so that the next gap belongs to it."""
+        group = Begin(len(self.operations), False)
+        self.operations.append(group)
+        return group
+
     def indent(self) -> None:
         self.operations.append(INDENT)
 
@@ -211,11 +219,11 @@ class Printer:
 
     def bracketed(
         self, opening: str, items: Sequence[T], closing: str, show: Callable[[T], int | None],
-        *, last: str | IfBroken = COMMA_IF_BROKEN, hugs: bool = False,
+        last: str | IfBroken = COMMA_IF_BROKEN,
     ) -> int:  # fmt: skip
         """A list on one line or with one line per item; `last` stands behind its last item.
 
-        Gives the row behind its opening bracket; with `hugs` what its last item gives, at which it may stay open.
+        Gives the row behind its opening bracket.
         """
         self.token(opening)
         inside = len(self.operations)
@@ -223,11 +231,9 @@ class Printer:
             self.token(closing)
             return 0
         group = self.begin_inside()
-        given = self.listed(items, show, SOFT, LINE, last)
+        self.listed(items, show, SOFT, LINE, last)
         self.close(SOFT, closing, group)
-        if hugs:
-            group.hug = given
-        return given if hugs else inside
+        return inside
 
     def begin_inside(self) -> Begin:
         """Begins a group behind an opening bracket, with its indentation."""
@@ -316,7 +322,9 @@ class Gap:
             if comment.kind == INLINE:
                 self.write_inline(comment, apart)
             elif comment.kind == TRAILING and not self.ended:
-                self.operations.append(Remark((" " if self.operations else "") + comment.text))
+                # a block comment counts for the width here too, since it does so where something follows it
+                text = " " + comment.text
+                self.operations.append(text if comment.text.startswith("/*") else Remark(text))
                 self.ended = True
             else:
                 self.line_end(comment.blank_before or apart and not self.lines)

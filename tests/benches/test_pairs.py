@@ -89,11 +89,13 @@ def test_require():
 
 
 def test_opcodes_are_counted():
-    single, double = frequencies(["fib"])
+    single, double = frequencies(["fib"], apart=True)
     assert sum(single.values()) == pytest.approx(1000)
     assert single["CALL"] == pytest.approx(single["RETURN"], rel=0.05)
     assert double["CALL", "LOAD"] > 0
     assert '"CALL":' in weights(single)
+    fused, _ = frequencies(["fib"])
+    assert sum(fused.values()) == pytest.approx(1000)
     program = pairs.pair("fib").concerto(2)
     with counted() as seen:
         program.run()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import random
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -88,8 +89,9 @@ def test_mutations(part: int) -> None:
         try:
             outcome = run(data)
         except Exception as error:
-            Path(f"/tmp/mutation-{SEED}-{part}-{number}.concb").write_bytes(data)
-            raise AssertionError(f"mutation {number} of part {part}, kept as /tmp/mutation-{SEED}-{part}-{number}.concb") from error
+            kept = Path(tempfile.gettempdir()) / f"mutation-{SEED}-{part}-{number}.concb"
+            kept.write_bytes(data)
+            raise AssertionError(f"mutation {number} of part {part}, kept as {kept}") from error
         accepted += outcome is not None
         refused += outcome is None
     # a mutator that only breaks the frame, or nothing, would show nothing

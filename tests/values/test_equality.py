@@ -36,6 +36,7 @@ Point = make_struct_class(StructType("P", ("x", "y")))
 Other = make_struct_class(StructType("Q", ("x", "y")))
 Shape = EnumType("E", ["A", Variant("B", 1)])
 F = Closure(SimpleNamespace(name="f"))
+G = Closure(SimpleNamespace(name=""))
 
 EQUAL = [
     (1, 1.0), ("a", "a"), (0.0, -0.0), (Array([1, Array([2])]), Array([1.0, Array([2])])), ((1, "a"), (1, "a")),
@@ -43,7 +44,7 @@ EQUAL = [
     (EnumValue(Shape, 0), EnumValue(Shape, 0)), (EnumValue(Shape, 1, (1,)), EnumValue(Shape, 1, (1,))),
     (Some(Array([1])), Some(Array([1]))), (Ok(1), Ok(1)), (Err("e"), Err("e")), (RangeValue(1, 2), RangeValue(1, 2)),
     (ErrorValue("ToolError", None, "m", {"tool": "t"}), ErrorValue("ToolError", None, "m", {"tool": "t"})),
-    (ModelRef("M"), ModelRef("M")), (F, F), (True, True),
+    (ModelRef("M"), ModelRef("M")), (F, F), (F, Closure(F.function)), (G, G), (True, True),
 ]  # fmt: skip
 UNEQUAL = [
     (1, True), (0, False), (1, "1"), (None, NONE), (None, False), (math.nan, math.nan), (Array([1]), Array([1, 2])),
@@ -52,7 +53,7 @@ UNEQUAL = [
     (Point(1, 2), Point(1, 3)), (EnumValue(Shape, 0), EnumValue(Shape, 1, (1,))), (Some(1), Ok(1)), (Some(None), NONE),
     (Ok(1), Err(1)), (RangeValue(1, 2), RangeValue(1, 2, True)), (2**53 + 1, float(2**53)),
     (ErrorValue("ToolError", None, "m"), ErrorValue("ToolError", "Timeout", "m")), (ModelRef("M"), MemoryRef("M")),
-    (F, Closure(F.function)), (Array([]), Map({})),
+    (F, Closure(SimpleNamespace(name="f"))), (G, Closure(G.function)), (Array([]), Map({})),
 ]  # fmt: skip
 
 

@@ -13,7 +13,6 @@ from types import FrameType
 from typing import Any
 
 import pytest
-
 from concerto.compiler.pipeline import compile_source
 from concerto.runtime.session import Host, Session
 from concerto.vm.bytecode.code import instructions

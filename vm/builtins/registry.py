@@ -184,8 +184,11 @@ def std_effect(module: str, text: str, *, effect: str, clause: str, permission: 
     of the effect and carries the documentation."""
 
     def register(prepare: Body) -> Body:
-        options = {"module": module, "effect": effect, "permission": permission, "prepare": prepare}
-        enter(Row("", text, kind="effect", clause=clause, doc=prepare.__doc__ or "", **options), "std")
+        row = Row(
+            "", text, kind="effect", clause=clause, doc=prepare.__doc__ or "", module=module, effect=effect,
+            permission=permission, prepare=prepare,
+        )  # fmt: skip
+        enter(row, "std")
         return prepare
 
     return register
@@ -203,9 +206,10 @@ def std_special(module: str, text: str, *, clause: str, doc: str) -> None:
 
 KIND_OF: dict[type, str] = {
     int: "Int", float: "Float", str: "String", bool: "Bool", type(None): "Nil", tuple: "Tuple", Array: "Array",
-    Map: "Map", Set: "Set", Queue: "Queue", Stack: "Stack", RangeValue: "Range", Some: "Option", NoneOption: "Option", Ok: "Result", Err: "Result",
-    ErrorValue: "Error", EnumValue: "Enum", Closure: "Function", ModelRef: "ModelRef", ModelBuilder: "ModelBuilder",
-    MemoryRef: "Memory", SchemaRef: "SchemaRef", **{cls: name for name, cls in RECORDS.items()},
+    Map: "Map", Set: "Set", Queue: "Queue", Stack: "Stack", RangeValue: "Range", Some: "Option",
+    NoneOption: "Option", Ok: "Result", Err: "Result", ErrorValue: "Error", EnumValue: "Enum", Closure: "Function",
+    ModelRef: "ModelRef", ModelBuilder: "ModelBuilder", MemoryRef: "Memory", SchemaRef: "SchemaRef",
+    **{cls: name for name, cls in RECORDS.items()},
 }  # fmt: skip
 
 

@@ -146,7 +146,7 @@ FLOWS = {
 class Opcode:
     """One row. `pops` and `pushes` are the names of the picture; a trailing `*` marks the counted group."""
 
-    __slots__ = ("number", "name", "kind", "picture", "pops", "pushes", "flow", "doc")
+    __slots__ = ("number", "name", "kind", "picture", "pops", "pushes", "flow", "doc", "starred")
 
     def __init__(self, number: int, name: str, kind: k.OperandKind, picture: str, flow: str, doc: str) -> None:
         before, _, after = picture.partition("--")
@@ -158,15 +158,11 @@ class Opcode:
         self.pushes = tuple(after.split())
         self.flow = flow
         self.doc = doc
-
-    @property
-    def starred(self) -> bool:
-        return any(name.endswith("*") for name in self.pops)
+        self.starred = any(name.endswith("*") for name in self.pops)
 
     def effect(self, count: int) -> tuple[int, int]:
         """(popped, pushed) when the starred name stands for `count` values."""
-        popped = sum(count if name.endswith("*") else 1 for name in self.pops)
-        return popped, len(self.pushes)
+        return len(self.pops) + (count - 1 if self.starred else 0), len(self.pushes)
 
     def __repr__(self) -> str:
         return f"<{self.name}>"

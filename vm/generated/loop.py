@@ -37,7 +37,6 @@ from ..ops import (
     length,
     less,
     less_equal,
-    map_store,
     matches,
     mul,
     negate,
@@ -46,12 +45,12 @@ from ..ops import (
     own,
     power,
     read_index,
-    refuse_write,
     rem,
     share,
     store_member,
     sub,
     with_element,
+    write_element,
 )
 from ..dispatch import (
     Invoke,
@@ -70,116 +69,223 @@ NO_CELLS: list = []
 # number of each opcode in the linked form
 NUMBERS = {
     "LOAD": 0,
-    "INT": 1,
-    "STORE": 2,
-    "ADD_INT": 3,
-    "JUMP_UNLESS": 4,
-    "JUMP": 5,
-    "LT_INT": 6,
-    "RETURN": 7,
-    "CONST": 8,
-    "CALL": 9,
-    "GET_FIELD": 10,
-    "INDEX_ARRAY": 11,
-    "CALL_BUILTIN": 12,
+    "JUMP": 1,
+    "NEXT__STORE": 2,
+    "STORE__LOAD": 3,
+    "INT__REM_INT": 4,
+    "CONST": 5,
+    "ADD_INT": 6,
+    "CALL_BUILTIN": 7,
+    "STORE__JUMP": 8,
+    "LOAD__LOAD": 9,
+    "CALL": 10,
+    "LOAD__LOAD__INDEX_ARRAY": 11,
+    "INT__EQ_INT__JUMP_UNLESS": 12,
     "LOAD_OWN": 13,
-    "NEXT": 14,
-    "SUB_INT": 15,
-    "CALL_METHOD": 16,
-    "CALL_VALUE": 17,
-    "LOAD_CELL": 18,
-    "POP": 19,
-    "SHARE": 20,
-    "EQ_INT": 21,
-    "LE_INT": 22,
-    "MUL_INT": 23,
-    "SET_FIELD": 24,
-    "SET_INDEX": 25,
-    "CONCAT": 26,
-    "DUP": 27,
-    "GT_INT": 28,
-    "JOIN": 29,
-    "JUMP_IF": 30,
-    "REM_INT": 31,
-    "ADD_FLOAT": 32,
-    "MUL_FLOAT": 33,
-    "FALSE": 34,
-    "GE_INT": 35,
-    "STRUCT": 36,
-    "SWAP": 37,
-    "TRUE": 38,
-    "NE_INT": 39,
-    "ADD": 40,
-    "ARRAY": 41,
-    "CAST": 42,
-    "CELL_OWN": 43,
-    "CHECK": 44,
-    "CLOSURE": 45,
-    "CONFIGURE": 46,
-    "DIV": 47,
-    "DIV_INT": 48,
-    "DROP": 49,
-    "EMIT": 50,
-    "EQ": 51,
-    "ERR": 52,
-    "ERROR": 53,
-    "FAIL_LENGTH": 54,
-    "FAIL_MATCH": 55,
-    "FIELD_OWN": 56,
-    "GE": 57,
-    "GET_ELEMENT": 58,
-    "GET_MEMBER": 59,
-    "GT": 60,
-    "HALT": 61,
-    "INDEX": 62,
-    "INDEX_OWN": 63,
-    "INT_TO_FLOAT": 64,
-    "IS": 65,
-    "IS_ABSENT": 66,
-    "IS_ERR": 67,
-    "IS_ERROR": 68,
-    "IS_NIL": 69,
+    "INDEX_ARRAY": 14,
+    "RETURN": 15,
+    "JUMP_UNLESS": 16,
+    "GET_FIELD": 17,
+    "INT": 18,
+    "INT__ADD_INT": 19,
+    "GET_ELEMENT": 20,
+    "LOAD__INT__SUB_INT": 21,
+    "LOAD__INT__LT_INT__JUMP_UNLESS": 22,
+    "LOAD__GET_FIELD": 23,
+    "POP": 24,
+    "SET_FIELD": 25,
+    "DIV_INT": 26,
+    "SHARE": 27,
+    "LOAD__LOAD__ADD_INT": 28,
+    "MUL_INT": 29,
+    "LOAD__INT__ADD_INT__STORE": 30,
+    "SWAP": 31,
+    "LOAD_OWN__LOAD__SET_INDEX": 32,
+    "LOAD__LOAD__ADD_INT__STORE": 33,
+    "JOIN": 34,
+    "LOAD__RETURN": 35,
+    "STORE": 36,
+    "LOAD__LOAD__LE_INT__JUMP_UNLESS": 37,
+    "REM_INT": 38,
+    "GT_INT": 39,
+    "LOAD__INT__NE_INT__JUMP_UNLESS": 40,
+    "INDEX_OWN": 41,
+    "LOAD__LOAD__SUB_INT__STORE": 42,
+    "TRY": 43,
+    "OK": 44,
+    "MUL_FLOAT": 45,
+    "LOAD__MUL_INT": 46,
+    "TUPLE": 47,
+    "NEXT": 48,
+    "CALL_VALUE": 49,
+    "LT_INT": 50,
+    "FALSE": 51,
+    "UNWRAP": 52,
+    "JUMP_IF": 53,
+    "INT__GT_INT__JUMP_UNLESS": 54,
+    "IS_VARIANT": 55,
+    "INT__SUB_INT": 56,
+    "CONCAT": 57,
+    "DUP": 58,
+    "LOAD__GT_INT__JUMP_UNLESS": 59,
+    "ADD_FLOAT": 60,
+    "LOAD__INT__SUB_INT__STORE": 61,
+    "LOAD__LT_INT__JUMP_UNLESS": 62,
+    "LOAD_CELL": 63,
+    "IS_ABSENT": 64,
+    "SUB_FLOAT": 65,
+    "INT__MUL_INT": 66,
+    "LOAD__INT__EQ_INT__JUMP_UNLESS": 67,
+    "ITERATE": 68,
+    "EQ_INT": 69,
     "IS_OK": 70,
-    "IS_SOME": 71,
-    "IS_VARIANT": 72,
-    "ITERATE": 73,
-    "LE": 74,
-    "LENGTH": 75,
-    "LINK": 76,
-    "LT": 77,
-    "MAP": 78,
-    "MEMBER_OWN": 79,
-    "MEMORY": 80,
-    "MODEL": 81,
-    "MUL": 82,
-    "NE": 83,
-    "NEG": 84,
-    "NEG_INT": 85,
-    "NEW_CELL": 86,
-    "NIL": 87,
-    "NONE": 88,
-    "NOT": 89,
-    "OK": 90,
-    "POP_TRY": 91,
-    "POW": 92,
-    "PRINT": 93,
-    "PRINTLN": 94,
-    "RANGE": 95,
-    "REM": 96,
-    "SCHEMA": 97,
-    "SET_ELEMENT": 98,
-    "SET_MEMBER": 99,
-    "SLIDE": 100,
-    "SOME": 101,
-    "STORE_CELL": 102,
-    "SUB": 103,
-    "SUB_FLOAT": 104,
-    "THROW": 105,
-    "TRY": 106,
-    "TUPLE": 107,
-    "UNWRAP": 108,
-    "WRAP": 109,
+    "LOAD__ADD_INT": 71,
+    "LOAD__LOAD__LT_INT__JUMP_UNLESS": 72,
+    "RANGE": 73,
+    "ERROR": 74,
+    "GET_MEMBER": 75,
+    "IS": 76,
+    "STORE_CELL": 77,
+    "THROW": 78,
+    "LOAD__LOAD__MUL_INT": 79,
+    "DIV": 80,
+    "IS_SOME": 81,
+    "LOAD__INT__MUL_INT": 82,
+    "LOAD__INT__ADD_INT": 83,
+    "NONE": 84,
+    "SOME": 85,
+    "ADD": 86,
+    "ARRAY": 87,
+    "CALL_METHOD": 88,
+    "CAST": 89,
+    "CELL_OWN": 90,
+    "CHECK": 91,
+    "CLOSURE": 92,
+    "CONFIGURE": 93,
+    "DROP": 94,
+    "EMIT": 95,
+    "EQ": 96,
+    "ERR": 97,
+    "FAIL_LENGTH": 98,
+    "FAIL_MATCH": 99,
+    "FIELD_OWN": 100,
+    "GE": 101,
+    "GE_INT": 102,
+    "GT": 103,
+    "HALT": 104,
+    "INDEX": 105,
+    "INT_TO_FLOAT": 106,
+    "INT__GE_INT__JUMP_UNLESS": 107,
+    "INT__LE_INT__JUMP_UNLESS": 108,
+    "INT__LT_INT__JUMP_UNLESS": 109,
+    "INT__NE_INT__JUMP_UNLESS": 110,
+    "IS_ERR": 111,
+    "IS_ERROR": 112,
+    "IS_NIL": 113,
+    "LE": 114,
+    "LENGTH": 115,
+    "LE_INT": 116,
+    "LINK": 117,
+    "LOAD__EQ_INT__JUMP_UNLESS": 118,
+    "LOAD__GE_INT__JUMP_UNLESS": 119,
+    "LOAD__INT__GE_INT__JUMP_UNLESS": 120,
+    "LOAD__INT__GT_INT__JUMP_UNLESS": 121,
+    "LOAD__INT__LE_INT__JUMP_UNLESS": 122,
+    "LOAD__INT__MUL_INT__STORE": 123,
+    "LOAD__LE_INT__JUMP_UNLESS": 124,
+    "LOAD__LOAD__EQ_INT__JUMP_UNLESS": 125,
+    "LOAD__LOAD__GE_INT__JUMP_UNLESS": 126,
+    "LOAD__LOAD__GT_INT__JUMP_UNLESS": 127,
+    "LOAD__LOAD__MUL_INT__STORE": 128,
+    "LOAD__LOAD__NE_INT__JUMP_UNLESS": 129,
+    "LOAD__LOAD__SUB_INT": 130,
+    "LOAD__NE_INT__JUMP_UNLESS": 131,
+    "LOAD__SUB_INT": 132,
+    "LT": 133,
+    "MAP": 134,
+    "MEMBER_OWN": 135,
+    "MEMORY": 136,
+    "MODEL": 137,
+    "MUL": 138,
+    "NE": 139,
+    "NEG": 140,
+    "NEG_INT": 141,
+    "NEW_CELL": 142,
+    "NE_INT": 143,
+    "NIL": 144,
+    "NOT": 145,
+    "POP_TRY": 146,
+    "POW": 147,
+    "PRINT": 148,
+    "PRINTLN": 149,
+    "REM": 150,
+    "SCHEMA": 151,
+    "SET_ELEMENT": 152,
+    "SET_INDEX": 153,
+    "SET_MEMBER": 154,
+    "SLIDE": 155,
+    "STRUCT": 156,
+    "SUB": 157,
+    "SUB_INT": 158,
+    "TRUE": 159,
+    "WRAP": 160,
 }
+
+# runs of opcodes that one node stands for: its number, and which of them a panic in it belongs to
+FUSED = {
+    ('LOAD', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (72, 2),
+    ('LOAD', 'LT_INT', 'JUMP_UNLESS'): (62, 1),
+    ('LOAD', 'INT', 'LT_INT', 'JUMP_UNLESS'): (22, 2),
+    ('INT', 'LT_INT', 'JUMP_UNLESS'): (109, 1),
+    ('LOAD', 'LOAD', 'LE_INT', 'JUMP_UNLESS'): (37, 2),
+    ('LOAD', 'LE_INT', 'JUMP_UNLESS'): (124, 1),
+    ('LOAD', 'INT', 'LE_INT', 'JUMP_UNLESS'): (122, 2),
+    ('INT', 'LE_INT', 'JUMP_UNLESS'): (108, 1),
+    ('LOAD', 'LOAD', 'GT_INT', 'JUMP_UNLESS'): (127, 2),
+    ('LOAD', 'GT_INT', 'JUMP_UNLESS'): (59, 1),
+    ('LOAD', 'INT', 'GT_INT', 'JUMP_UNLESS'): (121, 2),
+    ('INT', 'GT_INT', 'JUMP_UNLESS'): (54, 1),
+    ('LOAD', 'LOAD', 'GE_INT', 'JUMP_UNLESS'): (126, 2),
+    ('LOAD', 'GE_INT', 'JUMP_UNLESS'): (119, 1),
+    ('LOAD', 'INT', 'GE_INT', 'JUMP_UNLESS'): (120, 2),
+    ('INT', 'GE_INT', 'JUMP_UNLESS'): (107, 1),
+    ('LOAD', 'LOAD', 'EQ_INT', 'JUMP_UNLESS'): (125, 2),
+    ('LOAD', 'EQ_INT', 'JUMP_UNLESS'): (118, 1),
+    ('LOAD', 'INT', 'EQ_INT', 'JUMP_UNLESS'): (67, 2),
+    ('INT', 'EQ_INT', 'JUMP_UNLESS'): (12, 1),
+    ('LOAD', 'LOAD', 'NE_INT', 'JUMP_UNLESS'): (129, 2),
+    ('LOAD', 'NE_INT', 'JUMP_UNLESS'): (131, 1),
+    ('LOAD', 'INT', 'NE_INT', 'JUMP_UNLESS'): (40, 2),
+    ('INT', 'NE_INT', 'JUMP_UNLESS'): (110, 1),
+    ('LOAD', 'LOAD', 'ADD_INT', 'STORE'): (33, 2),
+    ('LOAD', 'LOAD', 'ADD_INT'): (28, 2),
+    ('LOAD', 'ADD_INT'): (71, 1),
+    ('LOAD', 'INT', 'ADD_INT', 'STORE'): (30, 2),
+    ('LOAD', 'INT', 'ADD_INT'): (83, 2),
+    ('INT', 'ADD_INT'): (19, 1),
+    ('LOAD', 'LOAD', 'SUB_INT', 'STORE'): (42, 2),
+    ('LOAD', 'LOAD', 'SUB_INT'): (130, 2),
+    ('LOAD', 'SUB_INT'): (132, 1),
+    ('LOAD', 'INT', 'SUB_INT', 'STORE'): (61, 2),
+    ('LOAD', 'INT', 'SUB_INT'): (21, 2),
+    ('INT', 'SUB_INT'): (56, 1),
+    ('LOAD', 'LOAD', 'MUL_INT', 'STORE'): (128, 2),
+    ('LOAD', 'LOAD', 'MUL_INT'): (79, 2),
+    ('LOAD', 'MUL_INT'): (46, 1),
+    ('LOAD', 'INT', 'MUL_INT', 'STORE'): (123, 2),
+    ('LOAD', 'INT', 'MUL_INT'): (82, 2),
+    ('INT', 'MUL_INT'): (66, 1),
+    ('LOAD', 'LOAD'): (9, 0),
+    ('LOAD', 'GET_FIELD'): (23, 1),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY'): (11, 2),
+    ('INT', 'REM_INT'): (4, 1),
+    ('LOAD_OWN', 'LOAD', 'SET_INDEX'): (32, 2),
+    ('LOAD', 'RETURN'): (35, 0),
+    ('STORE', 'LOAD'): (3, 0),
+    ('STORE', 'JUMP'): (8, 0),
+    ('NEXT', 'STORE'): (2, 0),
+}
+LONGEST_RUN = 4
 
 
 def run(machine, task):
@@ -196,103 +302,60 @@ def run(machine, task):
     try:
         while True:
             op, arg, ins = ins
-            if op < 5:
-                if op < 1:
-                    # LOAD
-                    push(tos)
-                    tos = locs[arg]
-                    continue
-                if op < 3:
-                    if op < 2:
-                        # INT
-                        push(tos)
-                        tos = arg
-                        continue
-                    # STORE
-                    locs[arg] = tos
-                    tos = pop()
-                    continue
+            if op < 12:
                 if op < 4:
-                    # ADD_INT
-                    a = pop()
-                    r = a + tos
-                    if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
-                        tos = r
+                    if op < 2:
+                        if op < 1:
+                            # LOAD
+                            push(tos)
+                            tos = locs[arg]
+                            continue
+                        # JUMP
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
                         continue
-                    overflow('+')
-                    continue
-                # JUMP_UNLESS
-                if tos is True:
-                    tos = pop()
-                    continue
-                if tos is not False:
-                    raise not_bool(tos)
-                tos = pop()
-                ins, cost = arg
-                fuel -= cost
-                if fuel < 0:
-                    fuel = machine.refill(fuel)
-                continue
-            if op < 16:
-                if op < 9:
-                    if op < 7:
-                        if op < 6:
-                            # JUMP
+                    if op < 3:
+                        # NEXT__STORE
+                        arg, target = arg
+                        for value in tos:
+                            locs[target] = value
+                            break
+                        else:
+                            tos = pop()
                             ins, cost = arg
                             fuel -= cost
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
-                            continue
-                        # LT_INT
-                        a = pop()
-                        tos = a < tos
                         continue
-                    if op < 8:
-                        # RETURN
-                        ins, locs, cells, code = pop_frame()
-                        continue
-                    # CONST
-                    push(tos)
-                    tos = arg
+                    # STORE__LOAD
+                    target, slot = arg
+                    locs[target] = tos
+                    tos = locs[slot]
                     continue
-                if op < 13:
-                    if op < 11:
-                        if op < 10:
-                            # CALL
-                            callee = arg
-                            n = callee.argc
-                            if n == 1:
-                                new = [tos]
-                                tos = pop()
-                            elif n:
-                                push(tos)
-                                new = st[-n:]
-                                del st[-n:]
-                                tos = pop()
-                            else:
-                                new = []
-                            if len(frames) >= limit:
-                                raise Panic("P012", f"call depth exceeded: limit {limit - 1}")
-                            push_frame((ins, locs, cells, code))
-                            code = callee
-                            ins = code.entry
-                            fuel -= code.cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            locs = new + code.blank if code.blank else new
-                            cells = [None] * code.cell_count if code.cell_count else NO_CELLS
+                if op < 8:
+                    if op < 6:
+                        if op < 5:
+                            # INT__REM_INT
+                            right, = arg
+                            if tos >= 0 and right > 0:
+                                tos = tos % right
+                                continue
+                            tos = int_rem(tos, right)
                             continue
-                        # GET_FIELD
-                        tos = getattr(tos, arg)
+                        # CONST
+                        push(tos)
+                        tos = arg
                         continue
-                    if op < 12:
-                        # INDEX_ARRAY
-                        array = pop()
-                        items = array.items
-                        if 0 <= tos < len(items):
-                            tos = items[tos]
+                    if op < 7:
+                        # ADD_INT
+                        a = pop()
+                        r = a + tos
+                        if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
+                            tos = r
                             continue
-                        tos = index_out_of_range(tos, len(items))
+                        overflow('+')
                         continue
                     # CALL_BUILTIN
                     body, n = arg
@@ -306,26 +369,1187 @@ def run(machine, task):
                         del st[len(st) - n:]
                         tos = body(*new)
                     continue
-                if op < 15:
-                    if op < 14:
-                        # LOAD_OWN
-                        push(tos)
-                        value = locs[arg]
-                        if getattr(value, 'shared', False):
-                            locs[arg] = value = own(value)
-                        tos = value
-                        continue
-                    # NEXT
-                    for value in tos:
-                        push(tos)
-                        tos = value
-                        break
-                    else:
+                if op < 10:
+                    if op < 9:
+                        # STORE__JUMP
+                        target, arg = arg
+                        locs[target] = tos
                         tos = pop()
                         ins, cost = arg
                         fuel -= cost
                         if fuel < 0:
                             fuel = machine.refill(fuel)
+                        continue
+                    # LOAD__LOAD
+                    left, right = arg
+                    push(tos)
+                    push(locs[left])
+                    tos = locs[right]
+                    continue
+                if op < 11:
+                    # CALL
+                    callee = arg
+                    n = callee.argc
+                    if n == 1:
+                        new = [tos]
+                        tos = pop()
+                    elif n:
+                        push(tos)
+                        new = st[-n:]
+                        del st[-n:]
+                        tos = pop()
+                    else:
+                        new = []
+                    if len(frames) >= limit:
+                        raise Panic("P012", f"call depth exceeded: limit {limit - 1}")
+                    push_frame((ins, locs, cells, code))
+                    code = callee
+                    ins = code.entry
+                    fuel -= code.cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    locs = new + code.blank if code.blank else new
+                    cells = [None] * code.cell_count if code.cell_count else NO_CELLS
+                    continue
+                # LOAD__LOAD__INDEX_ARRAY
+                left, right = arg
+                at = locs[right]
+                items = locs[left].items
+                if 0 <= at < len(items):
+                    push(tos)
+                    tos = items[at]
+                    continue
+                tos = index_out_of_range(at, len(items))
+                continue
+            if op < 27:
+                if op < 18:
+                    if op < 15:
+                        if op < 14:
+                            if op < 13:
+                                # INT__EQ_INT__JUMP_UNLESS
+                                right, arg = arg
+                                holds = tos == right
+                                tos = pop()
+                                if holds:
+                                    continue
+                                ins, cost = arg
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            # LOAD_OWN
+                            push(tos)
+                            value = locs[arg]
+                            try:
+                                if value.shared:
+                                    locs[arg] = value = own(value)
+                            except AttributeError:
+                                pass
+                            tos = value
+                            continue
+                        # INDEX_ARRAY
+                        array = pop()
+                        items = array.items
+                        if 0 <= tos < len(items):
+                            tos = items[tos]
+                            continue
+                        tos = index_out_of_range(tos, len(items))
+                        continue
+                    if op < 17:
+                        if op < 16:
+                            # RETURN
+                            ins, locs, cells, code = pop_frame()
+                            continue
+                        # JUMP_UNLESS
+                        if tos is True:
+                            tos = pop()
+                            continue
+                        if tos is not False:
+                            raise not_bool(tos)
+                        tos = pop()
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    # GET_FIELD
+                    tos = getattr(tos, arg)
+                    continue
+                if op < 23:
+                    if op < 21:
+                        if op < 20:
+                            if op < 19:
+                                # INT
+                                push(tos)
+                                tos = arg
+                                continue
+                            # INT__ADD_INT
+                            right, = arg
+                            r = tos + right
+                            if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                                tos = r
+                                continue
+                            tos = overflow('+')
+                            continue
+                        # GET_ELEMENT
+                        tos = tos[arg]
+                        continue
+                    if op < 22:
+                        # LOAD__INT__SUB_INT
+                        left, right = arg
+                        r = locs[left] - right
+                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                            push(tos)
+                            tos = r
+                            continue
+                        tos = overflow('-')
+                        continue
+                    # LOAD__INT__LT_INT__JUMP_UNLESS
+                    left, right, arg = arg
+                    if locs[left] < right:
+                        continue
+                    ins, cost = arg
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    continue
+                if op < 25:
+                    if op < 24:
+                        # LOAD__GET_FIELD
+                        slot, field = arg
+                        push(tos)
+                        tos = getattr(locs[slot], field)
+                        continue
+                    # POP
+                    tos = pop()
+                    continue
+                if op < 26:
+                    # SET_FIELD
+                    value = pop()
+                    if not isinstance(tos, Struct):
+                        raise Panic('P007', 'expected a struct in a field assignment')
+                    setattr(tos, arg, value)
+                    tos = pop()
+                    continue
+                # DIV_INT
+                a = pop()
+                if a >= 0 and tos > 0:
+                    tos = a // tos
+                    continue
+                tos = int_div(a, tos)
+                continue
+            if op < 42:
+                if op < 34:
+                    if op < 31:
+                        if op < 29:
+                            if op < 28:
+                                # SHARE
+                                tos = share(tos)
+                                continue
+                            # LOAD__LOAD__ADD_INT
+                            left, right = arg
+                            r = locs[left] + locs[right]
+                            if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                                push(tos)
+                                tos = r
+                                continue
+                            tos = overflow('+')
+                            continue
+                        if op < 30:
+                            # MUL_INT
+                            a = pop()
+                            r = a * tos
+                            if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
+                                tos = r
+                                continue
+                            overflow('*')
+                            continue
+                        # LOAD__INT__ADD_INT__STORE
+                        left, right, target = arg
+                        r = locs[left] + right
+                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                            locs[target] = r
+                            continue
+                        tos = overflow('+')
+                        continue
+                    if op < 33:
+                        if op < 32:
+                            # SWAP
+                            a = pop()
+                            moved = a
+                            push(tos)
+                            tos = moved
+                            continue
+                        # LOAD_OWN__LOAD__SET_INDEX
+                        owner, at = arg
+                        object = locs[owner]
+                        index = locs[at]
+                        if type(object) is not Array or object.shared:
+                            object = locs[owner] = own(object)
+                        if type(object) is Array and type(index) is int and 0 <= index < len(object.items):
+                            object.items[index] = tos
+                        else:
+                            write_element(object, index, tos)
+                        tos = pop()
+                        continue
+                    # LOAD__LOAD__ADD_INT__STORE
+                    left, right, target = arg
+                    r = locs[left] + locs[right]
+                    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                        locs[target] = r
+                        continue
+                    tos = overflow('+')
+                    continue
+                if op < 38:
+                    if op < 36:
+                        if op < 35:
+                            # JOIN
+                            push(tos)
+                            new = st[len(st) - arg:]
+                            del st[len(st) - arg:]
+                            tos = join('', [part if type(part) is str else display(part) for part in new])
+                            continue
+                        # LOAD__RETURN
+                        slot, = arg
+                        push(tos)
+                        tos = locs[slot]
+                        ins, locs, cells, code = pop_frame()
+                        continue
+                    if op < 37:
+                        # STORE
+                        locs[arg] = tos
+                        tos = pop()
+                        continue
+                    # LOAD__LOAD__LE_INT__JUMP_UNLESS
+                    left, right, arg = arg
+                    if locs[left] <= locs[right]:
+                        continue
+                    ins, cost = arg
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    continue
+                if op < 40:
+                    if op < 39:
+                        # REM_INT
+                        a = pop()
+                        if a >= 0 and tos > 0:
+                            tos = a % tos
+                            continue
+                        tos = int_rem(a, tos)
+                        continue
+                    # GT_INT
+                    a = pop()
+                    tos = a > tos
+                    continue
+                if op < 41:
+                    # LOAD__INT__NE_INT__JUMP_UNLESS
+                    left, right, arg = arg
+                    if locs[left] != right:
+                        continue
+                    ins, cost = arg
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    continue
+                # INDEX_OWN
+                object = pop()
+                if type(object) is Array and type(tos) is int and (0 <= tos < len(object.items)):
+                    value = object.items[tos]
+                else:
+                    value = index_place(object, tos)
+                try:
+                    if value.shared:
+                        value = own(value)
+                        object.items[tos if type(object) is Array else key_of(tos)] = value
+                except AttributeError:
+                    pass
+                tos = value
+                continue
+            if op < 55:
+                if op < 48:
+                    if op < 45:
+                        if op < 44:
+                            if op < 43:
+                                # LOAD__LOAD__SUB_INT__STORE
+                                left, right, target = arg
+                                r = locs[left] - locs[right]
+                                if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                                    locs[target] = r
+                                    continue
+                                tos = overflow('-')
+                                continue
+                            # TRY
+                            kind = type(tos)
+                            if kind is Ok or kind is Some:
+                                tos = tos.value
+                                continue
+                            if kind is Err:
+                                tos = tos.value
+                            elif tos is NONE_VALUE:
+                                if arg[3] and arg[0] is None:
+                                    if arg[2]:
+                                        del st[len(st) - arg[2]:]
+                                    ins, locs, cells, code = pop_frame()
+                                    continue
+                                tos = missing_value()
+                            else:
+                                raise not_fallible(tos)
+                            target, cost, drop, _ = arg
+                            if drop:
+                                del st[len(st) - drop:]
+                            if target is None:
+                                tos = Err(tos)
+                                ins, locs, cells, code = pop_frame()
+                                continue
+                            ins = target
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        # OK
+                        tos = Ok(tos)
+                        continue
+                    if op < 47:
+                        if op < 46:
+                            # MUL_FLOAT
+                            a = pop()
+                            tos = a * tos
+                            continue
+                        # LOAD__MUL_INT
+                        right, = arg
+                        r = tos * locs[right]
+                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                            tos = r
+                            continue
+                        tos = overflow('*')
+                        continue
+                    # TUPLE
+                    push(tos)
+                    new = st[len(st) - arg:]
+                    del st[len(st) - arg:]
+                    tos = tuple(new)
+                    continue
+                if op < 52:
+                    if op < 50:
+                        if op < 49:
+                            # NEXT
+                            for value in tos:
+                                push(tos)
+                                tos = value
+                                break
+                            else:
+                                tos = pop()
+                                ins, cost = arg
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                            continue
+                        # CALL_VALUE
+                        push(tos)
+                        new = st[len(st) - arg:]
+                        del st[len(st) - arg:]
+                        closure = pop()
+                        tos = pop()
+                        if type(closure) is not Closure or closure.function.argc != arg:
+                            raise bad_call(closure, arg)
+                        callee = closure.function
+                        if len(frames) >= limit:
+                            raise Panic("P012", f"call depth exceeded: limit {limit - 1}")
+                        push_frame((ins, locs, cells, code))
+                        code = callee
+                        ins = code.entry
+                        fuel -= code.cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        locs = new + code.blank if code.blank else new
+                        cells = [*closure.cells, *[None] * (code.cell_count - len(closure.cells))]
+                        continue
+                    if op < 51:
+                        # LT_INT
+                        a = pop()
+                        tos = a < tos
+                        continue
+                    # FALSE
+                    push(tos)
+                    tos = False
+                    continue
+                if op < 54:
+                    if op < 53:
+                        # UNWRAP
+                        tos = tos.value if type(tos) in (Some, Ok, Err) else tos
+                        continue
+                    # JUMP_IF
+                    if tos is False:
+                        tos = pop()
+                        continue
+                    if tos is not True:
+                        raise not_bool(tos)
+                    tos = pop()
+                    ins, cost = arg
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    continue
+                # INT__GT_INT__JUMP_UNLESS
+                right, arg = arg
+                holds = tos > right
+                tos = pop()
+                if holds:
+                    continue
+                ins, cost = arg
+                fuel -= cost
+                if fuel < 0:
+                    fuel = machine.refill(fuel)
+                continue
+            if op < 65:
+                if op < 60:
+                    if op < 58:
+                        if op < 57:
+                            if op < 56:
+                                # IS_VARIANT
+                                tos = type(tos) is EnumValue and tos.decl is arg.decl and (tos.variant == arg.variant)
+                                continue
+                            # INT__SUB_INT
+                            right, = arg
+                            r = tos - right
+                            if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                                tos = r
+                                continue
+                            tos = overflow('-')
+                            continue
+                        # CONCAT
+                        a = pop()
+                        tos = concat(a, tos)
+                        continue
+                    if op < 59:
+                        # DUP
+                        push(tos)
+                        continue
+                    # LOAD__GT_INT__JUMP_UNLESS
+                    right, arg = arg
+                    holds = tos > locs[right]
+                    tos = pop()
+                    if holds:
+                        continue
+                    ins, cost = arg
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    continue
+                if op < 63:
+                    if op < 62:
+                        if op < 61:
+                            # ADD_FLOAT
+                            a = pop()
+                            tos = a + tos
+                            continue
+                        # LOAD__INT__SUB_INT__STORE
+                        left, right, target = arg
+                        r = locs[left] - right
+                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                            locs[target] = r
+                            continue
+                        tos = overflow('-')
+                        continue
+                    # LOAD__LT_INT__JUMP_UNLESS
+                    right, arg = arg
+                    holds = tos < locs[right]
+                    tos = pop()
+                    if holds:
+                        continue
+                    ins, cost = arg
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    continue
+                if op < 64:
+                    # LOAD_CELL
+                    push(tos)
+                    tos = cells[arg].value
+                    continue
+                # IS_ABSENT
+                tos = tos is None or tos is NONE_VALUE
+                continue
+            if op < 75:
+                if op < 69:
+                    if op < 67:
+                        if op < 66:
+                            # SUB_FLOAT
+                            a = pop()
+                            tos = a - tos
+                            continue
+                        # INT__MUL_INT
+                        right, = arg
+                        r = tos * right
+                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                            tos = r
+                            continue
+                        tos = overflow('*')
+                        continue
+                    if op < 68:
+                        # LOAD__INT__EQ_INT__JUMP_UNLESS
+                        left, right, arg = arg
+                        if locs[left] == right:
+                            continue
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    # ITERATE
+                    tos = iterate(tos)
+                    continue
+                if op < 72:
+                    if op < 71:
+                        if op < 70:
+                            # EQ_INT
+                            a = pop()
+                            tos = a == tos
+                            continue
+                        # IS_OK
+                        tos = type(tos) is Ok
+                        continue
+                    # LOAD__ADD_INT
+                    right, = arg
+                    r = tos + locs[right]
+                    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                        tos = r
+                        continue
+                    tos = overflow('+')
+                    continue
+                if op < 74:
+                    if op < 73:
+                        # LOAD__LOAD__LT_INT__JUMP_UNLESS
+                        left, right, arg = arg
+                        if locs[left] < locs[right]:
+                            continue
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    # RANGE
+                    start = pop()
+                    tos = RangeValue.checked(start, tos, arg == 1)
+                    continue
+                # ERROR
+                push(tos)
+                new = st[len(st) - arg.count:]
+                del st[len(st) - arg.count:]
+                tos = arg.make(new)
+                continue
+            if op < 97:
+                if op < 80:
+                    if op < 78:
+                        if op < 77:
+                            if op < 76:
+                                # GET_MEMBER
+                                tos = get_member(tos, arg)
+                                continue
+                            # IS
+                            tos = matches(tos, arg)
+                            continue
+                        # STORE_CELL
+                        cells[arg].value = tos
+                        tos = pop()
+                        continue
+                    if op < 79:
+                        # THROW
+                        target, cost, drop, _ = arg
+                        if drop:
+                            del st[len(st) - drop:]
+                        if target is None:
+                            tos = Err(tos)
+                            ins, locs, cells, code = pop_frame()
+                            continue
+                        ins = target
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    # LOAD__LOAD__MUL_INT
+                    left, right = arg
+                    r = locs[left] * locs[right]
+                    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                        push(tos)
+                        tos = r
+                        continue
+                    tos = overflow('*')
+                    continue
+                if op < 85:
+                    if op < 83:
+                        if op < 82:
+                            if op < 81:
+                                # DIV
+                                a = pop()
+                                tos = div(a, tos)
+                                continue
+                            # IS_SOME
+                            tos = type(tos) is Some
+                            continue
+                        # LOAD__INT__MUL_INT
+                        left, right = arg
+                        r = locs[left] * right
+                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                            push(tos)
+                            tos = r
+                            continue
+                        tos = overflow('*')
+                        continue
+                    if op < 84:
+                        # LOAD__INT__ADD_INT
+                        left, right = arg
+                        r = locs[left] + right
+                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                            push(tos)
+                            tos = r
+                            continue
+                        tos = overflow('+')
+                        continue
+                    # NONE
+                    push(tos)
+                    tos = NONE_VALUE
+                    continue
+                if op < 91:
+                    if op < 88:
+                        if op < 86:
+                            # SOME
+                            tos = Some(tos)
+                            continue
+                        if op < 87:
+                            # ADD
+                            a = pop()
+                            tos = add(a, tos)
+                            continue
+                        # ARRAY
+                        push(tos)
+                        new = st[len(st) - arg:]
+                        del st[len(st) - arg:]
+                        tos = Array(new)
+                        continue
+                    if op < 90:
+                        if op < 89:
+                            # CALL_METHOD
+                            push(tos)
+                            n = arg.argc
+                            new = st[len(st) - n:]
+                            del st[len(st) - n:]
+                            value = exec_call_method(machine, task, pop(), arg, new)
+                            if value is SUSPENDED:
+                                tos = pop()
+                                task.state = (ins, locs, cells, code, tos)
+                                machine.fuel += fuel
+                                return
+                            if type(value) is Invoke:
+                                tos = pop()
+                                callee = value.code
+                                new = value.arguments
+                                if len(frames) >= limit:
+                                    raise Panic("P012", f"call depth exceeded: limit {limit - 1}")
+                                push_frame((ins, locs, cells, code))
+                                code = callee
+                                ins = code.entry
+                                fuel -= code.cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                locs = new + code.blank if code.blank else new
+                                cells = [*value.cells, *[None] * (code.cell_count - len(value.cells))]
+                                continue
+                            tos = value
+                            continue
+                        # CAST
+                        tos = cast(tos, arg)
+                        continue
+                    # CELL_OWN
+                    push(tos)
+                    cell = cells[arg]
+                    if getattr(cell.value, 'shared', False):
+                        cell.value = own(cell.value)
+                    tos = cell.value
+                    continue
+                if op < 94:
+                    if op < 93:
+                        if op < 92:
+                            # CHECK
+                            tos = check(tos, arg)
+                            continue
+                        # CLOSURE
+                        push(tos)
+                        tos = Closure(arg, tuple([cells[i] for i in arg.captures]))
+                        continue
+                    # CONFIGURE
+                    machine.configure(arg, tos)
+                    tos = pop()
+                    continue
+                if op < 96:
+                    if op < 95:
+                        # DROP
+                        if arg:
+                            if arg > 1:
+                                del st[len(st) - arg + 1:]
+                            tos = pop()
+                        continue
+                    # EMIT
+                    payload = tos
+                    channel = pop()
+                    tos = pop()
+                    machine.emit(task, channel, payload)
+                    task.state = (ins, locs, cells, code, tos)
+                    machine.fuel += fuel
+                    return
+                # EQ
+                a = pop()
+                tos = equal(a, tos)
+                continue
+            if op < 129:
+                if op < 113:
+                    if op < 105:
+                        if op < 101:
+                            if op < 99:
+                                if op < 98:
+                                    # ERR
+                                    tos = Err(tos)
+                                    continue
+                                # FAIL_LENGTH
+                                raise wrong_length(arg, tos)
+                            if op < 100:
+                                # FAIL_MATCH
+                                raise Panic("P009", f"no arm matches {debug(tos)}")
+                            # FIELD_OWN
+                            value = getattr(tos, arg)
+                            try:
+                                if value.shared:
+                                    value = own(value)
+                                    setattr(tos, arg, value)
+                            except AttributeError:
+                                pass
+                            tos = value
+                            continue
+                        if op < 103:
+                            if op < 102:
+                                # GE
+                                a = pop()
+                                tos = greater_equal(a, tos)
+                                continue
+                            # GE_INT
+                            a = pop()
+                            tos = a >= tos
+                            continue
+                        if op < 104:
+                            # GT
+                            a = pop()
+                            tos = greater(a, tos)
+                            continue
+                        # HALT
+                        task.finish(tos)
+                        machine.fuel += fuel
+                        return
+                    if op < 109:
+                        if op < 107:
+                            if op < 106:
+                                # INDEX
+                                object = pop()
+                                tos = read_index(object, tos)
+                                continue
+                            # INT_TO_FLOAT
+                            tos = float(tos) if type(tos) is int else tos
+                            continue
+                        if op < 108:
+                            # INT__GE_INT__JUMP_UNLESS
+                            right, arg = arg
+                            holds = tos >= right
+                            tos = pop()
+                            if holds:
+                                continue
+                            ins, cost = arg
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        # INT__LE_INT__JUMP_UNLESS
+                        right, arg = arg
+                        holds = tos <= right
+                        tos = pop()
+                        if holds:
+                            continue
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    if op < 111:
+                        if op < 110:
+                            # INT__LT_INT__JUMP_UNLESS
+                            right, arg = arg
+                            holds = tos < right
+                            tos = pop()
+                            if holds:
+                                continue
+                            ins, cost = arg
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        # INT__NE_INT__JUMP_UNLESS
+                        right, arg = arg
+                        holds = tos != right
+                        tos = pop()
+                        if holds:
+                            continue
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    if op < 112:
+                        # IS_ERR
+                        tos = type(tos) is Err
+                        continue
+                    # IS_ERROR
+                    tos = arg.matches(tos)
+                    continue
+                if op < 121:
+                    if op < 117:
+                        if op < 115:
+                            if op < 114:
+                                # IS_NIL
+                                tos = tos is None
+                                continue
+                            # LE
+                            a = pop()
+                            tos = less_equal(a, tos)
+                            continue
+                        if op < 116:
+                            # LENGTH
+                            tos = length(tos)
+                            continue
+                        # LE_INT
+                        a = pop()
+                        tos = a <= tos
+                        continue
+                    if op < 119:
+                        if op < 118:
+                            # LINK
+                            ins = machine.program.link(arg)
+                            fuel -= arg.cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        # LOAD__EQ_INT__JUMP_UNLESS
+                        right, arg = arg
+                        holds = tos == locs[right]
+                        tos = pop()
+                        if holds:
+                            continue
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    if op < 120:
+                        # LOAD__GE_INT__JUMP_UNLESS
+                        right, arg = arg
+                        holds = tos >= locs[right]
+                        tos = pop()
+                        if holds:
+                            continue
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    # LOAD__INT__GE_INT__JUMP_UNLESS
+                    left, right, arg = arg
+                    if locs[left] >= right:
+                        continue
+                    ins, cost = arg
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    continue
+                if op < 125:
+                    if op < 123:
+                        if op < 122:
+                            # LOAD__INT__GT_INT__JUMP_UNLESS
+                            left, right, arg = arg
+                            if locs[left] > right:
+                                continue
+                            ins, cost = arg
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        # LOAD__INT__LE_INT__JUMP_UNLESS
+                        left, right, arg = arg
+                        if locs[left] <= right:
+                            continue
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    if op < 124:
+                        # LOAD__INT__MUL_INT__STORE
+                        left, right, target = arg
+                        r = locs[left] * right
+                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                            locs[target] = r
+                            continue
+                        tos = overflow('*')
+                        continue
+                    # LOAD__LE_INT__JUMP_UNLESS
+                    right, arg = arg
+                    holds = tos <= locs[right]
+                    tos = pop()
+                    if holds:
+                        continue
+                    ins, cost = arg
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    continue
+                if op < 127:
+                    if op < 126:
+                        # LOAD__LOAD__EQ_INT__JUMP_UNLESS
+                        left, right, arg = arg
+                        if locs[left] == locs[right]:
+                            continue
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    # LOAD__LOAD__GE_INT__JUMP_UNLESS
+                    left, right, arg = arg
+                    if locs[left] >= locs[right]:
+                        continue
+                    ins, cost = arg
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    continue
+                if op < 128:
+                    # LOAD__LOAD__GT_INT__JUMP_UNLESS
+                    left, right, arg = arg
+                    if locs[left] > locs[right]:
+                        continue
+                    ins, cost = arg
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    continue
+                # LOAD__LOAD__MUL_INT__STORE
+                left, right, target = arg
+                r = locs[left] * locs[right]
+                if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                    locs[target] = r
+                    continue
+                tos = overflow('*')
+                continue
+            if op < 145:
+                if op < 137:
+                    if op < 133:
+                        if op < 131:
+                            if op < 130:
+                                # LOAD__LOAD__NE_INT__JUMP_UNLESS
+                                left, right, arg = arg
+                                if locs[left] != locs[right]:
+                                    continue
+                                ins, cost = arg
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            # LOAD__LOAD__SUB_INT
+                            left, right = arg
+                            r = locs[left] - locs[right]
+                            if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                                push(tos)
+                                tos = r
+                                continue
+                            tos = overflow('-')
+                            continue
+                        if op < 132:
+                            # LOAD__NE_INT__JUMP_UNLESS
+                            right, arg = arg
+                            holds = tos != locs[right]
+                            tos = pop()
+                            if holds:
+                                continue
+                            ins, cost = arg
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        # LOAD__SUB_INT
+                        right, = arg
+                        r = tos - locs[right]
+                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                            tos = r
+                            continue
+                        tos = overflow('-')
+                        continue
+                    if op < 135:
+                        if op < 134:
+                            # LT
+                            a = pop()
+                            tos = less(a, tos)
+                            continue
+                        # MAP
+                        push(tos)
+                        new = st[len(st) - arg:]
+                        del st[len(st) - arg:]
+                        tos = Map.of(new)
+                        continue
+                    if op < 136:
+                        # MEMBER_OWN
+                        value = get_member(tos, arg)
+                        if getattr(value, 'shared', False):
+                            value = own(value)
+                            store_member(tos, arg, value)
+                        tos = value
+                        continue
+                    # MEMORY
+                    push(tos)
+                    tos = arg
+                    continue
+                if op < 141:
+                    if op < 139:
+                        if op < 138:
+                            # MODEL
+                            push(tos)
+                            tos = arg
+                            continue
+                        # MUL
+                        a = pop()
+                        tos = mul(a, tos)
+                        continue
+                    if op < 140:
+                        # NE
+                        a = pop()
+                        tos = not equal(a, tos)
+                        continue
+                    # NEG
+                    tos = negate(tos)
+                    continue
+                if op < 143:
+                    if op < 142:
+                        # NEG_INT
+                        tos = negate(tos)
+                        continue
+                    # NEW_CELL
+                    cells[arg] = Cell()
+                    continue
+                if op < 144:
+                    # NE_INT
+                    a = pop()
+                    tos = a != tos
+                    continue
+                # NIL
+                push(tos)
+                tos = None
+                continue
+            if op < 153:
+                if op < 149:
+                    if op < 147:
+                        if op < 146:
+                            # NOT
+                            if tos is True:
+                                tos = False
+                                continue
+                            if tos is False:
+                                tos = True
+                                continue
+                            raise not_bool(tos)
+                        # POP_TRY
+                        if type(tos) is not Err:
+                            tos = pop()
+                            continue
+                        tos = tos.value
+                        target, cost, drop, _ = arg
+                        if drop:
+                            del st[len(st) - drop:]
+                        if target is None:
+                            tos = Err(tos)
+                            ins, locs, cells, code = pop_frame()
+                            continue
+                        ins = target
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    if op < 148:
+                        # POW
+                        a = pop()
+                        tos = power(a, tos)
+                        continue
+                    # PRINT
+                    push(tos)
+                    new = st[len(st) - arg:]
+                    del st[len(st) - arg:]
+                    tos = pop()
+                    machine.print(task, new, "")
+                    task.state = (ins, locs, cells, code, tos)
+                    machine.fuel += fuel
+                    return
+                if op < 151:
+                    if op < 150:
+                        # PRINTLN
+                        push(tos)
+                        new = st[len(st) - arg:]
+                        del st[len(st) - arg:]
+                        tos = pop()
+                        machine.print(task, new, "\n")
+                        task.state = (ins, locs, cells, code, tos)
+                        machine.fuel += fuel
+                        return
+                    # REM
+                    a = pop()
+                    tos = rem(a, tos)
+                    continue
+                if op < 152:
+                    # SCHEMA
+                    push(tos)
+                    tos = arg
+                    continue
+                # SET_ELEMENT
+                value = pop()
+                tos = with_element(tos, arg, value)
+                continue
+            if op < 157:
+                if op < 155:
+                    if op < 154:
+                        # SET_INDEX
+                        object = pop()
+                        value = pop()
+                        if type(object) is Array and type(tos) is int and (0 <= tos < len(object.items)):
+                            object.items[tos] = value
+                        else:
+                            write_element(object, tos, value)
+                        tos = pop()
+                        continue
+                    # SET_MEMBER
+                    value = pop()
+                    store_member(tos, arg, value)
+                    tos = pop()
+                    continue
+                if op < 156:
+                    # SLIDE
+                    if arg:
+                        del st[len(st) - arg:]
+                    continue
+                # STRUCT
+                push(tos)
+                new = st[len(st) - len(arg.decl.fields):]
+                del st[len(st) - len(arg.decl.fields):]
+                tos = arg.of(new)
+                continue
+            if op < 159:
+                if op < 158:
+                    # SUB
+                    a = pop()
+                    tos = sub(a, tos)
                     continue
                 # SUB_INT
                 a = pop()
@@ -335,607 +1559,10 @@ def run(machine, task):
                     continue
                 overflow('-')
                 continue
-            if op < 29:
-                if op < 21:
-                    if op < 19:
-                        if op < 18:
-                            if op < 17:
-                                # CALL_METHOD
-                                push(tos)
-                                n = arg.argc
-                                new = st[len(st) - n:]
-                                del st[len(st) - n:]
-                                value = exec_call_method(machine, task, pop(), arg, new)
-                                if value is SUSPENDED:
-                                    tos = pop()
-                                    task.state = (ins, locs, cells, code, tos)
-                                    machine.fuel += fuel
-                                    return
-                                if type(value) is Invoke:
-                                    tos = pop()
-                                    callee = value.code
-                                    new = value.arguments
-                                    if len(frames) >= limit:
-                                        raise Panic("P012", f"call depth exceeded: limit {limit - 1}")
-                                    push_frame((ins, locs, cells, code))
-                                    code = callee
-                                    ins = code.entry
-                                    fuel -= code.cost
-                                    if fuel < 0:
-                                        fuel = machine.refill(fuel)
-                                    locs = new + code.blank if code.blank else new
-                                    cells = [*value.cells, *[None] * (code.cell_count - len(value.cells))]
-                                    continue
-                                tos = value
-                                continue
-                            # CALL_VALUE
-                            push(tos)
-                            new = st[len(st) - arg:]
-                            del st[len(st) - arg:]
-                            closure = pop()
-                            tos = pop()
-                            if type(closure) is not Closure or closure.function.argc != arg:
-                                raise bad_call(closure, arg)
-                            callee = closure.function
-                            if len(frames) >= limit:
-                                raise Panic("P012", f"call depth exceeded: limit {limit - 1}")
-                            push_frame((ins, locs, cells, code))
-                            code = callee
-                            ins = code.entry
-                            fuel -= code.cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            locs = new + code.blank if code.blank else new
-                            cells = [*closure.cells, *[None] * (code.cell_count - len(closure.cells))]
-                            continue
-                        # LOAD_CELL
-                        push(tos)
-                        tos = cells[arg].value
-                        continue
-                    if op < 20:
-                        # POP
-                        tos = pop()
-                        continue
-                    # SHARE
-                    tos = share(tos)
-                    continue
-                if op < 25:
-                    if op < 23:
-                        if op < 22:
-                            # EQ_INT
-                            a = pop()
-                            tos = a == tos
-                            continue
-                        # LE_INT
-                        a = pop()
-                        tos = a <= tos
-                        continue
-                    if op < 24:
-                        # MUL_INT
-                        a = pop()
-                        r = a * tos
-                        if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
-                            tos = r
-                            continue
-                        overflow('*')
-                        continue
-                    # SET_FIELD
-                    value = pop()
-                    if not isinstance(tos, Struct):
-                        raise Panic('P007', 'expected a struct in a field assignment')
-                    setattr(tos, arg, value)
-                    tos = pop()
-                    continue
-                if op < 27:
-                    if op < 26:
-                        # SET_INDEX
-                        object = pop()
-                        value = pop()
-                        if type(object) is Array and type(tos) is int:
-                            if not 0 <= tos < len(object.items):
-                                index_out_of_range(tos, len(object.items))
-                            object.items[tos] = value
-                        elif type(object) is Map:
-                            map_store(object, tos, value)
-                        else:
-                            refuse_write(object, tos)
-                        tos = pop()
-                        continue
-                    # CONCAT
-                    a = pop()
-                    tos = concat(a, tos)
-                    continue
-                if op < 28:
-                    # DUP
-                    push(tos)
-                    continue
-                # GT_INT
-                a = pop()
-                tos = a > tos
-                continue
-            if op < 43:
-                if op < 34:
-                    if op < 32:
-                        if op < 31:
-                            if op < 30:
-                                # JOIN
-                                push(tos)
-                                new = st[len(st) - arg:]
-                                del st[len(st) - arg:]
-                                tos = join('', [part if type(part) is str else display(part) for part in new])
-                                continue
-                            # JUMP_IF
-                            if tos is False:
-                                tos = pop()
-                                continue
-                            if tos is not True:
-                                raise not_bool(tos)
-                            tos = pop()
-                            ins, cost = arg
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        # REM_INT
-                        a = pop()
-                        if a >= 0 and tos > 0:
-                            tos = a % tos
-                            continue
-                        tos = int_rem(a, tos)
-                        continue
-                    if op < 33:
-                        # ADD_FLOAT
-                        a = pop()
-                        tos = a + tos
-                        continue
-                    # MUL_FLOAT
-                    a = pop()
-                    tos = a * tos
-                    continue
-                if op < 38:
-                    if op < 36:
-                        if op < 35:
-                            # FALSE
-                            push(tos)
-                            tos = False
-                            continue
-                        # GE_INT
-                        a = pop()
-                        tos = a >= tos
-                        continue
-                    if op < 37:
-                        # STRUCT
-                        push(tos)
-                        new = st[len(st) - len(arg.decl.fields):]
-                        del st[len(st) - len(arg.decl.fields):]
-                        tos = arg.of(new)
-                        continue
-                    # SWAP
-                    a = pop()
-                    moved = a
-                    push(tos)
-                    tos = moved
-                    continue
-                if op < 40:
-                    if op < 39:
-                        # TRUE
-                        push(tos)
-                        tos = True
-                        continue
-                    # NE_INT
-                    a = pop()
-                    tos = a != tos
-                    continue
-                if op < 42:
-                    if op < 41:
-                        # ADD
-                        a = pop()
-                        tos = add(a, tos)
-                        continue
-                    # ARRAY
-                    push(tos)
-                    new = st[len(st) - arg:]
-                    del st[len(st) - arg:]
-                    tos = Array(new)
-                    continue
-                # CAST
-                tos = cast(tos, arg)
-                continue
-            if op < 77:
-                if op < 60:
-                    if op < 52:
-                        if op < 48:
-                            if op < 46:
-                                if op < 45:
-                                    if op < 44:
-                                        # CELL_OWN
-                                        push(tos)
-                                        cell = cells[arg]
-                                        if getattr(cell.value, 'shared', False):
-                                            cell.value = own(cell.value)
-                                        tos = cell.value
-                                        continue
-                                    # CHECK
-                                    tos = check(tos, arg)
-                                    continue
-                                # CLOSURE
-                                push(tos)
-                                tos = Closure(arg, tuple([cells[i] for i in arg.captures]))
-                                continue
-                            if op < 47:
-                                # CONFIGURE
-                                machine.configure(arg, tos)
-                                tos = pop()
-                                continue
-                            # DIV
-                            a = pop()
-                            tos = div(a, tos)
-                            continue
-                        if op < 50:
-                            if op < 49:
-                                # DIV_INT
-                                a = pop()
-                                if a >= 0 and tos > 0:
-                                    tos = a // tos
-                                    continue
-                                tos = int_div(a, tos)
-                                continue
-                            # DROP
-                            if arg:
-                                if arg > 1:
-                                    del st[len(st) - arg + 1:]
-                                tos = pop()
-                            continue
-                        if op < 51:
-                            # EMIT
-                            payload = tos
-                            channel = pop()
-                            tos = pop()
-                            machine.emit(task, channel, payload)
-                            task.state = (ins, locs, cells, code, tos)
-                            machine.fuel += fuel
-                            return
-                        # EQ
-                        a = pop()
-                        tos = equal(a, tos)
-                        continue
-                    if op < 56:
-                        if op < 54:
-                            if op < 53:
-                                # ERR
-                                tos = Err(tos)
-                                continue
-                            # ERROR
-                            push(tos)
-                            new = st[len(st) - arg.count:]
-                            del st[len(st) - arg.count:]
-                            tos = arg.make(new)
-                            continue
-                        if op < 55:
-                            # FAIL_LENGTH
-                            raise wrong_length(arg, tos)
-                        # FAIL_MATCH
-                        raise Panic("P009", f"no arm matches {debug(tos)}")
-                    if op < 58:
-                        if op < 57:
-                            # FIELD_OWN
-                            value = getattr(tos, arg)
-                            if getattr(value, 'shared', False):
-                                value = own(value)
-                                setattr(tos, arg, value)
-                            tos = value
-                            continue
-                        # GE
-                        a = pop()
-                        tos = greater_equal(a, tos)
-                        continue
-                    if op < 59:
-                        # GET_ELEMENT
-                        tos = tos[arg]
-                        continue
-                    # GET_MEMBER
-                    tos = get_member(tos, arg)
-                    continue
-                if op < 69:
-                    if op < 65:
-                        if op < 63:
-                            if op < 62:
-                                if op < 61:
-                                    # GT
-                                    a = pop()
-                                    tos = greater(a, tos)
-                                    continue
-                                # HALT
-                                task.finish(tos)
-                                machine.fuel += fuel
-                                return
-                            # INDEX
-                            object = pop()
-                            tos = read_index(object, tos)
-                            continue
-                        if op < 64:
-                            # INDEX_OWN
-                            object = pop()
-                            value = index_place(object, tos)
-                            if getattr(value, 'shared', False):
-                                value = own(value)
-                                object.items[tos if type(object) is Array else key_of(tos)] = value
-                            tos = value
-                            continue
-                        # INT_TO_FLOAT
-                        tos = float(tos) if type(tos) is int else tos
-                        continue
-                    if op < 67:
-                        if op < 66:
-                            # IS
-                            tos = matches(tos, arg)
-                            continue
-                        # IS_ABSENT
-                        tos = tos is None or tos is NONE_VALUE
-                        continue
-                    if op < 68:
-                        # IS_ERR
-                        tos = type(tos) is Err
-                        continue
-                    # IS_ERROR
-                    tos = arg.matches(tos)
-                    continue
-                if op < 73:
-                    if op < 71:
-                        if op < 70:
-                            # IS_NIL
-                            tos = tos is None
-                            continue
-                        # IS_OK
-                        tos = type(tos) is Ok
-                        continue
-                    if op < 72:
-                        # IS_SOME
-                        tos = type(tos) is Some
-                        continue
-                    # IS_VARIANT
-                    tos = type(tos) is EnumValue and tos.decl is arg.decl and (tos.variant == arg.variant)
-                    continue
-                if op < 75:
-                    if op < 74:
-                        # ITERATE
-                        tos = iterate(tos)
-                        continue
-                    # LE
-                    a = pop()
-                    tos = less_equal(a, tos)
-                    continue
-                if op < 76:
-                    # LENGTH
-                    tos = length(tos)
-                    continue
-                # LINK
-                ins = machine.program.link(arg)
-                fuel -= arg.cost
-                if fuel < 0:
-                    fuel = machine.refill(fuel)
-                continue
-            if op < 94:
-                if op < 86:
-                    if op < 82:
-                        if op < 80:
-                            if op < 79:
-                                if op < 78:
-                                    # LT
-                                    a = pop()
-                                    tos = less(a, tos)
-                                    continue
-                                # MAP
-                                push(tos)
-                                new = st[len(st) - arg:]
-                                del st[len(st) - arg:]
-                                tos = Map.of(new)
-                                continue
-                            # MEMBER_OWN
-                            value = get_member(tos, arg)
-                            if getattr(value, 'shared', False):
-                                value = own(value)
-                                store_member(tos, arg, value)
-                            tos = value
-                            continue
-                        if op < 81:
-                            # MEMORY
-                            push(tos)
-                            tos = arg
-                            continue
-                        # MODEL
-                        push(tos)
-                        tos = arg
-                        continue
-                    if op < 84:
-                        if op < 83:
-                            # MUL
-                            a = pop()
-                            tos = mul(a, tos)
-                            continue
-                        # NE
-                        a = pop()
-                        tos = not equal(a, tos)
-                        continue
-                    if op < 85:
-                        # NEG
-                        tos = negate(tos)
-                        continue
-                    # NEG_INT
-                    tos = negate(tos)
-                    continue
-                if op < 90:
-                    if op < 88:
-                        if op < 87:
-                            # NEW_CELL
-                            cells[arg] = Cell()
-                            continue
-                        # NIL
-                        push(tos)
-                        tos = None
-                        continue
-                    if op < 89:
-                        # NONE
-                        push(tos)
-                        tos = NONE_VALUE
-                        continue
-                    # NOT
-                    if tos is True:
-                        tos = False
-                        continue
-                    if tos is False:
-                        tos = True
-                        continue
-                    raise not_bool(tos)
-                if op < 92:
-                    if op < 91:
-                        # OK
-                        tos = Ok(tos)
-                        continue
-                    # POP_TRY
-                    if type(tos) is not Err:
-                        tos = pop()
-                        continue
-                    tos = tos.value
-                    target, cost, drop, _ = arg
-                    if drop:
-                        del st[len(st) - drop:]
-                    if target is None:
-                        tos = Err(tos)
-                        ins, locs, cells, code = pop_frame()
-                        continue
-                    ins = target
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                if op < 93:
-                    # POW
-                    a = pop()
-                    tos = power(a, tos)
-                    continue
-                # PRINT
+            if op < 160:
+                # TRUE
                 push(tos)
-                new = st[len(st) - arg:]
-                del st[len(st) - arg:]
-                tos = pop()
-                machine.print(task, new, "")
-                task.state = (ins, locs, cells, code, tos)
-                machine.fuel += fuel
-                return
-            if op < 102:
-                if op < 98:
-                    if op < 96:
-                        if op < 95:
-                            # PRINTLN
-                            push(tos)
-                            new = st[len(st) - arg:]
-                            del st[len(st) - arg:]
-                            tos = pop()
-                            machine.print(task, new, "\n")
-                            task.state = (ins, locs, cells, code, tos)
-                            machine.fuel += fuel
-                            return
-                        # RANGE
-                        start = pop()
-                        tos = RangeValue.checked(start, tos, arg == 1)
-                        continue
-                    if op < 97:
-                        # REM
-                        a = pop()
-                        tos = rem(a, tos)
-                        continue
-                    # SCHEMA
-                    push(tos)
-                    tos = arg
-                    continue
-                if op < 100:
-                    if op < 99:
-                        # SET_ELEMENT
-                        value = pop()
-                        tos = with_element(tos, arg, value)
-                        continue
-                    # SET_MEMBER
-                    value = pop()
-                    store_member(tos, arg, value)
-                    tos = pop()
-                    continue
-                if op < 101:
-                    # SLIDE
-                    if arg:
-                        del st[len(st) - arg:]
-                    continue
-                # SOME
-                tos = Some(tos)
-                continue
-            if op < 106:
-                if op < 104:
-                    if op < 103:
-                        # STORE_CELL
-                        cells[arg].value = tos
-                        tos = pop()
-                        continue
-                    # SUB
-                    a = pop()
-                    tos = sub(a, tos)
-                    continue
-                if op < 105:
-                    # SUB_FLOAT
-                    a = pop()
-                    tos = a - tos
-                    continue
-                # THROW
-                target, cost, drop, _ = arg
-                if drop:
-                    del st[len(st) - drop:]
-                if target is None:
-                    tos = Err(tos)
-                    ins, locs, cells, code = pop_frame()
-                    continue
-                ins = target
-                fuel -= cost
-                if fuel < 0:
-                    fuel = machine.refill(fuel)
-                continue
-            if op < 108:
-                if op < 107:
-                    # TRY
-                    kind = type(tos)
-                    if kind is Ok or kind is Some:
-                        tos = tos.value
-                        continue
-                    if kind is Err:
-                        tos = tos.value
-                    elif tos is NONE_VALUE:
-                        if arg[3] and arg[0] is None:
-                            if arg[2]:
-                                del st[len(st) - arg[2]:]
-                            ins, locs, cells, code = pop_frame()
-                            continue
-                        tos = missing_value()
-                    else:
-                        raise not_fallible(tos)
-                    target, cost, drop, _ = arg
-                    if drop:
-                        del st[len(st) - drop:]
-                    if target is None:
-                        tos = Err(tos)
-                        ins, locs, cells, code = pop_frame()
-                        continue
-                    ins = target
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                # TUPLE
-                push(tos)
-                new = st[len(st) - arg:]
-                del st[len(st) - arg:]
-                tos = tuple(new)
-                continue
-            if op < 109:
-                # UNWRAP
-                tos = tos.value if type(tos) in (Some, Ok, Err) else tos
+                tos = True
                 continue
             # WRAP
             tos = NONE_VALUE if tos is None else Some(tos)

@@ -1,9 +1,10 @@
 """Type descriptors: the run-time form of a type, as nested tuples.
 
 `("int",) ("float",) ("string",) ("bool",) ("nil",) ("any",) ("never",) ("range",) ("prompt",)`, `("array", t)`,
-`("map", k, v)`, `("set", t)`, `("queue", t)`, `("stack", t)`, `("tuple", (t, …))`, `("option", t)`, `("result", t, e)`, `("nilable", t)`, `("fn", (t, …), r)`,
-`("union", ("a", "b"))`, `("struct", key)`, `("schema", key)`, `("enum", key)`, `("error", family)`,
-`("error", family, variant)`, `("handle", type name)`, and in signatures of built-ins `("var", name)`.
+`("map", k, v)`, `("set", t)`, `("queue", t)`, `("stack", t)`, `("tuple", (t, …))`, `("option", t)`, `("result", t, e)`,
+`("nilable", t)`, `("fn", (t, …), r)`, `("union", ("a", "b"))`, `("struct", key)`, `("schema", key)`, `("enum", key)`,
+`("error", family)`, `("error", family, variant)`, `("handle", type name)`, and in signatures of built-ins
+`("var", name)`.
 
 Hands on their text; `casts` gives them their meaning.
 """

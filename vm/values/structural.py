@@ -10,6 +10,7 @@ from .containers import FALSE_KEY, TRUE_KEY, Array, Map, Queue, Set, Stack
 from .enums import EnumValue
 from .equality import equal
 from .errors import ErrorValue
+from .functions import Closure
 from .limits import nesting_too_deep
 from .ranges import RangeValue
 from .records import Struct
@@ -119,6 +120,11 @@ def _error(value: ErrorValue) -> tuple[Any, tuple[Any, ...]]:
     return (value.family, value.variant, value.message), ()
 
 
+def _function(value: Closure) -> tuple[Any, tuple[Any, ...]]:
+    """A named function is one however often its name is read; a closure is only itself."""
+    return id(value.function if value.function.name else value), ()
+
+
 def _wrapped(value: Any) -> tuple[Any, tuple[Any, ...]]:
     return type(value), (value.value,)
 
@@ -132,6 +138,7 @@ _SPLITTERS: dict[type, Callable[[Any], tuple[Any, tuple[Any, ...]]]] = {
     Set: _keyed,
     EnumValue: lambda value: ((id(value.decl), value.variant), value.payload or ()),
     ErrorValue: _error,
+    Closure: _function,
     RangeValue: lambda value: ((value.start, value.end, value.inclusive), ()),
     Some: _wrapped,
     Ok: _wrapped,

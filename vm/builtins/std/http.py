@@ -10,7 +10,10 @@ from ..registry import std_effect
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from collections.abc import Callable
+    from typing import Any, TypeVar
+
+    Prepare = TypeVar("Prepare", bound=Callable[..., Any])
 
 METHODS = ("GET", "POST", "PUT", "DELETE", "PATCH", "HEAD")
 DEFAULT_TIMEOUT_MS = 30_000
@@ -27,7 +30,7 @@ def _request(method: str, url: Any, body: Any, headers: Any, timeout_ms: int = D
     return (method, text(url), body, sent, timeout_ms)
 
 
-def _effect(signature: str, clause: str = "L-7.2.1") -> Any:
+def _effect(signature: str, clause: str = "L-7.2.1") -> Callable[[Prepare], Prepare]:
     return std_effect("http", f"{signature} -> {RESULT}", effect="http", permission="net", clause=clause)
 
 

@@ -137,7 +137,7 @@ class Builder:
     def some(self, data: Any, descriptor: Descriptor) -> Any:
         return Some(self.build(data, descriptor[1]))
 
-    def tuple(self, data: Any, descriptor: Descriptor) -> Any:
+    def tuple_of(self, data: Any, descriptor: Descriptor) -> Any:
         if type(data) is not Array or len(data.items) != len(descriptor[1]):
             refuse(data, descriptor)
         return tuple(self.parts(data.items, descriptor[1]))
@@ -148,17 +148,17 @@ class Builder:
             found.append(self.within(position, data[position], descriptor))
         return found
 
-    def union(self, data: Any, descriptor: Descriptor) -> Any:
+    def union_member(self, data: Any, descriptor: Descriptor) -> Any:
         return data if type(data) is str and data in descriptor[1] else refuse(data, descriptor)
 
-    def map(self, data: Any, descriptor: Descriptor) -> Any:
+    def map_of(self, data: Any, descriptor: Descriptor) -> Any:
         entries = {}
-        for name, item in self.object(data, descriptor).items():
+        for name, item in self.entries_of(data, descriptor).items():
             key = self.map_key(name, descriptor[1])
             entries[key_of(key)] = self.within(name, item, descriptor[2])
         return Map(entries)
 
-    def object(self, data: Any, descriptor: Descriptor) -> dict[str, Any]:
+    def entries_of(self, data: Any, descriptor: Descriptor) -> dict[str, Any]:
         return data.items if type(data) is Map else refuse(data, descriptor)
 
     def map_key(self, name: str, descriptor: Descriptor) -> Any:
@@ -172,23 +172,24 @@ class Builder:
             key = None
         return refuse(name, descriptor) if key is None else key
 
-    def result(self, data: Any, descriptor: Descriptor) -> Any:
-        entries = self.object(data, descriptor)
+    def result_of(self, data: Any, descriptor: Descriptor) -> Any:
+        entries = self.entries_of(data, descriptor)
         if entries.keys() == {"ok"}:
             return Ok(self.within("ok", entries["ok"], descriptor[1]))
         if entries.keys() == {"err"}:
             return Err(self.within("err", entries["err"], descriptor[2]))
         raise Misfit(f'expected {type_text(descriptor)} as {{"ok": …}} or {{"err": …}}')
 
-    def range(self, data: Any, descriptor: Descriptor) -> Any:
-        entries = self.object(data, descriptor)
-        bounds = [self.within(name, entries.get(name), ("nilable", ("int",))) for name in ("start", "end")]
-        return RangeValue(*bounds, self.within("inclusive", entries.get("inclusive", False), ("bool",)))
+    def range_of(self, data: Any, descriptor: Descriptor) -> Any:
+        entries = self.entries_of(data, descriptor)
+        start = self.within("start", entries.get("start"), ("nilable", ("int",)))
+        end = self.within("end", entries.get("end"), ("nilable", ("int",)))
+        return RangeValue(start, end, self.within("inclusive", entries.get("inclusive", False), ("bool",)))
 
-    def enum(self, data: Any, descriptor: Descriptor) -> Any:
+    def enum_of(self, data: Any, descriptor: Descriptor) -> Any:
         """`{"variant": V, "data": d}` (L-5.1.9)."""
         decl = self.types.enum_type(descriptor[1])
-        entries = self.object(data, descriptor)
+        entries = self.entries_of(data, descriptor)
         name = entries.get("variant")
         if type(name) is not str or name not in decl.index:
             known = ", ".join(f'"{variant.name}"' for variant in decl.variants)
@@ -198,7 +199,7 @@ class Builder:
 
     def payload(self, data: Any, variant: Any) -> Any:
         if variant.fields:
-            entries = self.object(data, ("map", ("string",), ("any",)))
+            entries = self.entries_of(data, ("map", ("string",), ("any",)))
             fields = zip(variant.fields, variant.types, strict=True)
             return tuple([self.within(f"data.{name}", entries.get(name), kind) for name, kind in fields])
         if variant.arity == 0:
@@ -207,12 +208,12 @@ class Builder:
             return (self.within("data", data, variant.types[0]),)
         return self.within("data", data, ("tuple", variant.types))
 
-    def struct(self, data: Any, descriptor: Descriptor) -> Any:
+    def struct_of(self, data: Any, descriptor: Descriptor) -> Any:
         key = descriptor[1]
         cls = RECORDS.get(key) or self.types.struct_class(key)
-        entries = self.object(data, descriptor)
+        entries = self.entries_of(data, descriptor)
         decl = cls.decl
-        found = []
+        found: list[Any] = []
         missing = []
         for position, (name, kind) in enumerate(zip(decl.fields, decl.types, strict=True)):
             if name not in entries and key not in RECORDS and self.types.has_default(key, position):
@@ -234,7 +235,7 @@ SEQUENCES: dict[str, Any] = {
     "array": Array, "set": make_set, "queue": lambda items: Queue(deque(items)), "stack": Stack,
 }  # fmt: skip
 RULES: dict[str, Any] = {
-    **dict.fromkeys(SEQUENCES, Builder.sequence), "tuple": Builder.tuple, "nilable": Builder.inner,
-    "option": Builder.some, "union": Builder.union, "map": Builder.map, "result": Builder.result,
-    "range": Builder.range, "enum": Builder.enum, "struct": Builder.struct, "schema": Builder.struct,
+    **dict.fromkeys(SEQUENCES, Builder.sequence), "tuple": Builder.tuple_of, "nilable": Builder.inner,
+    "option": Builder.some, "union": Builder.union_member, "map": Builder.map_of, "result": Builder.result_of,
+    "range": Builder.range_of, "enum": Builder.enum_of, "struct": Builder.struct_of, "schema": Builder.struct_of,
 }  # fmt: skip

@@ -84,7 +84,7 @@ def words(s: str) -> int:
     return len("".join(" " if c in WHITE_SPACE else "x" for c in s).split())
 
 
-_NOT_BLANK = {code: "x" for code in range(0x1C, 0x20)}
+_NOT_BLANK = dict.fromkeys(range(28, 32), "x")
 
 
 @std("prompt", 'count_tokens(text: String, model: String = "") -> Int', clause="L-7.9.4", linear=True)

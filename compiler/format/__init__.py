@@ -1,0 +1,48 @@
+"""`concerto fmt`: the canonical layout of a source text (docs/spec/format.md).
+
+`format_source` is the whole of it: parse, print the tree and the tokens in step, lay the result out. The families of
+constructs stand in modules of their own and register themselves with the printer.
+Must not know: files, the command line, what names mean.
+"""
+
+from __future__ import annotations
+
+from ..diagnostics import Diagnostics
+from ..lexer import lex
+from ..parse import decode_source, parse_tokens
+from ..source import Source
+from . import chains, declarations, expressions, orchestration, patterns, statements, types
+from .compare import first_difference, same_tokens
+from .layout import write
+from .printer import OutOfStep, Printer
+
+__all__ = ["FAMILIES", "first_difference", "format_data", "format_source"]
+
+FAMILIES = (chains, declarations, expressions, orchestration, patterns, statements, types)
+
+
+def format_data(name: str, data: bytes, diagnostics: Diagnostics) -> tuple[Source, str] | None:
+    """A file's source and its canonical text, or None and diagnostics if it does not parse."""
+    source = decode_source(name, data, diagnostics)
+    if source is None:
+        return None
+    formatted = format_source(source, diagnostics)
+    return None if formatted is None else (source, formatted)
+
+
+def format_source(source: Source, diagnostics: Diagnostics) -> str | None:
+    """The canonical text of a source, or None and diagnostics if it does not parse."""
+    if "\r" in source.text:
+        source = Source(source.name, source.text.replace("\r\n", "\n"))
+    tokens = lex(source, diagnostics)
+    if diagnostics.has_errors:
+        return None
+    program = parse_tokens(source, tokens, diagnostics)
+    if diagnostics.has_errors:
+        return None
+    printer = Printer(source, tokens)
+    printer.node(program)
+    text = write(printer.operations)
+    if not same_tokens(tokens, lex(Source(source.name, text), Diagnostics())):
+        raise OutOfStep("the formatted text has other tokens")
+    return text

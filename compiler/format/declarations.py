@@ -1,0 +1,299 @@
+"""How items of the core language are written, and what stands between items."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .. import ast
+from .chains import arguments
+from .layout import HARD, LINE, Begin, Break
+from .printer import APART, KEEP, Printer, prints
+from .statements import body, expands
+from .types import annotation, path, result, type_, type_parameters
+
+# ---------------------------------------------------------------- files and modules
+
+
+@prints(ast.Program)
+def program(p: Printer, node: ast.Program) -> int:
+    if p.comment_follows():
+        p.pending = KEEP
+    for at, item in enumerate(node.items):
+        if at:
+            p.pending = between_items(node.items[at - 1], item)
+        p.node(item)
+    p.pending = HARD
+    p.gap()
+    return 0
+
+
+def between_items(first: ast.Node, second: ast.Node) -> Break:
+    """One blank line, which may be missing between items that end in `;`."""
+    return KEEP if is_line(first) and is_line(second) else APART
+
+
+def is_line(node: ast.Node) -> bool:
+    """Whether an item has no body in braces."""
+    if isinstance(node, (ast.Const, ast.TypeAlias, ast.Use, ast.Store, ast.InitStatement)):
+        return True
+    if isinstance(node, ast.Module):
+        return node.items is None
+    if isinstance(node, ast.Schema):
+        return node.fields is None
+    if isinstance(node, ast.Function):
+        return node.body is None
+    return isinstance(node, ast.Stage) and node.value is not None
+
+
+@prints(ast.Module)
+def module(p: Printer, node: ast.Module) -> int:
+    begin(p, node)
+    keyword(p, "mod", node.name)
+    if node.items is None:
+        p.semicolon()
+    else:
+        p.pending = " "
+        p.expanded(node.items, p.node, between_items)
+    return 0
+
+
+@prints(ast.InitStatement)
+def initialisation(p: Printer, node: ast.InitStatement) -> int:
+    p.node(node.call)
+    p.semicolon()
+    return 0
+
+
+@prints(ast.Use)
+def use(p: Printer, node: ast.Use) -> int:
+    begin(p, node)
+    p.token("use")
+    p.pending = " "
+    p.node(node.tree)
+    p.semicolon()
+    return 0
+
+
+@prints(ast.UseTree)
+def use_tree(p: Printer, node: ast.UseTree) -> int:
+    path(p, node.path)
+    if node.alias is not None:
+        p.spaced("as")
+        p.name(node.alias)
+    elif node.glob:
+        p.token("::")
+        p.token("*")
+    elif node.group is not None:
+        p.token("::")
+        p.bracketed("{", node.group, "}", p.node)
+    return 0
+
+
+# ---------------------------------------------------------------- what precedes an item
+
+
+def begin(p: Printer, node: ast.Item) -> None:
+    """Decorators on lines of their own, and `pub`."""
+    decorators(p, node.decorators)
+    if node.public:
+        p.token("pub")
+        p.pending = " "
+
+
+def decorators(p: Printer, nodes: Sequence[ast.Decorator], behind: Break | str = HARD) -> None:
+    for node in nodes:
+        p.node(node)
+        p.pending = behind
+
+
+@prints(ast.Decorator)
+def decorator(p: Printer, node: ast.Decorator) -> int:
+    p.token("@")
+    p.name(node.name)
+    if node.parenthesised:
+        arguments(p, node.arguments)
+    return 0
+
+
+def keyword(p: Printer, word: str, name: ast.Ident) -> None:
+    p.token(word)
+    p.pending = " "
+    p.name(name)
+
+
+# ---------------------------------------------------------------- functions
+
+
+@prints(ast.Function)
+def function(p: Printer, node: ast.Function) -> int:
+    begin(p, node)
+    if node.is_async:
+        p.token("async")
+        p.pending = " "
+    keyword(p, "fn", node.name)
+    type_parameters(p, node.type_parameters)
+    p.bracketed("(", node.parameters, ")", p.node)
+    result(p, node.result)
+    if node.body is None:
+        p.end(clauses(p, node.clauses))
+        p.semicolon()
+    elif node.clauses:
+        signature = p.begin_here()
+        opened = clauses(p, node.clauses)
+        p.pending = LINE
+        body(p, node.body, expands(p, node.body), header=opened, grouped=False)
+        p.end(signature)
+    else:
+        p.pending = " "
+        p.node(node.body)
+    return 0
+
+
+def clauses(p: Printer, nodes: Sequence[ast.Clause]) -> Begin:
+    """`needs` and `reads`: on the line of the signature, or each on its own and the `{` too."""
+    group = p.begin_here()
+    p.indent()
+    for node in nodes:
+        p.pending = LINE
+        p.node(node)
+    p.dedent()
+    return group
+
+
+@prints(ast.Clause)
+def clause(p: Printer, node: ast.Clause) -> int:
+    p.token(node.kind)
+    p.pending = " "
+    for at, slot in enumerate(node.slots):
+        if at:
+            p.comma()
+            p.pending = " "
+        p.name(slot.owner)
+        p.token(".")
+        p.name(slot.slot)
+    return 0
+
+
+@prints(ast.Parameter)
+def parameter(p: Printer, node: ast.Parameter) -> int:
+    decorators(p, node.decorators, " ")
+    if node.mutable:
+        p.token("mut")
+        p.pending = " "
+    p.name(node.name)
+    annotation(p, node.type)
+    default(p, node.default)
+    return 0
+
+
+def default(p: Printer, node: ast.Expr | None) -> None:
+    if node is not None:
+        p.spaced("=")
+        p.node(node)
+
+
+# ---------------------------------------------------------------- data
+
+
+@prints(ast.Struct)
+def struct(p: Printer, node: ast.Struct) -> int:
+    begin(p, node)
+    keyword(p, "struct", node.name)
+    type_parameters(p, node.type_parameters)
+    p.pending = " "
+    return p.braced(node.fields, p.node)
+
+
+@prints(ast.Schema)
+def schema(p: Printer, node: ast.Schema) -> int:
+    begin(p, node)
+    keyword(p, "schema", node.name)
+    type_parameters(p, node.type_parameters)
+    if node.fields is None:
+        p.semicolon()
+        return 0
+    p.pending = " "
+    return p.braced(node.fields, p.node)
+
+
+@prints(ast.Field)
+def field(p: Printer, node: ast.Field) -> int:
+    decorators(p, node.decorators)
+    if node.public:
+        p.token("pub")
+        p.pending = " "
+    p.name(node.name)
+    if node.optional:
+        p.token("?")
+    annotation(p, node.type)
+    default(p, node.default)
+    return 0
+
+
+@prints(ast.Enum)
+def enum(p: Printer, node: ast.Enum) -> int:
+    begin(p, node)
+    keyword(p, "enum", node.name)
+    type_parameters(p, node.type_parameters)
+    p.pending = " "
+    return p.braced(node.variants, p.node)
+
+
+@prints(ast.Variant)
+def variant(p: Printer, node: ast.Variant) -> int:
+    p.name(node.name)
+    if node.items is not None:
+        p.bracketed("(", node.items, ")", lambda item: type_(p, item))
+    elif node.fields is not None:
+        p.pending = " "
+        p.braced(node.fields, p.node)
+    return 0
+
+
+@prints(ast.Const)
+def const(p: Printer, node: ast.Const) -> int:
+    begin(p, node)
+    keyword(p, "const", node.name)
+    annotation(p, node.type)
+    default(p, node.value)
+    p.semicolon()
+    return 0
+
+
+@prints(ast.TypeAlias)
+def alias(p: Printer, node: ast.TypeAlias) -> int:
+    begin(p, node)
+    keyword(p, "type", node.name)
+    type_parameters(p, node.type_parameters)
+    p.spaced("=")
+    type_(p, node.target)
+    p.semicolon()
+    return 0
+
+
+# ---------------------------------------------------------------- behaviour
+
+
+@prints(ast.Trait)
+def trait(p: Printer, node: ast.Trait) -> int:
+    begin(p, node)
+    keyword(p, "trait", node.name)
+    type_parameters(p, node.type_parameters)
+    p.pending = " "
+    p.expanded(node.methods, p.node, between_items)
+    return 0
+
+
+@prints(ast.Impl)
+def impl(p: Printer, node: ast.Impl) -> int:
+    begin(p, node)
+    p.token("impl")
+    type_parameters(p, node.type_parameters)
+    p.pending = " "
+    if node.trait is not None:
+        type_(p, node.trait)
+        p.spaced("for")
+    type_(p, node.target)
+    p.pending = " "
+    p.expanded(node.methods, p.node, between_items)
+    return 0

@@ -1,0 +1,151 @@
+"""`std::regex` (L-7.10). The engine is loaded with the first pattern."""
+
+from __future__ import annotations
+
+from ...values.containers import Array
+from ...values.errors import make_error
+from ...values.limits import check_items, check_string_size, join, utf8_size
+from ...values.records import RegexMatch
+from ...values.results import NONE, Err, Ok, Some
+from ..guards import text
+from ..registry import std
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from .regex_matcher import Regex
+
+
+def _failed(pattern: str, message: str) -> Err:
+    return Err(make_error("RegexError", None, {"message": message, "pattern": pattern}))
+
+
+def _with_pattern(pattern: Any, s: Any, action: Callable[[Regex], Any]) -> Ok | Err:
+    """What `action` gives for the pattern, as a Result."""
+    from .regex_backtracker import BudgetSpent
+    from .regex_matcher import compile_pattern
+    from .regex_syntax import PatternError
+
+    text(pattern)
+    text(s)
+    try:
+        return Ok(action(compile_pattern(pattern)))
+    except PatternError as error:
+        return _failed(pattern, f"{error.reason} at offset {error.at} of the pattern")
+    except BudgetSpent:
+        return _failed(pattern, "the pattern takes too many steps on this text")
+
+
+def _groups(found: list[int], s: str) -> list[Any]:
+    """The whole match and the groups, None for those that took no part."""
+    pairs = zip(found[::2], found[1::2], strict=True)
+    return [NONE if start < 0 or end < 0 else Some(s[start:end]) for start, end in pairs]
+
+
+def _match(found: list[int], s: str) -> Any:
+    return RegexMatch.of((s[found[0] : found[1]], found[0], found[1], Array(_groups(found, s)[1:])))
+
+
+@std("regex", "is_match(pattern: String, s: String) -> Result<Bool, RegexError>", clause="L-7.10.1", linear=True)
+def is_match(pattern: Any, s: Any) -> Ok | Err:
+    """Whether the pattern matches somewhere in the text."""
+    return _with_pattern(pattern, s, lambda regex: regex.is_match(s))
+
+
+@std("regex", "find(pattern: String, s: String) -> Result<Option<RegexMatch>, RegexError>", clause="L-7.10.2", linear=True)
+def find(pattern: Any, s: Any) -> Ok | Err:
+    """The first match."""
+
+    def action(regex: Regex) -> Any:
+        found = regex.find(s)
+        return NONE if found is None else Some(_match(found, s))
+
+    return _with_pattern(pattern, s, action)
+
+
+@std("regex", "find_all(pattern: String, s: String) -> Result<Array<RegexMatch>, RegexError>", clause="L-7.10.2", linear=True)
+def find_all(pattern: Any, s: Any) -> Ok | Err:
+    """All matches from left to right, not overlapping."""
+
+    def action(regex: Regex) -> Array:
+        matches = []
+        for found in regex.find_all(s):
+            matches.append(_match(found, s))
+            check_items(len(matches))
+        return Array(matches)
+
+    return _with_pattern(pattern, s, action)
+
+
+@std(
+    "regex", "captures(pattern: String, s: String) -> Result<Option<Array<Option<String>>>, RegexError>", clause="L-7.10.3",
+    linear=True,
+)  # fmt: skip
+def captures(pattern: Any, s: Any) -> Ok | Err:
+    """The whole first match, then its groups, None for those that took no part."""
+
+    def action(regex: Regex) -> Any:
+        found = regex.find(s)
+        return NONE if found is None else Some(Array(_groups(found, s)))
+
+    return _with_pattern(pattern, s, action)
+
+
+@std("regex", "replace(pattern: String, s: String, with: String) -> Result<String, RegexError>", clause="L-7.10.4", linear=True)
+def replace(pattern: Any, s: Any, replacement: Any) -> Ok | Err:
+    """All matches replaced; `$1`, `$<name>` and `$$` in the replacement are a group, a named group and a dollar sign."""
+    text(replacement)
+    return _with_pattern(pattern, s, lambda regex: _replaced(regex, s, _pieces(replacement, regex)))
+
+
+def _replaced(regex: Regex, s: str, pieces: list[Any]) -> str:
+    parts = []
+    done = size = 0
+    for found in regex.find_all(s):
+        parts.append(s[done : found[0]])
+        for piece in pieces:
+            if type(piece) is int:
+                piece = s[found[2 * piece] : found[2 * piece + 1]] if found[2 * piece + 1] >= 0 else ""
+            parts.append(piece)
+            size += utf8_size(piece)
+        check_string_size(size)
+        done = found[1]
+    return join("", [*parts, s[done:]])
+
+
+def _pieces(replacement: str, regex: Regex) -> list[Any]:
+    """A replacement as its texts and the numbers of its groups; a `$` before anything else is itself."""
+    pieces: list[Any] = []
+    first, *others = replacement.split("$")
+    pieces.append(first)
+    escaped = False
+    for part in others:
+        if escaped:
+            pieces.append(part)
+            escaped = False
+        elif not part and part is not others[-1]:
+            pieces.append("$")
+            escaped = True
+        else:
+            pieces.extend(_reference(part, regex))
+    return pieces
+
+
+def _reference(part: str, regex: Regex) -> list[Any]:
+    """What `$` and the text up to the next one stand for."""
+    from .regex_syntax import PatternError
+
+    digits = len(part) - len(part.lstrip("0123456789"))
+    if digits:
+        number = int(part[: min(digits, 9)])
+        if number > regex.groups:
+            raise PatternError(f"no group {part[:digits]} for `${part[:digits]}`: {regex.groups} groups", 0)
+        return [number, part[digits:]]
+    name, closing, rest = part[1:].partition(">")
+    if part[:1] != "<" or not closing:
+        return ["$" + part]
+    if name not in regex.names:
+        raise PatternError(f"no group `{name}` for `$<{name}>`", 0)
+    return [regex.names[name], rest]

@@ -1,0 +1,174 @@
+"""Matching by trying alternatives in order: what finds groups, and what lookaround and back references need.
+
+Hands on `Backtracker`. With `memory` it remembers where a choice failed and never tries it again there, which makes it
+linear in the text; a pattern with lookaround or back references cannot, and runs under a step budget (G-9.5).
+"""
+
+from __future__ import annotations
+
+from .regex_program import AGAIN, ASSERT, BACKREF, CHAR, ENTER, JUMP, LOOK, MATCH, SAVE, SET, SPLIT
+from .regex_syntax import fold
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from .regex_program import Program
+    from .regex_text import Subject
+
+CHUNK_BITS = 16
+CHUNK = 1 << CHUNK_BITS
+FAILED = -1  # on the stack above the number of a choice: both of its sides were tried
+
+
+class BudgetSpent(Exception):
+    """The step budget of a pattern with lookaround or back references is used up."""
+
+
+class Backtracker:
+    """One program on one text. `slots` holds start and end of the match and of each group, -1 where it took no part.
+
+    A choice on the stack is one number: (position * loop states + loop bits) * instructions + instruction.
+    """
+
+    __slots__ = ("program", "subject", "slots", "stack", "steps", "memory", "limit", "size", "states", "bits")
+
+    def __init__(self, program: Program, subject: Subject, slots: list[int], memory: bool, steps: int = 0) -> None:
+        self.program = program
+        self.subject = subject
+        self.slots = slots
+        self.stack: list[int] = []
+        self.steps = steps
+        self.memory: dict[int, bytearray] | None = {} if memory else None
+        self.limit = len(subject.text)
+        self.size = len(program.code)
+        self.states = 1 << program.loops
+        self.bits = self.states - 1
+
+    def match_at(self, at: int) -> int:
+        """The end of the match that begins at `at`, -1 when there is none; `slots` then are its groups."""
+        self.slots[:] = [-1] * len(self.slots)
+        return self.run(at)
+
+    def run(self, at: int) -> int:
+        code, text, slots, stack = self.program.code, self.subject.text, self.slots, self.stack
+        base = len(stack)
+        pc = bits = 0
+        while True:
+            operation, first, second = code[pc]
+            if operation <= SET:
+                if at < self.limit and (text[at] == first if operation == CHAR else first.has(text[at])):
+                    at += 1
+                    pc += 1
+                    bits = self.bits
+                    continue
+            elif operation == SPLIT:
+                if self.choose(pc, at, bits, second):
+                    pc = first
+                    continue
+            elif operation == SAVE:
+                stack += (slots[first], -2 - first)
+                slots[first] = at
+                pc += 1
+                continue
+            elif operation == MATCH:
+                del stack[base:]
+                return at
+            else:
+                state = self.other(operation, first, second, pc, at, bits)
+                if state is not None:
+                    pc, at, bits = state
+                    continue
+            alternative = self.back(base)
+            if alternative < 0:
+                return -1
+            rest, pc = divmod(alternative, self.size)
+            at, bits = divmod(rest, self.states)
+
+    def choose(self, pc: int, at: int, bits: int, later: int) -> bool:
+        """Leaves the second side of a choice for later; False when the choice is known to fail."""
+        here = (at * self.states + bits) * self.size
+        memory = self.memory
+        if memory is None:
+            self.steps -= 1
+            if self.steps < 0:
+                raise BudgetSpent
+        else:
+            choice = here + pc
+            chunk = memory.get(choice >> CHUNK_BITS)
+            if chunk is not None and chunk[choice & CHUNK - 1]:
+                return False
+            self.stack += (choice, FAILED)
+        self.stack.append(here + later)
+        return True
+
+    def back(self, base: int) -> int:
+        """Undoes what was done since the last choice with a side left and takes it from the stack; -1 without one."""
+        stack = self.stack
+        while len(stack) > base:
+            top = stack.pop()
+            if top >= 0:
+                return top
+            below = stack.pop()
+            if top == FAILED:
+                self.remember(below)
+            else:
+                self.slots[-2 - top] = below
+        return -1
+
+    def remember(self, choice: int) -> None:
+        assert self.memory is not None
+        chunk = self.memory.get(choice >> CHUNK_BITS)
+        if chunk is None:
+            chunk = self.memory[choice >> CHUNK_BITS] = bytearray(CHUNK)
+        chunk[choice & CHUNK - 1] = 1
+
+    def other(
+        self, operation: int, first: Any, second: Any, pc: int, at: int, bits: int
+    ) -> tuple[int, int, int] | None:
+        """The rarer operations: where the walk continues, None when it fails."""
+        if operation == JUMP:
+            return first, at, bits
+        if operation == ASSERT:
+            return (pc + 1, at, bits) if self.subject.holds(first, at) else None
+        if operation == ENTER:
+            return pc + 1, at, bits & ~(1 << first)
+        if operation == AGAIN:
+            if not bits >> first & 1:
+                return second[2], at, bits
+            return (second[0], at, bits) if self.choose(pc, at, bits, second[1]) else None
+        if operation == LOOK:
+            return (pc + 1, at, bits) if self.look(at, *second) else None
+        assert operation == BACKREF
+        return self.backref(first, second, pc, at, bits)
+
+    def look(self, at: int, program: Program, ahead: bool, negative: bool, width: int) -> bool:
+        """A lookaround is tried once: what it found stays as it is (groups of a negative one are forgotten)."""
+        start = at - width
+        before = self.slots.copy()
+        inner = Backtracker(program, self.subject, self.slots, False, self.steps)
+        found = start >= 0 and inner.run(start) >= 0
+        self.steps = inner.steps - 1
+        if self.steps < 0:
+            raise BudgetSpent
+        if found and not negative:
+            for slot, old in enumerate(before):
+                if self.slots[slot] != old:
+                    self.stack += (old, -2 - slot)
+        else:
+            self.slots[:] = before
+        return found != negative
+
+    def backref(self, number: int, folds: bool, pc: int, at: int, bits: int) -> tuple[int, int, int] | None:
+        start, end = self.slots[2 * number : 2 * number + 2]
+        self.steps -= 1
+        if self.steps < 0:
+            raise BudgetSpent
+        if start < 0 or end < 0:
+            return None
+        wanted = self.subject.text[start:end]
+        found = self.subject.text[at : at + end - start]
+        self.steps -= len(wanted) // 64
+        if wanted != found and not (folds and list(map(fold, wanted)) == list(map(fold, found))):
+            return None
+        return pc + 1, at + len(wanted), self.bits if wanted else bits
