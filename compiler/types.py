@@ -127,6 +127,7 @@ RESPONSE = Nominal("record", "Response")
 MESSAGE = Nominal("record", "Message")
 TOOL_CALL = Nominal("record", "ToolCall")
 EMIT = Nominal("record", "Emit")
+LIBRARY_RECORDS = (Nominal("record", "HttpResponse"), Nominal("record", "RegexMatch"))
 
 
 def array(item: Type) -> Generic:

@@ -76,7 +76,7 @@ class Program:
         if number in seen:
             return ("any",)
         inner = seen | {number}
-        if kind in ("array", "option", "nilable", "map", "result"):
+        if kind in ("array", "option", "nilable", "map", "result", "set", "queue", "stack"):
             return (kind, *(self._descriptor(n, inner) for n in entry[1:]))
         if kind == "tuple":
             return (kind, tuple(self._descriptor(n, inner) for n in entry[1]))

@@ -21,6 +21,9 @@ from ..symbols import (
     Local,
     MemorySymbol,
     ModelSymbol,
+    ModuleSymbol,
+    StdFunctionSymbol,
+    StdModuleSymbol,
     StructSymbol,
     Symbol,
     VariantSymbol,
@@ -54,6 +57,7 @@ from .context import Checker, Expected, ExpressionRule
 from .places import require_visible
 from .privacy import private_fields
 from .relations import ERRONEOUS, MISMATCH, convert, generic, join
+from .standard import std_function
 from .types import RECORDS, check_key_type
 
 # Keys of known providers (G-10.1).
@@ -126,6 +130,10 @@ def path_expr(c: Checker, node: ast.PathExpr, expected: Expected) -> Type:
             return MEMORY
         case BuiltinSymbol():
             return _builtin_value(c, node, symbol.name, expected)
+        case StdFunctionSymbol():
+            return std_function(symbol)
+        case ModuleSymbol() | StdModuleSymbol():
+            return c.report("E1001", node.span, f"`{written(node)}` is a module, not a value")
         case ErrorFamilySymbol() if len(node.segments) > 1:
             made = error(symbol.name)
             return made if symbol.variant is not None else Function((STRING,), made)
@@ -160,6 +168,8 @@ def _builtin_value(c: Checker, node: ast.PathExpr, name: str, expected: Expected
     if name.startswith("Memory::"):
         return c.report("E4501", node.span, "a memory is made by its declaration only", help="memory log: Memory = …;")
     record, _, constructor = name.partition("::")
+    if constructor and record not in RECORDS:
+        return c.unbuilt(node.span, f"{name} as a value")
     if constructor:
         return Function((STRING,), RECORDS[record])
     signature = function_value(name)

@@ -78,7 +78,7 @@ class Pool:
         if isinstance(type_, t.Simple):
             return _SIMPLE.get(type_.name) or ["handle", type_.name]
         if isinstance(type_, t.Generic):
-            if type_.name.lower() in ("array", "map", "option", "result"):
+            if type_.name.lower() in ("array", "map", "option", "result", "set", "queue", "stack"):
                 return [type_.name.lower(), *(self.type(a) for a in type_.arguments)]
             return ["handle", type_.name]
         if isinstance(type_, t.Tuple):

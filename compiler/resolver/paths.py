@@ -19,7 +19,7 @@ from ..symbols import (
     VariantSymbol,
 )
 from .names import find, find_item, walk
-from .predeclared import TYPES, associated
+from .predeclared import LIBRARY_TYPES, TYPES, associated
 from .scopes import UnbuiltSymbol
 from .spelling import did_you_mean
 from .state import Handler, Resolver
@@ -148,7 +148,7 @@ def _type_path(r: Resolver, path: list[ast.Ident]) -> Symbol | None:
 
 def is_type(symbol: Symbol) -> bool:
     if isinstance(symbol, BuiltinSymbol):
-        return symbol.name in TYPES
+        return symbol.name in TYPES or symbol.name in LIBRARY_TYPES
     return isinstance(symbol, (ErrorFamilySymbol, UnbuiltSymbol, StructSymbol, EnumSymbol, AliasSymbol))
 
 
