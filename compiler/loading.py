@@ -122,8 +122,8 @@ class _Loader:
     def _module_file(self, folder: str, name: str, span: Span) -> str | None:
         first, second = _places(folder, name)
         found = [place for place in (first, second) if self._exists(place, span)]
-        if len(found) == 2:
-            message = f"both `{first}` and `{second}` exist"
+        message = f"both `{first}` and `{second}` exist"
+        if len(found) == 2 and not any(known == message for _, _, known, _ in self.project.rejected):
             self.project.rejected.append(("E1011", span, message, "delete one of them"))
         return found[0] if found else None
 
@@ -152,7 +152,7 @@ def _declared_names(items: Iterable[ast.TopLevel]) -> Iterable[str]:
     """Names a file's modules declare: a path that begins with one of them means that, not a module of the project root."""
     for item in items:
         name = getattr(item, "name", None)
-        if name is not None and not (isinstance(item, ast.Module) and item.items is None):
+        if name is not None:
             yield name.text
         if isinstance(item, ast.Module) and item.items is not None:
             yield from _declared_names(item.items)

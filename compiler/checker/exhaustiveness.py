@@ -186,11 +186,11 @@ class Coverage:
             return [Head("Ok", (sides[0],), "Ok({})"), Head("Err", (sides[1],), "Err({})")]
         symbol = self.checker.declared(type_)
         if isinstance(symbol, EnumSymbol):
-            return [Head(("variant", symbol.name, v), (), f"{symbol.name}::{v}") for v in symbol.variants]
+            return [Head(("variant", symbol, v), (), f"{symbol.name}::{v}") for v in symbol.variants]
         if isinstance(symbol, StructSymbol):
             types = tuple(t for _, t, _, _ in symbol.fields)
             fields = ", ".join(f"{name}: {{}}" for name, _, _, _ in symbol.fields)
-            return [Head(("struct", symbol.name), types, f"{symbol.name} {{ {fields} }}")]
+            return [Head(("struct", symbol), types, f"{symbol.name} {{ {fields} }}")]
         return None
 
 
@@ -271,9 +271,11 @@ def _constant_name(symbol: ConstSymbol) -> object:
 def _binding_name(binding: object) -> object | None:
     match binding:
         case VariantSymbol():
-            return ("variant", binding.enum.name, binding.name)
+            return ("variant", binding.enum, binding.name)
+        case ConstSymbol():
+            return _constant_name(binding)
         case StructSymbol():
-            return ("struct", binding.name)
+            return ("struct", binding)
         case ErrorFamilySymbol():
             return ("error", binding.name, binding.variant)
         case BuiltinSymbol():

@@ -169,6 +169,8 @@ def _path(c: Checker, node: ast.PathPattern, type_: Type) -> None:
     match node.binding:
         case VariantSymbol():
             _require(c, node, node.binding.enum.type, type_)
+        case ConstSymbol():
+            _require(c, node, node.binding.type, type_)
         case ErrorFamilySymbol():
             _require_error(c, node, node.binding.name, type_)
         case None | UnbuiltSymbol():

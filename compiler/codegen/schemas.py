@@ -31,18 +31,11 @@ class Shapes:
     def __init__(self, declared: dict[t.Type, symbols.Symbol]) -> None:
         self.declared = declared
         self.open: list[symbols.StructSymbol] = []
-        self.names: dict[symbols.StructSymbol, str] = {}
-
-    def name(self, symbol: symbols.StructSymbol) -> str:
-        """Its name; other types of that name, from other modules, are numbered, so that references stay clear."""
-        if symbol not in self.names:
-            others = sum(1 for other in self.names if other.name == symbol.name)
-            self.names[symbol] = f"{symbol.name}_{others + 1}" if others else symbol.name
-        return self.names[symbol]
 
     def object(self, symbol: symbols.StructSymbol) -> list[Any]:
+        name = type_name(symbol)
         if symbol in self.open:
-            return ["ref", self.name(symbol)]
+            return ["ref", name]
         self.open.append(symbol)
         declaration = symbol.declaration
         modes = [d.name.text for d in declaration.decorators if d.name.text in ("partial", "coerce")]
@@ -51,7 +44,7 @@ class Shapes:
         modes += [d.name.text for d in (first.decorators if first else []) if d.name.text in ("partial", "coerce")]
         fields = [self.field(name, type_, default, optional, nodes[name]) for name, type_, default, optional in symbol.fields]
         self.open.pop()
-        return ["object", self.name(symbol), modes, fields]
+        return ["object", name, modes, fields]
 
     def field(self, name: str, type_: t.Type, default: ast.Expr | None, optional: bool, node: ast.Field) -> list[Any]:
         if isinstance(type_, t.Generic) and type_.name == "Option":
@@ -75,10 +68,15 @@ class Shapes:
             return ["map", self.shape(type_.arguments[1])]
         symbol = self.declared.get(type_)
         if isinstance(symbol, symbols.EnumSymbol):
-            return ["enum", list(symbol.variants), symbol.name]
+            return ["enum", list(symbol.variants), type_name(symbol)]
         if isinstance(symbol, symbols.StructSymbol):
             return self.object(symbol)
         raise AssertionError(f"no JSON form for {type_}")
+
+
+def type_name(symbol: symbols.StructSymbol | symbols.EnumSymbol) -> str:
+    assert isinstance(symbol.type, t.Nominal)
+    return symbol.type.unique_name
 
 
 def as_json(value: Any, expr: ast.Expr) -> Any:

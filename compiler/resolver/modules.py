@@ -1,7 +1,7 @@
 """Modules and imports: which modules a program has, what each `use` brings in, in which order they come (L-8.1, L-8.2, L-5.14.1).
 
-Hands on `declare_module`, `declare_imports`, `settle_imports`, `order_modules` and `warn_unused_imports`. Must not know: the other
-items of a module.
+Hands on `declare_module`, `declare_imports`, `settle_imports`, `order_modules` and `warn_unused_imports`. Must not know:
+the other items of a module.
 """
 
 from __future__ import annotations
@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from .. import ast
+from ..source import Span
 from ..symbols import ModuleSymbol, Symbol
-from .names import imported
+from .names import imported, written
 from .scopes import Import, Scope, UnbuiltSymbol
 from .state import Resolver
 
@@ -94,21 +95,25 @@ def settle_imports(r: Resolver) -> None:
         if name == "*" or isinstance(found, UnbuiltSymbol):
             continue
         declared = one.scope.names.get(name)
-        first = one.scope.imports[name]
+        earlier = one.scope.imports[name]
         if declared is not None and declared is not found:
-            place = r.module.places.get(declared)
-            r.report("E1003", one.name.span, f"`{name}` is defined twice", help="rename one of them by `as`", first=place)
-        elif first is not one and first.symbol is not found:
-            place = first.name.span
-            r.report("E1003", one.name.span, f"`{name}` is defined twice", help="rename one of them by `as`", first=place)
+            _twice(r, one, r.module.places.get(declared))
+        elif earlier is not one and earlier.symbol is not found:
+            _twice(r, one, earlier.name.span)
+
+
+def _twice(r: Resolver, one: Import, first: Span | None) -> None:
+    one.used = True
+    help = "rename one of them by `as`"
+    r.report("E1003", one.name.span, f"`{one.name.text}` is defined twice", help=help, first=first)
 
 
 def warn_unused_imports(r: Resolver) -> None:
     """W0002 for what no name of its scope needed; a re-export is for others."""
     for one in r.imports:
         if not one.used and not one.public:
-            what = "`*`" if one.name.text == "*" else f"`{one.name.text}`"
-            r.report("W0002", one.name.span, f"unused import {what}", help="remove it")
+            what = f"{written(one.path)}::*" if one.name.text == "*" else one.name.text
+            r.report("W0002", one.name.span, f"unused import `{what}`", help="remove it")
 
 
 # ---------------------------------------------------------------- order

@@ -130,9 +130,8 @@ def named_type(r: Resolver, node: ast.NamedType) -> None:
         return
     if symbol is None or not is_type(symbol):
         candidates = (text for text, found in r.scope.visible(r.function) if is_type(found))
-        r.report(
-            "E1002", name.span, f"undefined type `{name.text}`", help=did_you_mean(name.text, candidates)
-        )
+        help = r.elsewhere(name.text) or did_you_mean(name.text, candidates)
+        r.report("E1002", name.span, f"undefined type `{name.text}`", help=help)
         return
     node.binding = _reported(r, symbol, name)
 

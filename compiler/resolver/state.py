@@ -141,18 +141,27 @@ class Resolver:
             self.at, self.scope, self.function = outer
 
     def type_key(self, name: str) -> str:
-        """What tells a declared type from others of its name (Nominal.key)."""
-        key = "::".join((*self.at.path, name))
+        """What tells a declared type from others of its name (Nominal.key): nothing for the first one met, the path of the module
+        for those after it, and a number in blocks."""
+        key = name
         number = 1
         while key in self.type_keys:
+            key = "::".join((*self.at.path, name)) + (f"#{number}" if number > 1 else "")
             number += 1
-            key = f"{'::'.join((*self.at.path, name))}#{number}"
         self.type_keys.add(key)
         return "" if key == name else key
 
     def unknown_name(self, name: ast.Ident, code: str = "E1001", what: str = "name") -> None:
         candidates = (text for text, _ in self.scope.visible(self.function))
-        self.report(code, name.span, f"undefined {what} `{name.text}`", help=did_you_mean(name.text, candidates))
+        help = self.elsewhere(name.text) or did_you_mean(name.text, candidates)
+        self.report(code, name.span, f"undefined {what} `{name.text}`", help=help)
+
+    def elsewhere(self, name: str) -> str | None:
+        """The `use` that would bring in a public item of that name from another module of the program."""
+        for module, scope in self.spaces.items():
+            if name in scope.public and module is not self.at:
+                return f"add `use {'::'.join(('crate', *module.path, name))};`"
+        return None
 
     def report(
         self, code: str, span: Span, message: str, *, help: str | None = None, first: Span | None = None
