@@ -143,7 +143,8 @@ class AliasSymbol(Symbol):
 
 @dataclass(eq=False, slots=True)
 class ModelSymbol(Symbol):
-    """`connection`: the connection, or the name of a predeclared one; `fields`: config entries by key (already checked); `memory`: attached Memory."""
+    """`connection`: the connection, or the name of a predeclared one; `fields`: config entries by key (already checked);
+    `memory`: attached Memory."""
 
     declaration: ast.Config
     connection: ConnectionSymbol | str

@@ -1,7 +1,7 @@
 """Static checking: names, types, coercions, control flow, declarations (L-3, L-4).
 
-`check_project` resolves and checks a program, fills every annotation of its trees, and hands on a `CheckedProgram`. Must not know:
-bytecode.
+`check_project` resolves and checks a program, fills every annotation of its trees, and hands on a `CheckedProgram`. Must not
+know: bytecode.
 """
 
 from __future__ import annotations
