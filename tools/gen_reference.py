@@ -13,7 +13,7 @@ from pathlib import Path
 
 from concerto.cli.verbs import VERBS
 from concerto.compiler.codes import CODES
-from concerto.vm.builtins import FUNCTIONS, METHODS, Row
+from concerto.vm.builtins import FUNCTIONS, METHODS, STD_MODULES, Row, std_module
 from concerto.vm.bytecode import operands as k
 from concerto.vm.bytecode.opcodes import FLOWS, OPCODE_SET_VERSION, OPCODES, Opcode
 from concerto.vm.bytecode.operands import KINDS
@@ -65,6 +65,9 @@ def builtins() -> str:
     for receiver in dict.fromkeys(row.receiver_text for row in METHODS.values()):
         rows = [row for row in METHODS.values() if row.receiver_text == receiver]
         parts.append(_table(f"## `{receiver}`", head, map(_builtin, rows)))
+    for module in STD_MODULES:
+        if rows := list(std_module(module).values()):
+            parts.append(_table(f"## `std::{module}`", head, map(_builtin, rows)))
     return "\n".join(parts)
 
 

@@ -405,4 +405,10 @@ def _print(opcode: str) -> Special:
     return generate
 
 
-_SPECIAL_EFFECTS: dict[str, Special] = {"emit": _emit, "print": _print("PRINT"), "println": _print("PRINTLN")}
+def _flush_emits(g: Generator, target: symbols.BuiltinCall) -> None:
+    """Emits leave at once: there is nothing to deliver (O-5.28, O-5.32)."""
+
+
+_SPECIAL_EFFECTS: dict[str, Special] = {
+    "emit": _emit, "print": _print("PRINT"), "println": _print("PRINTLN"), "flush_emits": _flush_emits,
+}  # fmt: skip

@@ -7,6 +7,8 @@ Must not know: files, the command line, what names mean.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from ..diagnostics import Diagnostics
 from ..lexer import lex
 from ..parse import decode_source, parse_tokens
@@ -16,18 +18,22 @@ from .compare import first_difference, same_tokens
 from .layout import write
 from .printer import OutOfStep, Printer
 
-__all__ = ["FAMILIES", "first_difference", "format_data", "format_source"]
+__all__ = ["FAMILIES", "Formatted", "OutOfStep", "first_difference", "format_data", "format_source"]
 
 FAMILIES = (chains, declarations, expressions, orchestration, patterns, statements, types)
 
 
-def format_data(name: str, data: bytes, diagnostics: Diagnostics) -> tuple[Source, str] | None:
-    """A file's source and its canonical text, or None and diagnostics if it does not parse."""
+class Formatted(NamedTuple):
+    """What became of a file: its source, None if it is no text; its canonical text, None if it does not parse."""
+
+    source: Source | None
+    text: str | None
+
+
+def format_data(name: str, data: bytes, diagnostics: Diagnostics) -> Formatted:
+    """The canonical text of a file. Where there is none, the diagnostics say why."""
     source = decode_source(name, data, diagnostics)
-    if source is None:
-        return None
-    formatted = format_source(source, diagnostics)
-    return None if formatted is None else (source, formatted)
+    return Formatted(source, None if source is None else format_source(source, diagnostics))
 
 
 def format_source(source: Source, diagnostics: Diagnostics) -> str | None:
@@ -42,7 +48,8 @@ def format_source(source: Source, diagnostics: Diagnostics) -> str | None:
         return None
     printer = Printer(source, tokens)
     printer.node(program)
-    text = write(printer.operations)
+    text = write(printer.operations).rstrip("\n")
+    text += "\n" if text else ""
     if not same_tokens(tokens, lex(Source(source.name, text), Diagnostics())):
         raise OutOfStep("the formatted text has other tokens")
     return text

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import fields
-from functools import cache
 
 from .. import ast
 from ..tokens import TokenList
@@ -61,7 +60,13 @@ def _words(place: _Place | None) -> str:
     return "".join(reversed(names))
 
 
-@cache
 def _names(kind: type[ast.Node]) -> tuple[str, ...]:
     """The fields that say what a node is: no positions, nothing a later phase adds. `Pipe.left` stands in `applied`."""
-    return tuple(f.name for f in fields(kind) if f.name != "span" and not f.metadata.get("annotation"))
+    names = _NAMES.get(kind)
+    if names is None:
+        kept = (f.name for f in fields(kind) if f.name != "span" and not f.metadata.get("annotation"))
+        names = _NAMES[kind] = tuple(kept)
+    return names
+
+
+_NAMES: dict[type[ast.Node], tuple[str, ...]] = {}

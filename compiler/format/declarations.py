@@ -22,7 +22,7 @@ def program(p: Printer, node: ast.Program) -> int:
         if at:
             p.pending = between_items(node.items[at - 1], item)
         p.node(item)
-    p.pending = HARD
+    p.pending = KEEP
     p.gap()
     return 0
 

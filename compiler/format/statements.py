@@ -46,7 +46,9 @@ def body(p: Printer, node: ast.Block, expanded: bool, *, header: Begin | None = 
     if not members and not p.comment_follows():
         p.token("}")
         return 0
-    group = p.begin_inside() if grouped else p.indent()
+    group = p.begin_inside() if grouped else None
+    if group is None:
+        p.indent()
     p.pending = HARD if expanded else LINE
     for at, member in enumerate(members):
         if at:

@@ -15,7 +15,10 @@ Node = make_struct_class(
 )
 Shape = EnumType(
     "Shape",
-    ["Empty", Variant("One", 1, types=(INT,)), Variant("Two", 2, types=(INT, STRING)), Variant("Box", fields=("w",), types=(INT,))],
+    [
+        "Empty", Variant("One", 1, types=(INT,)), Variant("Two", 2, types=(INT, STRING)),
+        Variant("Box", fields=("w",), types=(INT,)),
+    ],  # fmt: skip
 )
 
 
@@ -39,19 +42,28 @@ def build(text: str, descriptor: Any) -> Any:
 @pytest.mark.parametrize(
     ("text", "descriptor", "value"),
     [
-        ("1", INT, "1"), ("1", FLOAT, "1.0"), ("1.5", FLOAT, "1.5"), ('"a"', STRING, '"a"'), ("true", BOOL, "true"), ("null", NIL, "nil"),
-        ('{"a": [1]}', ANY, '{"a": [1]}'), ("[1, 2]", ("array", FLOAT), "[1.0, 2.0]"), ("[1, 1]", ("set", INT), "Set {1}"),
-        ("[1, 2]", ("queue", INT), "Queue [1, 2]"), ("[1]", ("stack", INT), "Stack [1]"), ('[1, "a"]', ("tuple", (INT, STRING)), '(1, "a")'),
-        ("[]", ("tuple", ()), "()"), ('{"a": 1}', ("map", STRING, FLOAT), '{"a": 1.0}'), ('{"1": 2}', ("map", INT, INT), "{1: 2}"),
+        ("1", INT, "1"), ("1", FLOAT, "1.0"), ("1.5", FLOAT, "1.5"), ('"a"', STRING, '"a"'), ("true", BOOL, "true"),
+        ("null", NIL, "nil"),
+        ('{"a": [1]}', ANY, '{"a": [1]}'), ("[1, 2]", ("array", FLOAT), "[1.0, 2.0]"),
+        ("[1, 1]", ("set", INT), "Set {1}"),
+        ("[1, 2]", ("queue", INT), "Queue [1, 2]"), ("[1]", ("stack", INT), "Stack [1]"),
+        ('[1, "a"]', ("tuple", (INT, STRING)), '(1, "a")'),
+        ("[]", ("tuple", ()), "()"), ('{"a": 1}', ("map", STRING, FLOAT), '{"a": 1.0}'),
+        ('{"1": 2}', ("map", INT, INT), "{1: 2}"),
         ('{"true": 2}', ("map", BOOL, INT), "{true: 2}"), ('{"x": 1}', ("map", ("union", ("x",)), INT), '{"x": 1}'),
-        ("null", ("option", INT), "None"), ("1", ("option", INT), "Some(1)"), ("null", ("nilable", INT), "nil"), ("1", ("nilable", FLOAT), "1.0"),
-        ('"a"', ("union", ("a", "b")), '"a"'), ('{"ok": 1}', ("result", INT, STRING), "Ok(1)"), ('{"err": "x"}', ("result", INT, STRING), 'Err("x")'),
-        ('{"start": 1, "end": null, "inclusive": false}', ("range",), "1.."), ('{"y": 2, "x": 1, "z": 3}', ("struct", "Point"), "Point {x: 1.0, y: 2.0}"),
-        ('{"variant": "Empty", "data": null}', ("enum", "Shape"), "Shape::Empty"), ('{"variant": "Empty"}', ("enum", "Shape"), "Shape::Empty"),
+        ("null", ("option", INT), "None"), ("1", ("option", INT), "Some(1)"), ("null", ("nilable", INT), "nil"),
+        ("1", ("nilable", FLOAT), "1.0"),
+        ('"a"', ("union", ("a", "b")), '"a"'), ('{"ok": 1}', ("result", INT, STRING), "Ok(1)"),
+        ('{"err": "x"}', ("result", INT, STRING), 'Err("x")'),
+        ('{"start": 1, "end": null, "inclusive": false}', ("range",), "1.."),
+        ('{"y": 2, "x": 1, "z": 3}', ("struct", "Point"), "Point {x: 1.0, y: 2.0}"),
+        ('{"variant": "Empty", "data": null}', ("enum", "Shape"), "Shape::Empty"),
+        ('{"variant": "Empty"}', ("enum", "Shape"), "Shape::Empty"),
         ('{"variant": "One", "data": 1}', ("enum", "Shape"), "Shape::One(1)"),
         ('{"variant": "Two", "data": [1, "a"]}', ("enum", "Shape"), 'Shape::Two(1, "a")'),
         ('{"variant": "Box", "data": {"w": 1}}', ("enum", "Shape"), "Shape::Box {w: 1}"),
-        ('{"id": "1", "name": "n", "arguments": {"a": null}}', ("struct", "ToolCall"), 'ToolCall {id: "1", name: "n", arguments: {"a": nil}}'),
+        ('{"id": "1", "name": "n", "arguments": {"a": null}}', ("struct",
+        "ToolCall"), 'ToolCall {id: "1", name: "n", arguments: {"a": nil}}'),
         ('{"name": "a", "tags": ["t"], "next": {"name": "b", "tags": []}}', ("struct", "Node"),
          'Node {name: "a", next: Some(Node {name: "b", next: None, tags: []}), tags: ["t"]}'),
     ],
@@ -67,15 +79,21 @@ def test_values(text: str, descriptor: Any, value: str) -> None:
 @pytest.mark.parametrize(
     ("text", "descriptor", "message"),
     [
-        ("1.0", INT, "expected Int, found Float at $"), ('"a"', INT, 'expected Int, found "a" at $'), ("null", STRING, "expected String, found null at $"),
+        ("1.0", INT, "expected Int, found Float at $"), ('"a"', INT, 'expected Int, found "a" at $'),
+        ("null", STRING, "expected String, found null at $"),
         ("1", BOOL, "expected Bool, found Int at $"), ('[1, "a"]', ("array", INT), 'expected Int, found "a" at $[1]'),
-        ("[1]", ("tuple", (INT, INT)), "expected (Int, Int), found Array at $"), ('{"a": {"b": 1}}', ("map", STRING, ("array", INT)), "expected Array<Int>, found Map at $.a"),
-        ('{"x": 1}', ("map", INT, INT), 'expected Int, found "x" at $'), ('{"x": 1}', ("struct", "Point"), "missing field `y` of Point at $"),
-        ('{"x": 1, "y": "2"}', ("struct", "Point"), 'expected Float, found "2" at $.y'), ("[]", ("struct", "Point"), "expected Point, found Array at $"),
+        ("[1]", ("tuple", (INT, INT)), "expected (Int, Int), found Array at $"),
+        ('{"a": {"b": 1}}', ("map", STRING, ("array", INT)), "expected Array<Int>, found Map at $.a"),
+        ('{"x": 1}', ("map", INT, INT), 'expected Int, found "x" at $'),
+        ('{"x": 1}', ("struct", "Point"), "missing field `y` of Point at $"),
+        ('{"x": 1, "y": "2"}', ("struct", "Point"), 'expected Float, found "2" at $.y'),
+        ("[]", ("struct", "Point"), "expected Point, found Array at $"),
         ('{"variant": "Nope"}', ("enum", "Shape"), 'expected Shape with "variant" one of "Empty", "One", "Two", "Box" at $'),
         ('{"variant": "Two", "data": [1]}', ("enum", "Shape"), "expected (Int, String), found Array at $.data"),
-        ('{"variant": "Empty", "data": 1}', ("enum", "Shape"), "expected Nil, found Int at $"), ('"c"', ("union", ("a", "b")), 'expected "a" | "b", found "c" at $'),
-        ("{}", ("result", INT, INT), 'expected Result<Int, Int> as {"ok": …} or {"err": …} at $'), ("1", ("fn", (), INT), "expected fn() -> Int, found Int at $"),
+        ('{"variant": "Empty", "data": 1}', ("enum", "Shape"), "expected Nil, found Int at $"),
+        ('"c"', ("union", ("a", "b")), 'expected "a" | "b", found "c" at $'),
+        ("{}", ("result", INT, INT), 'expected Result<Int, Int> as {"ok": …} or {"err": …} at $'),
+        ("1", ("fn", (), INT), "expected fn() -> Int, found Int at $"),
         ('{"name": "a", "next": {"name": 1}}', ("struct", "Node"), "expected String, found Int at $.next.name"),
     ],
 )  # fmt: skip

@@ -19,9 +19,11 @@ IDS = [f"{row.module}::{row.name}" for row in ROWS]
 NAMES = {
     "collections": "", "crypto": "sha256 md5 uuid random_bytes", "env": "get has require all args",
     "fmt": "format pad_left pad_right truncate indent debug",
-    "fs": "read_file write_file append_file remove_file exists list_dir file_size", "http": "get delete post put request",
+    "fs": "read_file write_file append_file remove_file exists list_dir file_size",
+    "http": "get delete post put request",
     "json": "parse parse_as stringify stringify_pretty is_valid", "log": "debug info warn error",
-    "math": "abs min max clamp pow floor ceil round sqrt random random_int", "prompt": "template from_file count_tokens",
+    "math": "abs min max clamp pow floor ceil round sqrt random random_int",
+    "prompt": "template from_file count_tokens",
     "regex": "is_match find find_all captures replace",
     "string": "len trim trim_start trim_end to_upper to_lower contains starts_with ends_with split replace substring repeat "
     "reverse parse_int parse_float join",

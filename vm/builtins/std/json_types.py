@@ -77,6 +77,13 @@ def refuse(data: Any, descriptor: Descriptor) -> NoReturn:
     raise Misfit(f"expected {type_text(descriptor)}, found {found}")
 
 
+def some_of(value: Any, wrappers: int) -> Any:
+    """`value` inside as many Options as its type has around it."""
+    for _ in range(wrappers):
+        value = Some(value)
+    return value
+
+
 class Builder:
     """One call of `parse_as`: values of JSON kinds become values of the type. `path` leads to the part being built."""
 
@@ -93,12 +100,18 @@ class Builder:
 
     def build(self, data: Any, descriptor: Descriptor) -> Any:
         head = descriptor[0]
+        wrappers = 0
+        # A loop and not a rule: each level of a deep text takes as few frames of the host as can be.
+        while head in ABSENT:
+            if data is None:
+                return some_of(ABSENT[head], wrappers)
+            wrappers += head == "option"
+            descriptor = descriptor[1]
+            head = descriptor[0]
         if head in SCALARS:
-            return self.scalar(data, descriptor)
-        if data is None and head in ABSENT:
-            return ABSENT[head]
+            return some_of(self.scalar(data, descriptor), wrappers)
         rule = RULES.get(head)
-        return rule(self, data, descriptor) if rule else refuse(data, descriptor)
+        return some_of(rule(self, data, descriptor), wrappers) if rule else refuse(data, descriptor)
 
     def scalar(self, data: Any, descriptor: Descriptor) -> Any:
         head = descriptor[0]
@@ -121,7 +134,7 @@ class Builder:
             refuse(data, descriptor)
         items = []
         for position, item in enumerate(data.items):
-            # Without a call of `within`: each level of a deep text takes as few frames of the host as can be.
+            # Without a call of `within`, for the same reason as the loop of `build`.
             self.path.append(position)
             items.append(self.build(item, descriptor[1]))
             self.path.pop()
@@ -129,13 +142,6 @@ class Builder:
 
     def sequence(self, data: Any, descriptor: Descriptor) -> Any:
         return SEQUENCES[descriptor[0]](self.items(data, descriptor))
-
-    def inner(self, data: Any, descriptor: Descriptor) -> Any:
-        """`T?` that is not nil."""
-        return self.build(data, descriptor[1])
-
-    def some(self, data: Any, descriptor: Descriptor) -> Any:
-        return Some(self.build(data, descriptor[1]))
 
     def tuple_of(self, data: Any, descriptor: Descriptor) -> Any:
         if type(data) is not Array or len(data.items) != len(descriptor[1]):
@@ -222,7 +228,9 @@ class Builder:
             elif name not in entries and kind[0] not in ABSENT:
                 raise Misfit(f"missing field `{name}` of {type_text(descriptor)}")
             else:
-                found.append(self.within(name, entries.get(name), kind))
+                self.path.append(name)
+                found.append(self.build(entries.get(name), kind))
+                self.path.pop()
         struct = cls.of(found)
         self.holes.extend([Hole(struct, position) for position in missing])
         return struct
@@ -235,7 +243,7 @@ SEQUENCES: dict[str, Any] = {
     "array": Array, "set": make_set, "queue": lambda items: Queue(deque(items)), "stack": Stack,
 }  # fmt: skip
 RULES: dict[str, Any] = {
-    **dict.fromkeys(SEQUENCES, Builder.sequence), "tuple": Builder.tuple_of, "nilable": Builder.inner,
-    "option": Builder.some, "union": Builder.union_member, "map": Builder.map_of, "result": Builder.result_of,
+    **dict.fromkeys(SEQUENCES, Builder.sequence), "tuple": Builder.tuple_of,
+    "union": Builder.union_member, "map": Builder.map_of, "result": Builder.result_of,
     "range": Builder.range_of, "enum": Builder.enum_of, "struct": Builder.struct_of, "schema": Builder.struct_of,
 }  # fmt: skip

@@ -118,34 +118,30 @@ def _replaced(regex: Regex, s: str, pieces: list[Any]) -> str:
 def _pieces(replacement: str, regex: Regex) -> list[Any]:
     """A replacement as its texts and the numbers of its groups; a `$` before anything else is itself."""
     pieces: list[Any] = []
-    first, *others = replacement.split("$")
-    pieces.append(first)
-    escaped = False
-    for part in others:
-        if escaped:
-            pieces.append(part)
-            escaped = False
-        elif not part and part is not others[-1]:
-            pieces.append("$")
-            escaped = True
-        else:
-            pieces.extend(_reference(part, regex))
-    return pieces
+    longest = max(64, *map(len, regex.names), 0) + 4  # of a reference; a far `>` must not cost a look for each `$`
+    at = 0
+    while True:
+        dollar = replacement.find("$", at)
+        if dollar < 0:
+            return [*pieces, replacement[at:]]
+        piece, length = _reference(replacement[dollar + 1 : dollar + longest], regex)
+        pieces += (replacement[at:dollar], piece)
+        at = dollar + 1 + length
 
 
-def _reference(part: str, regex: Regex) -> list[Any]:
-    """What `$` and the text up to the next one stand for."""
+def _reference(rest: str, regex: Regex) -> tuple[Any, int]:
+    """What a `$` stands for by what follows it, and how much of that belongs to it."""
     from .regex_syntax import PatternError
 
-    digits = len(part) - len(part.lstrip("0123456789"))
+    digits = len(rest) - len(rest.lstrip("0123456789"))
     if digits:
-        number = int(part[: min(digits, 9)])
+        number = int(rest[: min(digits, 9)])
         if number > regex.groups:
-            raise PatternError(f"no group {part[:digits]} for `${part[:digits]}`: {regex.groups} groups", 0)
-        return [number, part[digits:]]
-    name, closing, rest = part[1:].partition(">")
-    if part[:1] != "<" or not closing:
-        return ["$" + part]
-    if name not in regex.names:
-        raise PatternError(f"no group `{name}` for `$<{name}>`", 0)
-    return [regex.names[name], rest]
+            raise PatternError(f"no group {rest[:digits]} for `${rest[:digits]}`: {regex.groups} groups", 0)
+        return number, digits
+    name, closing, _ = rest[1:].partition(">")
+    if rest[:1] == "<" and closing:
+        if name not in regex.names:
+            raise PatternError(f"no group `{name}` for `$<{name}>`", 0)
+        return regex.names[name], len(name) + 2
+    return "$", int(rest[:1] == "$")

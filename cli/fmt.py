@@ -1,0 +1,102 @@
+"""`concerto fmt`: the canonical layout, in place (O-9.17, docs/spec/format.md). Files are replaced by rename (G-5.3)."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+
+from . import exits
+from .inputs import display_name, is_image, read, use_colour
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator
+
+    from ..compiler.diagnostics import Diagnostic
+    from ..compiler.source import Source
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("files", metavar="FILE", nargs="+", help="sources (.conc), or - to format stdin to stdout")
+    parser.add_argument("--check", action="store_true", help="write nothing; list the files that would change and exit 1")
+    parser.add_argument("--diff", action="store_true", help="write nothing; print the changes as a unified diff")
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    code = exits.OK
+    for path in arguments.files:
+        data = read(path)
+        if is_image(data):
+            raise exits.Exit(exits.USAGE, f"{path} is an image; fmt takes sources")
+        text = formatted(path, data)
+        if text is None:
+            code = exits.COMPILE_ERRORS
+        elif deliver(path, data, text, arguments) and arguments.check:
+            code = code or exits.FAILED
+    return code
+
+
+def formatted(path: str, data: bytes) -> str | None:
+    """The canonical text, or None after the diagnostics went to stderr."""
+    from ..compiler.diagnostics import Diagnostics
+    from ..compiler.format import format_data
+
+    diagnostics = Diagnostics()
+    result = format_data(display_name(path), data, diagnostics)
+    if result.text is None:
+        report(diagnostics.ordered(), result.source)
+    return result.text
+
+
+def report(found: list[Diagnostic], source: Source | None) -> None:
+    from ..compiler.render import render_text
+
+    sources = {} if source is None else {source.name: source}
+    sys.stderr.write(render_text(found, sources, colour=use_colour(sys.stderr)))
+
+
+def deliver(path: str, data: bytes, text: str, arguments: argparse.Namespace) -> bool:
+    """Writes, shows or lists the result as the flags say; whether it differs from what was there."""
+    new = text.encode()
+    if arguments.check and new != data:
+        print(path, flush=True)
+    if arguments.diff:
+        write_out("".join(difference(path, data.decode("utf-8-sig"), text)).encode())
+    elif path == "-" and not arguments.check:
+        write_out(new)
+    elif new != data and not arguments.check:
+        replace(path, new)
+    return new != data
+
+
+def write_out(data: bytes) -> None:
+    """Bytes, since sources are UTF-8 whatever the terminal's encoding is."""
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
+
+
+def difference(path: str, before: str, after: str) -> Iterator[str]:
+    from difflib import unified_diff
+    from io import StringIO
+
+    # only LF ends a line (L-1.1.4); `splitlines` knows more line ends
+    old, new = (list(StringIO(text, newline="\n")) for text in (before, after))
+    for row in unified_diff(old, new, path, f"{path} (formatted)"):
+        yield row if row.endswith("\n") else f"{row}\n\\ No newline at end of file\n"
+
+
+def replace(path: str, data: bytes) -> None:
+    """All of the file or nothing; behind a link its target, with the permissions it had."""
+    target = os.path.realpath(path)
+    temporary = f"{target}.{os.getpid()}.tmp"
+    try:
+        with open(temporary, "wb") as file:
+            file.write(data)
+        shutil.copymode(target, temporary)
+        os.replace(temporary, target)
+    except OSError as error:
+        if os.path.exists(temporary):
+            os.unlink(temporary)
+        raise exits.Exit(exits.NO_INPUT, f"cannot write {path}: {error.strerror or error}") from None

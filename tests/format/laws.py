@@ -1,0 +1,52 @@
+"""The laws of the formatter, as one function over a program text."""
+
+from __future__ import annotations
+
+from difflib import unified_diff
+
+from concerto.compiler import ast
+from concerto.compiler.diagnostics import Diagnostics
+from concerto.compiler.format import first_difference, format_source
+from concerto.compiler.parse import parse
+from concerto.compiler.source import Source
+
+
+def tree(text: str) -> ast.Program | None:
+    """The tree of a text; None if it has syntax errors."""
+    diagnostics = Diagnostics()
+    program = parse(Source("t.conc", text.replace("\r\n", "\n")), diagnostics)
+    return None if diagnostics.has_errors else program
+
+
+def formatted(text: str) -> str | None:
+    return format_source(Source("t.conc", text), Diagnostics())
+
+
+def canonical(text: str) -> str:
+    result = formatted(text)
+    assert result is not None, text
+    return result
+
+
+def broken_law(text: str) -> str | None:
+    """Which law formatting this program breaks, if any."""
+    before = tree(text)
+    assert before is not None
+    result = canonical(text)
+    after = tree(result)
+    if after is None:
+        return f"the result does not parse:\n{result}"
+    difference = first_difference(before, after)
+    if difference is not None:
+        return f"another tree: {difference}\n{result}"
+    if comments(before) != comments(after):
+        return f"other comments:\n{result}"
+    again = canonical(result)
+    if again != result:
+        return "not idempotent:\n" + "".join(unified_diff(result.splitlines(True), again.splitlines(True)))
+    return None
+
+
+def comments(program: ast.Program) -> list[str]:
+    """Their texts; blanks at the end of a comment may go."""
+    return [comment.text.rstrip() for comment in program.comments]

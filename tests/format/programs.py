@@ -1,0 +1,92 @@
+"""Programs for the laws: all there are in the repository, the same with other white space and comments, and made-up ones."""
+
+from __future__ import annotations
+
+import random
+import re
+from functools import cache
+from pathlib import Path
+
+from concerto.compiler.diagnostics import Diagnostics
+from concerto.compiler.lexer import lex
+from concerto.compiler.source import Source
+from hypothesis import strategies as st
+
+from .laws import tree
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+_FOLDERS = ("conformance/tests", "examples", "benches/programs", "tests")
+_CHUNK = re.compile(r"^//=====$\n?", re.MULTILINE)
+_BLOCK = re.compile(r"^```concerto\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+@cache
+def corpus() -> dict[str, str]:
+    """Every program of the repository that parses, by its name."""
+    found = {}
+    for folder in _FOLDERS:
+        for path in sorted((ROOT / folder).rglob("*.conc")):
+            text = path.read_bytes().decode("utf-8", "replace").removeprefix("\ufeff")
+            found.update({f"{path.relative_to(ROOT)}#{at}": one for at, one in enumerate(_CHUNK.split(text), 1)})
+    for path in sorted((ROOT / "docs").rglob("*.md")):
+        blocks = _BLOCK.findall(path.read_text("utf-8"))
+        found.update({f"{path.relative_to(ROOT)}#{at}": one for at, one in enumerate(blocks, 1)})
+    return {name: text for name, text in found.items() if tree(text) is not None}
+
+
+_GAPS = (
+    *[" "] * 8, "\n", "\n", "\n\n\n", " // {}\n", " /* {} */ ", "\n// {}\n", "\n\n// {}\n\n", "\n/* {} */ ", " /* {} */\n",
+    " /// {}\n", "\n/// {}\n", " /* {}\n b */ ", " /* {} *//* c */ ",
+)  # fmt: skip
+
+
+def respelled(text: str, chance: random.Random) -> str:
+    """The same tokens with other white space and more comments between them; strings stay as they are."""
+    rate = chance.choice((0.05, 0.2, 1.0))
+    tokens = lex(Source("t.conc", text), Diagnostics())
+    out: list[str] = []
+    open_strings = end = 0
+    for kind, start, stop in zip(tokens.types, tokens.starts, tokens.ends, strict=True):
+        if open_strings:
+            out.append(text[end:start])
+        elif chance.random() < rate and kind != "COLON":  # a label's colon stands on its line (L-1.6.1)
+            out.append(chance.choice(_GAPS).format(len(out)))
+        else:
+            out.append(" ")
+        open_strings += (kind == "ISTR_START") - (kind == "ISTR_END")
+        out.append(text[start:stop])
+        end = stop
+    return "".join(out)
+
+
+# ---------------------------------------------------------------- made-up programs
+
+_NAMES = st.sampled_from(["a", "b", "count", "self_describing_name", "another_rather_long_name", "Type::member"])
+_LEAVES = _NAMES | st.sampled_from(
+    ["1", "2.5", "0xFF", "nil", "true", '"text"', "'one ${a} two'", 'r#"raw"#', "[]", "()", "|| 1", "[1, 2, -3]", "{ }",
+     '"""\n    several\n    lines\n    """']
+)  # fmt: skip
+_FORMS = (
+    "{} + {}", "{} * {}", "{} && {}", "{} || {}", "{} == {}", "{} < {}", "{} ?? {}", "{} ** {}", "-{}", "!{}", "({})",
+    "({},)", "({}, {})", "[{}, {}]", "f({})", "f({}, {})", "f(x: {}, y: {})", "({}).m({}).n({})", "({}).m()?.field.n({})?",
+    "({})[{}]", "({}).0.1", "({})? ?", "({}) as Int", "({}) as Map<String, Array<Int>>", "{{ a: {}, (b): {} }}",
+    "S {{ x: {}, y, ..{} }}", "|x| {}", "|x: Int, (y, z)| {{ {} }}", "|x| -> Int {{ let y = {}; {} }}", "({} |> f({}))",
+    "({} |> o.m({})? |> (g)(1))", "(a |> g |> |x| {})", "({}..{})", "({}..)", "(if {} {{ {} }} else {{ {} }})", "(match {} {{ 1 | 2 => {}, _ => {{ {} }} }})",
+    "try {{ {} }} catch E(e) {{ {} }}", "async {{ {} }}", "spawn f({})", "await ({})", "fn (a: Int) {{ {} }}",
+    "({}).m(|x| {{ g({}); {} }})", "(throw {})", "f({}, |x| {{ {}; }}, {})",
+)  # fmt: skip
+EXPRESSIONS = st.recursive(
+    _LEAVES,
+    lambda inner: st.sampled_from(_FORMS).flatmap(
+        lambda form: st.tuples(*[inner] * form.replace("{{", "").count("{}")).map(lambda parts: form.format(*parts))
+    ),
+    max_leaves=25,
+)
+_STATEMENTS = (
+    "let x = {};", "let (mut x, y): (Int, Int) = {};", "{};", "if ({}) {{ f({}); }}", "for x in ({}) {{ g({}) }}",
+    "while ({}) {{ h({}); break; }}", "return {};", "x.y[{}] += {};", "// note\n", "\n\n", "match ({}) {{ P {{ x, .. }} if {} => {{ }} n @ 1.. => {} }}",
+)  # fmt: skip
+STATEMENTS = st.sampled_from(_STATEMENTS).flatmap(
+    lambda form: st.tuples(*[EXPRESSIONS] * form.replace("{{", "").count("{}")).map(lambda parts: form.format(*parts))
+)
+PROGRAMS = st.lists(STATEMENTS, max_size=5).map(lambda body: f"fn main() {{ {' '.join(body)} }}")
