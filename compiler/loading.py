@@ -33,7 +33,7 @@ def no_files(name: str) -> bytes | None:
 @dataclass(slots=True)
 class Project:
     """The parsed files by name. `declared`: the file of each `mod name;` that has one; `roots`: those of modules of the
-    project root; `rejected`: for the checking phase, what to say of modules without file."""
+    project root; `rejected`: for the checking phase, what is wrong with the files of modules."""
 
     main: str
     trees: dict[str, ast.Program] = field(default_factory=dict)
@@ -104,10 +104,6 @@ class _Loader:
             found = self._module_file(folder, item.name.text, item.name.span)
             if found is not None:
                 self.project.declared[item] = found
-            elif not any(place == item.name.span for _, place, _, _ in self.project.rejected):
-                first, second = _places(folder, item.name.text)
-                message = f"unresolved module `{item.name.text}`: there is no such file"
-                self.project.rejected.append(("E1004", item.name.span, message, f"tried `{first}` and `{second}`"))
 
     def _root_module(self, name: str, span: Span) -> None:
         """A module of the project root needs no `mod` (L-8.1.2)."""
@@ -120,7 +116,7 @@ class _Loader:
             self.project.roots[name] = found
 
     def _module_file(self, folder: str, name: str, span: Span) -> str | None:
-        first, second = _places(folder, name)
+        first, second = module_files(folder, name)
         found = [place for place in (first, second) if self._exists(place, span)]
         message = f"both `{first}` and `{second}` exist"
         if len(found) == 2 and not any(known == message for _, _, known, _ in self.project.rejected):
@@ -143,7 +139,8 @@ class _Loader:
         return True
 
 
-def _places(folder: str, name: str) -> tuple[str, str]:
+def module_files(folder: str, name: str) -> tuple[str, str]:
+    """Where the text of a module may stand."""
     prefix = f"{folder}/" if folder else ""
     return f"{prefix}{name}.conc", f"{prefix}{name}/mod.conc"
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from .. import ast
+from ..loading import module_files
 from ..source import Span
 from ..symbols import ModuleSymbol, Symbol
 from .names import imported, written
@@ -41,13 +42,22 @@ def declare_module(r: Resolver, item: ast.Module) -> Symbol:
         r.undeclared.append((inline, item.items))
         return inline
     file = r.project.declared.get(item)
-    if file is None:  # reported with the files that were tried
+    if file is None:
+        _no_file(r, item.name)
         return UnbuiltSymbol(name)
     module = file_module(r, file, name, r.at)
     if r.at.is_inside(module):
         circle = " -> ".join([str(module), *(str(m) for m in _down_to(r.at, module)), str(module)])
         r.report("E1007", item.name.span, f"the modules declare each other in a circle: `{circle}`")
     return module
+
+
+def _no_file(r: Resolver, name: ast.Ident) -> None:
+    """E1004, unless the file is there and was rejected."""
+    if not any(place == name.span for _, place, _, _ in r.project.rejected):
+        first, second = module_files(name.span.file.rpartition("/")[0], name.text)
+        message = f"unresolved module `{name.text}`: there is no such file"
+        r.report("E1004", name.span, message, help=f"tried `{first}` and `{second}`")
 
 
 def _down_to(module: ModuleSymbol, top: ModuleSymbol) -> list[ModuleSymbol]:

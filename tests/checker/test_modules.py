@@ -26,7 +26,7 @@ CASES = [
     ("E1006", "mod a { pub struct P { x: Int } } fn main() { print(a::«P { }); }"),
     ("", "mod a { pub struct P { x: Int } pub mod b { pub fn f() -> Int { super::P { x: 1 }.x } } } fn main() { a::b::f(); }"),
     ("E1007", "mod a { use super::b::g; pub fn f() { g() } } mod b { use «super::a::f; pub fn g() { f() } } fn main() {}"),
-    ("E1007", "mod a { pub use super::b::*; } mod b { pub use «super::c::*; } mod c { pub use super::a::*; } fn main() {}"),
+    ("E1007", "mod a { pub use super::b::*; } mod b { pub use super::c::*; } mod c { pub use «super::a::*; } fn main() {}"),
     ("E1008", "mod a { pub fn f() {} } mod b { pub fn f() {} } use a::*; use b::*; fn main() { «f(); }"),
     ("E1010", "mod a { pub enum E { V } } fn main() { print(a::E::«W); }"),
     ("E2001", "mod a { pub struct P { } } mod b { pub struct P { } } fn main() { let _p: a::P = «b::P { }; }"),
