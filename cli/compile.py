@@ -25,6 +25,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
+    output = arguments.output or default_output(arguments.file)
+    if output.endswith(".conc") or os.path.realpath(output) == os.path.realpath(arguments.file):
+        raise exits.Exit(exits.USAGE, f"{output} would overwrite a source; an image is called .concb")
     data = read_source(arguments.file)
     if arguments.emit_tokens or arguments.emit_ast:
         from .dump import dump
@@ -49,7 +52,7 @@ def execute(arguments: argparse.Namespace) -> int:
     except ImageError as error:
         raise exits.Exit(exits.INTERNAL, f"internal error: the image fails verification: {error}") from None
     if not arguments.check:
-        write(arguments.output or default_output(arguments.file), encode(image))
+        write(output, encode(image))
     return exits.OK
 
 

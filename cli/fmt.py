@@ -7,7 +7,7 @@ import shutil
 import sys
 
 from . import exits
-from .inputs import display_name, is_image, read, use_colour
+from .inputs import display_name, read_source, use_colour
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,9 +27,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def execute(arguments: argparse.Namespace) -> int:
     code = exits.OK
     for path in arguments.files:
-        data = read(path)
-        if is_image(data):
-            raise exits.Exit(exits.USAGE, f"{path} is an image; fmt takes sources")
+        data = read_source(path)
         text = formatted(path, data)
         if text is None:
             code = exits.COMPILE_ERRORS
@@ -42,19 +40,20 @@ def formatted(path: str, data: bytes) -> str | None:
     """The canonical text, or None after the diagnostics went to stderr."""
     from ..compiler.diagnostics import Diagnostics
     from ..compiler.format import format_data
+    from ..compiler.source import Source
 
     diagnostics = Diagnostics()
     result = format_data(display_name(path), data, diagnostics)
     if result.text is None:
-        report(diagnostics.ordered(), result.source)
+        # a file that is no UTF-8 has no source; its diagnostic points into the text as far as it can be read
+        report(diagnostics.ordered(), result.source or Source(display_name(path), data.decode("utf-8", "replace")))
     return result.text
 
 
-def report(found: list[Diagnostic], source: Source | None) -> None:
+def report(found: list[Diagnostic], source: Source) -> None:
     from ..compiler.render import render_text
 
-    sources = {} if source is None else {source.name: source}
-    sys.stderr.write(render_text(found, sources, colour=use_colour(sys.stderr)))
+    sys.stderr.write(render_text(found, {source.name: source}, colour=use_colour(sys.stderr)))
 
 
 def deliver(path: str, data: bytes, text: str, arguments: argparse.Namespace) -> bool:

@@ -39,6 +39,7 @@ def read_source(path: str) -> bytes:
     data = read(path)
     if is_image(data):
         raise exits.Exit(exits.USAGE, f"{path} is an image, not a source")
+    refuse_damaged_image(path)
     return data
 
 
@@ -46,6 +47,12 @@ def is_image(data: bytes) -> bool:
     from ..vm.bytecode.codec import MAGIC
 
     return data.startswith(MAGIC)
+
+
+def refuse_damaged_image(path: str) -> None:
+    """What is called .concb and does not begin like an image is no source either."""
+    if path.endswith(".concb"):
+        raise exits.Exit(exits.IMAGE_REJECTED, f"{path}: image rejected: V002: the file is no Concerto image")
 
 
 def compiled(path: str, data: bytes, *, quiet: bool, emit: bool = True) -> Compilation:
@@ -115,6 +122,7 @@ def load_program(path: str, *, quiet: bool = False) -> Program:
     try:
         if is_image(data):
             return load_bytes(data)
+        refuse_damaged_image(path)
         image = compiled(path, data, quiet=quiet).image
         assert image is not None
         return load_image(image)
@@ -132,6 +140,7 @@ def load_image_of(path: str, *, quiet: bool = False) -> tuple[Image, bytes]:
         if is_image(data):
             image = decode(data)
         else:
+            refuse_damaged_image(path)
             made = compiled(path, data, quiet=quiet).image
             assert made is not None
             image, data = made, encode(made)

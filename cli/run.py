@@ -172,6 +172,13 @@ def script(path: str) -> list[Any]:
         raise exits.Exit(exits.USAGE, f"{path}: not a JSON array of replies: {refused}") from None
     if not isinstance(replies, list):
         raise exits.Exit(exits.USAGE, f"{path}: a script is a JSON array of replies")
+    from ..runtime.errors import ConfigFailure
+    from ..runtime.providers.scripted import Script
+
+    try:
+        Script(replies)
+    except ConfigFailure as failure:
+        raise exits.Exit(exits.USAGE, f"{path}: {failure.message}") from None
     return replies
 
 

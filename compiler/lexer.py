@@ -62,6 +62,7 @@ _CHARACTER_HELP = {
     "’": "use straight quotes: '…'",
     "^": "the language has no bit operators; `**` is the power",
     "~": "the language has no bit operators; `!` is logical not",
+    "`": "a string stands in `\"`; over several lines in `\"\"\"`",
     "#": 'a comment begins with `//`, a raw string with `r#"`',
 }
 
@@ -138,8 +139,8 @@ class _Lexer:
         return at
 
     def finish(self) -> TokenList:
-        for opened in reversed(self.open):
-            self.unterminated(opened.delimiter, opened.start)
+        if self.open:  # the outermost; what stands in its holes was never closed for that reason
+            self.unterminated(self.open[0].delimiter, self.open[0].start)
         end = len(self.text)
         self.tokens.add(END, "", end, end)
         if len(self.tokens) > MAX_TOKENS:
@@ -319,7 +320,8 @@ class _Lexer:
         while True:
             found = search(text, at)
             if found is None:
-                self.unterminated(opened.delimiter, opened.start)
+                if not self.open:
+                    self.unterminated(opened.delimiter, opened.start)
                 return self.close_string(opened, token_start, piece, len(text), len(text))
             stop = found[0]
             if stop[0] == "\\" and stop != "\\\n":

@@ -92,7 +92,8 @@ class FunctionSymbol(Symbol):
 @dataclass(eq=False, slots=True)
 class StructSymbol(Symbol):
     """A struct or schema; `fields` in declaration order as (name, type, default or None, optional). Of schemas: the modes
-    of O-2.14 ff. and the description of each field that has one (O-2.13)."""
+    of O-2.14 ff. and the description of each field that has one (O-2.13); of schemas and the structs in them: the values of
+    their defaults."""
 
     declaration: ast.Struct | ast.Schema
     type: Type
@@ -100,6 +101,7 @@ class StructSymbol(Symbol):
     partial: bool = False
     coerce: bool = False
     descriptions: dict[str, str] = field(default_factory=dict)
+    constants: dict[str, object] = field(default_factory=dict)
 
 
 @dataclass(eq=False, slots=True)

@@ -62,6 +62,15 @@ def fields_of(table: Mapping[str, Check]) -> Check:
     return lambda value: type(value) is dict and all(name in table and table[name](part) for name, part in value.items())
 
 
+def anything(value: Any) -> bool:
+    return True
+
+
+def record(table: Mapping[str, Check], *required: str) -> Check:
+    fits = fields_of(table)
+    return lambda value: fits(value) and all(name in value for name in required)
+
+
 RETRY_OBJECT: dict[str, Check] = {
     "max_attempts": whole(1, 1000), "backoff": one_of(*BACKOFFS), "initial_delay_ms": whole(0), "max_delay_ms": whole(0),
     "retry_on": listed(one_of(*RETRY_CLASSES)),
@@ -72,7 +81,7 @@ CONNECTION: dict[str, Check] = {
     "provider": text, "api_key": text, "api_key_env": text, "base_url": text, "default_model": text, "models": texts_by_name,
     "retry": fields_of(RETRY_OBJECT), "timeout": duration, "rate_limit": fields_of(RATE_LIMIT), "organization": text,
     "project": text, "headers": headers, "api": one_of(*APIS), "unsupported": one_of("error", "drop"),
-    "structured": one_of(*STRATEGIES), "replies": listed(lambda reply: type(reply) in (str, dict)),
+    "structured": one_of(*STRATEGIES), "replies": listed(anything),  # replies are checked when they become a script
 }  # fmt: skip
 MODEL: dict[str, Check] = {
     "base": text, "temperature": number(0, 2), "top_p": number(0, 1), "max_tokens": whole(1), "stop_sequences": listed(text),

@@ -18,6 +18,7 @@ from concerto.vm.bytecode import operands as k
 from concerto.vm.bytecode.opcodes import FLOWS, OPCODE_SET_VERSION, OPCODES, Opcode
 from concerto.vm.bytecode.operands import KINDS
 from concerto.vm.bytecode.rules import NOT_APPLICABLE, RULES
+from concerto.vm.handles import HANDLERS
 from concerto.vm.panics import PANICS
 
 TARGET = Path(__file__).resolve().parent.parent / "docs" / "generated"
@@ -72,8 +73,13 @@ def builtins() -> str:
 
 
 def _builtin(row: Row) -> str:
-    mark = " *mut*" if row.mut else ""
+    mark = (" *mut*" if row.mut else "") + ("" if _is_built(row) else " (not built yet)")
     return f"| `{_cell(row.text)}`{mark} | {row.clause} | {_cell(' '.join(row.doc.split()))} |"
+
+
+def _is_built(row: Row) -> bool:
+    """Methods of handles need a handler of the machine, effects a host that answers them."""
+    return (row.receiver, row.name) in HANDLERS if row.kind == "handle" else row.kind != "effect"
 
 
 def _cell(text: str) -> str:

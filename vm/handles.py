@@ -114,13 +114,13 @@ def with_memory(machine: Running, task: Task, receiver: Any, site: Site, argumen
 
 
 def execute(machine: Running, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
-    (prompt,) = arguments_of(site, arguments, ("p",))
+    (prompt,) = arguments_of(site, arguments, ("prompt",))
     return request(machine, task, builder_of(receiver), "execute", prompt, None, None)
 
 
 def execute_with_schema(machine: Running, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
     """The compiler passes the schema handle as the first argument."""
-    names = ("schema", "p", "retry_message")
+    names = ("schema", "prompt", "retry_message")
     schema, prompt, retry_message = arguments_of(site, arguments, names, (None,))
     if retry_message is not None:
         expect(retry_message, str, "String")

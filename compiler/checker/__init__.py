@@ -34,7 +34,7 @@ from .functions import check_function, declare_signature
 from .memory import check_init, check_memory
 from .orchestration import check_connection, check_model
 from .privacy import ModuleMap
-from .schemas import check_schema, declare_schema
+from .schemas import check_schema, declare_schema, fold_nested_defaults
 
 RULES = {
     **expressions.RULES,
@@ -117,6 +117,8 @@ def _check_declarations(c: Checker, module: Module) -> None:
     for symbol in module.symbols:
         if isinstance(symbol, ModelSymbol):
             check_model(c, symbol)
+        elif isinstance(symbol, StructSymbol) and isinstance(symbol.declaration, ast.Schema):
+            fold_nested_defaults(c, symbol)
     for home, statement in module.inits:
         check_init(c, statement, home)
 

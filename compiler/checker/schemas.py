@@ -1,6 +1,6 @@
 """Schemas: field types with a JSON form, modes, descriptions, defaults (O-2.1 to O-2.17).
 
-Hands on `declare_schema`, `check_schema`. Must not know: validation, JSON Schema.
+Hands on `declare_schema`, `check_schema`, `fold_nested_defaults`. Must not know: validation, JSON Schema.
 """
 
 from __future__ import annotations
@@ -62,14 +62,36 @@ def check_schema(c: Checker, symbol: StructSymbol, node: ast.Schema) -> None:
             help = "use String, Int, Float, Bool, a string union, Array, Map<String, T>, a schema, or Any"
             c.report("E4020", field.type.span, f"`{offending}` has no JSON form", help=help)
         if field.default is not None:
-            _check_default(c, field.name.text, field.default, type_)
+            _check_default(c, symbol, field.name.text, field.default, type_)
 
 
-def _check_default(c: Checker, name: str, value: ast.Expr, type_: Type) -> None:
+def _check_default(c: Checker, symbol: StructSymbol, name: str, value: ast.Expr, type_: Type) -> None:
     """A constant that fits (O-2.4)."""
-    found = at_module_level(c, value, Expected(type_, "E4023", f"the default of `{name}`"))
-    if found is not ERRONEOUS and not (isinstance(value, ast.PathExpr) and value.type == option(found)):
-        folded(c, value, "E4023")
+    if at_module_level(c, value, Expected(type_, "E4023", f"the default of `{name}`")) is not ERRONEOUS:
+        symbol.constants[name] = folded(c, value, "E4023")
+
+
+def fold_nested_defaults(c: Checker, symbol: StructSymbol) -> None:
+    """Defaults of the structs a schema holds are part of its JSON Schema, so they are constant too (O-2.4, O-2.6)."""
+    for held in _structs_in(c, symbol):
+        for name, _, default, _ in held.fields:
+            if default is not None and name not in held.constants:
+                held.constants[name] = folded(c, default, "E4023")
+
+
+def _structs_in(c: Checker, symbol: StructSymbol) -> list[StructSymbol]:
+    """The structs in the fields of a schema, schemas left out."""
+    found: list[StructSymbol] = []
+    todo = [type_ for _, type_, _, _ in symbol.fields]
+    while todo:
+        type_ = todo.pop()
+        if isinstance(type_, Generic):
+            todo.extend(type_.arguments)
+        held = c.declared(type_)
+        if isinstance(held, StructSymbol) and isinstance(held.declaration, ast.Struct) and held not in found:
+            found.append(held)
+            todo.extend(inner for _, inner, _, _ in held.fields)
+    return found
 
 
 def _without_json(c: Checker, type_: Type) -> Type | None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 from ...vm.bytecode import image as im
 from .. import ast, symbols
 from .generator import Generator
+
+T = TypeVar("T")
 
 _KINDS = {int: im.K_INT, float: im.K_FLOAT, str: im.K_STRING}
 SMALL = 1 << 14  # Ints that INT carries in two operand bytes
@@ -23,17 +26,48 @@ def emit_constant(g: Generator, value: Any) -> None:
         e.emit("INT", value)
     elif isinstance(value, (int, float, str)):
         e.emit("CONST", g.module.pool.constant(_KINDS[type(value)], value))
-    elif isinstance(value, (list, tuple)):
+    elif isinstance(value, tuple):
         for item in value:
             emit_constant(g, item)
-        e.emit("ARRAY" if isinstance(value, list) else "TUPLE", len(value), len(value))
+        e.emit("TUPLE", len(value), len(value))
+    elif isinstance(value, list):
+        collect(g, "Array", [(item,) for item in value], emit_constant)
     elif isinstance(value, dict):
-        for key, item in value.items():
-            emit_constant(g, key)
+        collect(g, "Map", list(value.items()), emit_constant)
+    elif isinstance(value, symbols.VariantSymbol):
+        emit_variant(g, value)
+    elif isinstance(value, symbols.ConstStruct):
+        for item in value.values:
             emit_constant(g, item)
-        e.emit("MAP", 2 * len(value), 2 * len(value))
+        e.emit("STRUCT", g.module.pool.type(value.struct.type), len(value.values))
     else:
         raise AssertionError(f"no constant form for {value!r}")
+
+
+def emit_variant(g: Generator, variant: symbols.VariantSymbol) -> None:
+    index = [g.module.pool.type(variant.enum.type), variant.index]
+    g.emitter.emit("CONST", g.module.pool.constant(im.K_VARIANT, index))
+
+
+_COLLECTIONS = {"Array": ("ARRAY", "push", 1), "Map": ("MAP", "set", 2)}
+AT_ONCE = 128  # so many entries of a long literal lie on the operand stack together
+
+
+def collect(g: Generator, kind: str, entries: Sequence[Sequence[T]], push: Callable[[Generator, T], None]) -> None:
+    """An Array of items or a Map of (key, value): what does not fit on the stack is added to the first entries one by one."""
+    e = g.emitter
+    opcode, method, width = _COLLECTIONS[kind]
+    first = entries[:AT_ONCE]
+    for entry in first:
+        for part in entry:
+            push(g, part)
+    e.emit(opcode, width * len(first), width * len(first))
+    for entry in entries[AT_ONCE:]:
+        e.emit("DUP")
+        for part in entry:
+            push(g, part)
+        e.emit("CALL_BUILTIN", g.module.pool.builtin(kind, method), 1 + width)
+        e.emit("POP")
 
 
 class NotConstant(Exception):

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from ...vm.bytecode import image as im
 from .. import ast, symbols
 from .. import types as t
-from .constants import emit_constant
+from .constants import AT_ONCE, collect, emit_constant, emit_variant
 from .emitter import Label
 from .generator import Generator, is_plain, may_alias, static_type, value_of
-
-AT_ONCE = 128  # so many parts of a long literal lie on the operand stack together
 
 # ---------------------------------------------------------------- literals
 
@@ -58,17 +55,7 @@ def pipe(g: Generator, node: ast.Pipe) -> None:
 
 @value_of(ast.ArrayExpr)
 def array(g: Generator, node: ast.ArrayExpr) -> None:
-    """What does not fit on the operand stack is added to the first elements one by one."""
-    e = g.emitter
-    first = node.items[:AT_ONCE]
-    for item in first:
-        g.bound(item)
-    e.emit("ARRAY", len(first), len(first))
-    for item in node.items[AT_ONCE:]:
-        e.emit("DUP")
-        g.bound(item)
-        e.emit("CALL_BUILTIN", g.module.pool.builtin("Array", "push"), 2)
-        e.emit("POP")
+    collect(g, "Array", [(item,) for item in node.items], Generator.bound)
 
 
 @value_of(ast.TupleExpr)
@@ -80,18 +67,7 @@ def tuple_(g: Generator, node: ast.TupleExpr) -> None:
 
 @value_of(ast.MapExpr)
 def map_(g: Generator, node: ast.MapExpr) -> None:
-    e = g.emitter
-    first = node.entries[:AT_ONCE]
-    for entry in first:
-        g.value(entry.key)
-        g.bound(entry.value)
-    e.emit("MAP", 2 * len(first), 2 * len(first))
-    for entry in node.entries[AT_ONCE:]:
-        e.emit("DUP")
-        g.value(entry.key)
-        g.bound(entry.value)
-        e.emit("CALL_BUILTIN", g.module.pool.builtin("Map", "set"), 3)
-        e.emit("POP")
+    collect(g, "Map", [(entry.key, entry.value) for entry in node.entries], Generator.bound)
 
 
 @value_of(ast.RangeExpr)
@@ -192,8 +168,7 @@ def path(g: Generator, node: ast.PathExpr) -> None:
     elif isinstance(binding, symbols.StructSymbol):
         e.emit("SCHEMA", g.module.schemas[binding])
     elif isinstance(binding, symbols.VariantSymbol):
-        index = [g.module.pool.type(binding.enum.type), binding.index]
-        e.emit("CONST", g.module.pool.constant(im.K_VARIANT, index))
+        emit_variant(g, binding)
     elif isinstance(binding, symbols.ErrorFamilySymbol):
         e.emit("NIL")
         e.emit("ERROR", g.module.pool.error(binding.name, binding.variant, []), 1)

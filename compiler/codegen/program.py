@@ -161,27 +161,10 @@ def model_entry(module: Module, model: symbols.ModelSymbol) -> im.Model:
         for key, expr in model.fields.items()
         if key not in ("provider", "memory") and key not in computed
     }
-    decorators = [
-        [d.name.text, decorator_arguments(d)]
-        for d in model.declaration.decorators
-    ]
+    decorators = [[name, arguments] for name, arguments in model.decorators]
     memory = module.memories[model.memory] if model.memory is not None else None
     connection = model.connection if isinstance(model.connection, str) else module.names[model.connection]
     return im.Model(module.names[model], connection, fields, memory, decorators)
-
-
-# Parameters of the decorators on models, in order (L-1.8.4).
-DECORATORS = {
-    "retry": ("max", "backoff", "delay_ms", "max_delay_ms", "retry_on"),
-    "timeout": ("seconds",), "log": ("channel",), "cache": ("ttl_seconds",),
-}  # fmt: skip
-
-
-def decorator_arguments(decorator: ast.Decorator) -> dict[str, Any]:
-    names = DECORATORS[decorator.name.text]
-    return {
-        a.name.text if a.name is not None else names[i]: constant_of(a.value) for i, a in enumerate(decorator.arguments)
-    }
 
 
 def header(name: str, module: Module, checked: CheckedProgram) -> im.Header:

@@ -8,7 +8,6 @@ from ...vm import schema as lowering
 from ...vm.bytecode import image as im
 from .. import ast, symbols
 from .. import types as t
-from .constants import NotConstant, constant_of
 from .module import Module
 
 _SCALARS = {"String": "string", "Int": "int", "Float": "float", "Bool": "bool", "Nil": "nil", "Any": "any"}
@@ -42,20 +41,15 @@ class Shapes:
         nodes = {f.name.text: f for f in declaration.fields or []}
         first = next(iter(nodes.values()), None)
         modes += [d.name.text for d in (first.decorators if first else []) if d.name.text in ("partial", "coerce")]
-        fields = [self.field(name, type_, default, optional, nodes[name]) for name, type_, default, optional in symbol.fields]
+        fields = [self.field(symbol, name, type_, optional, nodes[name]) for name, type_, _, optional in symbol.fields]
         self.open.pop()
         return ["object", name, modes, fields]
 
-    def field(self, name: str, type_: t.Type, default: ast.Expr | None, optional: bool, node: ast.Field) -> list[Any]:
+    def field(self, owner: symbols.StructSymbol, name: str, type_: t.Type, optional: bool, node: ast.Field) -> list[Any]:
         if isinstance(type_, t.Generic) and type_.name == "Option":
             optional, type_ = True, type_.arguments[0]
-        value = None
-        if default is not None:
-            try:
-                value = as_json(constant_of(default), default)
-            except NotConstant:
-                raise AssertionError(f"default of {name} is not constant") from None
-        return [name, self.shape(type_), optional, default is not None, value, description(node)]
+        default = as_json(owner.constants.get(name))
+        return [name, self.shape(type_), optional, name in owner.constants, default, description(node)]
 
     def shape(self, type_: t.Type) -> list[Any]:
         if isinstance(type_, t.Simple) and type_.name in _SCALARS:
@@ -79,11 +73,18 @@ def type_name(symbol: symbols.StructSymbol | symbols.EnumSymbol) -> str:
     return symbol.type.unique_name
 
 
-def as_json(value: Any, expr: ast.Expr) -> Any:
-    """JSON form of a constant; an Int default of a Float field is a Float."""
-    if isinstance(expr.coercion, symbols.ToFloat) and isinstance(value, int):
-        return float(value)
-    return list(value) if isinstance(value, tuple) else value
+def as_json(value: Any) -> Any:
+    """JSON form of a folded constant: a variant is its name (O-2.7)."""
+    if isinstance(value, symbols.VariantSymbol):
+        return value.enum.variants[value.index]
+    if isinstance(value, symbols.ConstStruct):
+        names = [name for name, _, _, _ in value.struct.fields]
+        return {name: as_json(part) for name, part in zip(names, value.values, strict=True)}
+    if isinstance(value, (list, tuple)):
+        return [as_json(item) for item in value]
+    if isinstance(value, dict):
+        return {key: as_json(item) for key, item in value.items()}
+    return value
 
 
 def description(field: ast.Field) -> str | None:

@@ -37,13 +37,13 @@ def first_difference(left: ast.Program, right: ast.Program) -> str | None:
     pending: list[tuple[_Place, object, object]] = [((None, "items"), left.items, right.items)]
     while pending:
         place, one, other = pending.pop()
-        if type(one) is not type(other):
-            return f"{_words(place)}: {type(one).__name__} and {type(other).__name__}"
         if isinstance(one, list) and isinstance(other, list):
             if len(one) != len(other):
                 return f"{_words(place)}: {len(one)} and {len(other)} of them"
             pairs = enumerate(zip(one, other, strict=True))
             pending.extend(((place, f"[{at}]"), *pair) for at, pair in pairs)
+        elif type(one) is not type(other):
+            return f"{_words(place)}: {type(one).__name__} and {type(other).__name__}"
         elif isinstance(one, ast.Node):
             names = _names(type(one))
             pending.extend(((place, f".{name}"), getattr(one, name), getattr(other, name)) for name in names)

@@ -56,9 +56,35 @@ def report_syntax_error(machine: Machine, source: Source, diagnostics: Diagnosti
         diagnostics.report("E3011", label_span, message, help="a label stands before `for`, `while` or `loop`")
         return
     expected = acceptable(machine.tables, machine.states)
+    diagnostics.report("E0101", span, _unexpected(place, expected), help=help_for(place, expected))
+
+
+def _unexpected(place: ErrorPlace, expected: set[str]) -> str:
+    found = f"unexpected {place.found().removeprefix('a ').removeprefix('the ')}"
+    if place.word_before() in _FOREIGN_ITEMS and _is_module_level(place, expected):
+        return f"{found}: there is no `{place.word_before()}`"
+    if _is_statement(place, expected):
+        return f"{found}: a statement stands in a function"
+    if _is_module_level(place, expected) and place.word_before() and place.kind() == "IDENT":
+        return f"{found}: no item begins with `{place.word_before()}`"
     wanted = expected_forms(expected)
-    message = f"unexpected {place.found()}" + (f": expected {wanted}" if wanted else "")
-    diagnostics.report("E0101", span, message, help=help_for(place, expected))
+    return found + (f": expected {wanted}" if wanted else "")
+
+
+def _is_module_level(place: ErrorPlace, expected: set[str]) -> bool:
+    """Where an item may begin, or behind `NAME` or `NAME.m`, which begin an initialisation statement there."""
+    if place.before(1) == "IDENT":
+        return expected == {"DOT"} or (expected == {"LPAREN"} and place.before(2) == "DOT")
+    return "STRUCT" in expected and "LET" not in expected
+
+
+def _is_statement(place: ErrorPlace, expected: set[str]) -> bool:
+    """Whether a statement stands at module level."""
+    if not _is_module_level(place, expected):
+        return False
+    if place.word_before():
+        return place.kind() in _ASSIGNMENT | {"LPAREN", "LBRACKET", "DOT", "PIPEGT"}
+    return place.kind() in _EXPRESSION | {"LET"}
 
 
 class ErrorPlace:
@@ -78,6 +104,10 @@ class ErrorPlace:
 
     def before(self, count: int) -> str:
         return self.tokens.types[self.row - count] if self.row >= count else ""
+
+    def text(self, ahead: int = 0) -> str:
+        at = min(self.row + ahead, len(self.tokens) - 1)
+        return self.source.text[self.tokens.starts[at] : self.tokens.ends[at]]
 
     def word_before(self) -> str:
         return str(self.tokens.values[self.row - 1]) if self.before(1) == "IDENT" else ""
@@ -157,30 +187,76 @@ def _join(forms: list[str]) -> str:
 
 # ---------------------------------------------------------------- help (L-2.6.8)
 
+_CLOSURE = "a closure is written `|a, b| …`"
+# Words that begin a declaration elsewhere.
+_FOREIGN_ITEMS = {
+    "class": "use `struct`",
+    "interface": "use `trait`",
+    "protocol": "use `trait`",
+    "import": "use `use`",
+    "from": "use `use`",
+    "include": "use `use`",
+    "require": "use `use`",
+    "def": "use `fn`",
+    "func": "use `fn`",
+    "fun": "use `fn`",
+    "function": "use `fn`",
+    "var": "use `let` or `let mut`; at module level `const NAME: T = …;`",
+}
 _FOREIGN_WORDS = {
+    **_FOREIGN_ITEMS,
     "switch": "use `match`",
     "var": "use `let` or `let mut`",
     "new": "call a constructor, such as `T::new()`, or write a struct literal",
     "null": "write `nil`",
-    "function": "use `fn`",
-    "def": "use `fn`",
-    "func": "use `fn`",
     "elif": "write `else if`",
     "elsif": "write `else if`",
+    "elseif": "write `else if`",
+    "foreach": "write `for x in xs { … }`",
+    "lambda": _CLOSURE,
+    "not": "logical not is `!`",
+    "and": "logical and is `&&`",
+    "or": "logical or is `||`",
 }
 _NO_TERNARY = "there is no `?:`; write `if a { b } else { c }`"
 _NO_BIT_OPERATORS = "the language has no bit operators"
+_IN_MAIN = "put it in `fn main() { … }`"
+_LITERAL_TYPES = {"INT": "Int", "FLOAT": "Float", "STRING": "String", "TRUE": "Bool", "FALSE": "Bool"}
 
 
 def help_for(place: ErrorPlace, expected: set[str]) -> str | None:
-    for rule in (_foreign_word, _doubled_operator, _wrong_form, _ternary, _missing_semicolon):
+    for rule in (
+        _at_module_level, _foreign_word, _doubled_operator, _wrong_form, _foreign_form, _ternary, _missing_semicolon,
+    ):  # fmt: skip
         help = rule(place, expected)
         if help is not None:
             return help
     return None
 
 
+def _at_module_level(place: ErrorPlace, expected: set[str]) -> str | None:
+    if not _is_module_level(place, expected):
+        return None
+    if place.word_before() in _FOREIGN_ITEMS:
+        return _FOREIGN_ITEMS[place.word_before()]
+    if place.kind() == "LET":
+        return f"{_IN_MAIN}, or write `{_as_constant(place)}`"
+    return _IN_MAIN if _is_statement(place, expected) else None
+
+
+def _as_constant(place: ErrorPlace) -> str:
+    """The constant a `let` at module level may have meant."""
+    at = 2 if place.kind(1) == "MUT" else 1
+    if place.kind(at) != "IDENT":
+        return "const NAME: T = …;"
+    if place.kind(at + 1) == "EQ" and place.kind(at + 2) in _LITERAL_TYPES and place.kind(at + 3) == "SEMI":
+        return f"const {place.text(at)}: {_LITERAL_TYPES[place.kind(at + 2)]} = {place.text(at + 2)};"
+    return f"const {place.text(at)}: T = …;"
+
+
 def _foreign_word(place: ErrorPlace, expected: set[str]) -> str | None:
+    if place.kind() == "IDENT" and place.text() in ("and", "or"):
+        return _FOREIGN_WORDS[place.text()]
     return _FOREIGN_WORDS.get(place.word_before())
 
 
@@ -202,13 +278,33 @@ def _doubled_operator(place: ErrorPlace, expected: set[str]) -> str | None:
 def _wrong_form(place: ErrorPlace, expected: set[str]) -> str | None:
     kind, before = place.kind(), place.before(1)
     if kind == "LET" and before in ("IF", "WHILE", "ANDAND"):
-        return "there is no `if let`; use `match`"
+        return "there is no `while let`; use `loop` and `match`" if before == "WHILE" else "there is no `if let`; use `match`"
     if kind == "LT" and before == "COLONCOLON":
         return "write type arguments without `::`, as in `f<T>()`"
     if kind == END:
         return None
     if "IDENT" in expected and kind in HARD_KEYWORDS.values() and len(expected) <= 3:
         return f"{place.found()} is a keyword and cannot be a name here"
+    return None
+
+
+def _foreign_form(place: ErrorPlace, expected: set[str]) -> str | None:
+    """Forms of other languages that are told by one or two tokens."""
+    kind, before = place.kind(), place.before(1)
+    if kind in ("STRING", "ISTR_START") and place.word_before() and place.adjacent(-1, 0):
+        return "write `\"…${x}\"`; every string may hold `${ }`"
+    if kind == "FATARROW" and before in ("RPAREN", "IDENT"):
+        return _CLOSURE
+    if kind == "LET" and before == "LPAREN" and place.before(2) == "FOR":
+        return "write `for i in 0..n { … }`"
+    if kind == "EQ" and before == "IDENT" and {"COLON", "COMMA", "RBRACE"} <= expected:
+        return "a field and its value are joined by `:`"
+    if "LBRACE" not in expected:
+        return None
+    if kind == "IDENT" and place.text() in ("step", "by"):
+        return "write `(a..b).step_by(n)`"
+    if kind == "COLON" or (before == "RPAREN" and kind not in (END, "ARROW")):
+        return "a block stands in braces: `{ … }`"
     return None
 
 

@@ -63,12 +63,18 @@ def _declare(r: Resolver) -> dict[ModuleSymbol, Sequence[ast.TopLevel]]:
 
 
 def warn_unused(module: Module, diagnostics: Diagnostics) -> None:
-    """W0001 for locals that nothing reads; W0011 for `mut` that nothing needs. Needs the checker's marks."""
+    """W0001 for locals that nothing reads; W0011 for `mut` that nothing needs. Needs the checker's marks. After an error the
+    marks are incomplete, so nothing is said then."""
+    if diagnostics.has_errors:
+        return
+    shadowing = {found.span for found in diagnostics.found if found.code == "W0010"}
     for local in module.locals:
         place = local.declared_at
         if place is None or local.name == "self":
             continue
         span = _name_span(place, local)
+        if span in shadowing:
+            continue
         if not local.read and not local.name.startswith("_"):
             diagnostics.report(
                 "W0001", span, f"unused variable `{local.name}`", help=f"write `_{local.name}` if that is meant"

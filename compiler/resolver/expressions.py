@@ -9,7 +9,7 @@ from .. import ast
 from ..symbols import Local
 from .functions import closure
 from .items import declare_items, visit_items
-from .names import find
+from .names import find, find_item
 from .paths import use_local
 from .patterns import bind_pattern
 from .state import Handler, Resolver
@@ -135,10 +135,23 @@ def for_(r: Resolver, node: ast.For) -> None:
         r.visit(node.body)
 
 
+def _catches_a_name(r: Resolver, clause: ast.CatchClause) -> bool:
+    """Whether `catch e` names the error where its type must stand; reports it."""
+    written = clause.type
+    if clause.name is not None or not isinstance(written, ast.NamedType) or len(written.path) != 1:
+        return False
+    name = written.path[0]
+    if not name.text[:1].islower() or find_item(r, name) is not None:
+        return False
+    r.report("E1002", name.span, f"undefined type `{name.text}`", help=f"write `catch Error({name.text})`")
+    return True
+
+
 def try_(r: Resolver, node: ast.Try) -> None:
     r.visit(node.body)
     for clause in node.catches:
-        r.visit(clause.type)
+        if not _catches_a_name(r, clause):
+            r.visit(clause.type)
         with r.block():
             if clause.name is not None and clause.name.text != "_":
                 clause.binding = r.declare(clause.name.text, clause)

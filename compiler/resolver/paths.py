@@ -18,6 +18,7 @@ from ..symbols import (
     Symbol,
     VariantSymbol,
 )
+from . import everyday
 from .names import find, find_item, walk
 from .predeclared import LIBRARY_TYPES, TYPES, associated
 from .scopes import UnbuiltSymbol
@@ -50,7 +51,7 @@ def _name(r: Resolver, name: ast.Ident) -> Symbol | None:
     if name.text in ("self", "Self"):
         r.report("E1009", name.span, f"`{name.text}` stands outside a method", help="add a `self` parameter")
     else:
-        r.unknown_name(name)
+        r.unknown_name(name, offered=lambda found: not is_type(found))
     return None
 
 
@@ -111,9 +112,8 @@ def _associated(r: Resolver, owner: BuiltinSymbol, name: ast.Ident) -> Symbol | 
     known = associated(owner.name)
     if name.text in known:
         return BuiltinSymbol(f"{owner.name}::{name.text}")
-    r.report(
-        "E1010", name.span, f"`{owner.name}` has no associated item `{name.text}`", help=did_you_mean(name.text, known)
-    )
+    help = everyday.ASSOCIATED.get((owner.name, name.text)) or did_you_mean(name.text, known)
+    r.report("E1010", name.span, f"`{owner.name}` has no associated item `{name.text}`", help=help)
     return None
 
 
@@ -130,7 +130,7 @@ def named_type(r: Resolver, node: ast.NamedType) -> None:
         return
     if symbol is None or not is_type(symbol):
         candidates = (text for text, found in r.scope.visible(r.function) if is_type(found))
-        help = r.elsewhere(name.text) or did_you_mean(name.text, candidates)
+        help = r.elsewhere(name.text) or everyday.everyday_type(name.text) or did_you_mean(name.text, candidates)
         r.report("E1002", name.span, f"undefined type `{name.text}`", help=help)
         return
     node.binding = _reported(r, symbol, name)

@@ -28,7 +28,10 @@ def distance(a: str, b: str, limit: int) -> int:
 
 
 def nearest(name: str, candidates: Iterable[str]) -> str | None:
-    """The candidate within max(1, length/3) edits, smallest distance first, then alphabetical."""
+    """The candidate within max(1, length/3) edits, smallest distance first, then alphabetical. Every other one-letter name is
+    near a one-letter name, which says nothing."""
+    if len(name) < 2:
+        return None
     limit = max(1, len(name) // 3)
     ranked = sorted((distance(name, candidate, limit), candidate) for candidate in set(candidates) if candidate != name)
     return ranked[0][1] if ranked and ranked[0][0] <= limit else None

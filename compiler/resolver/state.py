@@ -17,6 +17,7 @@ from ..nesting import Nesting
 from ..source import Span
 from ..symbols import FunctionScope, Local, ModuleSymbol, Symbol
 from ..types import ANY
+from .everyday import NAMES
 from .scopes import Import, Scope
 from .spelling import did_you_mean
 
@@ -151,9 +152,13 @@ class Resolver:
         self.type_keys.add(key)
         return "" if key == name else key
 
-    def unknown_name(self, name: ast.Ident, code: str = "E1001", what: str = "name") -> None:
-        candidates = (text for text, _ in self.scope.visible(self.function))
-        help = self.elsewhere(name.text) or did_you_mean(name.text, candidates)
+    def unknown_name(
+        self, name: ast.Ident, code: str = "E1001", what: str = "name", offered: Callable[[Symbol], bool] | None = None
+    ) -> None:
+        """`offered` tells which visible symbols make sense where the name stands."""
+        visible = self.scope.visible(self.function)
+        candidates = (text for text, found in visible if offered is None or offered(found))
+        help = self.elsewhere(name.text) or NAMES.get(name.text) or did_you_mean(name.text, candidates)
         self.report(code, name.span, f"undefined {what} `{name.text}`", help=help)
 
     def elsewhere(self, name: str) -> str | None:

@@ -6,6 +6,7 @@ Hands on `Reply`, or raises the failure a scripted error stands for. Must not kn
 from __future__ import annotations
 
 from ..errors import CallFailure, ConfigFailure
+from ..field_checks import anything, check_fields, listed, one_of, record, text, whole
 from ..outside_text import clean_json, clean_text
 from ..records import Call, Reply
 
@@ -16,11 +17,15 @@ if TYPE_CHECKING:
 
     from ..errors import Origin
 
-PARTS = ("text", "chunks", "tokens_in", "tokens_out", "finish", "model", "delay_ms", "tool_calls", "error")
+TOOL_CALL = {"tool": text, "arguments": anything}
+PARTS = {
+    "text": text, "chunks": listed(text), "tokens_in": whole(0), "tokens_out": whole(0), "finish": one_of("stop", "length", "tool"),
+    "model": text, "delay_ms": whole(0), "tool_calls": listed(record(TOOL_CALL, "tool")), "error": text,
+}  # fmt: skip
 
 # Scripted fault: the status that gives its error, or None for those without one.
 FAULT_STATUS = {"rate_limit": 429, "server": 500, "auth": 401, "not_found": 404}
-FAULT_MESSAGE = "scripted error"
+FAULT_MESSAGE = "scripted error: {name}"
 
 
 class Script:
@@ -56,9 +61,9 @@ def scripted_reply(scripted: Any, origin: Origin, *, model: str) -> Reply:
     if "error" in scripted:
         raise fault(scripted["error"], origin)
     calls = scripted_calls(scripted.get("tool_calls", ()))
-    text = scripted.get("text", "".join(scripted.get("chunks", ())))
+    said = scripted.get("text", "".join(scripted.get("chunks", ())))
     return Reply(
-        clean_text(text),
+        clean_text(said),
         calls=calls,
         finish=scripted.get("finish", "tool" if calls else "stop"),
         model=scripted.get("model", model),
@@ -69,14 +74,15 @@ def scripted_reply(scripted: Any, origin: Origin, *, model: str) -> Reply:
 
 def fault(name: str, origin: Origin) -> CallFailure:
     """The error of 1.8 a scripted fault gives; another text is the message of `AgentError::Failed` (O-8.22)."""
+    message = FAULT_MESSAGE.format(name=name)
     if name in FAULT_STATUS:
-        return origin.of_status(FAULT_STATUS[name], FAULT_MESSAGE)
+        return origin.of_status(FAULT_STATUS[name], message)
     if name == "connection":
-        return origin.network(FAULT_MESSAGE)
+        return origin.network(message)
     if name == "timeout":
         return origin.timed_out()
     if name == "refusal":
-        return origin.filtered(FAULT_MESSAGE)
+        return origin.filtered(message)
     return CallFailure("AgentError", "Failed", name, model=origin.model, provider=origin.connection)
 
 
@@ -96,11 +102,11 @@ def _arguments(entry: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _check(reply: Any, index: int) -> None:
-    """Only the listed parts are accepted (O-0.1)."""
+    """Only the listed parts are accepted, each of its type (O-0.1)."""
     if isinstance(reply, str):
         return
     if not isinstance(reply, dict):
         raise ConfigFailure("E4004", f"scripted reply {index}: expected a String or a Map")
-    for part in reply:
-        if part not in PARTS:
-            raise ConfigFailure("E4001", f"scripted reply {index}: unknown field {part}")
+    check_fields(f"scripted reply {index}", reply, PARTS)
+    if len({"error", "text", "chunks"} & set(reply)) != 1 and "tool_calls" not in reply:
+        raise ConfigFailure("E4004", f"scripted reply {index}: expected one of text, chunks, tool_calls, error")

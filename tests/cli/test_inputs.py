@@ -6,7 +6,7 @@ from concerto.cli.verbs import VERBS
 SOURCE = 'fn main() { emit("said", "hello"); }\n'
 TAKES_FILE = [verb.name for verb in VERBS if verb.name != "version"]
 TAKES_IMAGE = ["run", "disasm", "inspect"]
-TAKES_SOURCE_ONLY = ["compile", "check"]
+TAKES_SOURCE_ONLY = ["compile", "check", "fmt"]
 each_verb = pytest.mark.parametrize("verb", TAKES_FILE)
 
 

@@ -170,8 +170,8 @@ def test_scripted_replies_then_the_usual_ones(cli, write):
         ("[1,", 2, "replies.json: not a JSON array of replies: unexpected end of text"),
         ("[" * 100_000, 2, "replies.json: not a JSON array of replies: nested deeper than 64"),
         ('{"a": 1}', 2, "replies.json: a script is a JSON array of replies"),
-        ("[1]", 2, "E4004: scripted reply 0: expected a String or a Map"),
-        ('["a", {"txt": "b"}]', 2, "E4001: scripted reply 1: unknown field txt"),
+        ("[1]", 2, "replies.json: scripted reply 0: expected a String or a Map"),
+        ('["a", {"txt": "b"}]', 2, "replies.json: scripted reply 1: unknown field txt"),
     ],
     ids=["missing", "no JSON", "cut off", "deep", "object", "number", "unknown field"],
 )

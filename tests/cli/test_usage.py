@@ -12,6 +12,7 @@ FLAGS = {
     "run": ["--offline", "--offline-script", "--env-file", "--max-steps", "--seed", "--emit-format", "--metrics", "--verbose"],
     "compile": ["-o", "--check", "--strip", "--emit-tokens", "--emit-ast", "--deny-warnings", "--json"],
     "check": ["--deny-warnings", "--json"],
+    "fmt": ["--check", "--diff"],
     "disasm": ["--function", "--json"],
     "inspect": ["--json"],
     "version": ["--json"],

@@ -45,17 +45,19 @@ def respelled(text: str, chance: random.Random) -> str:
     rate = chance.choice((0.05, 0.2, 1.0))
     tokens = lex(Source("t.conc", text), Diagnostics())
     out: list[str] = []
+    before = ["", ""]
     open_strings = end = 0
     for kind, start, stop in zip(tokens.types, tokens.starts, tokens.ends, strict=True):
+        of_label = kind == "COLON" or before == ["LABEL", "COLON"]  # a label is known by its line (L-1.6.1)
         if open_strings:
             out.append(text[end:start])
-        elif chance.random() < rate and kind != "COLON":  # a label's colon stands on its line (L-1.6.1)
+        elif chance.random() < rate and not of_label:
             out.append(chance.choice(_GAPS).format(len(out)))
         else:
             out.append(" ")
         open_strings += (kind == "ISTR_START") - (kind == "ISTR_END")
         out.append(text[start:stop])
-        end = stop
+        before, end = [before[1], kind], stop
     return "".join(out)
 
 
@@ -69,10 +71,11 @@ _LEAVES = _NAMES | st.sampled_from(
 _FORMS = (
     "{} + {}", "{} * {}", "{} && {}", "{} || {}", "{} == {}", "{} < {}", "{} ?? {}", "{} ** {}", "-{}", "!{}", "({})",
     "({},)", "({}, {})", "[{}, {}]", "f({})", "f({}, {})", "f(x: {}, y: {})", "({}).m({}).n({})", "({}).m()?.field.n({})?",
-    "({})[{}]", "({}).0.1", "({})? ?", "({}) as Int", "({}) as Map<String, Array<Int>>", "{{ a: {}, (b): {} }}",
-    "S {{ x: {}, y, ..{} }}", "|x| {}", "|x: Int, (y, z)| {{ {} }}", "|x| -> Int {{ let y = {}; {} }}", "({} |> f({}))",
-    "({} |> o.m({})? |> (g)(1))", "(a |> g |> |x| {})", "({}..{})", "({}..)", "(if {} {{ {} }} else {{ {} }})", "(match {} {{ 1 | 2 => {}, _ => {{ {} }} }})",
-    "try {{ {} }} catch E(e) {{ {} }}", "async {{ {} }}", "spawn f({})", "await ({})", "fn (a: Int) {{ {} }}",
+    "({})[{}]", "({}).0.1", "({})? ?", "(({}) as Int)", "(({}) as Map<String, Array<Int>>)", "{{ a: {}, (b): {} }}",
+    "S {{ x: {}, y, ..({}) }}", "|x| {}", "|x: Int, (y, z)| {{ {} }}", "|x| -> Int {{ let y = {}; {} }}", "({} |> f({}))",
+    "({} |> o.m({})? |> (g)(1))", "(a |> g |> |x| {})", "(({})..({}))", "(({})..)",
+    "(if ({}) {{ {} }} else {{ {} }})", "(match ({}) {{ 1 | 2 => {}, _ => {{ {} }} }})",
+    "try {{ {} }} catch E(e) {{ {} }}", "async {{ {} }}", "spawn f({})", "await ({})", "(fn (a: Int) {{ {} }})",
     "({}).m(|x| {{ g({}); {} }})", "(throw {})", "f({}, |x| {{ {}; }}, {})",
 )  # fmt: skip
 EXPRESSIONS = st.recursive(
@@ -83,8 +86,9 @@ EXPRESSIONS = st.recursive(
     max_leaves=25,
 )
 _STATEMENTS = (
-    "let x = {};", "let (mut x, y): (Int, Int) = {};", "{};", "if ({}) {{ f({}); }}", "for x in ({}) {{ g({}) }}",
-    "while ({}) {{ h({}); break; }}", "return {};", "x.y[{}] += {};", "// note\n", "\n\n", "match ({}) {{ P {{ x, .. }} if {} => {{ }} n @ 1.. => {} }}",
+    "let x = {};", "let (mut x, y): (Int, Int) = {};", "{};", "if a && ({}) || b {{ f({}); }}", "for x in ({}) {{ g({}) }}",
+    "while ({}) {{ h({}); break; }}", "return {};", "x.y[{}] += {};", "// note\n", "\n\n",
+    "match ({}) {{ P {{ x, .. }} if {} => {{ }} n @ 1.. => {} }}",
 )  # fmt: skip
 STATEMENTS = st.sampled_from(_STATEMENTS).flatmap(
     lambda form: st.tuples(*[EXPRESSIONS] * form.replace("{{", "").count("{}")).map(lambda parts: form.format(*parts))

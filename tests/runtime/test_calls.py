@@ -104,14 +104,14 @@ def test_transport_retries_send_the_same_record(bench, finish):
 def test_exhausted_retries_tell_the_number(bench, finish):
     made = bench([{"error": "server"}] * 3)
     failure = failure_of(finish, execute(made.services, model(made), "p", run_id="r"))
-    assert failure.message == "offline-1: scripted error (3 attempts)"
+    assert failure.message == "offline-1: scripted error: server (3 attempts)"
     assert (failure.variant, failure.fields["status"]) == ("ProviderUnavailable", 500)
 
 
 def test_one_attempt_is_no_retry(bench, finish):
     made = bench([{"error": "server"}])
     settings = model(made, decorators={"retry": {"max": 1}})
-    assert failure_of(finish, execute(made.services, settings, "p", run_id="r")).message == "offline-1: scripted error"
+    assert failure_of(finish, execute(made.services, settings, "p", run_id="r")).message == "offline-1: scripted error: server"
 
 
 def test_a_wait_beyond_the_deadline_ends_the_call(bench, finish):
@@ -342,7 +342,7 @@ def test_log(bench, finish):
         (1, 2, False, None),
         (2, 2, True, GOOD),
     ]
-    assert rows[1]["error"] == "offline-1: scripted error"
+    assert rows[1]["error"] == "offline-1: scripted error: server"
     assert list(rows[0]) == [
         "model", "connection", "method", "attempt", "schema_attempt", "ok", "prompt", "text", "error", "tokens_in",
         "tokens_out", "latency_ms",

@@ -6,11 +6,11 @@ from .registry import handle
 
 for _kind in ("ModelRef", "ModelBuilder"):
     handle(
-        _kind, "execute(p: Prompt) -> Result<Response, AgentError>", clause="L-6.8.1",
+        _kind, "execute(prompt: Prompt) -> Result<Response, AgentError>", clause="L-6.8.1",
         doc="Sends the prompt and gives the reply.",
     )  # fmt: skip
     handle(
-        _kind, "execute_with_schema<T>(p: Prompt, retry_message: String? = nil) -> Result<T, AgentError>",
+        _kind, "execute_with_schema<T>(prompt: Prompt, retry_message: String? = nil) -> Result<T, AgentError>",
         clause="L-6.8.1", doc="Sends the prompt and gives the reply as a value of the schema.",
     )  # fmt: skip
     handle(
@@ -24,7 +24,7 @@ for _kind in ("ModelRef", "ModelBuilder"):
     )  # fmt: skip
     handle(_kind, "with_context(v: Any) -> ModelBuilder", clause="L-6.8.2", doc="A builder that sends the context.")
     handle(
-        _kind, "stream(p: Prompt) -> Result<Stream, AgentError>", clause="L-6.8.3",
+        _kind, "stream(prompt: Prompt) -> Result<Stream, AgentError>", clause="L-6.8.3",
         doc="Sends the prompt and gives the reply as it arrives.",
     )  # fmt: skip
     handle(

@@ -1,0 +1,103 @@
+"""Names of other languages and what stands for them here: the one table of such helps (L-4.1.5).
+
+Each entry is tried before the nearest spelling. Hands on the tables and `everyday_type`. Must not know: what names denote.
+"""
+
+from __future__ import annotations
+
+# Methods: candidates, of which the first that the receiver has is offered.
+METHODS: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("length", "size", "count"), ("len",)),
+    **dict.fromkeys(("append", "push_back"), ("push",)),
+    **dict.fromkeys(("put", "insert", "add"), ("push", "set", "append")),
+    "items": ("entries",),
+    **dict.fromkeys(("contains", "has_key", "contains_key", "containsKey", "hasOwnProperty"), ("has",)),
+    **dict.fromkeys(("has", "includes"), ("contains", "has")),
+    **dict.fromkeys(("remove", "del"), ("delete", "remove")),
+    "push": ("append",),
+    **dict.fromkeys(("upper", "toUpperCase", "uppercase"), ("to_upper",)),
+    **dict.fromkeys(("lower", "toLowerCase", "lowercase"), ("to_lower",)),
+    **dict.fromkeys(("strip", "trim_space"), ("trim",)),
+    "lstrip": ("trim_start",),
+    "rstrip": ("trim_end",),
+    **dict.fromkeys(("startsWith", "startswith"), ("starts_with",)),
+    **dict.fromkeys(("endsWith", "endswith"), ("ends_with",)),
+    **dict.fromkeys(("toString", "str"), ("to_string",)),
+    **dict.fromkeys(("indexOf", "find", "index"), ("index_of",)),
+    **dict.fromkeys(("substr", "slice"), ("substring",)),
+    "flatMap": ("flat_map",),
+    "fold": ("reduce",),
+    "reversed": ("reverse", "rev"),
+    "sorted": ("sort",),
+    **dict.fromkeys(("step", "by"), ("step_by",)),
+    **dict.fromkeys(
+        ("ask", "call", "run", "invoke", "generate", "complete", "completion", "prompt", "send"), ("execute",)
+    ),
+    **dict.fromkeys(("parse", "extract", "structured"), ("execute_with_schema",)),
+}
+# Methods that a form of the language stands for.
+FORMS = dict.fromkeys(("forEach", "for_each", "each"), "write `for x in xs { … }`")
+
+# Fields of records, models and connections.
+FIELDS: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("content", "output", "message", "body"), ("text", "message")),
+    **dict.fromkeys(("text", "message"), ("content", "text")),
+    **dict.fromkeys(("model", "model_id", "id", "name"), ("base", "default_model")),
+    **dict.fromkeys(("system", "instructions", "prompt"), ("system_prompt",)),
+    "stop": ("stop_sequences",),
+    **dict.fromkeys(("connection", "type", "kind"), ("provider",)),
+    **dict.fromkeys(("url", "endpoint", "base"), ("base_url",)),
+    **dict.fromkeys(("key", "token"), ("api_key",)),
+    "retries": ("retry_policy", "retry"),
+}
+
+# Types.
+TYPES: dict[str, str] = {
+    **dict.fromkeys(("List", "list", "Vec", "array", "Slice"), "`Array<T>`"),
+    **dict.fromkeys(("Dict", "dict", "Dictionary", "map", "Object", "object", "Record"), "`Map<String, T>`"),
+    **dict.fromkeys(("boolean", "Boolean", "bool"), "`Bool`"),
+    **dict.fromkeys(("int", "integer", "Integer", "long", "i32", "i64", "u32", "u64", "usize"), "`Int`"),
+    **dict.fromkeys(("float", "double", "Double", "f32", "f64"), "`Float`"),
+    **dict.fromkeys(("number", "Number"), "`Int` or `Float`"),
+    **dict.fromkeys(("string", "str", "Str", "text", "Text"), "`String`"),
+    **dict.fromkeys(("void", "Void", "null", "Null", "None", "nil", "unit", "Unit", "undefined"), "`Nil`"),
+    **dict.fromkeys(("any", "unknown", "dynamic"), "`Any`"),
+    **dict.fromkeys(("Optional", "Maybe"), "`T?` or `Option<T>`"),
+    **dict.fromkeys(("Exception", "error"), "`Error`"),
+}
+
+# Associated functions of predeclared types.
+ASSOCIATED: dict[tuple[str, str], str] = {
+    **dict.fromkeys((("Map", "new"), ("Map", "from")), "write a map literal: `{}`"),
+    **dict.fromkeys((("Array", "new"), ("Array", "from"), ("Array", "of")), "write an array literal: `[]`"),
+    **dict.fromkeys((("String", "new"), ("String", "from")), 'write a string literal: `""`'),
+}
+
+_TO_INT = "write `text.parse_int()` or `x as Int`"
+_TO_FLOAT = "write `text.parse_float()` or `x as Float`"
+_TO_STRING = "write `x.to_string()` or `\"${x}\"`"
+# Functions and values.
+NAMES: dict[str, str] = {
+    **dict.fromkeys(("int", "Int", "parseInt", "parse_int"), _TO_INT),
+    **dict.fromkeys(("float", "Float", "parseFloat", "parse_float", "double"), _TO_FLOAT),
+    **dict.fromkeys(("str", "string", "String", "toString", "to_string"), _TO_STRING),
+    **dict.fromkeys(("bool", "Bool"), "write `x as Bool`"),
+    **dict.fromkeys(("list", "List"), "write an array literal: `[]`"),
+    **dict.fromkeys(("dict", "Dict"), "write a map literal: `{}`"),
+    "range": "write `a..b`",
+    **dict.fromkeys(("null", "undefined", "NULL", "None_", "Nil"), "write `nil`"),
+    "True": "write `true`",
+    "False": "write `false`",
+    "this": "write `self`",
+    "not": "logical not is `!`",
+    "finally": "there is no `finally`; write the code behind the `try`",
+    **dict.fromkeys(("console", "echo", "puts", "printf", "log"), "use `println`"),
+    **dict.fromkeys(("size", "length", "count"), "use `len`"),
+    **dict.fromkeys(("type", "typeOf"), "use `typeof`"),
+    **dict.fromkeys(("raise", "abort"), "use `throw`, or `panic`"),
+}
+
+
+def everyday_type(name: str) -> str | None:
+    """The help for a type written as elsewhere."""
+    return f"write {TYPES[name]}" if name in TYPES else None

@@ -1,0 +1,44 @@
+"""What a newcomer tries in the first hour."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+
+def test_compile_refuses_to_overwrite_a_source(cli, tmp_path: Path) -> None:
+    source = tmp_path / "a.conc"
+    source.write_text("fn main() { }\n", encoding="utf-8")
+    for output in (source, tmp_path / "other.conc"):
+        code, _, err = cli("compile", str(source), "-o", str(output))
+        assert code == 2 and "would overwrite a source" in err
+    assert source.read_text(encoding="utf-8") == "fn main() { }\n"
+
+
+@pytest.mark.parametrize("data", [b"", b"fn main() { }", b"\x00garbage"])
+def test_a_file_called_concb_that_is_no_image(cli, tmp_path: Path, data: bytes) -> None:
+    image = tmp_path / "x.concb"
+    image.write_bytes(data)
+    for verb in ("run", "inspect", "disasm"):
+        code, _, err = cli(verb, str(image))
+        assert code == 74 and "no Concerto image" in err
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        {"text": 5}, {"delay_ms": "x", "text": ""}, {"delay_ms": -5, "text": ""}, {"tokens_in": "x", "text": ""},
+        {"chunks": 5}, {"chunks": [1]}, {"error": 5}, {"tool_calls": 5}, {"tool_calls": [5]}, {"tool_calls": [{"arguments": {}}]},
+        {"finish": 3, "text": ""}, {"model": 3, "text": ""}, {}, {"text": "a", "error": "auth"}, 7,
+    ],
+)  # fmt: skip
+def test_a_wrong_reply_in_a_script_names_file_and_place(cli, tmp_path: Path, reply: object) -> None:
+    source = tmp_path / "a.conc"
+    source.write_text("model M { provider: offline }\nfn main() { emit(\"a\", M.execute(\"x\")?.text); }\n", encoding="utf-8")
+    script = tmp_path / "replies.json"
+    script.write_text(json.dumps(["fine", reply]), encoding="utf-8")
+    code, out, err = cli("run", str(source), "--offline-script", str(script))
+    assert (code, out) == (2, "")
+    assert "replies.json: scripted reply 1: " in err
