@@ -50,8 +50,9 @@ conformance-self: $(VENV)/.dev  ## the suite tests itself: the null and mutant d
 coverage-clauses: $(VENV)/.dev  ## clauses of docs/spec that programs show
 	$(PY) conformance/coverage.py --require conformance/required.txt
 
-lint: $(VENV)/.dev
+lint: $(VENV)/.dev  ## ruff, and the layout of our own programs
 	$(PY) -m ruff check .
+	$(CONCERTO) fmt --check examples/*.conc benches/programs/*.conc
 
 types: $(VENV)/.dev
 	$(PY) -m mypy

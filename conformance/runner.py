@@ -136,6 +136,8 @@ class _Worker:
         if not claimed(program, driver.hello) or not routes:
             return Outcome(program, "not claimed")
         seen = [observe(driver, program, route) for route in routes]
+        if all(one.result.get("status") == "not claimed" for one in seen):
+            return Outcome(program, "not claimed", observations=seen)
         failures = [(one.route, failure) for one in seen for failure in compare(program, one)]
         outcome = "fail" if failures else "pass"
         for other in seen[1:]:
@@ -160,7 +162,8 @@ class _Worker:
 
 
 def claimed(program: Program, hello: Json) -> bool:
-    return program.level in hello["levels"] and set(program.features) <= set(hello.get("features") or [])
+    checked = hello.get("diagnostics", True) or not program.diagnostics
+    return checked and program.level in hello["levels"] and set(program.features) <= set(hello.get("features") or [])
 
 
 def routes_of(program: Program, hello: Json, asked: tuple[str, ...]) -> list[str]:

@@ -42,7 +42,8 @@ def match_arguments(
             continue
         if matched.values[index] is not None:
             sound = False
-            c.report("E2007", argument.span, f"`{callee}` gets `{formals[index].name}` twice")
+            message = f"`{callee}` gets `{formals[index].name}` twice"
+            c.report("E2007", argument.span, message, help=_piped_help(arguments, span))
             continue
         matched.values[index] = argument.value
         matched.order.append(index)
@@ -67,13 +68,21 @@ def _check_count(
     positional = sum(1 for a in arguments if a.name is None)
     missing = [f.name for f, v in zip(formals, matched.values, strict=True) if v is None and f.required]
     if positional > len(formals):
-        c.report("E2006", span, f"`{callee}` takes {_count(formals)}, {len(arguments)} given")
+        message = f"`{callee}` takes {_count(formals)}, {len(arguments)} given"
+        c.report("E2006", span, message, help=_piped_help(arguments, span))
         return False
     unknown = len(arguments) - len(matched.order)
     if missing and not unknown:
         names = ", ".join(f"`{name}`" for name in missing)
-        c.report("E2006", span, f"`{callee}` takes {_count(formals)}, {len(arguments)} given: missing {names}")
+        message = f"`{callee}` takes {_count(formals)}, {len(arguments)} given: missing {names}"
+        c.report("E2006", span, message, help=_piped_help(arguments, span))
     return not missing
+
+
+def _piped_help(arguments: list[ast.Argument], callee: Span) -> str | None:
+    """The left side of `|>` is an argument that stands before its function."""
+    piped = bool(arguments) and arguments[0].value.span.end <= callee.start
+    return "the value before `|>` is the first argument" if piped else None
 
 
 def _count(formals: Sequence[Formal]) -> str:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...vm.builtins import FUNCTIONS, Row
+from ...vm.builtins import FUNCTIONS, Row, lookup
 from .. import ast
+from ..resolver import everyday
 from ..source import Span
 from ..types import ANY, NIL, Function, Generic, Nilable, Nominal, Parameter, Simple, Tuple, Type
 from .arguments import Matched, infer_all, match_arguments
@@ -32,6 +33,15 @@ def kind_of(type_: Type) -> str:
         case Nominal():
             return {"error": "Error", "enum": "Enum"}.get(type_.kind, type_.kind)
     return "Any"
+
+
+def everyday_method(type_: Type, name: str) -> str | None:
+    """The help for a method called as in other languages, None if the table has nothing that the type offers."""
+    kind = kind_of(type_)
+    known = next((m for m in everyday.METHODS.get(name, ()) if lookup(kind, m) is not None), None)
+    if known is not None:
+        return f"use `{known}()`"
+    return everyday.FORMS.get(name) if kind in ("Array", "Map", "Range", "String") else None
 
 
 def function_value(name: str) -> Type | None:

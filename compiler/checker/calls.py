@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from ...vm.builtins import ASSOCIATED, FUNCTIONS
 from .. import ast
+from ..resolver.everyday import NAMES
 from ..symbols import (
     BuiltinCall,
     BuiltinSymbol,
@@ -120,7 +121,7 @@ def _built_in(c: Checker, node: ast.Call, callee: ast.PathExpr, name: str, expec
     row = ASSOCIATED.get((owner, member)) if member else FUNCTIONS.get(name)
     if row is None or name == "None":
         infer_all(c, node.arguments)
-        return c.report("E2016", callee.span, f"`{name}` cannot be called")
+        return c.report("E2016", callee.span, f"`{name}` cannot be called", help=NAMES.get(name))
     found, matched = call_row(c, row, None, node.arguments, callee.span, expected, given)
     if matched is None:
         return ERRONEOUS

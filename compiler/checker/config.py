@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 
 from .. import ast
 from ..diagnostics import Diagnostics
+from ..resolver.everyday import FIELDS
 from ..resolver.spelling import did_you_mean
 from .context import Checker, Expected
 from .declarations import FAILED, at_module_level, folded
@@ -27,7 +28,10 @@ def duplicates(c: Checker, owner: str, names: Iterable[ast.Ident]) -> None:
 
 
 def unknown_key(c: Checker, owner: str, name: ast.Ident, known: Iterable[str]) -> None:
-    c.report("E4001", name.span, f"{owner} has no field `{name.text}`", help=did_you_mean(name.text, known))
+    known = tuple(known)
+    everyday = next((f"use `{field}`" for field in FIELDS.get(name.text, ()) if field in known), None)
+    help = everyday or did_you_mean(name.text, known)
+    c.report("E4001", name.span, f"{owner} has no field `{name.text}`", help=help)
 
 
 def check_value(c: Checker, name: str, value: ast.Expr, rule: Rule, *, constant: bool, code: str = "E4004") -> object:

@@ -18,7 +18,7 @@ from ..symbols import AliasSymbol, ConstSymbol, EnumSymbol, FunctionScope, Funct
 from ..types import ANY, NEVER, NIL, Nominal, Type
 from .mismatch import explain
 from .privacy import ModuleMap
-from .relations import ERRONEOUS, MISMATCH, _Mismatch, convert, is_complete, join, join_all
+from .relations import ERRONEOUS, MISMATCH, _Mismatch, convert, is_complete, join, join_all, nilable
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,17 +229,31 @@ class Checker:
     def unbuilt(self, span: Span, name: str) -> Type:
         return self.report("E4999", span, f"not built yet: {name}")
 
-    def missing_value(self, node: ast.Node, result: Type) -> Type:
-        """E2022: a path of a body gives no value (L-3.8.4)."""
+    def missing_value(self, node: ast.Node, result: Type, body: ast.Expr | None = None) -> Type:
+        """E2022: a path of a body gives no value (L-3.8.4); `body` is what ends without one."""
         message = f"{self.function_target.name} gives no value of type `{result}` on some path"
-        return self.report("E2022", node.span, message, help="drop the `;` of the last expression")
+        return self.report("E2022", node.span, message, help=missing_value_help(body or node, result))
 
     def mismatch(self, node: ast.Expr, found: Type, wanted: Type, expected: Expected) -> Type:
         if expected.code == "E2023" and found == NIL and isinstance(node, ast.Block) and node.result is None:
             return self.missing_value(node, wanted)
+        if found == NIL:
+            help: str | None = self._nothing_help(node, wanted)
+        else:
+            help = explain(found, wanted)
         where = f" for {expected.place}" if expected.place else ""
         message = f"expected `{wanted}`{where}, found `{found}`"
-        return self.report(expected.code, node.span, message, help=explain(found, wanted))
+        return self.report(expected.code, node.span, message, help=help)
+
+    def _nothing_help(self, node: ast.Expr, wanted: Type) -> str:
+        """For nil where a value is expected: the literal, or a call that has no result."""
+        while isinstance(node, ast.GroupExpr) or (isinstance(node, ast.Block) and node.result is not None):
+            node = node.inner if isinstance(node, ast.GroupExpr) else node.result  # type: ignore[assignment]
+        if isinstance(node, (ast.Call, ast.MethodCall)):
+            return f"{self.text(node)} returns nothing"
+        if isinstance(node, (ast.For, ast.While)):
+            return "the loop has no value; end with a value or `return`"
+        return f"`nil` is a value of `{nilable(wanted)}`"
 
     def text(self, node: ast.Node) -> str:
         """A node as it is written, for messages; long ones are cut."""
@@ -252,6 +266,26 @@ class Checker:
         """The symbol behind a nominal type."""
         symbol = self.nominals.get(type_.unique_name) if isinstance(type_, Nominal) else None
         return symbol if symbol is not None and symbol.type == type_ else None
+
+
+def missing_value_help(body: ast.Node, result: Type) -> str:
+    """What usually helps against E2022, told by the last statement."""
+    last = body.statements[-1] if isinstance(body, ast.Block) and body.statements and body.result is None else None
+    expression = last.expr if isinstance(last, ast.ExprStmt) else body
+    if isinstance(expression, ast.If) and not has_final_else(expression):
+        return "the `if` has no `else`"
+    if isinstance(last, ast.ExprStmt) and last.terminated and not isinstance(last.expr, ast.Assign):
+        found = last.expr.type
+        if found is not None and found not in (NIL, NEVER) and convert(found, result) is not MISMATCH:
+            return "drop the `;` of the last expression"
+    return "end with a value or `return`"
+
+
+def has_final_else(node: ast.If) -> bool:
+    at: ast.Expr | None = node
+    while isinstance(at, ast.If):
+        at = at.otherwise
+    return at is not None
 
 
 def joined_type(types: list[Type]) -> Type:

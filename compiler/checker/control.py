@@ -11,6 +11,7 @@ from ..source import Span
 from ..types import ANY, BOOL, INT, NEVER, NIL, RANGE, STRING, Generic, Nilable, Tuple, Type
 from .context import DISCARD, FREE, Checker, Expected, ExpressionRule, LoopFrame
 from .exhaustiveness import check_arms
+from .mismatch import absent_help
 from .patterns import bind_irrefutable, check_pattern, matches_nil_only
 from .propagation import discarded_result
 from .relations import ERRONEOUS, MISMATCH, close, convert, generic, is_complete, is_text, join_all
@@ -225,7 +226,7 @@ def element_type(c: Checker, iterable: ast.Expr, type_: Type) -> Type:
         return INT
     if type_ in (ANY, NEVER):
         return type_
-    help = "use `??`, or `match`" if isinstance(type_, Nilable) or generic(type_, "Option") else "use `.entries()` or a range"
+    help = absent_help(type_) or "use `.entries()` or a range"
     return c.report("E2015", iterable.span, f"`{type_}` cannot be iterated", help=help)
 
 

@@ -9,6 +9,8 @@ import re
 
 from ...vm.values.errors import FAMILIES
 from .. import ast
+from ..resolver.everyday import NAMES
+from ..resolver.scopes import UnbuiltSymbol
 from ..resolver.spelling import did_you_mean
 from ..symbols import (
     AliasSymbol,
@@ -115,7 +117,7 @@ def group(c: Checker, node: ast.GroupExpr, expected: Expected) -> Type:
 
 def path_expr(c: Checker, node: ast.PathExpr, expected: Expected) -> Type:
     symbol = node.binding
-    if node.type_arguments is not None and not isinstance(symbol, (type(None), BuiltinSymbol)):
+    if node.type_arguments is not None and not isinstance(symbol, (type(None), BuiltinSymbol, UnbuiltSymbol)):
         return c.report("E2028", node.span, f"`{written(node)}` takes no type arguments")
     match symbol:
         case Local() | ConstSymbol():
@@ -148,10 +150,23 @@ def _no_value(c: Checker, node: ast.PathExpr, symbol: Symbol | None) -> Type:
     if isinstance(symbol, StructSymbol) and isinstance(symbol.declaration, ast.Schema):
         return SCHEMA_REF
     if isinstance(symbol, (StructSymbol, EnumSymbol, AliasSymbol, ErrorFamilySymbol)):
-        return c.report("E1001", node.span, f"`{written(node)}` is a type, not a value")
+        return c.report("E1001", node.span, f"`{written(node)}` is a type, not a value", help=_type_help(c, node, symbol))
     if isinstance(symbol, ConnectionSymbol):
         return c.report("E1001", node.span, f"`{written(node)}` is a connection, not a value")
     return ERRONEOUS
+
+
+def _type_help(c: Checker, node: ast.PathExpr, symbol: Symbol) -> str | None:
+    """How a value of the type is written."""
+    if isinstance(symbol, AliasSymbol):
+        symbol = c.declared(symbol.type) or symbol
+    if isinstance(symbol, StructSymbol):
+        return f"write a literal: `{symbol.name} {{ {', '.join(f'{name}: …' for name, _, _, _ in symbol.fields[:3])} }}`"
+    if isinstance(symbol, EnumSymbol) and symbol.variants:
+        dotted = re.compile(r"\s*\.\s*(\w+)").match(c.source.text, node.span.end)
+        variant = dotted[1] if dotted is not None and dotted[1] in symbol.variants else symbol.variants[0]
+        return f"a variant is written `{symbol.name}::{variant}`"
+    return f"make one: `{symbol.name}::new(…)`" if isinstance(symbol, ErrorFamilySymbol) else None
 
 
 def _builtin_value(c: Checker, node: ast.PathExpr, name: str, expected: Expected) -> Type:
@@ -175,7 +190,7 @@ def _builtin_value(c: Checker, node: ast.PathExpr, name: str, expected: Expected
     signature = function_value(name)
     if signature is not None:
         return signature
-    return c.report("E1001", node.span, f"`{name}` is a type, not a value")
+    return c.report("E1001", node.span, f"`{name}` is a type, not a value", help=NAMES.get(name))
 
 
 # ---------------------------------------------------------------- collections

@@ -74,7 +74,7 @@ def body(c: Checker, node: ast.Expr, wanted: Type, place: ast.Node) -> Type:
         return c.value(node, Expected(wanted, "E2023"))
     found = c.infer(node, Expected(wanted, "E2023"))
     if node.result is None and found == NIL:
-        return c.missing_value(place, wanted) if wanted is not ERRONEOUS else wanted
+        return c.missing_value(place, wanted, node) if wanted is not ERRONEOUS else wanted
     return c.coerce(node, found, Expected(wanted, "E2023"))
 
 

@@ -15,6 +15,7 @@ from .relations import ERRONEOUS
 from .types import written_type
 
 ROLES = ("user", "assistant", "system")
+UNBUILT_OPTIONS = ("tools",)
 INIT_METHODS = ("append", "pin", "remember")
 
 
@@ -60,6 +61,10 @@ def _constructor(value: ast.Expr) -> str | None:
 def _bound(c: Checker, call: ast.Call) -> int | None:
     """The largest number of messages: a constant Int of at least 1 (O-3.2)."""
     for argument in call.arguments:
+        if argument.name is not None and argument.name.text not in ("max", *UNBUILT_OPTIONS):
+            message = f"`Memory::new` has no parameter `{argument.name.text}`"
+            c.report("E4502", argument.name.span, message, help="the largest number of messages is `max`")
+            return None
         if argument.name is not None and argument.name.text != "max":
             c.unbuilt(argument.name.span, f"Memory::new({argument.name.text}: …)")
             return None
@@ -92,8 +97,9 @@ def check_role(c: Checker, memory: ast.Expr, role: ast.Expr | None) -> None:
     symbol = memory.binding if isinstance(memory, ast.PathExpr) else None
     if role.value == "system" and isinstance(symbol, MemorySymbol) and symbol.max_messages is not None:
         c.report(
-            "W0451", role.span, f"the bounded memory `{symbol.name}` can evict this system message", help="use `pin`"
-        )
+            "W0451", role.span, f"the bounded memory `{symbol.name}` can evict this system message",
+            help="keep it in the model's `system_prompt`",
+        )  # fmt: skip
 
 
 def check_init(c: Checker, statement: ast.InitStatement, home: ModuleSymbol) -> None:

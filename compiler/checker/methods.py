@@ -11,10 +11,11 @@ from ..resolver.spelling import did_you_mean
 from ..symbols import BuiltinCall, DynamicCall, Local
 from ..types import ANY, FLOAT, INT, MEMORY, NEVER, NIL, Function, Nilable, Nominal, Type
 from .arguments import infer_all
-from .builtins import call_row, kind_of
+from .builtins import call_row, everyday_method, kind_of
 from .calls import schema_argument, value_call
 from .context import FREE, Checker, Expected, ExpressionRule
 from .memory import check_role
+from .mismatch import absent_help, listed
 from .places import fields_of, require_mutable, root_of
 from .relations import ERRONEOUS, generic, is_text, nilable
 
@@ -86,18 +87,24 @@ def _field_call(c: Checker, node: ast.MethodCall) -> Type:
 def _unknown_method(c: Checker, node: ast.MethodCall, receiver: Type) -> Type:
     infer_all(c, node.arguments)
     _may_change(node)
-    if isinstance(receiver, Nilable):
-        help: str | None = "use `??` with a default, or `match`"
-    else:
-        help = did_you_mean(node.name.text, method_names(kind_of(receiver))) or _inside_help(receiver, node.name.text)
+    help = _inside_help(receiver, node.name.text) or _method_help(c, receiver, node.name.text)
     return c.report("E2011", node.name.span, f"`{receiver}` has no method `{node.name.text}`", help=help)
 
 
 def _inside_help(receiver: Type, name: str) -> str | None:
+    """For a method of the value inside an optional one, and for every method of a `T?`."""
     inside = generic(receiver, "Option") or generic(receiver, "Result")
-    if inside and lookup(kind_of(inside[0]), name) is not None:
-        return "use `?`, `??` with a default, or `match`"
-    return None
+    of_inside = inside is not None and lookup(kind_of(inside[0]), name) is not None
+    return absent_help(receiver) if of_inside or isinstance(receiver, Nilable) else None
+
+
+def _method_help(c: Checker, receiver: Type, name: str) -> str | None:
+    """The method of this name in other languages, else the nearest one, else what there is."""
+    if isinstance(receiver, Nominal) and name in fields_of(c, receiver):
+        return f"`{name}` is a field: drop the `()`"
+    names = method_names(kind_of(receiver))
+    known = everyday_method(receiver, name) or did_you_mean(name, names) or absent_help(receiver)
+    return known or listed("methods", names)
 
 
 # ---------------------------------------------------------------- rows
@@ -180,6 +187,9 @@ def _with_memory(c: Checker, node: ast.MethodCall, row: Row) -> Type:
         legal = given in (MEMORY, Nilable(MEMORY), NIL, ANY, NEVER)
         if generic(given, "Array") and not legal:
             infer_all(c, node.arguments)
+            if generic(given, "Array") != (MEMORY,):
+                message = f"`with_memory` takes a Memory or nil, found `{given}`"
+                return c.report("E4040", first.value.span, message, help="declare one: `memory log: Memory = Memory::new();`")
             return c.unbuilt(first.value.span, "with_memory of several memories")
         if not legal:
             infer_all(c, node.arguments)

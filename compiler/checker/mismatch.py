@@ -5,7 +5,34 @@ Pure. Must not know: where the value stands.
 
 from __future__ import annotations
 
-from ..types import FLOAT, INT, STRING, Function, Generic, Nilable, Type, Union
+from collections.abc import Sequence
+
+from ..types import FLOAT, INT, STRING, Function, Generic, Nilable, Nominal, Open, Type, Union
+
+
+def absent_help(type_: Type) -> str | None:
+    """What takes the value out of a Result, an Option or a `T?`; None for other types."""
+    match type_:
+        case Generic(name="Result"):
+            return "add `?`, or use `match`"
+        case Generic(name="Option"):
+            return "add `?`, use `??` with a default, or `match`"
+        case Nilable():
+            return "use `??` with a default, or `match`"
+    return None
+
+
+def listed(what: str, names: Sequence[str]) -> str | None:
+    """`methods are: …`, the first few."""
+    shown = ", ".join(f"`{name}`" for name in names[:8])
+    return f"{what} are: {shown}{', …' if len(names) > 8 else ''}" if names else None
+
+
+TEXT_FOR_ERROR = "use `throw`, or make an error: `RuntimeError::new(…)`"
+
+
+def _is_text_for_error(found: Type, wanted: Type) -> bool:
+    return (found == STRING or isinstance(found, Union)) and isinstance(wanted, Nominal) and wanted.kind == "error"
 
 
 def explain(found: Type, wanted: Type) -> str | None:
@@ -13,6 +40,12 @@ def explain(found: Type, wanted: Type) -> str | None:
     match found, wanted:
         case Generic(name="Result"), _ if found.arguments[0] == wanted:
             return "use `?`, or `match` on the Result"
+        case Generic(name="Option", arguments=(Open(),)), Nilable():
+            return "write `nil` in place of `None`"
+        case Generic(name="Result"), Generic(name="Result") if _is_text_for_error(found.arguments[1], wanted.arguments[1]):
+            return TEXT_FOR_ERROR
+        case _, Nominal(kind="error") if _is_text_for_error(found, wanted):
+            return TEXT_FOR_ERROR
         case Generic(name="Option"), _ if found.arguments[0] == wanted:
             return "use `?`, `??` with a default, or `match`"
         case Nilable(), _ if found.inner == wanted:

@@ -9,6 +9,7 @@ from .. import ast
 from ..symbols import StructSymbol
 from ..types import ANY, BOOL, FLOAT, INT, NEVER, NIL, STRING, Generic, Nilable, Simple, Tuple, Type, Union
 from .context import FREE, Checker, Expected, ExpressionRule
+from .mismatch import absent_help
 from .relations import ERRONEOUS, MISMATCH, NUMBERS, convert, fits, generic, is_text, join, widen
 from .types import written_type
 
@@ -22,7 +23,7 @@ def unary(c: Checker, node: ast.Unary, expected: Expected) -> Type:
     found = c.infer(node.operand)
     legal = (*NUMBERS, ANY, NEVER) if node.operator == "-" else (BOOL, ANY, NEVER)
     if found not in legal:
-        return c.report("E2002", node.span, f"`{node.operator}` cannot be applied to `{found}`", help=_absent_help(found))
+        return c.report("E2002", node.span, f"`{node.operator}` cannot be applied to `{found}`", help=absent_help(found))
     if found is ERRONEOUS:
         return found
     return BOOL if node.operator == "!" and found == ANY else found
@@ -41,14 +42,10 @@ def binary(c: Checker, node: ast.Binary, expected: Expected) -> Type:
 
 
 def operand_error(c: Checker, node: ast.Expr, operator: str, left: Type, right: Type) -> Type:
-    help = _absent_help(left) or _absent_help(right)
+    help = absent_help(left) or absent_help(right)
     if help is None and operator == "+" and (is_text(left) or is_text(right)):
         help = "use `${…}` or `.to_string()`"
     return c.report("E2002", node.span, f"`{operator}` cannot be applied to `{left}` and `{right}`", help=help)
-
-
-def _absent_help(type_: Type) -> str | None:
-    return "use `??` with a default, or `match`" if isinstance(type_, Nilable) or generic(type_, "Option") else None
 
 
 def operator_type(operator: str, left: Type, right: Type) -> Type | None:
@@ -100,7 +97,7 @@ def coalesce(c: Checker, node: ast.Binary, expected: Expected) -> Type:
         c.infer(node.right, expected)
         if left is ERRONEOUS:
             return ERRONEOUS
-        return c.report("E2043", node.left.span, f"`{left}` is never absent", help="remove `??`")
+        return c.report("E2043", node.left.span, f"`{left}` is never absent", help=_never_absent_help(c, node.left, left))
     right = c.infer(node.right, Expected(inside, expected.code) if inside != ANY else expected)
     if left == ANY:
         return left
@@ -110,6 +107,16 @@ def coalesce(c: Checker, node: ast.Binary, expected: Expected) -> Type:
     coercion = convert(right, joined)
     node.right.coercion = None if coercion is MISMATCH else coercion
     return joined
+
+
+def _never_absent_help(c: Checker, node: ast.Expr, type_: Type) -> str:
+    while isinstance(node, ast.GroupExpr):
+        node = node.inner
+    if generic(type_, "Result"):
+        return "use `.unwrap_or(…)`"
+    if isinstance(node, ast.Index) and generic(node.receiver.type, "Map"):
+        return f"`[…]` panics on a missing key; write `.get({c.text(node.index)[1:-1]}) ?? …`"
+    return "remove `??`"
 
 
 def _present(type_: Type) -> Type | None:

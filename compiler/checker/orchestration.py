@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from .. import ast
 from ..resolver.scopes import UnbuiltSymbol
-from ..resolver.spelling import did_you_mean
+from ..resolver.spelling import did_you_mean, distance
 from ..symbols import BuiltinSymbol, ConnectionSymbol, MemorySymbol, ModelSymbol
 from ..types import MEMORY, Type
 from .config import check_object, check_value, duplicates, unknown_key
@@ -156,9 +156,16 @@ def _provider(c: Checker, symbol: ModelSymbol, owner: str) -> dict[str, object] 
         symbol.connection = name
         return dict(PREDECLARED[name])
     if declared is None or not isinstance(declared, UnbuiltSymbol):
-        help = did_you_mean(name, (*PREDECLARED, *c.connections))
-        c.report("E4003", value.span, f"unknown connection `{name}`", help=help)
+        c.report("E4003", value.span, f"unknown connection `{name}`", help=_connection_help(c, name))
     return None
+
+
+def _connection_help(c: Checker, name: str) -> str:
+    """Every connection, the nearest first."""
+    known = sorted({*PREDECLARED, *c.connections}, key=lambda other: (distance(name, other, len(name) + len(other)), other))
+    near = did_you_mean(name, known)
+    listed = "connections are: " + ", ".join(f"`{other}`" for other in known)
+    return f"{near + ' ' if near else ''}{listed}; declare it with `connect`"
 
 
 def _model_field(c: Checker, symbol: ModelSymbol, entry: ast.ConfigEntry) -> None:

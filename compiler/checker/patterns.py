@@ -5,7 +5,7 @@ Hands on `check_pattern`, `bind_irrefutable`. Must not know: which patterns toge
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from ...vm.values.errors import FAMILIES
@@ -251,8 +251,10 @@ def _struct(c: Checker, node: ast.StructPattern, type_: Type) -> None:
 
 def _fields(c: Checker, node: ast.StructPattern, own: Type) -> None:
     assert isinstance(own, Nominal)
+    needed: Iterable[str] | None = None
     if own.kind == "error":
         known = error_fields(own.name)
+        needed = _own_fields(node.binding)
         known.update(dict.fromkeys(FAMILIES[own.name].all_fields(), ANY))
     else:
         known = fields_of(c, own)
@@ -266,10 +268,17 @@ def _fields(c: Checker, node: ast.StructPattern, own: Type) -> None:
             c.report("E2013", entry.name.span, f"field `{name}` of `{own}` stands twice in the pattern")
         seen.add(name)
         check_pattern(c, entry.pattern, known.get(name, ERRONEOUS))
-    missing = [name for name in known if name not in seen]
+    missing = [name for name in (known if needed is None else needed) if name not in seen]
     if missing and not node.rest:
         listed = ", ".join(f"`{name}`" for name in missing)
         c.report("E3006", node.span, f"the pattern lacks {listed} of `{own}`", help="end it with `..`")
+
+
+def _own_fields(symbol: Symbol | None) -> tuple[str, ...] | None:
+    """The fields an error variant adds (L-3.11.3): a pattern that names them needs no `..`. None for a whole family."""
+    if not isinstance(symbol, ErrorFamilySymbol) or symbol.variant is None:
+        return None
+    return tuple(FAMILIES[symbol.name].variants[symbol.variant]) or None
 
 
 def _tuple(c: Checker, node: ast.TuplePattern, type_: Type) -> None:

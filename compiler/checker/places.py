@@ -8,11 +8,13 @@ from __future__ import annotations
 from ...vm.builtins import lookup, method_names
 from ...vm.values.errors import FAMILIES, is_family
 from .. import ast
+from ..resolver import everyday
 from ..resolver.spelling import did_you_mean
 from ..symbols import ConstSymbol, FieldByName, FieldByPosition, Local, StructSymbol, Symbol
 from ..types import ANY, INT, NEVER, RANGE, STRING, Generic, Nilable, Nominal, Tuple, Type
-from .builtins import kind_of
+from .builtins import everyday_method, kind_of
 from .context import FREE, Checker, Expected, ExpressionRule
+from .mismatch import absent_help, listed
 from .operators import operand_error, operator_type
 from .privacy import private_fields
 from .records import RECORD_FIELDS
@@ -84,12 +86,25 @@ def error_fields(family: str) -> dict[str, Type]:
 
 def _unknown_field(c: Checker, node: ast.FieldAccess, receiver: Type, name: str) -> Type:
     if isinstance(receiver, Nilable):
-        help: str | None = "use `??` with a default, or `match`"
+        help: str | None = absent_help(receiver)
     elif lookup(kind_of(receiver), name) is not None:
         help = f"call the method: `{name}()`"
     else:
-        help = did_you_mean(name, _member_names(c, receiver))
+        help = absent_help(receiver) or _member_help(c, receiver, name)
     return c.report("E2010", node.name.span, f"`{receiver}` has no field `{name}`", help=help)
+
+
+def _member_help(c: Checker, receiver: Type, name: str) -> str | None:
+    """The field or method that has this name in other languages, else the nearest one, else what there is."""
+    members = _member_names(c, receiver)
+    field = next((f for f in everyday.FIELDS.get(name, ()) if f in members), None)
+    if field is not None and isinstance(receiver, Nominal):
+        return f"use `{field}`"
+    method = everyday_method(receiver, name)
+    if method is not None:
+        return method
+    what = "fields" if isinstance(receiver, Nominal) and receiver.kind != "error" else "methods"
+    return did_you_mean(name, members) or listed(what, members)
 
 
 def _member_names(c: Checker, receiver: Type) -> list[str]:
@@ -119,7 +134,7 @@ def index(c: Checker, node: ast.Index, expected: Expected) -> Type:
         return ERRONEOUS if key is ERRONEOUS else keys[1]
     result = _element(receiver, found, node.index)
     if result is None:
-        help = "use `??` with a default, or `match`" if isinstance(receiver, Nilable) else None
+        help = absent_help(receiver)
         return c.report("E2017", node.index.span, f"`{receiver}` cannot be indexed by `{found}`", help=help)
     return result
 
@@ -222,13 +237,24 @@ def _require_local(c: Checker, place: ast.Expr, local: Local, direct: bool, by: 
     if local.mutable or (direct and local.deferred):
         local.changed = True
         return
-    help = f"declare it `let mut {local.name}`"
+    help = _mutable_help(c, local)
     if direct:
         c.report("E2034", place.span, f"`{local.name}` is immutable", help=help)
         return
     inner = _ungrouped(place)
     change = f"`{by}`" if by else f"field `{inner.name.text}`" if isinstance(inner, ast.FieldAccess) else "an element"
     c.report("E2035", place.span, f"{change} changes the immutable `{local.name}`", help=help)
+
+
+def _mutable_help(c: Checker, local: Local) -> str:
+    """How to get a mutable variable in place of this one."""
+    place = local.declared_at
+    if not isinstance(place, ast.BindPattern):
+        return f"copy it first: `let mut {local.name} = {local.name};`"
+    before = c.source.text[: place.span.start].rstrip()[-4:]
+    if before.endswith("for"):
+        return f"write `for mut {local.name} in …`"
+    return f"declare it `let mut {local.name}`" if before.endswith("let") else f"write `mut {local.name}` in the pattern"
 
 
 RULES: dict[type[ast.Expr], ExpressionRule] = {

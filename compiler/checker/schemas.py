@@ -8,7 +8,7 @@ from __future__ import annotations
 from .. import ast
 from ..source import Span
 from ..symbols import EnumSymbol, StructSymbol
-from ..types import ANY, BOOL, FLOAT, INT, NIL, STRING, Generic, Nominal, Type, Union, option
+from ..types import ANY, BOOL, FLOAT, INT, NIL, STRING, Generic, Nilable, Nominal, Type, Union, option
 from .context import Checker, Expected
 from .declarations import at_module_level, folded
 from .decorators import check_decorators
@@ -55,11 +55,17 @@ def _field(c: Checker, symbol: StructSymbol, field: ast.Field) -> tuple[str, Typ
 def check_schema(c: Checker, symbol: StructSymbol, node: ast.Schema) -> None:
     """After all types are declared: JSON forms and defaults."""
     declared = {name: type_ for name, type_, _, _ in symbol.fields}
+    seen: set[str] = set()
     for field in node.fields or ():
+        if field.name.text in seen:
+            continue  # reported; the type is that of the first
+        seen.add(field.name.text)
         type_ = declared[field.name.text]
         offending = _without_json(c, type_)
         if offending is not None:
             help = "use String, Int, Float, Bool, a string union, Array, Map<String, T>, a schema, or Any"
+            if isinstance(offending, Nilable) and offending in (type_, *(generic(type_, "Option") or ())):
+                help = f"write `{field.name.text}?: {offending.inner}`"
             c.report("E4020", field.type.span, f"`{offending}` has no JSON form", help=help)
         if field.default is not None:
             _check_default(c, symbol, field.name.text, field.default, type_)

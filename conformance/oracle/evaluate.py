@@ -341,7 +341,7 @@ class Evaluator(Calls):
         inner = Scope(scope, scope.frame)
         self.declare(inner, [s.item for s in node.statements if isinstance(s, ast.ItemStmt)])
         codes = [code for s in node.statements if (code := self.statement(s, inner)) is not None]
-        diverges = bool(node.statements) and node.result is None and self._diverges(node.statements[-1])
+        diverges = node.result is None and any(map(self._diverges, node.statements))
         type_, result = (NEVER if diverges else NIL), None
         if node.result is not None:
             type_, result = self.expr(node.result, inner, expected)
@@ -432,12 +432,13 @@ class Evaluator(Calls):
     def on_Match(self, node: ast.Match, scope: Scope, expected: Type | None) -> Typed:
         subject_type, subject = self.expr(node.subject, scope)
         joined = Join(None if expected == DISCARD else expected)
-        line, rows = self.line(node), []
+        line, rows, types = self.line(node), [], []
         for arm in node.arms:
             inner = Scope(scope, scope.frame)
             matcher = Patterns(inner, self.constant).matcher(arm.pattern, subject_type)
             guard = None if arm.guard is None else self.expr(arm.guard, inner)[1]
             type_, body = self.expr(arm.body, inner, expected)
+            types.append(type_)
             if expected != DISCARD:
                 body = joined.add(type_, body, self.line(arm.body))
             rows.append((matcher, guard, body, self.line(arm)))
@@ -450,7 +451,9 @@ class Evaluator(Calls):
                     return body(env)
             raise Panic("P009", f"no arm matches {display(value)}", line)
 
-        return ANY if expected == DISCARD else joined.close(), run
+        if expected == DISCARD:
+            return NEVER if all(prune(t) == NEVER for t in types) else ANY, run
+        return joined.close(), run
 
     # ------------------------------------------------------------ loops
 

@@ -135,13 +135,13 @@ def rounded(value: Any) -> int:
     return saturated(whole + (math.copysign(1, value) if abs(fraction) >= 0.5 else 0))
 
 
-def floored(value: Any) -> int:
-    return saturated(math.floor(value) if math.isfinite(value) else value)
+def whole(toward: Callable[[Any], int]) -> Callable[[Any], int]:
+    return lambda value: saturated(toward(value) if math.isfinite(value) else value)
 
 
 simple(
     Int_sqrt=math.sqrt, Int_floor=saturated, Int_ceil=saturated, Int_round=saturated, Int_to_float=float, Int_to_int=saturated,
-    Float_floor=floored, Float_ceil=lambda x: max(MIN, min(MAX, -floored(-x))) if math.isfinite(x) else saturated(x),
+    Float_floor=whole(math.floor), Float_ceil=whole(math.ceil),
     Float_round=rounded, Float_to_float=float, Float_to_int=saturated,
     Float_sqrt=lambda x: math.nan if x < 0 or math.isnan(x) else math.sqrt(x),
 )  # fmt: skip
@@ -268,6 +268,9 @@ def total(xs: Arr, zero: Any, line: int) -> Any:
         if not is_number(x):
             raise Panic("P007", f"expected a number, found {kind_of(x)}", line)
     return functools.reduce(lambda a, x: arithmetic("+", a, x, line), xs.items, zero)
+
+
+MEMBERS["Array.sum"] = lambda xs, line: total(xs, 0, line)
 
 
 simple(

@@ -213,4 +213,4 @@ def show(t: Type) -> str:
     t = prune(t)
     if isinstance(t, Var):
         return "_"
-    return f"{t[0]}<{', '.join(map(show, parts(t)))}>" if parts(t) else str(t[-1])
+    return f"{t[0]}<{', '.join(map(show, parts(t)))}>" if parts(t) else str(t[1] if t[0] in ("Struct", "Enum", "Error") else t[0])

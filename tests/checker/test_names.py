@@ -60,7 +60,7 @@ HELPS = [
     ("struct P { width: Int } fn main() { print(P { width: 1 }.widht); }", "width"),
     ("print([1].pusch(1));", "push"),
     ("struct P { width: Int } fn main() { print(P { widt: 1, width: 2 }); }", "width"),
-    ('print("x".repeat(m: 1));', "n"),
+    ('print("a-b".replace(frm: "a", to: "b"));', "from"),
     ("model M { provider: offline, temprature: 1 } fn main() {}", "temperature"),
     ("@retri model M { provider: offline } fn main() {}", "retry"),
     ("@retry(maxx: 1) model M { provider: offline } fn main() {}", "max"),
@@ -92,7 +92,8 @@ def test_distance(a: str, b: str, edits: int) -> None:
 def test_nearest_is_smallest_then_alphabetical() -> None:
     assert nearest("abcdef", ["abcdxy", "abcdeg", "abcdea"]) == "abcdea"
     assert nearest("ab", ["xy"]) is None
-    assert nearest("a", ["b"]) == "b"
+    assert nearest("ab", ["b"]) == "b"
+    assert nearest("a", ["b"]) is None
 
 
 def test_closures_capture_locals_of_functions_around_them(snippet: Any) -> None:
