@@ -163,7 +163,7 @@ def _type_help(c: Checker, node: ast.PathExpr, symbol: Symbol) -> str | None:
     if isinstance(symbol, StructSymbol):
         return f"write a literal: `{symbol.name} {{ {', '.join(f'{name}: …' for name, _, _, _ in symbol.fields[:3])} }}`"
     if isinstance(symbol, EnumSymbol) and symbol.variants:
-        dotted = re.compile(r"\s*\.\s*(\w+)").match(c.source.text, node.span.end)
+        dotted = re.compile(r"\s*\.\s*(\w+)").match(c.sources[node.span.file].text, node.span.end)
         variant = dotted[1] if dotted is not None and dotted[1] in symbol.variants else symbol.variants[0]
         return f"a variant is written `{symbol.name}::{variant}`"
     return f"make one: `{symbol.name}::new(…)`" if isinstance(symbol, ErrorFamilySymbol) else None

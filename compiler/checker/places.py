@@ -251,7 +251,7 @@ def _mutable_help(c: Checker, local: Local) -> str:
     place = local.declared_at
     if not isinstance(place, ast.BindPattern):
         return f"copy it first: `let mut {local.name} = {local.name};`"
-    before = c.source.text[: place.span.start].rstrip()[-4:]
+    before = c.sources[place.span.file].text[: place.span.start].rstrip()[-4:]
     if before.endswith("for"):
         return f"write `for mut {local.name} in …`"
     return f"declare it `let mut {local.name}`" if before.endswith("let") else f"write `mut {local.name}` in the pattern"
