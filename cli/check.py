@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from . import exits
-from .inputs import display_name, read_source, refused, report, report_json
+from .inputs import compilation, read_source, refused, report, report_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,11 +17,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    from ..compiler.pipeline import compile_source
-
     results = []
     for path in arguments.files:
-        result = compile_source(read_source(path), display_name(path), emit=False)
+        result = compilation(path, read_source(path), emit=False)
         results.append(result)
         if not arguments.json:
             report(result, quiet=arguments.quiet)

@@ -6,7 +6,7 @@ import os
 
 from ..vm.bytecode.image import ImageError
 from . import exits
-from .inputs import display_name, read_source, refused, report, report_json
+from .inputs import compilation, display_name, read_source, refused, report, report_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,9 +33,7 @@ def execute(arguments: argparse.Namespace) -> int:
         from .dump import dump
 
         return dump(display_name(arguments.file), data, tokens=arguments.emit_tokens)
-    from ..compiler.pipeline import compile_source
-
-    result = compile_source(data, display_name(arguments.file))
+    result = compilation(arguments.file, data)
     if arguments.json:
         report_json([result])
     else:

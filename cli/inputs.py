@@ -57,13 +57,24 @@ def refuse_damaged_image(path: str) -> None:
 
 def compiled(path: str, data: bytes, *, quiet: bool, emit: bool = True) -> Compilation:
     """Compile a source; its diagnostics go to stderr; errors end the command with 65."""
-    from ..compiler.pipeline import compile_source
-
-    result = compile_source(data, display_name(path), emit=emit)
+    result = compilation(path, data, emit=emit)
     report(result, quiet=quiet)
     if result.diagnostics.has_errors:
         raise exits.Exit(exits.COMPILE_ERRORS)
     return result
+
+
+def compilation(path: str, data: bytes, *, emit: bool = True) -> Compilation:
+    """Compile a source with the modules of its project. Positions and the image name files relative to the project root, so
+    that they do not depend on where it lies (V-3.4). Source on stdin has no modules beside it."""
+    from ..compiler.pipeline import compile_source
+
+    if path == "-":
+        return compile_source(data, "stdin.conc", emit=emit)
+    from ..compiler.project import locate
+
+    location = locate(path)
+    return compile_source(data, location.file, emit=emit, read=location.read)
 
 
 def report(result: Compilation, *, quiet: bool) -> None:
@@ -91,7 +102,7 @@ def refused(result: Compilation, *, deny_warnings: bool) -> bool:
 
 
 def sources_of(result: Compilation) -> dict[str, Source]:
-    return {} if result.source is None else {result.source.name: result.source}
+    return result.sources
 
 
 def use_colour(stream: object) -> bool:
@@ -99,7 +110,7 @@ def use_colour(stream: object) -> bool:
 
 
 def display_name(path: str) -> str:
-    """The name positions show: without directories, so that images do not depend on where the source lay (V-3.4)."""
+    """The name of a file without directories."""
     return "stdin.conc" if path == "-" else os.path.basename(path)
 
 

@@ -21,7 +21,8 @@ from .symbols import (
 
 @dataclass(slots=True)
 class CheckedProgram:
-    """Each list in source order; nested items stand with the others. `init`: the initialisation statements."""
+    """The root module's file. Each list in the order of modules, then of source; nested items stand with the others. `init`: the
+    initialisation statements, each with its module's rank."""
 
     program: ast.Program
     functions: list[FunctionSymbol] = field(default_factory=list)
@@ -32,5 +33,5 @@ class CheckedProgram:
     models: list[ModelSymbol] = field(default_factory=list)
     connections: list[ConnectionSymbol] = field(default_factory=list)
     memories: list[MemorySymbol] = field(default_factory=list)
-    init: list[ast.InitStatement] = field(default_factory=list)
+    init: list[tuple[int, ast.InitStatement]] = field(default_factory=list)
     main: FunctionSymbol | None = None

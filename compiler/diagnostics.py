@@ -41,7 +41,9 @@ class Diagnostics:
     def report(
         self, code: str, span: Span, message: str, *, help: str | None = None, related: tuple[Related, ...] = ()
     ) -> None:
-        diagnostic = Diagnostic(code, message, span, related, help)
+        self.add(Diagnostic(code, message, span, related, help))
+
+    def add(self, diagnostic: Diagnostic) -> None:
         if diagnostic not in self._known:
             self._known.add(diagnostic)
             self.found.append(diagnostic)

@@ -6,48 +6,47 @@ finds and the next starts only if there was no error (L-4.1.2).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ..vm.bytecode.image import Image
 from . import ast
 from .checked import CheckedProgram
-from .checker import check
+from .checker import check_project
 from .codegen.program import generate
 from .diagnostics import Diagnostics
-from .parse import decode_source, parse
+from .loading import Reader, load, no_files
 from .source import Source
 
 
 @dataclass(slots=True)
 class Compilation:
-    """What a compilation gave. `image` is None when `diagnostics` holds an error."""
+    """What a compilation gave. `image` is None when `diagnostics` holds an error; `sources` are all files by name."""
 
     diagnostics: Diagnostics
     source: Source | None = None
     tree: ast.Program | None = None
     checked: CheckedProgram | None = None
     image: Image | None = None
+    sources: dict[str, Source] = field(default_factory=dict)
 
 
-def compile_source(data: bytes, file: str, *, name: str | None = None, emit: bool = True) -> Compilation:
-    """Compile one file. `file` is the name positions show (no directory: V-3.4); `name` the program's name, by default the stem
-    of `file`; without `emit` the phases stop after checking."""
-    result = check_source(data, file)
+def compile_source(
+    data: bytes, file: str, *, name: str | None = None, emit: bool = True, read: Reader = no_files
+) -> Compilation:
+    """Compile the program whose root module is in `file`: the name positions show, relative to the project root (V-3.4). `read`
+    gives its other files; `name` is the program's name, by default the stem of `file`; without `emit` the phases stop after
+    checking."""
+    result = check_source(data, file, read)
     if emit and result.checked is not None and not result.diagnostics.has_errors:
-        assert result.source is not None
-        result.image = generate(result.checked, result.source, name or file.removesuffix(".conc"))
+        stem = file.rpartition("/")[2].removesuffix(".conc")
+        result.image = generate(result.checked, list(result.sources.values()), name or stem)
     return result
 
 
-def check_source(data: bytes, file: str) -> Compilation:
+def check_source(data: bytes, file: str, read: Reader = no_files) -> Compilation:
     diagnostics = Diagnostics()
-    result = Compilation(diagnostics)
-    result.source = decode_source(file, data, diagnostics)
-    if result.source is None:  # the diagnostic still points into the text as far as it can be read
-        result.source = Source(file, data.decode("utf-8", "replace"))
-    if diagnostics.has_errors:
-        return result
-    result.tree = parse(result.source, diagnostics)
+    project = load(file, data, read, diagnostics)
+    result = Compilation(diagnostics, project.sources[file], project.trees.get(file), sources=project.sources)
     if not diagnostics.has_errors:
-        result.checked = check(result.tree, result.source, diagnostics)
+        result.checked = check_project(project, diagnostics)
     return result

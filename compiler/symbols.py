@@ -14,7 +14,46 @@ from .types import Type
 
 @dataclass(eq=False, slots=True)
 class Symbol:
+    """`home`: the module that declares it, None for predeclared and local names."""
+
     name: str
+    home: ModuleSymbol | None = field(default=None, kw_only=True)
+
+
+@dataclass(eq=False, slots=True)
+class ModuleSymbol(Symbol):
+    """A module of the program (L-8.1); `home` is the module around it, None for the root. `file` holds its text; `rank` is
+    its place in the order of initialisation (L-5.14.1)."""
+
+    file: str
+    rank: int = 0
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """Its names from the root, without the root's own."""
+        return () if self.home is None else (*self.home.path, self.name)
+
+    def is_inside(self, other: ModuleSymbol) -> bool:
+        """Whether this is `other` or a submodule of it, to any depth: it then sees what is private there (L-8.4.1)."""
+        at: ModuleSymbol | None = self
+        while at is not None and at is not other:
+            at = at.home
+        return at is not None
+
+    def __str__(self) -> str:
+        return "::".join(self.path) or self.name
+
+
+@dataclass(eq=False, slots=True)
+class StdModuleSymbol(Symbol):
+    """`std::name`; the library itself has the name ``."""
+
+
+@dataclass(eq=False, slots=True)
+class StdFunctionSymbol(Symbol):
+    """The function `std::module::name`: a row of vm/builtins/registry."""
+
+    module: str
 
 
 @dataclass(eq=False, slots=True)
@@ -106,10 +145,11 @@ class AliasSymbol(Symbol):
 
 @dataclass(eq=False, slots=True)
 class ModelSymbol(Symbol):
-    """`connection`: name of the connection; `fields`: config entries by key (already checked); `memory`: attached Memory."""
+    """`connection`: the connection, or the name of a predeclared one; `fields`: config entries by key (already checked);
+    `memory`: attached Memory."""
 
     declaration: ast.Config
-    connection: str
+    connection: ConnectionSymbol | str
     fields: dict[str, ast.Expr]
     memory: MemorySymbol | None = None
     decorators: list[tuple[str, dict[str, object]]] = field(default_factory=list)  # name, constant arguments as written

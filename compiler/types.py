@@ -73,11 +73,17 @@ class Union(Type):
 
 @dataclass(frozen=True, slots=True)
 class Nominal(Type):
-    """A declared struct, schema, enum, record or error family: `kind` is one of these words."""
+    """A declared struct, schema, enum, record or error family: `kind` is one of these words. `key` tells declared types of
+    one name apart; it is empty where the name does."""
 
     kind: str
     name: str
     arguments: tuple[Type, ...] = ()
+    key: str = ""
+
+    @property
+    def unique_name(self) -> str:
+        return self.key or self.name
 
     def __str__(self) -> str:
         return f"{self.name}<{', '.join(map(str, self.arguments))}>" if self.arguments else self.name
@@ -121,6 +127,7 @@ RESPONSE = Nominal("record", "Response")
 MESSAGE = Nominal("record", "Message")
 TOOL_CALL = Nominal("record", "ToolCall")
 EMIT = Nominal("record", "Emit")
+LIBRARY_RECORDS = (Nominal("record", "HttpResponse"), Nominal("record", "RegexMatch"))
 
 
 def array(item: Type) -> Generic:

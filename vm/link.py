@@ -22,6 +22,7 @@ from .values import (
     StructType,
     make_struct_class,
 )
+from .values.descriptors import plain_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,9 +62,9 @@ class Program:
         """The value class or enum type of a declared type, else None."""
         if entry[0] in ("struct", "schema"):
             names = [field[0] for field in entry[2]]
-            return make_struct_class(StructType(entry[1], names, entry[0]))
+            return make_struct_class(StructType(plain_name(entry[1]), names, entry[0], key=entry[1]))
         if entry[0] == "enum":
-            return EnumType(entry[1], [variant[0] for variant in entry[2]])
+            return EnumType(plain_name(entry[1]), [variant[0] for variant in entry[2]], key=entry[1])
         return None
 
     def _descriptor(self, number: int, seen: frozenset[int]) -> Any:
@@ -75,7 +76,7 @@ class Program:
         if number in seen:
             return ("any",)
         inner = seen | {number}
-        if kind in ("array", "option", "nilable", "map", "result"):
+        if kind in ("array", "option", "nilable", "map", "result", "set", "queue", "stack"):
             return (kind, *(self._descriptor(n, inner) for n in entry[1:]))
         if kind == "tuple":
             return (kind, tuple(self._descriptor(n, inner) for n in entry[1]))

@@ -1,7 +1,7 @@
 """Static checking: names, types, coercions, control flow, declarations (L-3, L-4).
 
-`check` resolves and checks one file, fills every annotation of its tree, and hands on a `CheckedProgram`. Must not know:
-bytecode.
+`check_project` resolves and checks a program, fills every annotation of its trees, and hands on a `CheckedProgram`. Must not
+know: bytecode.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from ...vm.builtins import METHODS
 from .. import ast
 from ..checked import CheckedProgram
 from ..diagnostics import Diagnostics
+from ..loading import Project
 from ..nesting import on_fresh_stack
 from ..resolver import resolve, warn_unused
 from ..resolver.state import Module
@@ -23,6 +24,7 @@ from ..symbols import (
     ModelSymbol,
     StructSymbol,
 )
+from ..types import Nominal
 from . import calls, control, expressions, functions, methods, operators, places, propagation, unbuilt
 from .assignment import check_assignments
 from .context import Checker
@@ -31,6 +33,7 @@ from .decorators import check_decorators
 from .functions import check_function, declare_signature
 from .memory import check_init, check_memory
 from .orchestration import check_connection, check_model
+from .privacy import ModuleMap
 from .schemas import check_schema, declare_schema, fold_nested_defaults
 
 RULES = {
@@ -50,18 +53,25 @@ MUTATING = frozenset(row.name for row in METHODS.values() if row.mut)
 
 
 def check(program: ast.Program, source: Source, diagnostics: Diagnostics) -> CheckedProgram:
-    """Checks a parsed file; what it finds goes to `diagnostics`."""
-    return on_fresh_stack(_check, program, source, diagnostics)
+    """Checks a program of one parsed file; what it finds goes to `diagnostics`."""
+    return check_project(Project.single(program, source), diagnostics)
 
 
-def _check(program: ast.Program, source: Source, diagnostics: Diagnostics) -> CheckedProgram:
-    module = resolve(program, diagnostics)
-    c = Checker(source, diagnostics, RULES, MUTATING)
+def check_project(project: Project, diagnostics: Diagnostics) -> CheckedProgram:
+    """Checks the parsed files of a program."""
+    return on_fresh_stack(_check, project, diagnostics)
+
+
+def _check(project: Project, diagnostics: Diagnostics) -> CheckedProgram:
+    module = resolve(project, diagnostics)
+    c = Checker(project.sources, diagnostics, RULES, MUTATING)
+    c.modules = ModuleMap(project, module.modules)
+    c.connections = [symbol.name for symbol in module.symbols if isinstance(symbol, ConnectionSymbol)]
     c.main = module.main if isinstance(module.main, FunctionSymbol) else None
-    c.connections = module.connections
     for symbol in module.symbols:
-        if isinstance(symbol, (StructSymbol, EnumSymbol)) and c.nominals.setdefault(symbol.name, symbol) is not symbol:
-            c.unbuilt(symbol.declaration.name.span, f"a second type `{symbol.name}` in another block")
+        if isinstance(symbol, (StructSymbol, EnumSymbol)):
+            assert isinstance(symbol.type, Nominal)
+            c.nominals[symbol.type.unique_name] = symbol
     _declare(c, module)
     _check_declarations(c, module)
     for symbol in module.symbols:
@@ -71,7 +81,7 @@ def _check(program: ast.Program, source: Source, diagnostics: Diagnostics) -> Ch
             if c.deferring:
                 check_assignments(c, symbol)
     warn_unused(module, diagnostics)
-    return _checked(program, module)
+    return _checked(project, module)
 
 
 def _declare(c: Checker, module: Module) -> None:
@@ -109,12 +119,12 @@ def _check_declarations(c: Checker, module: Module) -> None:
             check_model(c, symbol)
         elif isinstance(symbol, StructSymbol) and isinstance(symbol.declaration, ast.Schema):
             fold_nested_defaults(c, symbol)
-    for statement in module.inits:
-        check_init(c, statement)
+    for home, statement in module.inits:
+        check_init(c, statement, home)
 
 
-def _checked(program: ast.Program, module: Module) -> CheckedProgram:
-    checked = CheckedProgram(program, init=module.inits)
+def _checked(project: Project, module: Module) -> CheckedProgram:
+    checked = CheckedProgram(project.trees[project.main], init=[(home.rank, statement) for home, statement in module.inits])
     for symbol in module.symbols:
         match symbol:
             case FunctionSymbol():

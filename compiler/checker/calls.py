@@ -17,6 +17,7 @@ from ..symbols import (
     FunctionCall,
     FunctionSymbol,
     RecordCall,
+    StdFunctionSymbol,
     StructSymbol,
     ValueCall,
 )
@@ -26,6 +27,7 @@ from .builtins import call_row, kind_of
 from .context import FREE, Checker, Expected, ExpressionRule
 from .relations import ERRONEOUS, is_text
 from .signatures import Formal
+from .standard import collection_arguments, std_call
 from .types import written_type
 
 CONSTRUCTORS = ("Some", "Ok", "Err")
@@ -42,6 +44,8 @@ def call(c: Checker, node: ast.Call, expected: Expected) -> Type:
                 return _function_call(c, node, callee, callee.binding)
             case BuiltinSymbol():
                 return _builtin_call(c, node, callee, callee.binding.name, expected)
+            case StdFunctionSymbol():
+                return std_call(c, node, callee, callee.binding, expected)
             case ErrorFamilySymbol() if len(callee.segments) > 1:
                 return _error_call(c, node, callee.binding)
     return value_call(c, node, node.callee, c.infer(node.callee), node.arguments)
@@ -105,7 +109,8 @@ def _built_in(c: Checker, node: ast.Call, callee: ast.PathExpr, name: str, expec
     special = SPECIAL.get(name)
     if special is not None:
         return special(c, node, callee, expected)
-    if callee.type_arguments is not None and name not in CONSTRUCTORS:
+    given = collection_arguments(c, callee, name)
+    if callee.type_arguments is not None and given is None and name not in CONSTRUCTORS:
         c.report("E2028", callee.span, f"`{name}` takes no type arguments")
     if name.startswith("Memory"):
         infer_all(c, node.arguments)
@@ -117,7 +122,7 @@ def _built_in(c: Checker, node: ast.Call, callee: ast.PathExpr, name: str, expec
     if row is None or name == "None":
         infer_all(c, node.arguments)
         return c.report("E2016", callee.span, f"`{name}` cannot be called", help=NAMES.get(name))
-    found, matched = call_row(c, row, None, node.arguments, callee.span, expected)
+    found, matched = call_row(c, row, None, node.arguments, callee.span, expected, given)
     if matched is None:
         return ERRONEOUS
     if member:

@@ -14,9 +14,10 @@ from .. import ast
 from ..diagnostics import Diagnostics, Related
 from ..nesting import Nesting
 from ..source import Source, Span
-from ..symbols import AliasSymbol, ConnectionSymbol, ConstSymbol, EnumSymbol, FunctionScope, FunctionSymbol, StructSymbol
+from ..symbols import AliasSymbol, ConstSymbol, EnumSymbol, FunctionScope, FunctionSymbol, StructSymbol
 from ..types import ANY, NEVER, NIL, Nominal, Type
 from .mismatch import explain
+from .privacy import ModuleMap
 from .relations import ERRONEOUS, MISMATCH, _Mismatch, convert, is_complete, join, join_all, nilable
 
 
@@ -91,18 +92,19 @@ SPINES: dict[type[ast.Node], str] = {
 
 class Checker:
     __slots__ = (
-        "source", "diagnostics", "error_count", "expressions", "nesting", "targets", "loops", "nominals", "connections",
+        "sources", "diagnostics", "error_count", "expressions", "nesting", "targets", "loops", "nominals", "modules",
+        "connections",
         "aliases", "constants", "deferring", "main", "visiting", "mutating", "links",
     )  # fmt: skip
 
     def __init__(
         self,
-        source: Source,
+        sources: dict[str, Source],
         diagnostics: Diagnostics,
         expressions: dict[type[ast.Expr], ExpressionRule],
         mutating: frozenset[str],
     ) -> None:
-        self.source = source
+        self.sources = sources
         self.mutating = mutating  # names of methods that may change their receiver
         self.links: set[ast.Expr] = set()  # links of places that are written: on a Map `.name` is the key there (L-5.5.1)
         self.diagnostics = diagnostics
@@ -112,7 +114,8 @@ class Checker:
         self.targets: list[Target] = []
         self.loops: list[LoopFrame] = []
         self.nominals: dict[str, StructSymbol | EnumSymbol] = {}
-        self.connections: dict[str, ConnectionSymbol] = {}
+        self.modules: ModuleMap
+        self.connections: list[str] = []  # names of those declared, for suggestions
         self.aliases: dict[AliasSymbol, Type | None] = {}  # None: being resolved
         self.constants: dict[ConstSymbol, str] = {}  # busy, done, failed
         self.visiting: list[StructSymbol] = []  # structs whose JSON form is being looked at
@@ -254,14 +257,14 @@ class Checker:
 
     def text(self, node: ast.Node) -> str:
         """A node as it is written, for messages; long ones are cut."""
-        written = " ".join(self.source.text[node.span.start : node.span.end].split())
+        written = " ".join(self.sources[node.span.file].text[node.span.start : node.span.end].split())
         return f"`{written}`" if len(written) <= 40 else f"`{written[:39]}…`"
 
     # ------------------------------------------------------------ declared types
 
     def declared(self, type_: Type) -> StructSymbol | EnumSymbol | None:
         """The symbol behind a nominal type."""
-        symbol = self.nominals.get(type_.name) if isinstance(type_, Nominal) else None
+        symbol = self.nominals.get(type_.unique_name) if isinstance(type_, Nominal) else None
         return symbol if symbol is not None and symbol.type == type_ else None
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from .. import ast
 from ..resolver.spelling import did_you_mean
 from ..source import Span
-from ..types import ANY, BOOL, INT, NEVER, NIL, RANGE, STRING, Nilable, Tuple, Type
+from ..types import ANY, BOOL, INT, NEVER, NIL, RANGE, STRING, Generic, Nilable, Tuple, Type
 from .context import DISCARD, FREE, Checker, Expected, ExpressionRule, LoopFrame
 from .exhaustiveness import check_arms
 from .mismatch import absent_help
@@ -213,9 +213,8 @@ def match_(c: Checker, node: ast.Match, expected: Expected) -> Type:
 
 def element_type(c: Checker, iterable: ast.Expr, type_: Type) -> Type:
     """What a `for` over a value of this type yields (L-5.7.4 to L-5.7.10)."""
-    items = generic(type_, "Array")
-    if items:
-        return close(items[0])
+    if isinstance(type_, Generic) and type_.name in ("Array", "Set", "Queue", "Stack"):
+        return close(type_.arguments[0])
     if isinstance(type_, Tuple):
         return join_all(list(type_.items)) or ANY
     entry = generic(type_, "Map")

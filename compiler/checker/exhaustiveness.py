@@ -192,11 +192,11 @@ class Coverage:
             return [Head("Ok", (sides[0],), "Ok({})"), Head("Err", (sides[1],), "Err({})")]
         symbol = self.checker.declared(type_)
         if isinstance(symbol, EnumSymbol):
-            return [Head(("variant", symbol.name, v), (), f"{symbol.name}::{v}") for v in symbol.variants]
+            return [Head(("variant", symbol, v), (), f"{symbol.name}::{v}") for v in symbol.variants]
         if isinstance(symbol, StructSymbol):
             types = tuple(t for _, t, _, _ in symbol.fields)
             fields = ", ".join(f"{name}: {{}}" for name, _, _, _ in symbol.fields)
-            return [Head(("struct", symbol.name), types, f"{symbol.name} {{ {fields} }}")]
+            return [Head(("struct", symbol), types, f"{symbol.name} {{ {fields} }}")]
         return None
 
 
@@ -263,23 +263,25 @@ def _head_name(pattern: ast.Pattern) -> object | None:
         case ast.TuplePattern():
             return ("tuple", len(pattern.items))
         case ast.BindPattern(constant=constant) if constant is not None:
-            return constant.name if isinstance(constant, BuiltinSymbol) else _constant_name(constant)
+            return _constant_name(constant) if isinstance(constant, ConstSymbol) else _binding_name(constant)
         case ast.PathPattern() | ast.TupleStructPattern() | ast.StructPattern():
             return _binding_name(pattern.binding)
     return None
 
 
-def _constant_name(symbol: object) -> object | None:
-    value = symbol.value if isinstance(symbol, ConstSymbol) else None
+def _constant_name(symbol: ConstSymbol) -> object:
+    value = symbol.value
     return ("literal", type(value), value) if isinstance(value, (str, int, float, bool)) else ("constant", id(symbol))
 
 
 def _binding_name(binding: object) -> object | None:
     match binding:
         case VariantSymbol():
-            return ("variant", binding.enum.name, binding.name)
+            return ("variant", binding.enum, binding.name)
+        case ConstSymbol():
+            return _constant_name(binding)
         case StructSymbol():
-            return ("struct", binding.name)
+            return ("struct", binding)
         case ErrorFamilySymbol():
             return ("error", binding.name, binding.variant)
         case BuiltinSymbol():

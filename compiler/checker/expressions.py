@@ -23,6 +23,9 @@ from ..symbols import (
     Local,
     MemorySymbol,
     ModelSymbol,
+    ModuleSymbol,
+    StdFunctionSymbol,
+    StdModuleSymbol,
     StructSymbol,
     Symbol,
     VariantSymbol,
@@ -53,7 +56,10 @@ from ..types import (
 )
 from .builtins import function_value
 from .context import Checker, Expected, ExpressionRule
+from .places import require_visible
+from .privacy import private_fields
 from .relations import ERRONEOUS, MISMATCH, convert, generic, join
+from .standard import std_function
 from .types import RECORDS, check_key_type
 
 # Keys of known providers (G-10.1).
@@ -126,6 +132,10 @@ def path_expr(c: Checker, node: ast.PathExpr, expected: Expected) -> Type:
             return MEMORY
         case BuiltinSymbol():
             return _builtin_value(c, node, symbol.name, expected)
+        case StdFunctionSymbol():
+            return std_function(symbol)
+        case ModuleSymbol() | StdModuleSymbol():
+            return c.report("E1001", node.span, f"`{written(node)}` is a module, not a value")
         case ErrorFamilySymbol() if len(node.segments) > 1:
             made = error(symbol.name)
             return made if symbol.variant is not None else Function((STRING,), made)
@@ -153,7 +163,7 @@ def _type_help(c: Checker, node: ast.PathExpr, symbol: Symbol) -> str | None:
     if isinstance(symbol, StructSymbol):
         return f"write a literal: `{symbol.name} {{ {', '.join(f'{name}: …' for name, _, _, _ in symbol.fields[:3])} }}`"
     if isinstance(symbol, EnumSymbol) and symbol.variants:
-        dotted = re.compile(r"\s*\.\s*(\w+)").match(c.source.text, node.span.end)
+        dotted = re.compile(r"\s*\.\s*(\w+)").match(c.sources[node.span.file].text, node.span.end)
         variant = dotted[1] if dotted is not None and dotted[1] in symbol.variants else symbol.variants[0]
         return f"a variant is written `{symbol.name}::{variant}`"
     return f"make one: `{symbol.name}::new(…)`" if isinstance(symbol, ErrorFamilySymbol) else None
@@ -173,6 +183,8 @@ def _builtin_value(c: Checker, node: ast.PathExpr, name: str, expected: Expected
     if name.startswith("Memory::"):
         return c.report("E4501", node.span, "a memory is made by its declaration only", help="memory log: Memory = …;")
     record, _, constructor = name.partition("::")
+    if constructor and record not in RECORDS:
+        return c.unbuilt(node.span, f"{name} as a value")
     if constructor:
         return Function((STRING,), RECORDS[record])
     signature = function_value(name)
@@ -290,7 +302,24 @@ def _struct_literal(c: Checker, node: ast.StructExpr, symbol: StructSymbol) -> T
     if node.type_arguments is not None:
         c.report("E2028", node.span, f"`{symbol.name}` takes 0 type arguments, {len(node.type_arguments)} given")
     fields = [(name, type_, default is not None or optional) for name, type_, default, optional in symbol.fields]
+    hidden = private_fields(c.modules, symbol, node.span)
+    for entry in node.fields:
+        require_visible(c, symbol, entry.name)
+    needed = [name for name, _, optional in fields if name in hidden and not optional]
+    if needed and node.base is None:
+        _private_literal(c, node, symbol, needed)
+        fields = [(name, type_, optional or name in hidden) for name, type_, optional in fields]
     return _check_fields(c, node, symbol.type, fields)
+
+
+def _private_literal(c: Checker, node: ast.StructExpr, symbol: StructSymbol, needed: list[str]) -> None:
+    """A literal outside the module needs every field without default to be public (L-8.4.3)."""
+    given = {entry.name.text for entry in node.fields}
+    lacking = [f"`{name}`" for name in needed if name not in given]
+    if lacking:
+        message = f"`{symbol.name}` has private fields without default: {', '.join(lacking)}"
+        help = "supply them by `..base`, or offer a function in its module"
+        c.report("E1006", node.path[-1].span, message, help=help)
 
 
 def _check_fields(c: Checker, node: ast.StructExpr, made: Type, fields: list[tuple[str, Type, bool]]) -> Type:

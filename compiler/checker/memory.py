@@ -6,7 +6,7 @@ Hands on `check_memory`, `check_init` and `check_role`. Must not know: how calls
 from __future__ import annotations
 
 from .. import ast
-from ..symbols import BuiltinSymbol, MemorySymbol
+from ..symbols import BuiltinSymbol, MemorySymbol, ModuleSymbol
 from ..types import INT, MEMORY, NIL
 from .arguments import infer_all
 from .context import FREE, Checker, Expected, Target
@@ -102,8 +102,8 @@ def check_role(c: Checker, memory: ast.Expr, role: ast.Expr | None) -> None:
         )  # fmt: skip
 
 
-def check_init(c: Checker, statement: ast.InitStatement) -> None:
-    """`NAME.append(…);` at module level (M-2.10)."""
+def check_init(c: Checker, statement: ast.InitStatement, home: ModuleSymbol) -> None:
+    """`NAME.append(…);` at module level, NAME a memory of the same module (O-0.7, M-2.10)."""
     call = statement.call
     receiver = call.receiver
     c.targets.append(Target("none", result=NIL))
@@ -112,6 +112,10 @@ def check_init(c: Checker, statement: ast.InitStatement) -> None:
         infer_all(c, call.arguments)
     elif owner != MEMORY:
         c.report("E4501", receiver.span, "an initialisation statement calls a method of a memory")
+        infer_all(c, call.arguments)
+    elif isinstance(receiver, ast.PathExpr) and receiver.binding.home is not home:
+        help = "write the statement where the memory is declared"
+        c.report("E4501", receiver.span, f"the memory `{receiver.segments[-1].text}` belongs to another module", help=help)
         infer_all(c, call.arguments)
     elif call.name.text not in INIT_METHODS:
         c.report(

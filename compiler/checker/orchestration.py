@@ -6,6 +6,7 @@ Hands on `check_connection`, `check_model`. Must not know: schemas, memories' ow
 from __future__ import annotations
 
 from .. import ast
+from ..resolver.scopes import UnbuiltSymbol
 from ..resolver.spelling import did_you_mean, distance
 from ..symbols import BuiltinSymbol, ConnectionSymbol, MemorySymbol, ModelSymbol
 from ..types import MEMORY, Type
@@ -142,17 +143,21 @@ def _provider(c: Checker, symbol: ModelSymbol, owner: str) -> dict[str, object] 
         c.report("E4002", node.name.span, f"{owner} lacks `provider`", help="the name of a connection")
         return None
     value = entry.value
-    if not (isinstance(value, ast.PathExpr) and len(value.segments) == 1):
+    if not isinstance(value, ast.PathExpr) or value.member is not None:
         help = f"write `{value.value}` without quotes" if isinstance(value, ast.StringLiteral) else None
         c.report("E4004", value.span, "`provider` is the bare name of a connection", help=help)
         return None
-    name = value.segments[0].text
-    declared = c.connections.get(name)
-    if declared is None and name not in PREDECLARED:
+    name = value.segments[-1].text
+    declared = value.binding
+    if isinstance(declared, ConnectionSymbol):
+        symbol.connection = declared
+        return {**PREDECLARED.get(declared.name, {}), **declared.fields}
+    if len(value.segments) == 1 and name in PREDECLARED:
+        symbol.connection = name
+        return dict(PREDECLARED[name])
+    if declared is None or not isinstance(declared, UnbuiltSymbol):
         c.report("E4003", value.span, f"unknown connection `{name}`", help=_connection_help(c, name))
-        return None
-    symbol.connection = name
-    return {**PREDECLARED.get(name, {}), **(declared.fields if declared is not None else {})}
+    return None
 
 
 def _connection_help(c: Checker, name: str) -> str:

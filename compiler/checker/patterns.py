@@ -26,7 +26,7 @@ from ..symbols import (
 from ..types import ANY, BOOL, FLOAT, INT, NEVER, NIL, STRING, Nilable, Nominal, Tuple, Type, Union, array, error
 from .context import Checker
 from .exhaustiveness import uncovered
-from .places import error_fields, fields_of
+from .places import error_fields, fields_of, require_visible
 from .relations import ERRONEOUS, NUMBERS, close, convert, generic, is_error
 from .types import RECORDS
 
@@ -102,6 +102,8 @@ def _bind(c: Checker, node: ast.BindPattern, type_: Type) -> None:
 def _constant(c: Checker, node: ast.BindPattern, type_: Type) -> None:
     if isinstance(node.constant, ConstSymbol):
         _require(c, node, node.constant.type, type_)
+    elif isinstance(node.constant, VariantSymbol):
+        _require(c, node, node.constant.enum.type, type_)
     elif not generic(_inside(type_, "Option"), "Option") and type_ != ANY:
         cannot_match(c, node, "None", type_)
 
@@ -167,6 +169,8 @@ def _path(c: Checker, node: ast.PathPattern, type_: Type) -> None:
     match node.binding:
         case VariantSymbol():
             _require(c, node, node.binding.enum.type, type_)
+        case ConstSymbol():
+            _require(c, node, node.binding.type, type_)
         case ErrorFamilySymbol():
             _require_error(c, node, node.binding.name, type_)
         case None | UnbuiltSymbol():
@@ -259,6 +263,7 @@ def _fields(c: Checker, node: ast.StructPattern, own: Type) -> None:
         name = entry.name.text
         if name not in known:
             c.report("E2010", entry.name.span, f"`{own}` has no field `{name}`", help=did_you_mean(name, known))
+        require_visible(c, c.declared(own), entry.name)
         if name in seen:
             c.report("E2013", entry.name.span, f"field `{name}` of `{own}` stands twice in the pattern")
         seen.add(name)

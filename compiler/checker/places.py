@@ -10,12 +10,13 @@ from ...vm.values.errors import FAMILIES, is_family
 from .. import ast
 from ..resolver import everyday
 from ..resolver.spelling import did_you_mean
-from ..symbols import ConstSymbol, FieldByName, FieldByPosition, Local, StructSymbol
+from ..symbols import ConstSymbol, FieldByName, FieldByPosition, Local, StructSymbol, Symbol
 from ..types import ANY, INT, NEVER, RANGE, STRING, Generic, Nilable, Nominal, Tuple, Type
 from .builtins import everyday_method, kind_of
 from .context import FREE, Checker, Expected, ExpressionRule
 from .mismatch import absent_help, listed
 from .operators import operand_error, operator_type
+from .privacy import private_fields
 from .records import RECORD_FIELDS
 from .relations import ERRONEOUS, generic, is_text, join_all, nilable
 
@@ -52,6 +53,7 @@ def _member(c: Checker, node: ast.FieldAccess, receiver: Type, name: str) -> Typ
     fields = fields_of(c, receiver)
     if name not in fields:
         return None
+    require_visible(c, c.declared(receiver), node.name)
     node.target = FieldByPosition(list(fields).index(name))
     return fields[name]
 
@@ -62,6 +64,15 @@ def fields_of(c: Checker, type_: Nominal) -> dict[str, Type]:
         return RECORD_FIELDS.get(type_.name, {})
     symbol = c.declared(type_)
     return {name: t for name, t, _, _ in symbol.fields} if isinstance(symbol, StructSymbol) else {}
+
+
+def require_visible(c: Checker, symbol: Symbol | None, name: ast.Ident) -> None:
+    """E1006 for a field that is private where it is named (L-8.4.1)."""
+    if isinstance(symbol, StructSymbol) and name.text in private_fields(c.modules, symbol, name.span):
+        c.report(
+            "E1006", name.span, f"field `{name.text}` of `{symbol.name}` is private in module `{symbol.home}`",
+            help="declare it `pub`, or offer a function there",
+        )  # fmt: skip
 
 
 def error_fields(family: str) -> dict[str, Type]:
@@ -240,7 +251,7 @@ def _mutable_help(c: Checker, local: Local) -> str:
     place = local.declared_at
     if not isinstance(place, ast.BindPattern):
         return f"copy it first: `let mut {local.name} = {local.name};`"
-    before = c.source.text[: place.span.start].rstrip()[-4:]
+    before = c.sources[place.span.file].text[: place.span.start].rstrip()[-4:]
     if before.endswith("for"):
         return f"write `for mut {local.name} in …`"
     return f"declare it `let mut {local.name}`" if before.endswith("let") else f"write `mut {local.name}` in the pattern"

@@ -5,7 +5,7 @@ The order is the machine's; a test compares the names. Must not know: expression
 
 from __future__ import annotations
 
-from ..types import ANY, BOOL, FLOAT, INT, STRING, TOOL_CALL, Nilable, Type, array, map_
+from ..types import ANY, BOOL, FLOAT, INT, STRING, TOOL_CALL, Nilable, Type, array, map_, option
 
 RECORD_FIELDS: dict[str, dict[str, Type]] = {
     "Response": {
@@ -20,4 +20,6 @@ RECORD_FIELDS: dict[str, dict[str, Type]] = {
     },
     "ToolCall": {"id": STRING, "name": STRING, "arguments": map_(STRING, ANY)},
     "Emit": {"channel": STRING, "payload": ANY},
+    "HttpResponse": {"status": INT, "body": STRING, "headers": map_(STRING, STRING)},
+    "RegexMatch": {"text": STRING, "start": INT, "end": INT, "groups": array(option(STRING))},
 }  # fmt: skip

@@ -52,7 +52,10 @@ _SIMPLE = {
     "int": "Int", "float": "Float", "string": "String", "bool": "Bool", "nil": "Nil", "any": "Any", "never": "never",
     "range": "Range",
 }  # fmt: skip
-_GENERIC = {"array": "Array", "map": "Map", "option": "Option", "result": "Result", "task": "Task"}
+_GENERIC = {
+    "array": "Array", "map": "Map", "option": "Option", "result": "Result", "task": "Task", "set": "Set",
+    "queue": "Queue", "stack": "Stack",
+}  # fmt: skip
 _cache: dict[int, BuiltinSignature] = {}
 
 

@@ -6,14 +6,14 @@ Hands on `written_type`. Must not know: expressions. Aliases and nominal symbols
 from __future__ import annotations
 
 from .. import ast, types
-from ..resolver.predeclared import TYPES
+from ..resolver.predeclared import LIBRARY_TYPES, TYPES
 from ..resolver.scopes import UnbuiltSymbol
 from ..symbols import AliasSymbol, BuiltinSymbol, EnumSymbol, ErrorFamilySymbol, StructSymbol
 from ..types import ANY, BOOL, INT, NIL, STRING, Generic, Simple, Type, Union
 from .context import Checker
 from .relations import ERRONEOUS, nilable
 
-RECORDS = {t.name: t for t in (types.PROMPT, types.RESPONSE, types.MESSAGE, types.TOOL_CALL, types.EMIT)}
+RECORDS = {t.name: t for t in (types.PROMPT, types.RESPONSE, types.MESSAGE, types.TOOL_CALL, types.EMIT, *types.LIBRARY_RECORDS)}
 SPELLINGS: dict[str, Type] = {"MemoryRef": types.MEMORY, "Schema": types.SCHEMA_REF, **RECORDS}
 
 
@@ -98,7 +98,8 @@ def _counted(c: Checker, node: ast.NamedType, name: str, wanted: int, arguments:
 def _builtin(c: Checker, node: ast.NamedType, name: str, arguments: list[Type]) -> Type:
     if name == "Memory" and arguments:
         return c.unbuilt(node.span, "Memory<C>")
-    if name not in TYPES or not _counted(c, node, name, TYPES[name], arguments):
+    wanted = {**TYPES, **LIBRARY_TYPES}.get(name)
+    if wanted is None or not _counted(c, node, name, wanted, arguments):
         return ERRONEOUS
     if name in SPELLINGS:
         return SPELLINGS[name]

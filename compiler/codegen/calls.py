@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ...vm.builtins import FUNCTIONS, Row, lookup
-from ...vm.builtins.table import methods_named
+from ...vm.builtins.std import STD_PREFIX, std_row
+from ...vm.builtins.table import methods_named, takes_receiver
 from .. import ast, symbols
 from .. import types as t
 from . import places
@@ -209,7 +210,10 @@ def _language_mutation_of_any(
 
 
 def _row(target: symbols.BuiltinCall) -> Row:
-    row = lookup(target.receiver_kind, target.name) if target.receiver_kind else FUNCTIONS.get(target.name)
+    if target.receiver_kind.startswith(STD_PREFIX):
+        row = std_row(target.receiver_kind.removeprefix(STD_PREFIX), target.name)
+    else:
+        row = lookup(target.receiver_kind, target.name) if target.receiver_kind else FUNCTIONS.get(target.name)
     assert row is not None, f"{target.receiver_kind}.{target.name}"
     return row
 
@@ -271,7 +275,7 @@ def _arguments(g: Generator, target: symbols.BuiltinCall, row: Row) -> None:
 
 def _invoke(g: Generator, target: symbols.BuiltinCall, row: Row) -> None:
     e = g.emitter
-    count = len(row.parameters) + (1 if target.receiver_kind else 0)
+    count = len(row.parameters) + takes_receiver(target.receiver_kind, target.name)
     if row.source:
         e.emit("CALL", g.module.language_method(target.receiver_kind, target.name), count)
     else:

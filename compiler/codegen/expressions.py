@@ -172,6 +172,8 @@ def path(g: Generator, node: ast.PathExpr) -> None:
     elif isinstance(binding, symbols.ErrorFamilySymbol):
         e.emit("NIL")
         e.emit("ERROR", g.module.pool.error(binding.name, binding.variant, []), 1)
+    elif isinstance(binding, symbols.StdFunctionSymbol):
+        e.emit("CLOSURE", g.module.library_function(binding))
     elif isinstance(binding, symbols.BuiltinSymbol):
         builtin_value(g, binding.name)
     else:

@@ -10,6 +10,7 @@ import re
 from functools import cache
 
 from ...vm.builtins import lookup
+from ...vm.builtins.std import STD_PREFIX, std_row
 from ...vm.bytecode import image as im
 from ..checked import CheckedProgram
 from ..checker import check
@@ -45,9 +46,11 @@ def _generate(module: Module, receiver: str, name: str) -> None:
 
 @cache
 def _checked(receiver: str, name: str) -> CheckedProgram:
-    row = lookup(receiver, name)
+    library = receiver.startswith(STD_PREFIX)
+    row = std_row(receiver.removeprefix(STD_PREFIX), name) if library else lookup(receiver, name)
     assert row is not None and row.source
-    parameters = ", ".join(["this: Any", *(f"{p.name}: Any" for p in row.parameters)])
+    this = [] if library else ["this: Any"]
+    parameters = ", ".join([*this, *(f"{p.name}: Any" for p in row.parameters)])
     body = re.sub(r"\bself\b", "this", row.source)
     text = f"fn method({parameters}) -> Any {{ {body} }}"
     source = Source(LIBRARY_FILE, text)

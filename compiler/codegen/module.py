@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from ...vm.builtins.std import STD_PREFIX, std_row
 from ...vm.builtins.table import methods_named
 from ...vm.bytecode import image as im
 from .. import symbols
@@ -44,6 +45,7 @@ class Module:
     models: dict[symbols.ModelSymbol, int] = field(default_factory=dict)
     memories: dict[symbols.MemorySymbol, int] = field(default_factory=dict)
     schemas: dict[symbols.StructSymbol, int] = field(default_factory=dict)
+    names: dict[symbols.Symbol, str] = field(default_factory=dict)  # of schemas, models, connections and memories in the image
     nesting: Nesting = field(default_factory=Nesting)
 
     def __post_init__(self) -> None:
@@ -84,6 +86,27 @@ class Module:
             name = opcode.capitalize()
             self.pending.append(Pending(number, emitter, None, name, [["value", any_, None]], any_, im.F_HIDDEN))
         return self.constructors[opcode]
+
+    def library_function(self, symbol: symbols.StdFunctionSymbol) -> int:
+        """A function of `std::` as a function value (L-3.8.3)."""
+        receiver = STD_PREFIX + symbol.module
+        name = f"{receiver}::{symbol.name}"
+        if name not in self.constructors:
+            row = std_row(symbol.module, symbol.name)
+            assert row is not None
+            emitter = Emitter()
+            for _ in row.parameters:
+                emitter.emit("LOAD", emitter.slot())
+            if row.source:
+                emitter.emit("CALL", self.language_method(receiver, symbol.name), len(row.parameters))
+            else:
+                emitter.emit("CALL_BUILTIN", self.pool.builtin(receiver, symbol.name), len(row.parameters))
+            emitter.emit("RETURN")
+            number = self.constructors[name] = self.pool.reserve_function()
+            any_ = self.pool.type(t.ANY)
+            params: list[list[int | str | None]] = [[p.name, any_, None] for p in row.parameters]
+            self.pending.append(Pending(number, emitter, None, symbol.name, params, any_, im.F_HIDDEN))
+        return self.constructors[name]
 
     def prompt_from_text(self, emitter: Emitter) -> None:
         """String to Prompt (L-3.3.7)."""

@@ -50,7 +50,7 @@ class Pool:
 
     def type(self, type_: t.Type) -> int:
         """Index of the descriptor of a type; type parameters and open types are Any at run time (L-3.1.22)."""
-        key: Any = ("declared", type_.kind, type_.name) if isinstance(type_, t.Nominal) else type_
+        key: Any = ("declared", type_.kind, type_.unique_name) if isinstance(type_, t.Nominal) else type_
         if key in self._type_index:
             return self._type_index[key]
         if isinstance(type_, t.Nominal) and type_ in self.declared:
@@ -65,7 +65,7 @@ class Pool:
 
     def _declared(self, key: Any, type_: t.Nominal) -> int:
         # the index comes first: fields may mention the type itself
-        entry: list[Any] = [type_.kind, type_.name, []]
+        entry: list[Any] = [type_.kind, type_.unique_name, []]
         index = self._add(key, entry)
         for name, field in self.declared[type_]:
             if type_.kind == "enum":
@@ -78,7 +78,7 @@ class Pool:
         if isinstance(type_, t.Simple):
             return _SIMPLE.get(type_.name) or ["handle", type_.name]
         if isinstance(type_, t.Generic):
-            if type_.name.lower() in ("array", "map", "option", "result"):
+            if type_.name.lower() in ("array", "map", "option", "result", "set", "queue", "stack"):
                 return [type_.name.lower(), *(self.type(a) for a in type_.arguments)]
             return ["handle", type_.name]
         if isinstance(type_, t.Tuple):

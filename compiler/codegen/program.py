@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 from ...vm.bytecode import image as im
@@ -23,9 +25,12 @@ from .schemas import schema_entry
 COMPILER = "concerto 0.1"
 
 
-def generate(checked: CheckedProgram, source: Source, name: str) -> im.Image:
+def generate(checked: CheckedProgram, files: list[Source], name: str) -> im.Image:
     """The image of a program without errors; `name` is the program's name."""
-    module = Module([source])
+    sources = sorted(files, key=lambda source: source.name)
+    module = Module(sources)
+    for kind in (checked.schemas, checked.models, checked.connections, checked.memories):
+        module.names.update(unique_names(kind))
     declared = declare(module, checked)
     for index, schema in enumerate(checked.schemas):
         module.schemas[schema] = index
@@ -47,13 +52,30 @@ def generate(checked: CheckedProgram, source: Source, name: str) -> im.Image:
     image = im.Image(
         header(name, module, checked), module.pool.constants, module.pool.types, schemas, functions,
         [model_entry(module, m) for m in checked.models], [], [], [],
-        [im.Connection(c.name, c.fields) for c in checked.connections], [], [],
-        [im.Memory(m.name, m.max_messages) for m in checked.memories], [], [], [],
-        exports(module, checked, init), [[source.name, hashlib.sha256(source.text.encode()).digest()]], [source.text],
+        [im.Connection(module.names[c], c.fields) for c in checked.connections], [], [],
+        [im.Memory(module.names[m], m.max_messages) for m in checked.memories], [], [], [],
+        exports(module, checked, init), [[source.name, hashlib.sha256(source.text.encode()).digest()] for source in sources],
+        [source.text for source in sources],
     )  # fmt: skip
     for made, digest in zip(functions, hash_functions(image), strict=True):
         made.hash = digest
     return image
+
+
+def unique_names(declarations: Sequence[symbols.Symbol]) -> dict[symbols.Symbol, str]:
+    """What a host calls each declaration: its name, with the path of its module where several modules declare one."""
+    counts = Counter(symbol.name for symbol in declarations)
+    found: dict[symbols.Symbol, str] = {}
+    taken: set[str] = set()
+    for symbol in declarations:
+        name = base = qualified(symbol) if counts[symbol.name] > 1 else symbol.name
+        number = 1
+        while name in taken:  # declared in several blocks of one module
+            number += 1
+            name = f"{base}#{number}"
+        taken.add(name)
+        found[symbol] = name
+    return found
 
 
 def declare(module: Module, checked: CheckedProgram) -> dict[t.Type, symbols.Symbol]:
@@ -95,11 +117,12 @@ def declare_field_defaults(module: Module, symbol: symbols.StructSymbol) -> None
 
 def initialisation(module: Module, checked: CheckedProgram) -> list[int]:
     """One hidden function that evaluates config fields that are no constants and runs the initialisation statements, both in
-    source order (O-0.3, O-0.7)."""
+    the order of modules and source (O-0.3, O-0.7, L-5.14.1)."""
     g = Generator(module, symbols.FunctionScope(None))
-    steps: list[tuple[int, Any]] = [(statement.span.start, statement) for statement in checked.init]
+    steps: list[tuple[tuple[int, int], Any]] = [((rank, statement.span.start), statement) for rank, statement in checked.init]
     for number, model in enumerate(checked.models):
-        steps.extend((expr.span.start, (number, key, expr)) for key, expr in computed_fields(model))
+        rank = model.home.rank if model.home is not None else 0
+        steps.extend(((rank, expr.span.start), (number, key, expr)) for key, expr in computed_fields(model))
     if not steps:
         return []
     for _, step in sorted(steps, key=lambda pair: pair[0]):
@@ -140,7 +163,8 @@ def model_entry(module: Module, model: symbols.ModelSymbol) -> im.Model:
     }
     decorators = [[name, arguments] for name, arguments in model.decorators]
     memory = module.memories[model.memory] if model.memory is not None else None
-    return im.Model(model.name, model.connection, fields, memory, decorators)
+    connection = model.connection if isinstance(model.connection, str) else module.names[model.connection]
+    return im.Model(module.names[model], connection, fields, memory, decorators)
 
 
 def header(name: str, module: Module, checked: CheckedProgram) -> im.Header:
@@ -149,8 +173,13 @@ def header(name: str, module: Module, checked: CheckedProgram) -> im.Header:
 
 
 def exports(module: Module, checked: CheckedProgram, init: list[int]) -> im.Exports:
-    public = {f.name: module.functions[f] for f in checked.functions if f.declaration.public}
+    public = {qualified(f): module.functions[f] for f in checked.functions if f.declaration.public}
     return im.Exports(public, init)
+
+
+def qualified(symbol: symbols.Symbol) -> str:
+    """A name with the path of its module from the root."""
+    return "::".join((*(symbol.home.path if symbol.home is not None else ()), symbol.name))
 
 
 def mark_suspending(functions: list[im.Function], module: Module) -> None:

@@ -16,7 +16,7 @@ _SCALARS = {"String": "string", "Int": "int", "Float": "float", "Bool": "bool", 
 def schema_entry(module: Module, symbol: symbols.StructSymbol, declared: dict[t.Type, symbols.Symbol]) -> im.Schema:
     shape = Shapes(declared).object(symbol)
     return im.Schema(
-        symbol.name,
+        module.names[symbol],
         module.pool.type(symbol.type),
         shape,
         lowering.plain_form(shape),
@@ -29,12 +29,13 @@ class Shapes:
 
     def __init__(self, declared: dict[t.Type, symbols.Symbol]) -> None:
         self.declared = declared
-        self.open: list[str] = []
+        self.open: list[symbols.StructSymbol] = []
 
     def object(self, symbol: symbols.StructSymbol) -> list[Any]:
-        if symbol.name in self.open:
-            return ["ref", symbol.name]
-        self.open.append(symbol.name)
+        name = type_name(symbol)
+        if symbol in self.open:
+            return ["ref", name]
+        self.open.append(symbol)
         declaration = symbol.declaration
         modes = [d.name.text for d in declaration.decorators if d.name.text in ("partial", "coerce")]
         nodes = {f.name.text: f for f in declaration.fields or []}
@@ -42,7 +43,7 @@ class Shapes:
         modes += [d.name.text for d in (first.decorators if first else []) if d.name.text in ("partial", "coerce")]
         fields = [self.field(symbol, name, type_, optional, nodes[name]) for name, type_, _, optional in symbol.fields]
         self.open.pop()
-        return ["object", symbol.name, modes, fields]
+        return ["object", name, modes, fields]
 
     def field(self, owner: symbols.StructSymbol, name: str, type_: t.Type, optional: bool, node: ast.Field) -> list[Any]:
         if isinstance(type_, t.Generic) and type_.name == "Option":
@@ -61,10 +62,15 @@ class Shapes:
             return ["map", self.shape(type_.arguments[1])]
         symbol = self.declared.get(type_)
         if isinstance(symbol, symbols.EnumSymbol):
-            return ["enum", list(symbol.variants), symbol.name]
+            return ["enum", list(symbol.variants), type_name(symbol)]
         if isinstance(symbol, symbols.StructSymbol):
             return self.object(symbol)
         raise AssertionError(f"no JSON form for {type_}")
+
+
+def type_name(symbol: symbols.StructSymbol | symbols.EnumSymbol) -> str:
+    assert isinstance(symbol.type, t.Nominal)
+    return symbol.type.unique_name
 
 
 def as_json(value: Any) -> Any:

@@ -1,33 +1,65 @@
-"""Name resolution: what every name of a file denotes.
+"""Name resolution: what every name of a program denotes.
 
 `resolve` fills the `binding`, `scope` and `symbol` fields of the tree, marks captured locals, and hands on a `Module`: all
-symbols in source order. Must not know: types.
+symbols in order. Must not know: types.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from .. import ast
 from ..diagnostics import Diagnostics
+from ..loading import Project
 from ..source import Span
-from ..symbols import FunctionSymbol, Local
+from ..symbols import FunctionSymbol, Local, ModuleSymbol
 from . import expressions, paths, patterns
 from .items import declare_items, visit_items
+from .modules import file_module, new_module, order_modules, settle_imports, warn_unused_imports
 from .predeclared import outermost
-from .scopes import Scope
 from .state import Module, Resolver
 
 HANDLERS = {**paths.HANDLERS, **patterns.HANDLERS, **expressions.HANDLERS}
 
 
-def resolve(program: ast.Program, diagnostics: Diagnostics) -> Module:
-    r = Resolver(diagnostics, outermost(), HANDLERS)
-    r.scope = Scope(r.scope)
-    declare_items(r, program.items)
-    visit_items(r, program.items)
+def resolve(project: Project, diagnostics: Diagnostics) -> Module:
+    r = Resolver(diagnostics, outermost(), HANDLERS, paths.associated_item, project)
+    for code, span, message, help in project.rejected:
+        r.report(code, span, message, help=help)
+    bodies = _declare(r)
+    settle_imports(r)
+    for module in r.module.modules:
+        with r.inside(module, r.spaces[module]):
+            visit_items(r, bodies[module])
+    settle_imports(r)  # those of blocks
+    order_modules(r)
+    warn_unused_imports(r)
     r.module.sort()
-    main = r.scope.names.get("main")
+    main = r.spaces[r.root].names.get("main")
     r.module.main = main if isinstance(main, FunctionSymbol) else None
     return r.module
+
+
+def _declare(r: Resolver) -> dict[ModuleSymbol, Sequence[ast.TopLevel]]:
+    """Gives every module and every item of a module its symbol."""
+    bodies: dict[ModuleSymbol, Sequence[ast.TopLevel]] = {}
+    project = r.project
+    r.by_file[project.main] = new_module(r, r.root)
+    r.undeclared.append((r.root, project.trees[project.main].items))
+    roots = sorted(project.roots.items())
+    while r.undeclared or roots:
+        if r.undeclared:
+            module, items = r.undeclared.pop(0)
+            bodies[module] = items
+            with r.inside(module, r.spaces[module]):
+                declare_items(r, items)
+        else:
+            name, file = roots.pop(0)
+            r.rooted.names[name] = file_module(r, file, name, r.root)
+    for name, symbol in r.spaces[r.root].names.items():
+        if isinstance(symbol, ModuleSymbol):
+            r.rooted.names.setdefault(name, symbol)
+    return bodies
 
 
 def warn_unused(module: Module, diagnostics: Diagnostics) -> None:

@@ -9,6 +9,7 @@ from .. import ast
 from ..symbols import Local
 from .functions import closure
 from .items import declare_items, visit_items
+from .names import find, find_item
 from .paths import use_local
 from .patterns import bind_pattern
 from .state import Handler, Resolver
@@ -85,7 +86,7 @@ def assign(r: Resolver, node: ast.Assign) -> ast.Node | None:
 
 def _assigned_name(r: Resolver, target: ast.PathExpr) -> None:
     """A plain assignment is no reading of its variable (W0001)."""
-    symbol = r.find(target.segments[0].text) if len(target.segments) == 1 else None
+    symbol = find(r, target.segments[0]) if len(target.segments) == 1 else None
     if isinstance(symbol, Local):
         target.binding = symbol
         use_local(r, symbol)
@@ -140,7 +141,7 @@ def _catches_a_name(r: Resolver, clause: ast.CatchClause) -> bool:
     if clause.name is not None or not isinstance(written, ast.NamedType) or len(written.path) != 1:
         return False
     name = written.path[0]
-    if not name.text[:1].islower() or r.scope.find_item(name.text) is not None:
+    if not name.text[:1].islower() or find_item(r, name) is not None:
         return False
     r.report("E1002", name.span, f"undefined type `{name.text}`", help=f"write `catch Error({name.text})`")
     return True

@@ -23,14 +23,15 @@ from ..symbols import (
 )
 from ..types import ANY, NIL, Nominal
 from .functions import function
+from .modules import declare_imports, declare_module
+from .names import find_item
+from .paths import resolve_path
 from .scopes import UnbuiltSymbol
 from .state import Resolver
 
 UNBUILT_ITEMS: dict[type[ast.Item], str] = {
     ast.Trait: "trait",
     ast.Impl: "impl",
-    ast.Use: "use",
-    ast.Module: "mod",
     ast.Tool: "tool",
     ast.Mcp: "mcp",
     ast.Pipeline: "pipeline",
@@ -51,8 +52,7 @@ def _declare_item(r: Resolver, item: ast.Item, places: dict[str, Span]) -> None:
         r.scope.open = True
         return
     if isinstance(item, ast.Use):
-        r.unbuilt(item.span, "use")
-        _declare_imports(r, item.tree)
+        declare_imports(r, item)
         return
     name = getattr(item, "name", None)
     unbuilt = unbuilt_form(item, nested=r.function is not None)
@@ -67,9 +67,15 @@ def _declare_item(r: Resolver, item: ast.Item, places: dict[str, Span]) -> None:
         return
     places[name.text] = name.span
     _check_capital(r, item, name)
-    item.symbol = UnbuiltSymbol(name.text) if unbuilt is not None else _symbol(r, item, name.text)
+    if isinstance(item, ast.Module):
+        item.symbol = declare_module(r, item)
+    else:
+        item.symbol = UnbuiltSymbol(name.text) if unbuilt is not None else _symbol(r, item, name.text)
+        item.symbol.home = r.at
     r.scope.names[name.text] = item.symbol
-    if unbuilt is None:
+    if item.public:
+        r.scope.public.add(name.text)
+    if unbuilt is None and not isinstance(item, ast.Module):
         r.module.add(item.symbol, name.span)
 
 
@@ -122,11 +128,11 @@ def _symbol(r: Resolver, item: ast.Item, name: str) -> Symbol:
         case ast.Function():
             return FunctionSymbol(name, item, [], NIL)
         case ast.Struct():
-            return StructSymbol(name, item, Nominal("struct", name), [])
+            return StructSymbol(name, item, Nominal("struct", name, key=r.type_key(name)), [])
         case ast.Schema():
-            return StructSymbol(name, item, Nominal("schema", name), [])
+            return StructSymbol(name, item, Nominal("schema", name, key=r.type_key(name)), [])
         case ast.Enum():
-            return EnumSymbol(name, item, Nominal("enum", name), _variants(r, item))
+            return EnumSymbol(name, item, Nominal("enum", name, key=r.type_key(name)), _variants(r, item))
         case ast.Const():
             return ConstSymbol(name, item, ANY)
         case ast.TypeAlias():
@@ -134,9 +140,7 @@ def _symbol(r: Resolver, item: ast.Item, name: str) -> Symbol:
         case ast.Config() if item.kind == "model":
             return ModelSymbol(name, item, "", {})
         case ast.Config():
-            symbol = ConnectionSymbol(name, item, {})
-            r.module.connections[name] = symbol
-            return symbol
+            return ConnectionSymbol(name, item, {})
         case ast.Store():
             return MemorySymbol(name, item, None)
     return UnbuiltSymbol(name)
@@ -155,23 +159,15 @@ def _variants(r: Resolver, item: ast.Enum) -> list[str]:
     return list(seen)
 
 
-def _declare_imports(r: Resolver, tree: ast.UseTree) -> None:
-    if tree.glob:
-        r.scope.open = True
-    for part in tree.group or ():
-        _declare_imports(r, part)
-    if not tree.glob and tree.group is None and tree.path:
-        name = (tree.alias or tree.path[-1]).text
-        r.scope.names[name] = UnbuiltSymbol(name)
-
-
 def visit_items(r: Resolver, items: Sequence[ast.TopLevel]) -> None:
     """Resolves the names inside the items of one scope."""
     for item in items:
         if isinstance(item, ast.InitStatement):
             with r.body(None):
                 r.visit(item.call)
-            r.module.inits.append(item)
+            r.module.inits.append((r.at, item))
+        elif isinstance(item, (ast.Use, ast.Module)):
+            continue  # modules have their own turn
         elif item.symbol is not None and not isinstance(item.symbol, UnbuiltSymbol):
             r.nesting.call(_visit_item, r, item)
 
@@ -205,7 +201,13 @@ def _visit_decorator(r: Resolver, decorator: ast.Decorator) -> None:
 
 
 def _visit_config(r: Resolver, item: ast.Config) -> None:
-    """The provider of a model is the name of a connection, not a value (O-1.17)."""
+    """The provider of a model is the name of a connection, not a value (O-1.17); without a declaration it may be one of the
+    predeclared."""
     for entry in item.entries:
-        if not (item.kind == "model" and entry.key.text == "provider" and isinstance(entry.value, ast.PathExpr)):
-            r.visit(entry.value)
+        value = entry.value
+        if not (item.kind == "model" and entry.key.text == "provider" and isinstance(value, ast.PathExpr)):
+            r.visit(value)
+        elif len(value.segments) > 1:
+            value.binding = resolve_path(r, value.segments)
+        elif value.member is None:
+            value.binding = find_item(r, value.segments[0])

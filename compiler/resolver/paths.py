@@ -19,7 +19,8 @@ from ..symbols import (
     VariantSymbol,
 )
 from . import everyday
-from .predeclared import TYPES, associated
+from .names import find, find_item, walk
+from .predeclared import LIBRARY_TYPES, TYPES, associated
 from .scopes import UnbuiltSymbol
 from .spelling import did_you_mean
 from .state import Handler, Resolver
@@ -44,7 +45,7 @@ def _name(r: Resolver, name: ast.Ident) -> Symbol | None:
     if name.text == "_":
         r.report("E1001", name.span, "`_` discards its value and cannot be read")
         return None
-    symbol = r.find(name.text)
+    symbol = find(r, name)
     if symbol is not None:
         return _reported(r, symbol, name)
     if name.text in ("self", "Self"):
@@ -62,14 +63,17 @@ def _reported(r: Resolver, symbol: Symbol, name: ast.Ident) -> Symbol:
 
 
 def resolve_path(r: Resolver, path: list[ast.Ident]) -> Symbol | None:
-    """`head::rest` (L-8.3.2): a variant, an error variant or an associated function."""
-    head, *rest = path
-    owner = r.scope.find_item(head.text)
-    if isinstance(owner, UnbuiltSymbol):
-        return _reported(r, owner, head)
-    if owner is None or len(rest) > 1:
-        return _unresolved(r, path, owner)
-    name = rest[0]
+    """`head::rest` (L-8.3): what the last segment names."""
+    owner, rest, _ = walk(r, path)
+    for name in rest:
+        if owner is None or (isinstance(owner, UnbuiltSymbol)):
+            break
+        owner = associated_item(r, owner, name)
+    return owner if owner is None else _reported(r, owner, path[0])
+
+
+def associated_item(r: Resolver, owner: Symbol, name: ast.Ident) -> Symbol | None:
+    """A variant, an error variant or an associated function (L-8.3.2)."""
     match owner:
         case EnumSymbol():
             return variant_of(r, owner, name)
@@ -78,20 +82,6 @@ def resolve_path(r: Resolver, path: list[ast.Ident]) -> Symbol | None:
         case BuiltinSymbol():
             return _associated(r, owner, name)
     r.report("E1010", name.span, f"`{owner.name}` has no associated item `{name.text}`")
-    return None
-
-
-def _unresolved(r: Resolver, path: list[ast.Ident], owner: Symbol | None) -> Symbol | None:
-    if path[0].text == "std":
-        r.unbuilt(path[0].span, "std")
-        return UnbuiltSymbol("std")
-    unknown = path[0] if owner is None else path[1]
-    written = "::".join(segment.text for segment in path)
-    candidates = (text for text, symbol in r.scope.visible(r.function) if not isinstance(symbol, Local))
-    r.report(
-        "E1004", unknown.span, f"unresolved path `{written}`: unknown `{unknown.text}`",
-        help=did_you_mean(unknown.text, candidates),
-    )  # fmt: skip
     return None
 
 
@@ -134,22 +124,22 @@ def named_type(r: Resolver, node: ast.NamedType) -> None:
         node.binding = _type_path(r, node.path)
         return
     name = node.path[0]
-    symbol = r.scope.find_item(name.text)
+    symbol = find_item(r, name)
     if symbol is None and name.text == "Self":
         r.report("E1009", name.span, "`Self` stands outside an `impl` or `trait`")
         return
     if symbol is None or not is_type(symbol):
         candidates = (text for text, found in r.scope.visible(r.function) if is_type(found))
-        help = everyday.everyday_type(name.text) or did_you_mean(name.text, candidates)
+        help = r.elsewhere(name.text) or everyday.everyday_type(name.text) or did_you_mean(name.text, candidates)
         r.report("E1002", name.span, f"undefined type `{name.text}`", help=help)
         return
     node.binding = _reported(r, symbol, name)
 
 
 def _type_path(r: Resolver, path: list[ast.Ident]) -> Symbol | None:
-    """Of paths only `F::V` of an error family names something a type position may hold: in a catch clause."""
+    """A type of another module, or `F::V` of an error family in a catch clause."""
     symbol = resolve_path(r, path)
-    if symbol is None or isinstance(symbol, (ErrorFamilySymbol, UnbuiltSymbol)):
+    if symbol is None or is_type(symbol):
         return symbol
     r.report("E1002", path[-1].span, f"`{'::'.join(segment.text for segment in path)}` is not a type")
     return None
@@ -157,7 +147,7 @@ def _type_path(r: Resolver, path: list[ast.Ident]) -> Symbol | None:
 
 def is_type(symbol: Symbol) -> bool:
     if isinstance(symbol, BuiltinSymbol):
-        return symbol.name in TYPES
+        return symbol.name in TYPES or symbol.name in LIBRARY_TYPES
     return isinstance(symbol, (ErrorFamilySymbol, UnbuiltSymbol, StructSymbol, EnumSymbol, AliasSymbol))
 
 
@@ -174,7 +164,7 @@ def literal_head(r: Resolver, path: list[ast.Ident]) -> Symbol | None:
     """What the path before `{ … }` or `( … )` of a literal or pattern names."""
     if len(path) > 1:
         return resolve_path(r, path)
-    symbol = r.scope.find_item(path[0].text)
+    symbol = find_item(r, path[0])
     if symbol is None or isinstance(symbol, ConstSymbol):
         r.unknown_name(path[0], "E1002", "type")
         return None

@@ -6,7 +6,8 @@ Must not know: types; whether a pattern can match its value is the checker's bus
 from __future__ import annotations
 
 from .. import ast
-from ..symbols import BuiltinSymbol, ConstSymbol, Local
+from ..symbols import BuiltinSymbol, ConstSymbol, Local, VariantSymbol
+from .names import find
 from .paths import literal_head, resolve_path
 from .state import Handler, Resolver
 
@@ -47,8 +48,8 @@ def _bind_all(r: Resolver, patterns: list[ast.Pattern], names: Names, reuse: Nam
 
 def _bind_name(r: Resolver, pattern: ast.BindPattern, names: Names, reuse: Names) -> None:
     if not pattern.mutable and pattern.inner is None:
-        symbol = r.find(pattern.name.text)
-        if isinstance(symbol, ConstSymbol) or (isinstance(symbol, BuiltinSymbol) and symbol.name == "None"):
+        symbol = find(r, pattern.name)
+        if isinstance(symbol, (ConstSymbol, VariantSymbol)) or (isinstance(symbol, BuiltinSymbol) and symbol.name == "None"):
             pattern.constant = symbol
             return
     if pattern.inner is not None:

@@ -1,6 +1,6 @@
 """Lexical scopes (L-5.4): what a name denotes where it stands.
 
-Hands on `Scope`, `UnbuiltSymbol`. Must not know: trees other than as places of declarations, types.
+Hands on `Scope`, `Import`, `UnbuiltSymbol`. Must not know: trees other than names and places of declarations, types.
 """
 
 from __future__ import annotations
@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ..symbols import FunctionScope, Local, Symbol
+from .. import ast
+from ..symbols import FunctionScope, Local, ModuleSymbol, Symbol
 
 
 @dataclass(eq=False, slots=True)
@@ -19,14 +20,40 @@ class UnbuiltSymbol(Symbol):
     reported: bool = True
 
 
-class Scope:
-    """Names of one block, function head or module. `open` scopes also offer names nobody listed (a glob import)."""
+@dataclass(eq=False, slots=True)
+class AmbiguousSymbol(Symbol):
+    """A name that several globs offer (E1008); `modules` are those that offer it."""
 
-    __slots__ = ("parent", "names", "open")
+    modules: list[str]
+
+
+@dataclass(eq=False, slots=True)
+class Import:
+    """One name that a `use` brings into `scope`, or with name `*` all that its path offers. `symbol` is filled when somebody
+    asks for the name first; `state` is then `busy`, afterwards `done`."""
+
+    name: ast.Ident
+    path: list[ast.Ident]
+    scope: Scope
+    module: ModuleSymbol
+    public: bool
+    state: str = "new"
+    symbol: Symbol | None = None
+    used: bool = False
+
+
+class Scope:
+    """Names of one block, function head or module; `public`: those that `pub` opens to other modules. `open` scopes also
+    offer names nobody listed (a glob import that failed)."""
+
+    __slots__ = ("parent", "names", "imports", "globs", "public", "open")
 
     def __init__(self, parent: Scope | None) -> None:
         self.parent = parent
         self.names: dict[str, Symbol] = {}
+        self.imports: dict[str, Import] = {}
+        self.globs: list[Import] = []
+        self.public: set[str] = set()
         self.open = False
 
     def chain(self) -> Iterator[Scope]:
@@ -35,30 +62,15 @@ class Scope:
             yield scope
             scope = scope.parent
 
-    def find(self, name: str, function: FunctionScope | None) -> Symbol | None:
-        """What `name` denotes inside `function`; locals of functions around an item are invisible (L-2.4.5)."""
-        scope: Scope | None = self
-        while scope is not None:
-            symbol = scope.names.get(name)
-            if symbol is not None and (not isinstance(symbol, Local) or sees(function, symbol)):
-                return symbol
-            scope = scope.parent
-        return UnbuiltSymbol(name) if any(s.open for s in self.chain()) else None
-
-    def find_item(self, name: str) -> Symbol | None:
-        """What `name` denotes as a type: locals do not hide types."""
-        for scope in self.chain():
-            symbol = scope.names.get(name)
-            if symbol is not None and not isinstance(symbol, Local):
-                return symbol
-        return UnbuiltSymbol(name) if any(s.open for s in self.chain()) else None
-
     def visible(self, function: FunctionScope | None) -> Iterator[tuple[str, Symbol]]:
         """Every visible name, innermost first."""
         for scope in self.chain():
             for name, symbol in scope.names.items():
                 if not isinstance(symbol, Local) or sees(function, symbol):
                     yield name, symbol
+            for name, imported in scope.imports.items():
+                if imported.symbol is not None:
+                    yield name, imported.symbol
 
 
 def sees(function: FunctionScope | None, local: Local) -> bool:

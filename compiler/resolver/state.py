@@ -5,29 +5,30 @@ Hands on `Resolver`, `Module`. Must not know: the forms of the language; the tab
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 from .. import ast
 from ..diagnostics import Diagnostics, Related
+from ..loading import Project
 from ..nesting import Nesting
 from ..source import Span
-from ..symbols import ConnectionSymbol, FunctionScope, Local, Symbol
+from ..symbols import FunctionScope, Local, ModuleSymbol, Symbol
 from ..types import ANY
 from .everyday import NAMES
-from .scopes import Scope
+from .scopes import Import, Scope
 from .spelling import did_you_mean
 
 
 @dataclass(slots=True)
 class Module:
-    """What one file declares, nested items included, in source order."""
+    """What a program declares, nested items included, in the order of its modules, in each in source order."""
 
     symbols: list[Symbol] = field(default_factory=list)
-    inits: list[ast.InitStatement] = field(default_factory=list)
-    connections: dict[str, ConnectionSymbol] = field(default_factory=dict)
+    inits: list[tuple[ModuleSymbol, ast.InitStatement]] = field(default_factory=list)
+    modules: list[ModuleSymbol] = field(default_factory=list)
     locals: list[Local] = field(default_factory=list)
     main: Symbol | None = None
     places: dict[Symbol, Span] = field(default_factory=dict)
@@ -37,8 +38,13 @@ class Module:
         self.places[symbol] = place
 
     def sort(self) -> None:
-        """Nested items are met late; afterwards all stand in source order."""
-        self.symbols.sort(key=lambda symbol: self.places[symbol].start)
+        """Nested items are met late; afterwards all stand in order."""
+        self.symbols.sort(key=lambda symbol: (_rank(symbol), self.places[symbol].start))
+        self.inits.sort(key=lambda init: (init[0].rank, init[1].span.start))
+
+
+def _rank(symbol: Symbol) -> int:
+    return symbol.home.rank if symbol.home is not None else 0
 
 
 # A handler visits a node and may hand back one child to go on with, so that long left spines need no recursion.
@@ -46,13 +52,37 @@ Handler = Callable[["Resolver", Any], "ast.Node | None"]
 
 
 class Resolver:
-    __slots__ = ("diagnostics", "handlers", "module", "scope", "function", "nesting")
+    __slots__ = (
+        "diagnostics", "handlers", "module", "at", "root", "project", "spaces", "by_file", "imports", "edges", "outermost",
+        "rooted", "scope", "function", "nesting", "type_keys", "associated", "asking",
+        "undeclared",
+    )  # fmt: skip
 
-    def __init__(self, diagnostics: Diagnostics, outermost: Scope, handlers: dict[type[ast.Node], Handler]) -> None:
+    def __init__(
+        self,
+        diagnostics: Diagnostics,
+        outermost: Scope,
+        handlers: dict[type[ast.Node], Handler],
+        associated: Callable[[Resolver, Symbol, ast.Ident], Symbol | None],
+        project: Project,
+    ) -> None:
         self.diagnostics = diagnostics
         self.handlers = handlers
+        self.associated = associated  # what a type offers under a name
+        self.asking: set[tuple[ModuleSymbol, str]] = set()  # names being looked for behind the globs of a module
+        self.project = project
         self.module = Module()
-        self.scope = outermost
+        stem = project.main.rpartition("/")[2].removesuffix(".conc")
+        self.root = self.at = ModuleSymbol(stem, project.main)  # `at`: the module whose names are being resolved
+        self.spaces: dict[ModuleSymbol, Scope] = {}
+        self.by_file: dict[str, ModuleSymbol] = {}
+        self.imports: list[Import] = []
+        self.undeclared: list[tuple[ModuleSymbol, Sequence[ast.TopLevel]]] = []  # modules whose items have no symbols yet
+        self.edges: dict[ModuleSymbol, dict[ModuleSymbol, Span]] = {}  # which modules each imports, and where first
+        self.type_keys: set[str] = set()
+        self.outermost = outermost
+        self.rooted = Scope(outermost)  # the modules of the project root
+        self.scope = self.rooted
         self.function: FunctionScope | None = None
         self.nesting = Nesting()
 
@@ -101,8 +131,26 @@ class Resolver:
         self.scope.names[name] = local
         return local
 
-    def find(self, name: str) -> Symbol | None:
-        return self.scope.find(name, self.function)
+    @contextmanager
+    def inside(self, module: ModuleSymbol, scope: Scope) -> Iterator[None]:
+        """Names resolve as they do in `scope` of `module`."""
+        outer = self.at, self.scope, self.function
+        self.at, self.scope, self.function = module, scope, None
+        try:
+            yield
+        finally:
+            self.at, self.scope, self.function = outer
+
+    def type_key(self, name: str) -> str:
+        """What tells a declared type from others of its name (Nominal.key): nothing for the first one met, the path of the module
+        for those after it, and a number in blocks."""
+        key = name
+        number = 1
+        while key in self.type_keys:
+            key = "::".join((*self.at.path, name)) + (f"#{number}" if number > 1 else "")
+            number += 1
+        self.type_keys.add(key)
+        return "" if key == name else key
 
     def unknown_name(
         self, name: ast.Ident, code: str = "E1001", what: str = "name", offered: Callable[[Symbol], bool] | None = None
@@ -110,8 +158,15 @@ class Resolver:
         """`offered` tells which visible symbols make sense where the name stands."""
         visible = self.scope.visible(self.function)
         candidates = (text for text, found in visible if offered is None or offered(found))
-        known = NAMES.get(name.text)
-        self.report(code, name.span, f"undefined {what} `{name.text}`", help=known or did_you_mean(name.text, candidates))
+        help = self.elsewhere(name.text) or NAMES.get(name.text) or did_you_mean(name.text, candidates)
+        self.report(code, name.span, f"undefined {what} `{name.text}`", help=help)
+
+    def elsewhere(self, name: str) -> str | None:
+        """The `use` that would bring in a public item of that name from another module of the program."""
+        for module, scope in self.spaces.items():
+            if name in scope.public and module is not self.at:
+                return f"add `use {'::'.join(('crate', *module.path, name))};`"
+        return None
 
     def report(
         self, code: str, span: Span, message: str, *, help: str | None = None, first: Span | None = None

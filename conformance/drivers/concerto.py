@@ -61,17 +61,23 @@ def receive() -> Json:
 
 
 def compilation(op: Json) -> Compilation:
-    content = op["files"][op["main"]]
-    data = content.encode() if isinstance(content, str) else base64.b64decode(content["base64"])
-    return compile_source(data, op["main"], emit=op["op"] != "check")
+    def read(name: str) -> bytes | None:
+        content = op["files"].get(name)
+        if content is None:
+            return None
+        return content.encode() if isinstance(content, str) else base64.b64decode(content["base64"])
+
+    data = read(op["main"])
+    assert data is not None
+    return compile_source(data, op["main"], emit=op["op"] != "check", read=read)
 
 
 def diagnostics_of(result: Compilation) -> list[Json]:
-    return [diagnostic_json(d, result.source) for d in result.diagnostics.ordered()]
+    return [diagnostic_json(d, result.sources[d.span.file]) for d in result.diagnostics.ordered()]
 
 
-def diagnostic_json(d: Diagnostic, source: Source | None) -> Json:
-    line, column = source.position(d.span.start) if source is not None else (1, 1)
+def diagnostic_json(d: Diagnostic, source: Source) -> Json:
+    line, column = source.position(d.span.start)
     severity = "error" if d.is_error else "warning"
     return {
         "stage": CODES[d.code].stage, "code": d.code, "severity": severity, "file": d.span.file, "line": line, "column": column,

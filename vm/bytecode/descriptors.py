@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 # texts, F fields [name, type, public], V variants [name, payload types].
 HEADS: dict[str, str] = {
     "int": "", "float": "", "string": "", "bool": "", "nil": "", "any": "", "never": "", "range": "", "prompt": "",
-    "array": "T", "map": "TT", "option": "T", "result": "TT", "nilable": "T", "tuple": "L", "fn": "LT", "union": "W",
+    "array": "T", "map": "TT", "option": "T", "result": "TT", "nilable": "T", "set": "T", "queue": "T",
+    "stack": "T", "tuple": "L", "fn": "LT", "union": "W",
     "struct": "NF", "schema": "NF", "enum": "NV", "record": "N", "error": "NO", "handle": "N",
 }  # fmt: skip
 

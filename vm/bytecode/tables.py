@@ -79,13 +79,20 @@ def _constants(scope: Scope) -> None:
             if len(value) - 2 > value[1]:
                 refuse("V119", at, f"{len(value) - 2} named arguments of {value[1]}")
         elif kind == i.K_BUILTIN:
-            _identifiers(at, [part for part in value if part])
+            _builtin(at, *value)
         elif kind == i.K_ERROR:
             _identifiers(at, [part for part in value if part is not None])
         elif kind == i.K_VARIANT:
             _variant(scope, at, *value)
         elif kind == i.K_CONFIG:
             _config(scope, at, *value)
+
+
+def _builtin(at: str, receiver: str, name: str) -> None:
+    """The receiver is a type, a module of the library, or nothing."""
+    if receiver:
+        _name(at, receiver)
+    _identifier(at, name)
 
 
 def _variant(scope: Scope, at: str, type_index: int, variant: int) -> None:

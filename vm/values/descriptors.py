@@ -40,4 +40,11 @@ def type_text(descriptor: Descriptor) -> str:
         return f"fn({', '.join(type_text(part) for part in descriptor[1])}){result}"
     if head == "union":
         return " | ".join(f'"{member}"' for member in descriptor[1])
+    if head in ("struct", "schema", "enum"):
+        return plain_name(descriptor[1])
     return "::".join(descriptor[1:])
+
+
+def plain_name(key: str) -> str:
+    """The name of a declared type without what tells it from others of that name: `a::P#2` is `P` to programs (L-5.1.8)."""
+    return key.rpartition("::")[2].partition("#")[0]

@@ -1,0 +1,281 @@
+"""What a name or the module part of a path denotes: locals, imports, items, modules, predeclared names (L-8.2, L-8.3).
+
+Hands on `find`, `find_item`, `walk` and `imported`. Must not know: the forms that hold names; what types and enums offer is
+asked of `Resolver.associated`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from ...vm.builtins.std import STD_MODULES, STD_PREFIX, STD_TYPES, std_module, std_row
+from .. import ast
+from ..symbols import BuiltinSymbol, EnumSymbol, Local, ModuleSymbol, StdFunctionSymbol, StdModuleSymbol, Symbol, VariantSymbol
+from .scopes import AmbiguousSymbol, Import, Scope, UnbuiltSymbol, sees
+from .spelling import did_you_mean
+from .state import Resolver
+
+UNBUILT_MODULES = ("tools",)
+
+# ---------------------------------------------------------------- single names
+
+
+def find(r: Resolver, name: ast.Ident) -> Symbol | None:
+    """What a name denotes as a value; None if nothing."""
+    return _checked(r, _find(r, name.text, local=True), name)
+
+
+def find_item(r: Resolver, name: ast.Ident) -> Symbol | None:
+    """What a name denotes as a type or head of a path: locals do not hide those."""
+    return _checked(r, _find(r, name.text, local=False), name)
+
+
+def _checked(r: Resolver, symbol: Symbol | None, name: ast.Ident) -> Symbol | None:
+    if not isinstance(symbol, AmbiguousSymbol):
+        return symbol
+    offered = " and ".join(f"`{module}`" for module in symbol.modules)
+    r.report("E1008", name.span, f"`{name.text}` is offered by {offered}", help="import one of them by name")
+    return UnbuiltSymbol(name.text)
+
+
+def _find(r: Resolver, name: str, *, local: bool) -> Symbol | None:
+    is_open = False
+    for scope in r.scope.chain():
+        symbol = scope.names.get(name)
+        if symbol is not None and (not isinstance(symbol, Local) or (local and sees(r.function, symbol))):
+            return symbol
+        if name in scope.imports or scope.globs:
+            symbol = _brought(r, scope, name)
+            if symbol is not None:
+                return symbol
+        is_open = is_open or scope.open
+    return UnbuiltSymbol(name) if is_open else None
+
+
+def _brought(r: Resolver, scope: Scope, name: str) -> Symbol | None:
+    """What the imports of one scope make of a name; by name wins over `*` (L-8.2.2)."""
+    if name in scope.imports:
+        found = imported(r, scope.imports[name])
+        if found is not None:
+            scope.imports[name].used = True
+            return found
+    return _from_globs(r, name, scope.globs)
+
+
+def _from_globs(r: Resolver, name: str, globs: list[Import]) -> Symbol | None:
+    offers: dict[Symbol, Import] = {}
+    for glob in globs:
+        owner = imported(r, glob)
+        found = _offered(r, owner, name) if owner is not None else None
+        if found is not None and not any(_same(found, other) for other in offers):
+            offers[found] = glob
+        if found is not None:
+            glob.used = True
+    if len(offers) > 1:
+        return AmbiguousSymbol(name, modules=[str(glob.symbol) for glob in offers.values()])
+    return next(iter(offers), None)
+
+
+def _same(a: Symbol, b: Symbol) -> bool:
+    """Symbols of variants and of library functions are made anew whenever somebody asks."""
+    if isinstance(a, VariantSymbol) and isinstance(b, VariantSymbol):
+        return a.enum is b.enum and a.name == b.name
+    if isinstance(a, StdFunctionSymbol) and isinstance(b, StdFunctionSymbol):
+        return (a.module, a.name) == (b.module, b.name)
+    return a is b
+
+
+def _offered(r: Resolver, owner: Symbol, name: str) -> Symbol | None:
+    """What `owner::*` offers under a name: public items, variants (L-8.2.1)."""
+    if isinstance(owner, ModuleSymbol):
+        found, public = _member(r, owner, name)
+        return found if public else None
+    if isinstance(owner, EnumSymbol):
+        at = ast.Ident(span=owner.declaration.name.span, text=name)
+        return r.associated(r, owner, at) if name in owner.variants else None
+    if isinstance(owner, StdModuleSymbol):
+        return _std_symbol(r, owner, name)
+    return None
+
+
+# ---------------------------------------------------------------- members of modules
+
+
+def _member(r: Resolver, module: ModuleSymbol, name: str) -> tuple[Symbol | None, bool]:
+    """A name of a module and whether it is public; modules of the project root are members of the root."""
+    scope = r.spaces[module]
+    if name in scope.names:
+        return scope.names[name], name in scope.public
+    if name in scope.imports:
+        found = imported(r, scope.imports[name])
+        if found is not None:
+            scope.imports[name].used = True
+            return found, scope.imports[name].public
+    if (module, name) in r.asking:  # globs that lead back here
+        return None, False
+    r.asking.add((module, name))
+    try:
+        for public in (True, False):
+            found = _from_globs(r, name, [glob for glob in scope.globs if glob.public == public])
+            if found is not None:
+                return found, public
+    finally:
+        r.asking.discard((module, name))
+    if module is r.root and name in r.rooted.names:
+        return r.rooted.names[name], True
+    return (UnbuiltSymbol(name), True) if scope.open else (None, False)
+
+
+def names_of(r: Resolver, module: ModuleSymbol) -> Iterator[str]:
+    """What a module offers, for suggestions."""
+    yield from r.spaces[module].names
+    yield from r.spaces[module].imports
+    if module is r.root:
+        yield from r.rooted.names
+
+
+def _std_symbol(r: Resolver, module: StdModuleSymbol, name: str) -> Symbol | None:
+    if not module.name:
+        return StdModuleSymbol(name) if name in STD_MODULES else None
+    if name in STD_TYPES.get(module.name, ()):
+        return r.outermost.names.get(name) or BuiltinSymbol(name)
+    if name not in std_module(module.name):
+        return None
+    return StdFunctionSymbol(name, module.name)
+
+
+def _std_names(module: StdModuleSymbol) -> tuple[str, ...]:
+    return (*std_module(module.name), *STD_TYPES.get(module.name, ())) if module.name else STD_MODULES
+
+
+# ---------------------------------------------------------------- paths
+
+
+class Walked(NamedTuple):
+    """Where the module part of a path leads: a symbol (None after a report), the segments after it, and the last module the
+    path goes through."""
+
+    symbol: Symbol | None
+    rest: list[ast.Ident]
+    through: ModuleSymbol | None
+
+
+def walk(r: Resolver, path: list[ast.Ident]) -> Walked:
+    owner, rest = _head(r, path)
+    through: ModuleSymbol | None = None
+    while rest and isinstance(owner, (ModuleSymbol, StdModuleSymbol)):
+        name, *rest = rest
+        if isinstance(owner, ModuleSymbol):
+            through = owner
+            owner = _through(r, owner, name, path)
+        else:
+            owner = _library(r, owner, name, path)
+    return Walked(owner, rest, through)
+
+
+def _head(r: Resolver, path: list[ast.Ident]) -> tuple[Symbol | None, list[ast.Ident]]:
+    head, *rest = path
+    if head.text == "crate" and rest:
+        return r.root, rest
+    if head.text == "std" and rest:
+        return StdModuleSymbol(""), rest
+    if head.text in ("self", "super") and rest:
+        return _relative(r, path)
+    found = find_item(r, head)
+    return found if found is not None else unresolved(r, path, head, _heads(r)), rest
+
+
+def _relative(r: Resolver, path: list[ast.Ident]) -> tuple[Symbol | None, list[ast.Ident]]:
+    """`self` this module, `super` its parent, repeatable."""
+    at: ModuleSymbol = r.at
+    rest = path[1:] if path[0].text == "self" else path
+    while len(rest) > 1 and rest[0].text == "super":
+        if at.home is None:
+            r.report("E1004", rest[0].span, f"unresolved path `{written(path)}`: `super` leads out of the project root")
+            return None, rest
+        at, rest = at.home, rest[1:]
+    return at, rest
+
+
+def _through(r: Resolver, owner: ModuleSymbol, name: ast.Ident, path: list[ast.Ident]) -> Symbol | None:
+    found, public = _member(r, owner, name.text)
+    found = _checked(r, found, name)
+    if found is None:
+        return unresolved(r, path, name, names_of(r, owner))
+    if not public and not r.at.is_inside(owner):
+        message = f"`{name.text}` is private in module `{owner}`"
+        r.report("E1005", name.span, message, help=f"declare it `pub` in `{owner}`")
+        return UnbuiltSymbol(name.text)
+    return found
+
+
+def _library(r: Resolver, owner: StdModuleSymbol, name: ast.Ident, path: list[ast.Ident]) -> Symbol | None:
+    if not owner.name and name.text in UNBUILT_MODULES:
+        r.unbuilt(name.span, f"std::{name.text}")
+        return UnbuiltSymbol(name.text)
+    found = _std_symbol(r, owner, name.text)
+    if found is None:
+        return unresolved(r, path, name, _std_names(owner))
+    if isinstance(found, StdFunctionSymbol):
+        row = std_row(found.module, found.name)
+        if row is not None and (row.kind == "effect" or STD_PREFIX in row.source):
+            r.unbuilt(name.span, f"std::{found.module}::{found.name}")
+            return UnbuiltSymbol(name.text)
+    return found
+
+
+def _heads(r: Resolver) -> Iterator[str]:
+    return (text for text, symbol in r.scope.visible(r.function) if not isinstance(symbol, Local))
+
+
+def unresolved(
+    r: Resolver, path: list[ast.Ident], unknown: ast.Ident, candidates: Iterable[str]
+) -> Symbol | None:
+    """E1004 with the nearest name, or the files that a module would stand in."""
+    help = did_you_mean(unknown.text, [name for name in candidates if name != "self"])
+    if help is None and unknown is path[0] and len(path) > 1:
+        help = f"tried `{unknown.text}.conc` and `{unknown.text}/mod.conc` in the project root"
+    r.report("E1004", unknown.span, f"unresolved path `{written(path)}`: unknown `{unknown.text}`", help=help)
+    return None
+
+
+def written(path: list[ast.Ident]) -> str:
+    return "::".join(segment.text for segment in path)
+
+
+# ---------------------------------------------------------------- imports
+
+
+def imported(r: Resolver, one: Import) -> Symbol | None:
+    """What a `use` brings in, or for `*` what its path leads to; resolved when it is first asked for. None while that is
+    under way: `use a::a;` means another `a` at its head."""
+    if one.state == "new":
+        one.state = "busy"
+        with r.inside(one.module, one.scope):
+            one.symbol = _target(r, one)
+        one.state = "done"
+        if one.symbol is None:
+            one.symbol = UnbuiltSymbol(one.name.text)
+            one.used = True
+            one.scope.open = one.scope.open or one.name.text == "*"
+    return one.symbol
+
+
+def _target(r: Resolver, one: Import) -> Symbol | None:
+    found, rest, through = walk(r, one.path)
+    source = found if isinstance(found, ModuleSymbol) else through
+    if source is not None and source is not one.module:
+        r.edges.setdefault(one.module, {}).setdefault(source, one.path[0].span.to(one.path[-1].span))
+    for name in rest:
+        if found is None or isinstance(found, UnbuiltSymbol):
+            return found
+        found = r.associated(r, found, name)
+    if found is not None and one.name.text == "*" and not _has_members(found):
+        r.report("E1004", one.path[-1].span, f"`{written(one.path)}` is no module: it offers nothing to `*`")
+        return None
+    return found
+
+
+def _has_members(symbol: Symbol) -> bool:
+    return isinstance(symbol, (ModuleSymbol, StdModuleSymbol, EnumSymbol, UnbuiltSymbol))

@@ -1,0 +1,95 @@
+"""Programs of several files on disk: the project root, links, places in messages (L-8.1.1, O-9.1, G-3.5, G-5.3)."""
+
+import os
+
+import pytest
+
+MAIN = "use a::f;\nfn main() { f(0); }\n"
+A = 'pub fn f(n: Int) {\n    emit("out", 1 / n);\n}\n'
+
+
+@pytest.fixture
+def project(write):
+    write("main.conc", MAIN)
+    write("a.conc", A)
+    return "main.conc"
+
+
+def test_traces_name_the_file(cli, project):
+    code, _, err = cli("run", "--offline", project)
+    assert code == 1
+    assert "  at f (a.conc:2:17)\n  at main (main.conc:2:13)\n" in err
+
+
+def test_diagnostics_name_the_file(cli, write, project):
+    write("a.conc", "pub fn f(n: Int) { nothing }")
+    code, _, err = cli("check", project)
+    assert code == 65
+    assert "a.conc:1:20: error[E1001]" in err
+
+
+def test_images_do_not_depend_on_the_directory(cli, write, project, tmp_path):
+    (tmp_path / "deep" / "er").mkdir(parents=True)
+    write("deep/er/main.conc", MAIN)
+    write("deep/er/a.conc", A)
+    assert cli("compile", "main.conc", "-o", "one.concb").code == 0
+    assert cli("compile", str(tmp_path / "deep" / "er" / "main.conc"), "-o", "two.concb").code == 0
+    assert (tmp_path / "one.concb").read_bytes() == (tmp_path / "two.concb").read_bytes()
+
+
+def test_links_out_of_the_root_are_refused(cli, write, tmp_path):
+    (tmp_path / "in").mkdir()
+    write("in/main.conc", MAIN)
+    write("a.conc", A)
+    os.symlink("../a.conc", tmp_path / "in" / "a.conc")
+    code, _, err = cli("check", "in/main.conc")
+    assert code == 65
+    assert "error[E1004]: `a.conc` cannot be read: it lies outside the project root" in err
+
+
+def test_links_inside_the_root_are_followed(cli, write, tmp_path):
+    (tmp_path / "parts").mkdir()
+    write("main.conc", MAIN)
+    write("parts/x.conc", A)
+    os.symlink("parts/x.conc", tmp_path / "a.conc")
+    assert cli("check", "main.conc") == (0, "", "")
+
+
+def test_the_root_is_the_directory_of_the_entry(cli, write, tmp_path):
+    (tmp_path / "src" / "tools").mkdir(parents=True)
+    write("Concerto.toml", '[project]\nname = "p"\nversion = "1"\nentry = "src/main.conc"\n')
+    write("src/main.conc", MAIN)
+    write("src/a.conc", A)
+    write("src/tools/t.conc", "fn main() { a::f(0); nothing; }")
+    code, _, err = cli("check", "src/tools/t.conc")
+    assert code == 65
+    assert err.startswith("tools/t.conc:1:22: error[E1001]") and "E1004" not in err
+
+
+def test_without_a_manifest_it_is_the_directory_of_the_file(cli, write, tmp_path):
+    (tmp_path / "tools").mkdir()
+    write("a.conc", A)
+    write("tools/t.conc", "fn main() { a::f(0); }")
+    code, _, err = cli("check", "tools/t.conc")
+    assert code == 65
+    assert "t.conc:1:13: error[E1004]" in err and "tried `a.conc` and `a/mod.conc`" in err
+
+
+def test_case_of_names_counts(cli, write):
+    write("main.conc", "use A::f;\nfn main() { f(0); }\n")
+    write("a.conc", A)
+    assert cli("check", "main.conc").code == 65
+
+
+def test_source_on_stdin_has_no_modules(cli, project):
+    assert cli("check", "main.conc").code == 0
+    code, _, err = cli("check", "-", stdin=MAIN.encode())
+    assert code == 65
+    assert "stdin.conc:1:5: error[E1004]" in err
+
+
+def test_a_file_too_large_is_refused(cli, write, project):
+    write("a.conc", "//" + "x" * (8 * 1024 * 1024))
+    code, _, err = cli("check", project)
+    assert code == 65
+    assert "a.conc:1:1: error[E0114]" in err
