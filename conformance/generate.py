@@ -94,7 +94,7 @@ class Comparison:
         if found is None:
             return None
         if shrink:
-            reduce(items, lambda: self.difference(program_text(items), found) == found)
+            items = reduce(items, lambda kept: self.difference(program_text(kept), found) == found)
         source = program_text(items)
         sides = "\n".join(f"  {name}: {_shown(runner.run(source))}" for name, runner in (("driver ", self.one), ("against", self.two)))
         return f"seed {seed}: {' '.join(map(str, found))}\n{sides}\n{source}"

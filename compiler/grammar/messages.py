@@ -299,6 +299,10 @@ def _foreign_form(place: ErrorPlace, expected: set[str]) -> str | None:
         return "write `for i in 0..n { … }`"
     if kind == "EQ" and before == "IDENT" and {"COLON", "COMMA", "RBRACE"} <= expected:
         return "a field and its value are joined by `:`"
+    if kind == "EQ" and place.before(2) == "CONST":
+        return f"a constant has a type: `const {place.word_before()}: {_LITERAL_TYPES.get(place.kind(1), 'T')} = …;`"
+    if kind == "LT" and before == "IDENT" and "PLUS" not in expected and place.text(1)[:1].islower():
+        return "the name of a type begins with a capital letter: `Int`, `String`, `Bool`"
     if "LBRACE" not in expected:
         return None
     if kind == "IDENT" and place.text() in ("step", "by"):

@@ -120,6 +120,8 @@ def _twice(r: Resolver, one: Import, first: Span | None) -> None:
 
 def warn_unused_imports(r: Resolver) -> None:
     """W0002 for what no name of its scope needed; a re-export is for others."""
+    if r.diagnostics.has_errors:
+        return  # what was not understood may use them
     for one in r.imports:
         if not one.used and not one.public:
             what = f"{written(one.path)}::*" if one.name.text == "*" else one.name.text

@@ -16,7 +16,7 @@ class Expressions(Base):
         """An expression of type `t`; deeper ones get rarer."""
         self.depth += 1
         try:
-            if self.depth > 5 or self.chance(0.12 * self.depth):
+            if t[0] == "Fn" or self.depth > 5 or self.chance(0.12 * self.depth):
                 return self.leaf(t, sited)
             if sited and self.chance(0.08) and (converted := self.converted(t)):
                 return converted
@@ -63,12 +63,19 @@ class Expressions(Base):
         for c in template:
             if c in "@$#":
                 wanted = rest.pop(0)
-                made = wanted if isinstance(wanted, Expr) else self.receiver(wanted) if c == "@" else self.expr(wanted, c == "#")
+                made = self.filled(c, wanted)
                 parts += [word, made]
                 word = ""
             else:
                 word += c
         return Expr(t, *parts, word)
+
+    def filled(self, how: str, wanted: Any) -> Expr:
+        if isinstance(wanted, Expr):
+            return wanted
+        if wanted[0] == "Plain":
+            return self.closure(("Fn", *wanted[1:]), plain=True)
+        return self.receiver(wanted) if how == "@" else self.expr(wanted, how == "#")
 
     # ------------------------------------------------------------ scalars
 
@@ -142,11 +149,9 @@ class Expressions(Base):
         e, s = t[1], self.scalar()
         rows: list[tuple[Any, ...]] = [
             ("[$]", e), ("[$, $]", e, e), ("@.filter(#)", t, ("Fn", (e,), BOOL)), ("@.concat(#)", t, t), ("@.slice(#, #)", t, INT, INT),
-            ("@[@]", t, self.range_expr()), ("@.map(@)", ("Array", s), self.closure(("Fn", (s,), e), plain=True)),
-            ("@.map(@)", ("Option", s), self.closure(("Fn", (s,), e), plain=True)),
-            ("@.flat_map(@)", ("Array", s), self.closure(("Fn", (s,), t), plain=True)),
+            ("@[@]", t, self.range_expr()), ("@.map(@)", ("Array", s), ("Plain", (s,), e)),
+            ("@.flat_map(@)", ("Array", s), ("Plain", (s,), t)),
         ]  # fmt: skip
-        del rows[7]
         if e == INT:
             rows += [("@.to_array()", Expr(("Range",), "(" + self.pick(["0..3", "-1..=1", "2..2", "3..1", "..3"]) + ")")), ("(@..@).rev()", *self.small_ends())]
             rows += [("(@..@).step_by(@)", *self.small_ends(), Expr(INT, self.pick(["1", "2", "3"])))]
@@ -174,8 +179,8 @@ class Expressions(Base):
         rows: list[tuple[Any, ...]] = [
             ("Some($)", e), ("@.get(#)", ("Array", e), INT), ("@.first()", ("Array", e)), ("@.last()", ("Array", e)),
             ("@.find(#)", ("Array", e), ("Fn", (e,), BOOL)), ("@.get(#)", ("Map", STRING, e), STRING), ("@.filter(#)", t, ("Fn", (e,), BOOL)),
-            ("@.or(#)", t, t), ("@.ok()", ("Result", e, STRING)), ("@.map(@)", ("Option", INT), self.closure(("Fn", (INT,), e), plain=True)),
-            ("@.and_then(@)", ("Option", INT), self.closure(("Fn", (INT,), t))),
+            ("@.or(#)", t, t), ("@.ok()", ("Result", e, STRING)), ("@.map(@)", ("Option", INT), ("Plain", (INT,), e)),
+            ("@.and_then(@)", ("Option", INT), ("Fn", (INT,), t)),
         ]  # fmt: skip
         if e == INT:
             rows += [("@.index_of(#)", STRING, STRING)]
@@ -184,8 +189,8 @@ class Expressions(Base):
     def of_result(self, t: Type) -> Expr | None:
         e, f = t[1], t[2]
         rows: list[tuple[Any, ...]] = [
-            ("@.ok_or(#)", ("Option", e), f), ("@.map(@)", ("Result", INT, f), self.closure(("Fn", (INT,), e), plain=True)),
-            ("@.map_err(@)", ("Result", e, INT), self.closure(("Fn", (INT,), f), plain=True)),
+            ("@.ok_or(#)", ("Option", e), f), ("@.map(@)", ("Result", INT, f), ("Plain", (INT,), e)),
+            ("@.map_err(@)", ("Result", e, INT), ("Plain", (INT,), f)),
         ]  # fmt: skip
         return self.fill(t, *self.pick(rows))
 
@@ -200,7 +205,7 @@ class Expressions(Base):
 
     def of_struct(self, t: Type) -> Expr | None:
         if t[1] == "P":
-            return self.fill(t, self.pick(["P { x: #, y: # }", "P { y: #, x: # }"]), INT, FLOAT) if self.chance(0.5) else self.fill(t, "P { x: #, ..@ }", INT, t)
+            return self.fill(t, *self.pick([("P { x: #, y: # }", INT, FLOAT), ("P { y: #, x: # }", FLOAT, INT), ("P { x: #, ..@ }", INT, t)]))
         return self.fill(t, "Q { p: #, o: # }", ("Struct", "P"), ("Option", INT))
 
     # ------------------------------------------------------------ closures, calls

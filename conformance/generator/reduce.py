@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 
 from .tree import Block, Expr, Node, Stmt, Type, children, walk
 
-SMALLEST = {"Int": "1", "Float": "1.5", "String": '"a"', "Bool": "true", "Enum": "E::A", "Map": "{}", "Array": "[]", "Nilable": "nil", "Option": "None"}
+SMALLEST = {"Int": "1", "Float": "1.5", "String": '"a"', "Bool": "true", "Enum": "E::A", "Map": "({})", "Array": "[]", "Nilable": "nil", "Option": "None"}
 
 
-def reduce(items: list[Stmt], shows: Callable[[], bool], budget: int = 1500) -> None:
-    """Changes `items` in place; `shows` tells whether they still show the difference."""
+def reduce(items: list[Stmt], shows: Callable[[list[Stmt]], bool], budget: int = 1500) -> list[Stmt]:
+    """The smallest items found; `shows` tells whether items still show the difference."""
     root = Block(items)
     left = budget
 
@@ -18,7 +18,7 @@ def reduce(items: list[Stmt], shows: Callable[[], bool], budget: int = 1500) -> 
         nonlocal left
         left -= 1
         undo = change()
-        if left > 0 and shows():
+        if left > 0 and shows(root.statements):
             return True
         undo()
         return False
@@ -30,6 +30,7 @@ def reduce(items: list[Stmt], shows: Callable[[], bool], budget: int = 1500) -> 
             again |= tried(change)
         for change in list(_expressions(root)):
             again |= tried(change)
+    return root.statements
 
 
 Change = Callable[[], Callable[[], None]]

@@ -139,7 +139,9 @@ class Base:
         parts: list[Any] = ["{"]
         for i, key in enumerate(keys):
             parts += [", "] * (i > 0) + [f"({key}): " if key[0] == "-" else f"{key}: ", self.literal(t[2], sited)]
-        return Expr(t, *parts, "}") if keys or sited else self.map_literal(t, sited)
+        if not keys:  # `{}` alone is a block in some places
+            return Expr(t, "({})")
+        return Expr(t, *parts, "}")
 
     def struct_literal(self, t: Type) -> Expr:
         parts: list[Any] = [f"{t[1]} {{"]

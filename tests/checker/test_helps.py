@@ -172,6 +172,12 @@ def test_a_pattern_names_the_fields_of_an_error_variant(pattern: str, codes: lis
     assert all("`last_error`, `raw_response` of" in d.message for d in checked.diagnostics)
 
 
-@pytest.mark.parametrize("text", ["print(«Set<Int>::new());", "«listen x {}"])
+@pytest.mark.parametrize("text", ["print(«Stream<Int>::new());", "«listen x {}"])
 def test_what_is_not_built_says_only_that(text: str, expect: Any) -> None:
     expect("E4999", text)
+
+
+def test_unused_imports_are_held_back_while_names_are_unknown(snippet: Any) -> None:
+    text = "use std::math; fn main() {{ print({}1); }}"
+    assert [d.code for d in snippet(text.format("")).diagnostics] == ["W0002"]
+    assert [d.code for d in snippet(text.format("foo, ")).diagnostics] == ["E1001"]

@@ -80,6 +80,8 @@ def test_expected_and_found(errors: Errors, text: str, message: str) -> None:
         ("for (let i = 0; i < 3; i += 1) { }", "`for i in 0..n { … }`"),
         ("let p = P { a = 1 };", "joined by `:`"),
         ("class A { a: Int }", "`struct`"),
+        ("let a: List<string> = [];", "capital letter"),
+        ("const a = 1;", "`const a: Int = …;`"),
     ],
 )
 def test_help(errors: Errors, text: str, help: str) -> None:
