@@ -189,7 +189,7 @@ class Statements(Expressions):
     def match_statement(self) -> list[Stmt]:
         t = self.pick([INT, STRING, ("Option", self.scalar()), ("Array", INT)])
         subject = self.expr(t)
-        arms = [Stmt(p, " => ", self.block(1, [Var(n, b, False) for n, b in bound])) for p, bound in self.arms(t)]
+        arms = [Stmt(p, " => ", self.block(1, [Var(n, b, False) for n, b in bound]), ",") for p, bound in self.arms(t)]
         return [Stmt("match (", subject, ") ", Block([*arms, Stmt("_ => ", self.block(1), required=True)]))]
 
     def loop(self) -> list[Stmt]:
