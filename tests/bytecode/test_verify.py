@@ -95,7 +95,7 @@ CASES: dict[str, Case] = {
             of(F("CONST 8; RETURN")),
             of(F("CONST 4; RETURN")),
             of(F("NIL; IS_VARIANT 2; RETURN")),
-            of(F("NIL; VARIANT 2; RETURN")),
+            of(F("VARIANT 2; RETURN")),
             of(F("NIL; GET_MEMBER 0; RETURN")),
             of(F("CALL_BUILTIN 8; RETURN"), **constants((i.K_BUILTIN, ["String", "nothing"]))),
             of(F("NIL; IS_ERROR 7; RETURN")),
