@@ -106,17 +106,23 @@ class StructSymbol(Symbol):
 
 @dataclass(eq=False, slots=True)
 class EnumSymbol(Symbol):
+    """`members` are the variants named by `variants`, in the same order."""
+
     declaration: ast.Enum
     type: Type
     variants: list[str]
+    members: list[VariantSymbol] = field(default_factory=list)
 
 
 @dataclass(eq=False, slots=True)
 class VariantSymbol(Symbol):
-    """`E::V`; also the None of Option is written as a plain path and bound to BuiltinSymbol("None")."""
+    """`E::V`; also the None of Option is written as a plain path and bound to BuiltinSymbol("None"). `form` is unit, tuple or
+    struct; `fields` are the parts of the payload as in StructSymbol, those of a tuple variant named by their numbers."""
 
     enum: EnumSymbol
     index: int
+    form: str = "unit"
+    fields: list[tuple[str, Type, ast.Expr | None, bool]] = field(default_factory=list)
 
 
 @dataclass(eq=False, slots=True)
@@ -134,6 +140,14 @@ class ConstStruct:
     """A folded struct value: its fields in declaration order."""
 
     struct: StructSymbol
+    values: list[object]
+
+
+@dataclass(slots=True)
+class ConstVariant:
+    """A folded enum value with a payload."""
+
+    variant: VariantSymbol
     values: list[object]
 
 
@@ -234,6 +248,13 @@ class ConstructorCall(CallTarget):
     """`Some(x)`, `Ok(x)`, `Ok()`, `Err(e)`: `name`."""
 
     name: str
+
+
+@dataclass(eq=False, slots=True)
+class VariantCall(CallTarget):
+    """`E::V(a, b)`."""
+
+    variant: VariantSymbol
 
 
 @dataclass(eq=False, slots=True)

@@ -74,12 +74,14 @@ class Union(Type):
 @dataclass(frozen=True, slots=True)
 class Nominal(Type):
     """A declared struct, schema, enum, record or error family: `kind` is one of these words. `key` tells declared types of
-    one name apart; it is empty where the name does."""
+    one name apart; it is empty where the name does. `plain`: an enum whose
+    variants hold nothing."""
 
     kind: str
     name: str
     arguments: tuple[Type, ...] = ()
     key: str = ""
+    plain: bool = False
 
     @property
     def unique_name(self) -> str:

@@ -20,6 +20,7 @@ from .values import (
     ModelRef,
     SchemaRef,
     StructType,
+    Variant,
     make_struct_class,
 )
 from .values.descriptors import plain_name
@@ -64,7 +65,8 @@ class Program:
             names = [field[0] for field in entry[2]]
             return make_struct_class(StructType(plain_name(entry[1]), names, entry[0], key=entry[1]))
         if entry[0] == "enum":
-            return EnumType(plain_name(entry[1]), [variant[0] for variant in entry[2]], key=entry[1])
+            variants = [Variant(v[0], len(v[1]), tuple(v[2:])) for v in entry[2]]
+            return EnumType(plain_name(entry[1]), variants, key=entry[1])
         return None
 
     def _descriptor(self, number: int, seen: frozenset[int]) -> Any:
@@ -146,7 +148,7 @@ class Program:
 
     def _resolve(self, op: Any, operand: int) -> Any:
         kind = op.kind
-        if kind in (k.CONST, k.METHOD, k.BUILTIN, k.ERROR, k.NAME, k.CONFIG):
+        if kind in (k.CONST, k.VARIANT, k.METHOD, k.BUILTIN, k.ERROR, k.NAME, k.CONFIG):
             return self.constants[operand]
         if kind is k.FUNCTION:
             return self.codes[operand]

@@ -479,6 +479,10 @@ def STRUCT(fields: list[Any], operand: Any) -> Any:
     return operand.of(fields)
 
 
+def VARIANT(payload: list[Any], operand: Any) -> Any:
+    return EnumValue(operand.decl, operand.variant, tuple(payload))
+
+
 def ERROR(fields: list[Any], operand: Any) -> Any:
     return operand.make(fields)
 
@@ -512,6 +516,10 @@ def GET_MEMBER(object: Any, operand: str) -> Any:
 
 def GET_ELEMENT(tuple: Any, operand: int) -> Any:
     return tuple[operand]
+
+
+def GET_PAYLOAD(enum: Any, operand: int) -> Any:
+    return enum.payload[operand]
 
 
 def INDEX(object: Any, index: Any) -> Any:

@@ -107,6 +107,8 @@ def _check_declarations(c: Checker, module: Module) -> None:
                 check_defaults(c, symbol)
             case EnumSymbol():
                 check_decorators(c, symbol.declaration.decorators, "enum")
+                for member in symbol.members:
+                    check_defaults(c, member)
             case FunctionSymbol():
                 check_decorators(c, symbol.declaration.decorators, "fn")
             case MemorySymbol():

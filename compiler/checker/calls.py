@@ -20,6 +20,8 @@ from ..symbols import (
     StdFunctionSymbol,
     StructSymbol,
     ValueCall,
+    VariantCall,
+    VariantSymbol,
 )
 from ..types import ANY, NEVER, RESPONSE, STRING, Function, Nominal, Type, error
 from .arguments import infer_all, match_arguments
@@ -48,6 +50,8 @@ def call(c: Checker, node: ast.Call, expected: Expected) -> Type:
                 return std_call(c, node, callee, callee.binding, expected)
             case ErrorFamilySymbol() if len(callee.segments) > 1:
                 return _error_call(c, node, callee.binding)
+            case VariantSymbol():
+                return variant_call(c, node, callee, callee.binding, expected)
     return value_call(c, node, node.callee, c.infer(node.callee), node.arguments)
 
 
@@ -68,6 +72,31 @@ def _function_call(c: Checker, node: ast.Call, callee: ast.PathExpr, symbol: Fun
             c.value(value, Expected(formal.type, "E2009", f"parameter `{formal.name}`"))
     node.target = FunctionCall(matched.values, matched.order, symbol)
     return symbol.result
+
+
+def variant_call(
+    c: Checker, node: ast.Call, callee: ast.PathExpr, symbol: VariantSymbol, expected: Expected
+) -> Type:
+    """`E::V(a, b)`: every part by position."""
+    name = f"{symbol.enum.name}::{symbol.name}"
+    if symbol.form != "tuple":
+        infer_all(c, node.arguments)
+        help = f"write `{name} {{ … }}`" if symbol.form == "struct" else f"write `{name}`"
+        return c.report("E2016", callee.span, f"the variant `{name}` cannot be called", help=help)
+    named = next((a.name for a in node.arguments if a.name is not None), None)
+    if named is not None:
+        infer_all(c, node.arguments)
+        return c.report("E2007", named.span, f"`{name}` takes no named argument `{named.text}`")
+    formals = [Formal(part, type_, True) for part, type_, _, _ in symbol.fields]
+    matched = match_arguments(c, name, formals, node.arguments, callee.span)
+    if matched is None:
+        infer_all(c, node.arguments)
+        return ERRONEOUS
+    for formal, value in zip(formals, matched.values, strict=True):
+        if value is not None:
+            c.value(value, Expected(formal.type, "E2009", f"part {formal.name} of `{name}`"))
+    node.target = VariantCall(matched.values, matched.order, symbol)
+    return symbol.enum.type
 
 
 def value_call(

@@ -11,7 +11,16 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import ast
-from ..symbols import CheckAny, ConstStruct, ConstSymbol, StructSymbol, ToFloat, VariantSymbol
+from ..symbols import (
+    CheckAny,
+    ConstStruct,
+    ConstSymbol,
+    ConstVariant,
+    StructSymbol,
+    ToFloat,
+    VariantCall,
+    VariantSymbol,
+)
 from ..types import FLOAT
 
 LOWEST, HIGHEST = -(2**63), 2**63 - 1
@@ -79,6 +88,8 @@ def _fold(node: ast.Expr, lookup: Lookup) -> Any:
             return {_key(fold(e.key, lookup)): fold(e.value, lookup) for e in node.entries}
         case ast.StructExpr():
             return _struct(node, lookup)
+        case ast.Call():
+            return _variant(node, lookup)
         case ast.Unary():
             return _unary(node, fold(node.operand, lookup))
         case ast.Binary():
@@ -97,14 +108,22 @@ def _name(node: ast.PathExpr, lookup: Lookup) -> object:
     match node.binding:
         case ConstSymbol():
             return lookup(node.binding, node)
-        case VariantSymbol():
+        case VariantSymbol(form="unit"):
             return node.binding
     raise NotConstant(node)
 
 
-def _struct(node: ast.StructExpr, lookup: Lookup) -> ConstStruct:
+def _variant(node: ast.Call, lookup: Lookup) -> ConstVariant:
+    """`E::V(a)`; other calls are not constant."""
+    if not isinstance(node.target, VariantCall):
+        raise NotConstant(node)
+    values = [fold(value, lookup) for value in node.target.arguments if value is not None]
+    return ConstVariant(node.target.variant, values)
+
+
+def _struct(node: ast.StructExpr, lookup: Lookup) -> ConstStruct | ConstVariant:
     symbol = node.binding
-    if not isinstance(symbol, StructSymbol):
+    if not isinstance(symbol, (StructSymbol, VariantSymbol)):
         raise NotConstant(node)
     given = {entry.name.text: entry.value for entry in node.fields}
     base = None if node.base is None else fold(node.base, lookup)
@@ -119,7 +138,7 @@ def _struct(node: ast.StructExpr, lookup: Lookup) -> ConstStruct:
             values.append(float(value) if type_ == FLOAT and type(value) is int else value)
         else:
             raise NotConstant(node)
-    return ConstStruct(symbol, values)
+    return ConstStruct(symbol, values) if isinstance(symbol, StructSymbol) else ConstVariant(symbol, values)
 
 
 # ---------------------------------------------------------------- operators

@@ -9,7 +9,7 @@ from contextlib import suppress
 
 from .. import ast
 from ..source import Span
-from ..symbols import AliasSymbol, ConstSymbol, StructSymbol, Symbol
+from ..symbols import AliasSymbol, ConstSymbol, EnumSymbol, StructSymbol, Symbol, VariantSymbol
 from ..types import Nilable, Nominal, Tuple, Type
 from .constants import Fault, NotConstant, fold
 from .context import Checker, Expected, Target
@@ -24,20 +24,39 @@ def declare_types(c: Checker, symbols: list[Symbol]) -> None:
             alias_type(c, symbol)
     for symbol in symbols:
         if isinstance(symbol, StructSymbol) and isinstance(symbol.declaration, ast.Struct):
-            _declare_fields(c, symbol, symbol.declaration)
+            symbol.fields = _fields(c, symbol.name, symbol.declaration.fields)
+        elif isinstance(symbol, EnumSymbol):
+            _declare_payloads(c, symbol)
         elif isinstance(symbol, ConstSymbol):
             symbol.type = written_type(c, symbol.declaration.type)
 
 
-def _declare_fields(c: Checker, symbol: StructSymbol, node: ast.Struct) -> None:
+def _declare_payloads(c: Checker, symbol: EnumSymbol) -> None:
+    declared: dict[str, ast.Variant] = {}
+    for node in symbol.declaration.variants:
+        declared.setdefault(node.name.text, node)
+    for member in symbol.members:
+        node = declared[member.name]
+        items = enumerate(node.items or ())
+        member.fields = [(str(position), written_type(c, type_), None, False) for position, type_ in items]
+        member.fields += _fields(c, f"{symbol.name}::{member.name}", node.fields or [])
+
+
+Fields = list[tuple[str, Type, ast.Expr | None, bool]]
+
+
+def _fields(c: Checker, owner: str, fields: list[ast.Field]) -> Fields:
+    """Name, type, default and whether it may be left out without one."""
     seen: dict[str, Span] = {}
-    for field in node.fields:
+    found: Fields = []
+    for field in fields:
         name = field.name.text
         if name in seen:
-            c.report("E2014", field.name.span, f"field `{name}` of `{symbol.name}` is declared twice", first=seen[name])
+            c.report("E2014", field.name.span, f"field `{name}` of `{owner}` is declared twice", first=seen[name])
             continue
         seen[name] = field.name.span
-        symbol.fields.append((name, written_type(c, field.type), field.default, False))
+        found.append((name, written_type(c, field.type), field.default, False))
+    return found
 
 
 def check_cycles(c: Checker, symbols: list[Symbol]) -> None:
@@ -91,7 +110,7 @@ def _direct(type_: Type) -> list[Type]:
 # ---------------------------------------------------------------- values in declarations
 
 
-def check_defaults(c: Checker, symbol: StructSymbol) -> None:
+def check_defaults(c: Checker, symbol: StructSymbol | VariantSymbol) -> None:
     for name, type_, default, _ in symbol.fields:
         if default is not None:
             at_module_level(c, default, Expected(type_, place=f"field `{name}`"))

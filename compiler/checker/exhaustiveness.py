@@ -116,7 +116,7 @@ class Coverage:
         """Errors and records have no listed parts: one with a refutable part covers nothing."""
         if isinstance(pattern, ast.TupleStructPattern) and isinstance(pattern.binding, ErrorFamilySymbol):
             return not all(map(self._is_catch_all, pattern.items))
-        if isinstance(pattern, ast.StructPattern) and not isinstance(pattern.binding, StructSymbol):
+        if isinstance(pattern, ast.StructPattern) and not isinstance(pattern.binding, (StructSymbol, VariantSymbol)):
             return not all(self._is_catch_all(entry.pattern) for entry in pattern.fields)
         return False
 
@@ -132,7 +132,7 @@ class Coverage:
 
     def _fields(self, pattern: ast.StructPattern, count: int) -> tuple[ast.Pattern, ...]:
         symbol = pattern.binding
-        if not isinstance(symbol, StructSymbol):
+        if not isinstance(symbol, (StructSymbol, VariantSymbol)):
             return (WILD,) * count
         given = {entry.name.text: entry.pattern for entry in pattern.fields}
         return tuple(given.get(name, WILD) for name, _, _, _ in symbol.fields)
@@ -192,7 +192,7 @@ class Coverage:
             return [Head("Ok", (sides[0],), "Ok({})"), Head("Err", (sides[1],), "Err({})")]
         symbol = self.checker.declared(type_)
         if isinstance(symbol, EnumSymbol):
-            return [Head(("variant", symbol, v), (), f"{symbol.name}::{v}") for v in symbol.variants]
+            return [_variant_head(member) for member in symbol.members]
         if isinstance(symbol, StructSymbol):
             types = tuple(t for _, t, _, _ in symbol.fields)
             fields = ", ".join(f"{name}: {{}}" for name, _, _, _ in symbol.fields)
@@ -201,6 +201,16 @@ class Coverage:
 
 
 _NIL = Head(("literal", type(None), None), (), "nil")
+
+
+def _variant_head(member: VariantSymbol) -> Head:
+    parts = tuple(type_ for _, type_, _, _ in member.fields)
+    name = f"{member.enum.name}::{member.name}"
+    if member.form == "tuple":
+        name += f"({', '.join(['{}'] * len(parts))})"
+    elif member.form == "struct":
+        name += f" {{ {', '.join(f'{field}: {{}}' for field, _, _, _ in member.fields)} }}"
+    return Head(("variant", member.enum, member.name), parts, name)
 
 
 def _inner(pattern: ast.Pattern) -> ast.Pattern:
@@ -231,7 +241,7 @@ def _part_count(pattern: ast.Pattern) -> int:
             return len(pattern.items)
         case ast.TupleStructPattern():
             return 0 if isinstance(pattern.binding, ErrorFamilySymbol) else len(pattern.items)
-        case ast.StructPattern(binding=StructSymbol()):
+        case ast.StructPattern(binding=StructSymbol() | VariantSymbol()):
             return len(pattern.binding.fields)
     return 0
 

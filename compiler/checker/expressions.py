@@ -125,7 +125,7 @@ def path_expr(c: Checker, node: ast.PathExpr, expected: Expected) -> Type:
         case FunctionSymbol():
             return Function(tuple(symbol.parameters), symbol.result)
         case VariantSymbol():
-            return symbol.enum.type
+            return _variant_value(c, node, symbol)
         case ModelSymbol():
             return MODEL_REF
         case MemorySymbol():
@@ -140,6 +140,16 @@ def path_expr(c: Checker, node: ast.PathExpr, expected: Expected) -> Type:
             made = error(symbol.name)
             return made if symbol.variant is not None else Function((STRING,), made)
     return _no_value(c, node, symbol)
+
+
+def _variant_value(c: Checker, node: ast.PathExpr, symbol: VariantSymbol) -> Type:
+    """A unit variant, or a tuple variant as the function that makes it (L-3.8.3)."""
+    if symbol.form == "tuple":
+        return Function(tuple(type_ for _, type_, _, _ in symbol.fields), symbol.enum.type)
+    if symbol.form == "struct":
+        help = f"write `{written(node)} {{ … }}`"
+        return c.report("E2012", node.span, f"`{written(node)}` lacks its fields", help=help)
+    return symbol.enum.type
 
 
 def written(node: ast.PathExpr) -> str:
@@ -288,6 +298,8 @@ def struct_expr(c: Checker, node: ast.StructExpr, expected: Expected) -> Type:
             return _struct_literal(c, node, symbol)
         case ErrorFamilySymbol():
             return _error_literal(c, node, symbol)
+        case VariantSymbol(form="struct"):
+            return _variant_literal(c, node, symbol)
         case BuiltinSymbol() if symbol.name in RECORDS:
             c.unbuilt(node.span, f"literal of {symbol.name}")
     for entry in node.fields:
@@ -320,6 +332,15 @@ def _private_literal(c: Checker, node: ast.StructExpr, symbol: StructSymbol, nee
         message = f"`{symbol.name}` has private fields without default: {', '.join(lacking)}"
         help = "supply them by `..base`, or offer a function in its module"
         c.report("E1006", node.path[-1].span, message, help=help)
+
+
+def _variant_literal(c: Checker, node: ast.StructExpr, symbol: VariantSymbol) -> Type:
+    """`E::V { x: 1 }`; a base may be any value of the enum only at run time, so there is none."""
+    if node.base is not None:
+        c.infer(node.base)
+        c.report("E2012", node.base.span, f"`{symbol.enum.name}::{symbol.name}` takes no `..base`", help="give every field")
+    fields = [(name, type_, default is not None) for name, type_, default, _ in symbol.fields]
+    return _check_fields(c, node, symbol.enum.type, fields)
 
 
 def _check_fields(c: Checker, node: ast.StructExpr, made: Type, fields: list[tuple[str, Type, bool]]) -> Type:

@@ -169,6 +169,10 @@ def _path(c: Checker, node: ast.PathPattern, type_: Type) -> None:
     match node.binding:
         case VariantSymbol():
             _require(c, node, node.binding.enum.type, type_)
+            if node.binding.form != "unit":
+                name = f"{node.binding.enum.name}::{node.binding.name}"
+                parts = "(…)" if node.binding.form == "tuple" else " { .. }"
+                c.report("E3003", node.span, f"the variant `{name}` holds values", help=f"write `{name}{parts}`")
         case ConstSymbol():
             _require(c, node, node.binding.type, type_)
         case ErrorFamilySymbol():
@@ -203,7 +207,11 @@ def _payloads(c: Checker, node: ast.TupleStructPattern, symbol: Symbol | None, t
         return [STRING]
     if isinstance(symbol, VariantSymbol):
         _require(c, node, symbol.enum.type, type_)
-        return []
+        if symbol.form == "struct":
+            name = f"{symbol.enum.name}::{symbol.name}"
+            c.report("E3003", node.span, f"the parts of `{name}` have names", help=f"write `{name} {{ .. }}`")
+            return None
+        return [part for _, part, _, _ in symbol.fields]
     if symbol is not None and not isinstance(symbol, UnbuiltSymbol):
         c.report("E3003", node.span, f"`{node.path[-1].text}` is not a variant that holds values")
     return None
@@ -229,6 +237,9 @@ def _struct(c: Checker, node: ast.StructPattern, type_: Type) -> None:
     symbol = node.binding
     if isinstance(symbol, AliasSymbol):
         symbol = node.binding = c.declared(symbol.type) or symbol
+    if isinstance(symbol, VariantSymbol):
+        _struct_variant(c, node, symbol, type_)
+        return
     own: Type | None = None
     if isinstance(symbol, StructSymbol):
         own = symbol.type
@@ -249,6 +260,19 @@ def _struct(c: Checker, node: ast.StructPattern, type_: Type) -> None:
     _fields(c, node, own)
 
 
+def _struct_variant(c: Checker, node: ast.StructPattern, symbol: VariantSymbol, type_: Type) -> None:
+    """`E::V { x, .. }`."""
+    _require(c, node, symbol.enum.type, type_)
+    name = f"{symbol.enum.name}::{symbol.name}"
+    if symbol.form != "struct":
+        c.report("E3003", node.span, f"the parts of `{name}` have no names", help=f"write `{name}(…)`")
+        for entry in node.fields:
+            check_pattern(c, entry.pattern, ERRONEOUS)
+        return
+    known = {field: part for field, part, _, _ in symbol.fields}
+    _named_parts(c, node, name, known, known)
+
+
 def _fields(c: Checker, node: ast.StructPattern, own: Type) -> None:
     assert isinstance(own, Nominal)
     needed: Iterable[str] | None = None
@@ -258,17 +282,24 @@ def _fields(c: Checker, node: ast.StructPattern, own: Type) -> None:
         known.update(dict.fromkeys(FAMILIES[own.name].all_fields(), ANY))
     else:
         known = fields_of(c, own)
+    for entry in node.fields:
+        require_visible(c, c.declared(own), entry.name)
+    _named_parts(c, node, str(own), known, known if needed is None else needed)
+
+
+def _named_parts(
+    c: Checker, node: ast.StructPattern, own: str, known: dict[str, Type], needed: Iterable[str]
+) -> None:
     seen: set[str] = set()
     for entry in node.fields:
         name = entry.name.text
         if name not in known:
             c.report("E2010", entry.name.span, f"`{own}` has no field `{name}`", help=did_you_mean(name, known))
-        require_visible(c, c.declared(own), entry.name)
         if name in seen:
             c.report("E2013", entry.name.span, f"field `{name}` of `{own}` stands twice in the pattern")
         seen.add(name)
         check_pattern(c, entry.pattern, known.get(name, ERRONEOUS))
-    missing = [name for name in (known if needed is None else needed) if name not in seen]
+    missing = [name for name in needed if name not in seen]
     if missing and not node.rest:
         listed = ", ".join(f"`{name}`" for name in missing)
         c.report("E3006", node.span, f"the pattern lacks {listed} of `{own}`", help="end it with `..`")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from .. import ast
 from ..source import Span
 from ..symbols import EnumSymbol, StructSymbol
-from ..types import ANY, BOOL, FLOAT, INT, NIL, STRING, Generic, Nilable, Nominal, Type, Union, option
+from ..types import ANY, BOOL, FLOAT, INT, NIL, STRING, Generic, Nilable, Type, Union, option
 from .context import Checker, Expected
 from .declarations import at_module_level, folded
 from .decorators import check_decorators
@@ -109,7 +109,7 @@ def _without_json(c: Checker, type_: Type) -> Type | None:
     symbol = c.declared(type_)
     if isinstance(symbol, StructSymbol):
         return None if isinstance(symbol.declaration, ast.Schema) else _struct_without_json(c, symbol)
-    if isinstance(symbol, EnumSymbol) and isinstance(type_, Nominal):
+    if isinstance(symbol, EnumSymbol) and all(member.form == "unit" for member in symbol.members):
         return None
     return type_
 

@@ -27,6 +27,8 @@ def call(g: Generator, node: ast.Call | ast.MethodCall) -> None:
         value_call(g, node, target)
     elif isinstance(target, symbols.ConstructorCall):
         constructor_call(g, target)
+    elif isinstance(target, symbols.VariantCall):
+        variant_call(g, target)
     elif isinstance(target, symbols.ErrorCall):
         error_call(g, target)
     elif isinstance(target, symbols.RecordCall):
@@ -106,6 +108,13 @@ def constructor_call(g: Generator, target: symbols.ConstructorCall) -> None:
     else:
         g.bound(argument)
     g.emitter.emit(_CONSTRUCTORS[target.name])
+
+
+def variant_call(g: Generator, target: symbols.VariantCall) -> None:
+    for argument in target.arguments:
+        assert argument is not None
+        g.bound(argument)
+    g.emitter.emit("VARIANT", g.module.variant(target.variant), len(target.arguments))
 
 
 def error_call(g: Generator, target: symbols.ErrorCall) -> None:

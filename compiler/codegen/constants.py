@@ -36,6 +36,10 @@ def emit_constant(g: Generator, value: Any) -> None:
         collect(g, "Map", list(value.items()), emit_constant)
     elif isinstance(value, symbols.VariantSymbol):
         emit_variant(g, value)
+    elif isinstance(value, symbols.ConstVariant):
+        for item in value.values:
+            emit_constant(g, item)
+        g.emitter.emit("VARIANT", g.module.variant(value.variant), len(value.values))
     elif isinstance(value, symbols.ConstStruct):
         for item in value.values:
             emit_constant(g, item)
@@ -45,8 +49,7 @@ def emit_constant(g: Generator, value: Any) -> None:
 
 
 def emit_variant(g: Generator, variant: symbols.VariantSymbol) -> None:
-    index = [g.module.pool.type(variant.enum.type), variant.index]
-    g.emitter.emit("CONST", g.module.pool.constant(im.K_VARIANT, index))
+    g.emitter.emit("CONST", g.module.variant(variant))
 
 
 _COLLECTIONS = {"Array": ("ARRAY", "push", 1), "Map": ("MAP", "set", 2)}

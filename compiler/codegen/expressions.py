@@ -85,7 +85,7 @@ def struct(g: Generator, node: ast.StructExpr) -> None:
     if isinstance(node.binding, symbols.ErrorFamilySymbol):
         error_literal(g, node, node.binding)
         return
-    symbol: symbols.StructSymbol = node.binding
+    symbol: symbols.StructSymbol | symbols.VariantSymbol = node.binding
     given = {entry.name.text: entry.value for entry in node.fields}
     in_order = [name for name, _, _, _ in symbol.fields]
     if list(given) == in_order and node.base is None:
@@ -93,11 +93,14 @@ def struct(g: Generator, node: ast.StructExpr) -> None:
             g.bound(value)
     else:
         _fields_by_slots(g, node, symbol, given)
-    g.emitter.emit("STRUCT", g.module.pool.type(symbol.type), len(symbol.fields))
+    if isinstance(symbol, symbols.VariantSymbol):
+        g.emitter.emit("VARIANT", g.module.variant(symbol), len(symbol.fields))
+    else:
+        g.emitter.emit("STRUCT", g.module.pool.type(symbol.type), len(symbol.fields))
 
 
 def _fields_by_slots(
-    g: Generator, node: ast.StructExpr, symbol: symbols.StructSymbol, given: dict[str, ast.Expr]
+    g: Generator, node: ast.StructExpr, symbol: symbols.StructSymbol | symbols.VariantSymbol, given: dict[str, ast.Expr]
 ) -> None:
     """Entries as written, then the base or the missing defaults (L-5.10.1), then all in declaration order."""
     e = g.emitter
@@ -167,6 +170,8 @@ def path(g: Generator, node: ast.PathExpr) -> None:
         e.emit("MEMORY", g.module.memories[binding])
     elif isinstance(binding, symbols.StructSymbol):
         e.emit("SCHEMA", g.module.schemas[binding])
+    elif isinstance(binding, symbols.VariantSymbol) and binding.form == "tuple":
+        e.emit("CLOSURE", g.module.variant_function(binding))
     elif isinstance(binding, symbols.VariantSymbol):
         emit_variant(g, binding)
     elif isinstance(binding, symbols.ErrorFamilySymbol):

@@ -192,7 +192,9 @@ def is_plain(type_: t.Type | None) -> bool:
         return all(map(is_plain, type_.items))
     if isinstance(type_, t.Generic):
         return type_.name in ("Option", "Result") and all(map(is_plain, type_.arguments))
-    return isinstance(type_, (t.Union, t.Function)) or (isinstance(type_, t.Nominal) and type_.kind in ("error", "enum"))
+    return isinstance(type_, (t.Union, t.Function)) or (
+        isinstance(type_, t.Nominal) and (type_.kind == "error" or type_.plain)
+    )
 
 
 def static_type(expr: ast.Expr) -> t.Type | None:

@@ -56,4 +56,5 @@ def _runs_user_code(target: symbols.CallTarget | None) -> bool:
     if isinstance(target, symbols.BuiltinCall) and target.receiver_kind:
         row = lookup(target.receiver_kind, target.name)
         return row is not None and bool(row.source)
-    return not isinstance(target, (symbols.BuiltinCall, symbols.ConstructorCall, symbols.ErrorCall, symbols.RecordCall))
+    return not isinstance(target, (symbols.BuiltinCall, symbols.ConstructorCall, symbols.ErrorCall, symbols.RecordCall,
+                      symbols.VariantCall))

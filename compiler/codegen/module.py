@@ -38,9 +38,10 @@ class Module:
     pending: list[Pending] = field(default_factory=list)
     functions: dict[symbols.FunctionSymbol, int] = field(default_factory=dict)
     defaults: dict[symbols.FunctionSymbol, dict[int, int]] = field(default_factory=dict)
-    field_defaults: dict[symbols.StructSymbol, dict[int, int]] = field(default_factory=dict)
+    field_defaults: dict[symbols.StructSymbol | symbols.VariantSymbol, dict[int, int]] = field(default_factory=dict)
     language_methods: dict[tuple[str, str], int] = field(default_factory=dict)
     constructors: dict[str, int] = field(default_factory=dict)
+    variant_functions: dict[symbols.VariantSymbol, int] = field(default_factory=dict)
     wanted_methods: list[tuple[str, str]] = field(default_factory=list)
     models: dict[symbols.ModelSymbol, int] = field(default_factory=dict)
     memories: dict[symbols.MemorySymbol, int] = field(default_factory=dict)
@@ -72,6 +73,26 @@ class Module:
         for receiver, row in methods_named(name):
             if row.source and not row.mut:
                 self.language_method(receiver, name)
+
+    def variant(self, symbol: symbols.VariantSymbol) -> int:
+        """The constant that names a variant."""
+        return self.pool.constant(im.K_VARIANT, [self.pool.type(symbol.enum.type), symbol.index])
+
+    def variant_function(self, symbol: symbols.VariantSymbol) -> int:
+        """A tuple variant as a function of its parts (L-3.8.3)."""
+        if symbol not in self.variant_functions:
+            emitter = Emitter()
+            for position in range(len(symbol.fields)):
+                emitter.slot()
+                emitter.emit("LOAD", position)
+            emitter.emit("VARIANT", self.variant(symbol), len(symbol.fields))
+            emitter.emit("RETURN")
+            number = self.variant_functions[symbol] = self.pool.reserve_function()
+            params: list[list[int | str | None]] = [[f"part{n}", self.pool.type(f[1]), None] for n, f in enumerate(symbol.fields)]
+            result = self.pool.type(symbol.enum.type)
+            name = f"{symbol.enum.name}::{symbol.name}"
+            self.pending.append(Pending(number, emitter, None, name, params, result, 0))
+        return self.variant_functions[symbol]
 
     def constructor_function(self, opcode: str) -> int:
         """`Some`, `Ok` or `Err` as a function of one parameter."""

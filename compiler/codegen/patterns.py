@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...vm.bytecode import image as im
 from .. import ast, symbols
 from .. import types as t
 from .constants import emit_constant
@@ -93,8 +92,7 @@ def _constant(g: Generator, symbol: object, slot: int, fails: Label) -> None:
 
 
 def _variant(g: Generator, symbol: symbols.VariantSymbol, slot: int, fails: Label) -> None:
-    constant = g.module.pool.constant(im.K_VARIANT, [g.module.pool.type(symbol.enum.type), symbol.index])
-    _jump_unless(g, "IS_VARIANT", constant, slot, fails)
+    _jump_unless(g, "IS_VARIANT", g.module.variant(symbol), slot, fails)
 
 
 def _error(g: Generator, symbol: symbols.ErrorFamilySymbol, slot: int, fails: Label) -> None:
@@ -171,6 +169,13 @@ def _tuple_struct(g: Generator, pattern: ast.TupleStructPattern, slot: int, fail
             e.emit("IS_NIL")
             e.jump("JUMP_UNLESS", fails)
         return
+    if isinstance(binding, symbols.VariantSymbol):
+        _variant(g, binding, slot, fails)
+        for index, item in enumerate(pattern.items):
+            e.emit("LOAD", slot)
+            e.emit("GET_PAYLOAD", index)
+            _part(g, item, fails, item.type)
+        return
     _error(g, binding, slot, fails)
     for item in pattern.items:
         e.emit("LOAD", slot)
@@ -182,8 +187,13 @@ def _struct(g: Generator, pattern: ast.StructPattern, slot: int, fails: Label, t
     e = g.emitter
     binding = pattern.binding
     by_position: dict[str, int] = {}
+    part = "GET_FIELD"
     if isinstance(binding, symbols.ErrorFamilySymbol):
         _error(g, binding, slot, fails)
+    elif isinstance(binding, symbols.VariantSymbol):
+        part = "GET_PAYLOAD"
+        by_position = {name: i for i, (name, _, _, _) in enumerate(binding.fields)}
+        _variant(g, binding, slot, fails)
     elif isinstance(binding, symbols.StructSymbol):
         by_position = {name: i for i, (name, _, _, _) in enumerate(binding.fields)}
         if type_ != binding.type:
@@ -191,7 +201,7 @@ def _struct(g: Generator, pattern: ast.StructPattern, slot: int, fails: Label, t
     for entry in pattern.fields:
         e.emit("LOAD", slot)
         if entry.name.text in by_position:
-            e.emit("GET_FIELD", by_position[entry.name.text])
+            e.emit(part, by_position[entry.name.text])
         else:
             e.emit("GET_MEMBER", g.module.pool.string(entry.name.text))
         _part(g, entry.pattern, fails, entry.pattern.type)

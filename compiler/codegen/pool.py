@@ -67,11 +67,11 @@ class Pool:
         # the index comes first: fields may mention the type itself
         entry: list[Any] = [type_.kind, type_.unique_name, []]
         index = self._add(key, entry)
-        for name, field in self.declared[type_]:
+        for name, held, *rest in self.declared[type_]:
             if type_.kind == "enum":
-                entry[2].append([name, [self.type(item) for item in field]])
+                entry[2].append([name, [self.type(item) for item in held], *rest[0]])
             else:
-                entry[2].append([name, self.type(field), True])
+                entry[2].append([name, self.type(held), True])
         return index
 
     def _entry(self, type_: t.Type) -> list[Any]:

@@ -42,6 +42,8 @@ def generate(checked: CheckedProgram, files: list[Source], name: str) -> im.Imag
         declare_function(module, function)
     for struct in (*checked.structs, *checked.schemas):
         declare_field_defaults(module, struct)
+    for member in (member for enum in checked.enums for member in enum.members):
+        declare_field_defaults(module, member)
     schemas = [schema_entry(module, symbol, declared) for symbol in checked.schemas]
     for function in checked.functions:
         function_body(module, function)
@@ -88,7 +90,10 @@ def declare(module: Module, checked: CheckedProgram) -> dict[t.Type, symbols.Sym
     for enum in checked.enums:
         declared[enum.type] = enum
         assert isinstance(enum.type, t.Nominal)
-        module.pool.declared[enum.type] = [(variant, ()) for variant in enum.variants]
+        module.pool.declared[enum.type] = [
+            (m.name, [type_ for _, type_, _, _ in m.fields], [n for n, _, _, _ in m.fields if m.form == "struct"])
+            for m in enum.members
+        ]
     return declared
 
 
@@ -98,7 +103,7 @@ def option_type(type_: t.Type, optional: bool) -> t.Type:
     return t.option(type_) if optional and not wrapped else type_
 
 
-def declare_field_defaults(module: Module, symbol: symbols.StructSymbol) -> None:
+def declare_field_defaults(module: Module, symbol: symbols.StructSymbol | symbols.VariantSymbol) -> None:
     """Each field default as a hidden function without parameters (L-5.10.1)."""
     module.field_defaults[symbol] = {}
     for index, (name, type_, default, _) in enumerate(symbol.fields):

@@ -20,6 +20,7 @@ from ..symbols import (
     ModelSymbol,
     StructSymbol,
     Symbol,
+    VariantSymbol,
 )
 from ..types import ANY, NIL, Nominal
 from .functions import function
@@ -89,9 +90,7 @@ def unbuilt_form(item: ast.Item, nested: bool) -> str | None:
         case ast.Schema() if item.fields is None:
             return "schema without body"
         case ast.Enum():
-            if item.type_parameters:
-                return "type parameters"
-            return "variants with payload" if any(v.items is not None or v.fields is not None for v in item.variants) else None
+            return "type parameters" if item.type_parameters else None
         case ast.TypeAlias() if item.type_parameters:
             return "type parameters"
         case ast.Store() if item.kind != "memory":
@@ -132,7 +131,7 @@ def _symbol(r: Resolver, item: ast.Item, name: str) -> Symbol:
         case ast.Schema():
             return StructSymbol(name, item, Nominal("schema", name, key=r.type_key(name)), [])
         case ast.Enum():
-            return EnumSymbol(name, item, Nominal("enum", name, key=r.type_key(name)), _variants(r, item))
+            return _enum(r, item, name)
         case ast.Const():
             return ConstSymbol(name, item, ANY)
         case ast.TypeAlias():
@@ -144,6 +143,17 @@ def _symbol(r: Resolver, item: ast.Item, name: str) -> Symbol:
         case ast.Store():
             return MemorySymbol(name, item, None)
     return UnbuiltSymbol(name)
+
+
+def _enum(r: Resolver, item: ast.Enum, name: str) -> EnumSymbol:
+    plain = all(v.items is None and v.fields is None for v in item.variants)
+    symbol = EnumSymbol(name, item, Nominal("enum", name, key=r.type_key(name), plain=plain), _variants(r, item))
+    for variant in item.variants:
+        index = symbol.variants.index(variant.name.text)
+        if index == len(symbol.members):
+            form = "tuple" if variant.items is not None else "unit" if variant.fields is None else "struct"
+            symbol.members.append(VariantSymbol(variant.name.text, symbol, index, form))
+    return symbol
 
 
 def _variants(r: Resolver, item: ast.Enum) -> list[str]:
@@ -186,6 +196,13 @@ def _visit_item(r: Resolver, item: ast.Item) -> None:
                     r.visit(field.default)
                     for decorator in field.decorators:
                         _visit_decorator(r, decorator)
+            case ast.Enum():
+                for variant in item.variants:
+                    for type_ in variant.items or ():
+                        r.visit(type_)
+                    for field in variant.fields or ():
+                        r.visit(field.type)
+                        r.visit(field.default)
             case ast.Const() | ast.Store():
                 r.visit(item.type)
                 r.visit(item.value)

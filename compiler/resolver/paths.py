@@ -16,7 +16,6 @@ from ..symbols import (
     Local,
     StructSymbol,
     Symbol,
-    VariantSymbol,
 )
 from . import everyday
 from .names import find, find_item, walk
@@ -87,7 +86,7 @@ def associated_item(r: Resolver, owner: Symbol, name: ast.Ident) -> Symbol | Non
 
 def variant_of(r: Resolver, owner: EnumSymbol, name: ast.Ident) -> Symbol | None:
     if name.text in owner.variants:
-        return VariantSymbol(name.text, owner, owner.variants.index(name.text))
+        return owner.members[owner.variants.index(name.text)]
     r.report(
         "E1010", name.span, f"enum `{owner.name}` has no variant `{name.text}`",
         help=did_you_mean(name.text, owner.variants),

@@ -59,6 +59,9 @@ def constants(*more: object) -> dict[str, object]:
     return {"constants": [*SECTIONS["constants"], *more]}
 
 
+PAIR = ["enum", "E", [["V", [0, 0], "x", "y"]]]
+
+
 def raw(*numbers: int) -> Image:
     return changed(of(F("NIL; RETURN")), code=bytes([BY_NAME["NIL"].number, BY_NAME["RETURN"].number, *numbers]))
 
@@ -92,6 +95,7 @@ CASES: dict[str, Case] = {
             of(F("CONST 8; RETURN")),
             of(F("CONST 4; RETURN")),
             of(F("NIL; IS_VARIANT 2; RETURN")),
+            of(F("VARIANT 2; RETURN")),
             of(F("NIL; GET_MEMBER 0; RETURN")),
             of(F("CALL_BUILTIN 8; RETURN"), **constants((i.K_BUILTIN, ["String", "nothing"]))),
             of(F("NIL; IS_ERROR 7; RETURN")),
@@ -135,6 +139,7 @@ CASES: dict[str, Case] = {
             of(F("NIL; RETURN", params='[["a", 4, null]]')),
             of(G, **constants((i.K_VARIANT, [1, 0]))),
             of(G, **constants((i.K_VARIANT, [2, 2]))),
+            of(G, **types(["enum", "E", [["V", [0, 0], "x"]]])),
             of(G, schemas=[i.Schema("S", 0, {}, {}, None)]),
         ],
     ),
@@ -224,6 +229,7 @@ CASES: dict[str, Case] = {
             of(F("NIL; RETURN", params='[["a", 0, null], ["b", 0, 1]]'), G),
             of(F("NIL; RETURN", params='[["a", 0, 1]]'), TWO),
             of(G, **constants((i.K_METHOD, ["m", 1, "a", "b"]))),
+            of(F("CONST 8; RETURN"), **types(PAIR), **constants((i.K_VARIANT, [4, 0]))),
         ],
     ),
     "V120": Case(

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 # Arguments of a head: T a type index, L a list of type indexes, N a name, O a name that may be missing, W a list of
-# texts, F fields [name, type, public], V variants [name, payload types].
+# texts, F fields [name, type, public], V variants [name, payload types, names of
+# the parts of a struct variant…].
 HEADS: dict[str, str] = {
     "int": "", "float": "", "string": "", "bool": "", "nil": "", "any": "", "never": "", "range": "", "prompt": "",
     "array": "T", "map": "TT", "option": "T", "result": "TT", "nilable": "T", "set": "T", "queue": "T",
@@ -32,7 +33,7 @@ _CHECKERS: dict[str, f.Checker] = {
     "N": f.name,
     "W": f.listed(f.text),
     "F": f.listed(f.row(f.name, f.natural, f.boolean)),
-    "V": f.listed(f.row(f.name, f.listed(f.natural))),
+    "V": f.listed(f.row(f.name, f.listed(f.natural), rest=f.name)),
 }
 
 

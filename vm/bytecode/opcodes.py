@@ -3,7 +3,8 @@ loop and reference page are computed from it (V-2.1).
 
 A row is `name | operand kind | stack picture | flow | sentence`. The picture names what is popped and pushed,
 deepest first; a starred name takes the operand's count (V-2.2): the number itself for a count, the parameters of a
-function, the arguments of a method or builtin, the fields of a type or error. `FLOWS` says where control goes.
+function, the arguments of a method or builtin, the fields of a type or error, the payload
+of a variant. `FLOWS` says where control goes.
 """
 
 from __future__ import annotations
@@ -79,7 +80,7 @@ _TABLE = (
     ("CHECK", k.TYPE, "value -- value", "next", "check a dynamic value shallowly, Int to Float if asked (L-3.3.3)"),
     ("CAST", k.TYPE, "value -- value", "next", "`as`, P008 (L-3.5)"),
     ("IS", k.TYPE, "value -- bool", "next", "run-time type test, as in catch clauses"),
-    ("IS_VARIANT", k.CONST, "value -- bool", "next", "is this enum value of that variant"),
+    ("IS_VARIANT", k.VARIANT, "value -- bool", "next", "is this enum value of that variant"),
     ("IS_ERROR", k.ERROR, "value -- bool", "next", "is this an error of that family and variant, descendants included"),
     ("IS_NIL", k.NONE, "value -- bool", "next", "is it nil"),
     ("IS_SOME", k.NONE, "value -- bool", "next", "is it Some"),
@@ -97,6 +98,7 @@ _TABLE = (
     ("TUPLE", k.COUNT, "items* -- tuple", "next", "a tuple"),
     ("RANGE", k.COUNT, "start end -- range", "next", "a range; operand 1 inclusive; nil for an open end"),
     ("STRUCT", k.TYPE, "fields* -- struct", "next", "an instance, fields in declaration order"),
+    ("VARIANT", k.VARIANT, "payload* -- enum", "next", "an enum value of that variant around its payload"),
     ("ERROR", k.ERROR, "fields* -- error", "next", "an error value with those fields"),
     ("CLOSURE", k.FUNCTION, "-- closure", "next", "a function value that captures cells of this frame"),
     ("MODEL", k.MODEL, "-- model", "next", "a model handle"),
@@ -106,6 +108,7 @@ _TABLE = (
     ("GET_FIELD", k.FIELD, "object -- value", "next", "field of a struct by position"),
     ("GET_MEMBER", k.NAME, "object -- value", "next", "member by name on a dynamic value or Map (L-3.7.1)"),
     ("GET_ELEMENT", k.COUNT, "tuple -- value", "next", "element of a tuple by position"),
+    ("GET_PAYLOAD", k.COUNT, "enum -- value", "next", "part of an enum value's payload by position"),
     ("INDEX", k.NONE, "object index -- value", "next", "generic reading by index, key or range"),
     ("INDEX_ARRAY", k.NONE, "array index -- value", "next", "Array by Int, P004"),
     ("LENGTH", k.NONE, "value -- int", "next", "length of an Array, String, Map, tuple or range"),

@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 _KINDS_OF_CONSTANT: dict[str, tuple[int, ...]] = {
     k.CONST.name: (i.K_INT, i.K_FLOAT, i.K_STRING, i.K_VARIANT),
+    k.VARIANT.name: (i.K_VARIANT,),
     k.METHOD.name: (i.K_METHOD,),
     k.BUILTIN.name: (i.K_BUILTIN,),
     k.ERROR.name: (i.K_ERROR,),
     k.NAME.name: (i.K_STRING,),
     k.CONFIG.name: (i.K_CONFIG,),
 }
-_IS_VARIANT = BY_NAME["IS_VARIANT"].number
 _RANGE = BY_NAME["RANGE"].number
 
 
@@ -104,11 +104,10 @@ def _count(scope: Scope, number: int, operand: int) -> Iterator[Breach]:
 
 def _constant(scope: Scope, number: int, operand: int) -> Iterator[Breach]:
     kind = OPCODES[number].kind.name
-    wanted = (i.K_VARIANT,) if number == _IS_VARIANT else _KINDS_OF_CONSTANT[kind]
     if operand >= len(scope.kinds):
         yield "V103", f"there are {len(scope.kinds)} constants"
-    elif scope.kinds[operand] not in wanted:
-        yield "V103", f"constant {operand} is no {'variant' if number == _IS_VARIANT else kind}"
+    elif scope.kinds[operand] not in _KINDS_OF_CONSTANT[kind]:
+        yield "V103", f"constant {operand} is no {kind}"
     else:
         yield from _content(scope, kind, operand)
 
@@ -117,6 +116,8 @@ def _content(scope: Scope, kind: str, operand: int) -> Iterator[Breach]:
     value = scope.image.constants[operand][1]
     if kind == k.NAME.name and not is_identifier(value):
         yield "V125", f"{value!r} is no member name"
+    if kind == k.CONST.name and scope.kinds[operand] == i.K_VARIANT and scope.payload(operand):
+        yield "V119", f"constant {operand} is a variant with a payload"
     if kind == k.BUILTIN.name and tuple(value) not in scope.builtins:
         yield "V103", f"there is no built-in {'.'.join(part for part in value if part)}"
 
@@ -142,6 +143,7 @@ def _declaration(scope: Scope, number: int, operand: int) -> Iterator[Breach]:
 _RULES: dict[str, Callable[[Scope, int, int], Iterator[Breach]]] = {
     k.COUNT.name: _count,
     k.CONST.name: _constant,
+    k.VARIANT.name: _constant,
     k.METHOD.name: _constant,
     k.BUILTIN.name: _constant,
     k.ERROR.name: _constant,
@@ -200,10 +202,12 @@ def _arguments_of_function(scope: Scope, operand: int) -> int:
 
 
 def _arguments_of_constant(scope: Scope, operand: int) -> int:
-    """Arguments of a method, arguments of a builtin with its receiver, message and fields of an error."""
+    """Payload of a variant, arguments of a method, of a builtin with its receiver, message and fields of an error."""
     if operand >= len(scope.kinds):
         return 0
     kind, value = scope.image.constants[operand]
+    if kind == i.K_VARIANT:
+        return scope.payload(operand)
     if kind == i.K_METHOD:
         return int(value[1])
     if kind == i.K_BUILTIN:
@@ -217,6 +221,7 @@ def _fields_of_type(scope: Scope, operand: int) -> int:
 
 _COUNTS: dict[str, Callable[[Scope, int], int]] = {
     k.COUNT.name: lambda scope, operand: operand,
+    k.VARIANT.name: _arguments_of_constant,
     k.FUNCTION.name: _arguments_of_function,
     k.METHOD.name: _arguments_of_constant,
     k.BUILTIN.name: _arguments_of_constant,

@@ -25,6 +25,7 @@ class OperandKind:
 NONE = OperandKind("none", "", "V102", "no operand")
 COUNT = OperandKind("count", "", "V102", "a number of stack values or an immediate number")
 CONST = OperandKind("const", "constants", "V103", "a constant that is a value: int, float, string, variant")
+VARIANT = OperandKind("variant", "constants", "V103", "a constant of kind variant: an enum type and the number of a variant")
 METHOD = OperandKind("method", "constants", "V103", "a constant of kind method: name and argument count")
 BUILTIN = OperandKind("builtin", "constants", "V103", "a constant of kind builtin: receiver kind and name")
 ERROR = OperandKind("error", "constants", "V103", "a constant of kind error: family, variant, field names")
@@ -41,6 +42,6 @@ SCHEMA = OperandKind("schema", "schemas", "V108", "a schema declaration")
 LABEL = OperandKind("label", "code", "V109", "byte offset of an instruction of the same function")
 
 KINDS = (
-    NONE, COUNT, CONST, METHOD, BUILTIN, ERROR, NAME, CONFIG, LOCAL, CELL, FUNCTION, TYPE, FIELD, MODEL, MEMORY,
+    NONE, COUNT, CONST, VARIANT, METHOD, BUILTIN, ERROR, NAME, CONFIG, LOCAL, CELL, FUNCTION, TYPE, FIELD, MODEL, MEMORY,
     SCHEMA, LABEL,
 )  # fmt: skip

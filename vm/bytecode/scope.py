@@ -46,6 +46,14 @@ class Scope:
         self.left = limits.instructions
         self.effects: dict[tuple[int, int], Effect] = {}
 
+    def payload(self, constant: int) -> int:
+        """Number of parts of the variant that a constant of that kind names; 0 where it names none."""
+        type_index, variant = self.image.constants[constant][1]
+        types = self.image.types
+        if type_index >= len(types) or types[type_index][0] != "enum" or variant >= len(types[type_index][2]):
+            return 0
+        return len(types[type_index][2][variant][1])
+
 
 class Code:
     """`index_of`: instruction index by offset."""

@@ -40,12 +40,22 @@ def _type_names(at: str, descriptor: list[Any]) -> None:
         _name(at, descriptor[1])
         for entry in descriptor[2]:
             _identifier(at, entry[0])
+            if head == "enum":
+                _parts(at, entry)
     elif head in ("record", "error", "handle"):
         for part in descriptor[1:]:
             _name(at, part)
     elif head == "union":
         for member in descriptor[1]:
             _text(at, member)
+
+
+def _parts(at: str, variant: list[Any]) -> None:
+    """The parts of a struct variant all have names, those of others none."""
+    names = variant[2:]
+    _identifiers(at, names)
+    if names and len(names) != len(variant[1]):
+        refuse("V107", at, f"variant {variant[0]} has {len(variant[1])} parts and {len(names)} names")
 
 
 def _acyclic(types: list[Any]) -> None:

@@ -170,65 +170,67 @@ NUMBERS = {
     "FAIL_MATCH": 99,
     "FIELD_OWN": 100,
     "GE": 101,
-    "GE_INT": 102,
-    "GT": 103,
-    "HALT": 104,
-    "INDEX": 105,
-    "INT_TO_FLOAT": 106,
-    "INT__GE_INT__JUMP_UNLESS": 107,
-    "INT__LE_INT__JUMP_UNLESS": 108,
-    "INT__LT_INT__JUMP_UNLESS": 109,
-    "INT__NE_INT__JUMP_UNLESS": 110,
-    "IS_ERR": 111,
-    "IS_ERROR": 112,
-    "IS_NIL": 113,
-    "LE": 114,
-    "LENGTH": 115,
-    "LE_INT": 116,
-    "LINK": 117,
-    "LOAD__EQ_INT__JUMP_UNLESS": 118,
-    "LOAD__GE_INT__JUMP_UNLESS": 119,
-    "LOAD__INT__GE_INT__JUMP_UNLESS": 120,
-    "LOAD__INT__GT_INT__JUMP_UNLESS": 121,
-    "LOAD__INT__LE_INT__JUMP_UNLESS": 122,
-    "LOAD__INT__MUL_INT__STORE": 123,
-    "LOAD__LE_INT__JUMP_UNLESS": 124,
-    "LOAD__LOAD__EQ_INT__JUMP_UNLESS": 125,
-    "LOAD__LOAD__GE_INT__JUMP_UNLESS": 126,
-    "LOAD__LOAD__GT_INT__JUMP_UNLESS": 127,
-    "LOAD__LOAD__MUL_INT__STORE": 128,
-    "LOAD__LOAD__NE_INT__JUMP_UNLESS": 129,
-    "LOAD__LOAD__SUB_INT": 130,
-    "LOAD__NE_INT__JUMP_UNLESS": 131,
-    "LOAD__SUB_INT": 132,
-    "LT": 133,
-    "MAP": 134,
-    "MEMBER_OWN": 135,
-    "MEMORY": 136,
-    "MODEL": 137,
-    "MUL": 138,
-    "NE": 139,
-    "NEG": 140,
-    "NEG_INT": 141,
-    "NEW_CELL": 142,
-    "NE_INT": 143,
-    "NIL": 144,
-    "NOT": 145,
-    "POP_TRY": 146,
-    "POW": 147,
-    "PRINT": 148,
-    "PRINTLN": 149,
-    "REM": 150,
-    "SCHEMA": 151,
-    "SET_ELEMENT": 152,
-    "SET_INDEX": 153,
-    "SET_MEMBER": 154,
-    "SLIDE": 155,
-    "STRUCT": 156,
-    "SUB": 157,
-    "SUB_INT": 158,
-    "TRUE": 159,
-    "WRAP": 160,
+    "GET_PAYLOAD": 102,
+    "GE_INT": 103,
+    "GT": 104,
+    "HALT": 105,
+    "INDEX": 106,
+    "INT_TO_FLOAT": 107,
+    "INT__GE_INT__JUMP_UNLESS": 108,
+    "INT__LE_INT__JUMP_UNLESS": 109,
+    "INT__LT_INT__JUMP_UNLESS": 110,
+    "INT__NE_INT__JUMP_UNLESS": 111,
+    "IS_ERR": 112,
+    "IS_ERROR": 113,
+    "IS_NIL": 114,
+    "LE": 115,
+    "LENGTH": 116,
+    "LE_INT": 117,
+    "LINK": 118,
+    "LOAD__EQ_INT__JUMP_UNLESS": 119,
+    "LOAD__GE_INT__JUMP_UNLESS": 120,
+    "LOAD__INT__GE_INT__JUMP_UNLESS": 121,
+    "LOAD__INT__GT_INT__JUMP_UNLESS": 122,
+    "LOAD__INT__LE_INT__JUMP_UNLESS": 123,
+    "LOAD__INT__MUL_INT__STORE": 124,
+    "LOAD__LE_INT__JUMP_UNLESS": 125,
+    "LOAD__LOAD__EQ_INT__JUMP_UNLESS": 126,
+    "LOAD__LOAD__GE_INT__JUMP_UNLESS": 127,
+    "LOAD__LOAD__GT_INT__JUMP_UNLESS": 128,
+    "LOAD__LOAD__MUL_INT__STORE": 129,
+    "LOAD__LOAD__NE_INT__JUMP_UNLESS": 130,
+    "LOAD__LOAD__SUB_INT": 131,
+    "LOAD__NE_INT__JUMP_UNLESS": 132,
+    "LOAD__SUB_INT": 133,
+    "LT": 134,
+    "MAP": 135,
+    "MEMBER_OWN": 136,
+    "MEMORY": 137,
+    "MODEL": 138,
+    "MUL": 139,
+    "NE": 140,
+    "NEG": 141,
+    "NEG_INT": 142,
+    "NEW_CELL": 143,
+    "NE_INT": 144,
+    "NIL": 145,
+    "NOT": 146,
+    "POP_TRY": 147,
+    "POW": 148,
+    "PRINT": 149,
+    "PRINTLN": 150,
+    "REM": 151,
+    "SCHEMA": 152,
+    "SET_ELEMENT": 153,
+    "SET_INDEX": 154,
+    "SET_MEMBER": 155,
+    "SLIDE": 156,
+    "STRUCT": 157,
+    "SUB": 158,
+    "SUB_INT": 159,
+    "TRUE": 160,
+    "VARIANT": 161,
+    "WRAP": 162,
 }
 
 # runs of opcodes that one node stands for: its number, and which of them a panic in it belongs to
@@ -236,27 +238,27 @@ FUSED = {
     ('LOAD', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (72, 2),
     ('LOAD', 'LT_INT', 'JUMP_UNLESS'): (62, 1),
     ('LOAD', 'INT', 'LT_INT', 'JUMP_UNLESS'): (22, 2),
-    ('INT', 'LT_INT', 'JUMP_UNLESS'): (109, 1),
+    ('INT', 'LT_INT', 'JUMP_UNLESS'): (110, 1),
     ('LOAD', 'LOAD', 'LE_INT', 'JUMP_UNLESS'): (37, 2),
-    ('LOAD', 'LE_INT', 'JUMP_UNLESS'): (124, 1),
-    ('LOAD', 'INT', 'LE_INT', 'JUMP_UNLESS'): (122, 2),
-    ('INT', 'LE_INT', 'JUMP_UNLESS'): (108, 1),
-    ('LOAD', 'LOAD', 'GT_INT', 'JUMP_UNLESS'): (127, 2),
+    ('LOAD', 'LE_INT', 'JUMP_UNLESS'): (125, 1),
+    ('LOAD', 'INT', 'LE_INT', 'JUMP_UNLESS'): (123, 2),
+    ('INT', 'LE_INT', 'JUMP_UNLESS'): (109, 1),
+    ('LOAD', 'LOAD', 'GT_INT', 'JUMP_UNLESS'): (128, 2),
     ('LOAD', 'GT_INT', 'JUMP_UNLESS'): (59, 1),
-    ('LOAD', 'INT', 'GT_INT', 'JUMP_UNLESS'): (121, 2),
+    ('LOAD', 'INT', 'GT_INT', 'JUMP_UNLESS'): (122, 2),
     ('INT', 'GT_INT', 'JUMP_UNLESS'): (54, 1),
-    ('LOAD', 'LOAD', 'GE_INT', 'JUMP_UNLESS'): (126, 2),
-    ('LOAD', 'GE_INT', 'JUMP_UNLESS'): (119, 1),
-    ('LOAD', 'INT', 'GE_INT', 'JUMP_UNLESS'): (120, 2),
-    ('INT', 'GE_INT', 'JUMP_UNLESS'): (107, 1),
-    ('LOAD', 'LOAD', 'EQ_INT', 'JUMP_UNLESS'): (125, 2),
-    ('LOAD', 'EQ_INT', 'JUMP_UNLESS'): (118, 1),
+    ('LOAD', 'LOAD', 'GE_INT', 'JUMP_UNLESS'): (127, 2),
+    ('LOAD', 'GE_INT', 'JUMP_UNLESS'): (120, 1),
+    ('LOAD', 'INT', 'GE_INT', 'JUMP_UNLESS'): (121, 2),
+    ('INT', 'GE_INT', 'JUMP_UNLESS'): (108, 1),
+    ('LOAD', 'LOAD', 'EQ_INT', 'JUMP_UNLESS'): (126, 2),
+    ('LOAD', 'EQ_INT', 'JUMP_UNLESS'): (119, 1),
     ('LOAD', 'INT', 'EQ_INT', 'JUMP_UNLESS'): (67, 2),
     ('INT', 'EQ_INT', 'JUMP_UNLESS'): (12, 1),
-    ('LOAD', 'LOAD', 'NE_INT', 'JUMP_UNLESS'): (129, 2),
-    ('LOAD', 'NE_INT', 'JUMP_UNLESS'): (131, 1),
+    ('LOAD', 'LOAD', 'NE_INT', 'JUMP_UNLESS'): (130, 2),
+    ('LOAD', 'NE_INT', 'JUMP_UNLESS'): (132, 1),
     ('LOAD', 'INT', 'NE_INT', 'JUMP_UNLESS'): (40, 2),
-    ('INT', 'NE_INT', 'JUMP_UNLESS'): (110, 1),
+    ('INT', 'NE_INT', 'JUMP_UNLESS'): (111, 1),
     ('LOAD', 'LOAD', 'ADD_INT', 'STORE'): (33, 2),
     ('LOAD', 'LOAD', 'ADD_INT'): (28, 2),
     ('LOAD', 'ADD_INT'): (71, 1),
@@ -264,15 +266,15 @@ FUSED = {
     ('LOAD', 'INT', 'ADD_INT'): (83, 2),
     ('INT', 'ADD_INT'): (19, 1),
     ('LOAD', 'LOAD', 'SUB_INT', 'STORE'): (42, 2),
-    ('LOAD', 'LOAD', 'SUB_INT'): (130, 2),
-    ('LOAD', 'SUB_INT'): (132, 1),
+    ('LOAD', 'LOAD', 'SUB_INT'): (131, 2),
+    ('LOAD', 'SUB_INT'): (133, 1),
     ('LOAD', 'INT', 'SUB_INT', 'STORE'): (61, 2),
     ('LOAD', 'INT', 'SUB_INT'): (21, 2),
     ('INT', 'SUB_INT'): (56, 1),
-    ('LOAD', 'LOAD', 'MUL_INT', 'STORE'): (128, 2),
+    ('LOAD', 'LOAD', 'MUL_INT', 'STORE'): (129, 2),
     ('LOAD', 'LOAD', 'MUL_INT'): (79, 2),
     ('LOAD', 'MUL_INT'): (46, 1),
-    ('LOAD', 'INT', 'MUL_INT', 'STORE'): (123, 2),
+    ('LOAD', 'INT', 'MUL_INT', 'STORE'): (124, 2),
     ('LOAD', 'INT', 'MUL_INT'): (82, 2),
     ('INT', 'MUL_INT'): (66, 1),
     ('LOAD', 'LOAD'): (9, 0),
@@ -939,7 +941,7 @@ def run(machine, task):
                 del st[len(st) - arg.count:]
                 tos = arg.make(new)
                 continue
-            if op < 97:
+            if op < 98:
                 if op < 80:
                     if op < 78:
                         if op < 77:
@@ -1068,7 +1070,7 @@ def run(machine, task):
                         cell.value = own(cell.value)
                     tos = cell.value
                     continue
-                if op < 94:
+                if op < 95:
                     if op < 93:
                         if op < 92:
                             # CHECK
@@ -1078,84 +1080,88 @@ def run(machine, task):
                         push(tos)
                         tos = Closure(arg, tuple([cells[i] for i in arg.captures]))
                         continue
-                    # CONFIGURE
-                    machine.configure(arg, tos)
-                    tos = pop()
-                    continue
-                if op < 96:
-                    if op < 95:
-                        # DROP
-                        if arg:
-                            if arg > 1:
-                                del st[len(st) - arg + 1:]
-                            tos = pop()
+                    if op < 94:
+                        # CONFIGURE
+                        machine.configure(arg, tos)
+                        tos = pop()
                         continue
-                    # EMIT
-                    payload = tos
-                    channel = pop()
-                    tos = pop()
-                    machine.emit(task, channel, payload)
-                    task.state = (ins, locs, cells, code, tos)
-                    machine.fuel += fuel
-                    return
-                # EQ
-                a = pop()
-                tos = equal(a, tos)
+                    # DROP
+                    if arg:
+                        if arg > 1:
+                            del st[len(st) - arg + 1:]
+                        tos = pop()
+                    continue
+                if op < 97:
+                    if op < 96:
+                        # EMIT
+                        payload = tos
+                        channel = pop()
+                        tos = pop()
+                        machine.emit(task, channel, payload)
+                        task.state = (ins, locs, cells, code, tos)
+                        machine.fuel += fuel
+                        return
+                    # EQ
+                    a = pop()
+                    tos = equal(a, tos)
+                    continue
+                # ERR
+                tos = Err(tos)
                 continue
-            if op < 129:
-                if op < 113:
-                    if op < 105:
-                        if op < 101:
-                            if op < 99:
-                                if op < 98:
-                                    # ERR
-                                    tos = Err(tos)
-                                    continue
-                                # FAIL_LENGTH
-                                raise wrong_length(arg, tos)
-                            if op < 100:
-                                # FAIL_MATCH
-                                raise Panic("P009", f"no arm matches {debug(tos)}")
-                            # FIELD_OWN
-                            value = getattr(tos, arg)
-                            try:
-                                if value.shared:
-                                    value = own(value)
-                                    setattr(tos, arg, value)
-                            except AttributeError:
-                                pass
-                            tos = value
-                            continue
+            if op < 131:
+                if op < 115:
+                    if op < 107:
                         if op < 103:
+                            if op < 101:
+                                if op < 100:
+                                    if op < 99:
+                                        # FAIL_LENGTH
+                                        raise wrong_length(arg, tos)
+                                    # FAIL_MATCH
+                                    raise Panic("P009", f"no arm matches {debug(tos)}")
+                                # FIELD_OWN
+                                value = getattr(tos, arg)
+                                try:
+                                    if value.shared:
+                                        value = own(value)
+                                        setattr(tos, arg, value)
+                                except AttributeError:
+                                    pass
+                                tos = value
+                                continue
                             if op < 102:
                                 # GE
                                 a = pop()
                                 tos = greater_equal(a, tos)
                                 continue
-                            # GE_INT
-                            a = pop()
-                            tos = a >= tos
+                            # GET_PAYLOAD
+                            tos = tos.payload[arg]
                             continue
-                        if op < 104:
+                        if op < 105:
+                            if op < 104:
+                                # GE_INT
+                                a = pop()
+                                tos = a >= tos
+                                continue
                             # GT
                             a = pop()
                             tos = greater(a, tos)
                             continue
-                        # HALT
-                        task.finish(tos)
-                        machine.fuel += fuel
-                        return
-                    if op < 109:
-                        if op < 107:
-                            if op < 106:
-                                # INDEX
-                                object = pop()
-                                tos = read_index(object, tos)
+                        if op < 106:
+                            # HALT
+                            task.finish(tos)
+                            machine.fuel += fuel
+                            return
+                        # INDEX
+                        object = pop()
+                        tos = read_index(object, tos)
+                        continue
+                    if op < 111:
+                        if op < 109:
+                            if op < 108:
+                                # INT_TO_FLOAT
+                                tos = float(tos) if type(tos) is int else tos
                                 continue
-                            # INT_TO_FLOAT
-                            tos = float(tos) if type(tos) is int else tos
-                            continue
-                        if op < 108:
                             # INT__GE_INT__JUMP_UNLESS
                             right, arg = arg
                             holds = tos >= right
@@ -1167,22 +1173,10 @@ def run(machine, task):
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
-                        # INT__LE_INT__JUMP_UNLESS
-                        right, arg = arg
-                        holds = tos <= right
-                        tos = pop()
-                        if holds:
-                            continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    if op < 111:
                         if op < 110:
-                            # INT__LT_INT__JUMP_UNLESS
+                            # INT__LE_INT__JUMP_UNLESS
                             right, arg = arg
-                            holds = tos < right
+                            holds = tos <= right
                             tos = pop()
                             if holds:
                                 continue
@@ -1191,9 +1185,9 @@ def run(machine, task):
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
-                        # INT__NE_INT__JUMP_UNLESS
+                        # INT__LT_INT__JUMP_UNLESS
                         right, arg = arg
-                        holds = tos != right
+                        holds = tos < right
                         tos = pop()
                         if holds:
                             continue
@@ -1202,52 +1196,64 @@ def run(machine, task):
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    if op < 112:
-                        # IS_ERR
-                        tos = type(tos) is Err
-                        continue
-                    # IS_ERROR
-                    tos = arg.matches(tos)
-                    continue
-                if op < 121:
-                    if op < 117:
-                        if op < 115:
-                            if op < 114:
-                                # IS_NIL
-                                tos = tos is None
+                    if op < 113:
+                        if op < 112:
+                            # INT__NE_INT__JUMP_UNLESS
+                            right, arg = arg
+                            holds = tos != right
+                            tos = pop()
+                            if holds:
                                 continue
-                            # LE
-                            a = pop()
-                            tos = less_equal(a, tos)
-                            continue
-                        if op < 116:
-                            # LENGTH
-                            tos = length(tos)
-                            continue
-                        # LE_INT
-                        a = pop()
-                        tos = a <= tos
-                        continue
-                    if op < 119:
-                        if op < 118:
-                            # LINK
-                            ins = machine.program.link(arg)
-                            fuel -= arg.cost
+                            ins, cost = arg
+                            fuel -= cost
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
-                        # LOAD__EQ_INT__JUMP_UNLESS
-                        right, arg = arg
-                        holds = tos == locs[right]
-                        tos = pop()
-                        if holds:
+                        # IS_ERR
+                        tos = type(tos) is Err
+                        continue
+                    if op < 114:
+                        # IS_ERROR
+                        tos = arg.matches(tos)
+                        continue
+                    # IS_NIL
+                    tos = tos is None
+                    continue
+                if op < 123:
+                    if op < 119:
+                        if op < 117:
+                            if op < 116:
+                                # LE
+                                a = pop()
+                                tos = less_equal(a, tos)
+                                continue
+                            # LENGTH
+                            tos = length(tos)
                             continue
-                        ins, cost = arg
-                        fuel -= cost
+                        if op < 118:
+                            # LE_INT
+                            a = pop()
+                            tos = a <= tos
+                            continue
+                        # LINK
+                        ins = machine.program.link(arg)
+                        fuel -= arg.cost
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    if op < 120:
+                    if op < 121:
+                        if op < 120:
+                            # LOAD__EQ_INT__JUMP_UNLESS
+                            right, arg = arg
+                            holds = tos == locs[right]
+                            tos = pop()
+                            if holds:
+                                continue
+                            ins, cost = arg
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
                         # LOAD__GE_INT__JUMP_UNLESS
                         right, arg = arg
                         holds = tos >= locs[right]
@@ -1259,37 +1265,37 @@ def run(machine, task):
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    # LOAD__INT__GE_INT__JUMP_UNLESS
-                    left, right, arg = arg
-                    if locs[left] >= right:
-                        continue
-                    ins, cost = arg
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                if op < 125:
-                    if op < 123:
-                        if op < 122:
-                            # LOAD__INT__GT_INT__JUMP_UNLESS
-                            left, right, arg = arg
-                            if locs[left] > right:
-                                continue
-                            ins, cost = arg
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        # LOAD__INT__LE_INT__JUMP_UNLESS
+                    if op < 122:
+                        # LOAD__INT__GE_INT__JUMP_UNLESS
                         left, right, arg = arg
-                        if locs[left] <= right:
+                        if locs[left] >= right:
                             continue
                         ins, cost = arg
                         fuel -= cost
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    if op < 124:
+                    # LOAD__INT__GT_INT__JUMP_UNLESS
+                    left, right, arg = arg
+                    if locs[left] > right:
+                        continue
+                    ins, cost = arg
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    continue
+                if op < 127:
+                    if op < 125:
+                        if op < 124:
+                            # LOAD__INT__LE_INT__JUMP_UNLESS
+                            left, right, arg = arg
+                            if locs[left] <= right:
+                                continue
+                            ins, cost = arg
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
                         # LOAD__INT__MUL_INT__STORE
                         left, right, target = arg
                         r = locs[left] * right
@@ -1298,38 +1304,38 @@ def run(machine, task):
                             continue
                         tos = overflow('*')
                         continue
-                    # LOAD__LE_INT__JUMP_UNLESS
-                    right, arg = arg
-                    holds = tos <= locs[right]
-                    tos = pop()
-                    if holds:
-                        continue
-                    ins, cost = arg
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                if op < 127:
                     if op < 126:
-                        # LOAD__LOAD__EQ_INT__JUMP_UNLESS
-                        left, right, arg = arg
-                        if locs[left] == locs[right]:
+                        # LOAD__LE_INT__JUMP_UNLESS
+                        right, arg = arg
+                        holds = tos <= locs[right]
+                        tos = pop()
+                        if holds:
                             continue
                         ins, cost = arg
                         fuel -= cost
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    # LOAD__LOAD__GE_INT__JUMP_UNLESS
+                    # LOAD__LOAD__EQ_INT__JUMP_UNLESS
                     left, right, arg = arg
-                    if locs[left] >= locs[right]:
+                    if locs[left] == locs[right]:
                         continue
                     ins, cost = arg
                     fuel -= cost
                     if fuel < 0:
                         fuel = machine.refill(fuel)
                     continue
-                if op < 128:
+                if op < 129:
+                    if op < 128:
+                        # LOAD__LOAD__GE_INT__JUMP_UNLESS
+                        left, right, arg = arg
+                        if locs[left] >= locs[right]:
+                            continue
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
                     # LOAD__LOAD__GT_INT__JUMP_UNLESS
                     left, right, arg = arg
                     if locs[left] > locs[right]:
@@ -1339,38 +1345,38 @@ def run(machine, task):
                     if fuel < 0:
                         fuel = machine.refill(fuel)
                     continue
-                # LOAD__LOAD__MUL_INT__STORE
-                left, right, target = arg
-                r = locs[left] * locs[right]
-                if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                    locs[target] = r
+                if op < 130:
+                    # LOAD__LOAD__MUL_INT__STORE
+                    left, right, target = arg
+                    r = locs[left] * locs[right]
+                    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                        locs[target] = r
+                        continue
+                    tos = overflow('*')
                     continue
-                tos = overflow('*')
+                # LOAD__LOAD__NE_INT__JUMP_UNLESS
+                left, right, arg = arg
+                if locs[left] != locs[right]:
+                    continue
+                ins, cost = arg
+                fuel -= cost
+                if fuel < 0:
+                    fuel = machine.refill(fuel)
                 continue
-            if op < 145:
-                if op < 137:
-                    if op < 133:
-                        if op < 131:
-                            if op < 130:
-                                # LOAD__LOAD__NE_INT__JUMP_UNLESS
-                                left, right, arg = arg
-                                if locs[left] != locs[right]:
+            if op < 147:
+                if op < 139:
+                    if op < 135:
+                        if op < 133:
+                            if op < 132:
+                                # LOAD__LOAD__SUB_INT
+                                left, right = arg
+                                r = locs[left] - locs[right]
+                                if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                                    push(tos)
+                                    tos = r
                                     continue
-                                ins, cost = arg
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
+                                tos = overflow('-')
                                 continue
-                            # LOAD__LOAD__SUB_INT
-                            left, right = arg
-                            r = locs[left] - locs[right]
-                            if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                                push(tos)
-                                tos = r
-                                continue
-                            tos = overflow('-')
-                            continue
-                        if op < 132:
                             # LOAD__NE_INT__JUMP_UNLESS
                             right, arg = arg
                             holds = tos != locs[right]
@@ -1382,27 +1388,27 @@ def run(machine, task):
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
-                        # LOAD__SUB_INT
-                        right, = arg
-                        r = tos - locs[right]
-                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                            tos = r
-                            continue
-                        tos = overflow('-')
-                        continue
-                    if op < 135:
                         if op < 134:
-                            # LT
-                            a = pop()
-                            tos = less(a, tos)
+                            # LOAD__SUB_INT
+                            right, = arg
+                            r = tos - locs[right]
+                            if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                                tos = r
+                                continue
+                            tos = overflow('-')
                             continue
-                        # MAP
-                        push(tos)
-                        new = st[len(st) - arg:]
-                        del st[len(st) - arg:]
-                        tos = Map.of(new)
+                        # LT
+                        a = pop()
+                        tos = less(a, tos)
                         continue
-                    if op < 136:
+                    if op < 137:
+                        if op < 136:
+                            # MAP
+                            push(tos)
+                            new = st[len(st) - arg:]
+                            del st[len(st) - arg:]
+                            tos = Map.of(new)
+                            continue
                         # MEMBER_OWN
                         value = get_member(tos, arg)
                         if getattr(value, 'shared', False):
@@ -1410,159 +1416,166 @@ def run(machine, task):
                             store_member(tos, arg, value)
                         tos = value
                         continue
-                    # MEMORY
+                    if op < 138:
+                        # MEMORY
+                        push(tos)
+                        tos = arg
+                        continue
+                    # MODEL
                     push(tos)
                     tos = arg
                     continue
-                if op < 141:
-                    if op < 139:
-                        if op < 138:
-                            # MODEL
-                            push(tos)
-                            tos = arg
+                if op < 143:
+                    if op < 141:
+                        if op < 140:
+                            # MUL
+                            a = pop()
+                            tos = mul(a, tos)
                             continue
-                        # MUL
-                        a = pop()
-                        tos = mul(a, tos)
-                        continue
-                    if op < 140:
                         # NE
                         a = pop()
                         tos = not equal(a, tos)
                         continue
-                    # NEG
-                    tos = negate(tos)
-                    continue
-                if op < 143:
                     if op < 142:
-                        # NEG_INT
+                        # NEG
                         tos = negate(tos)
                         continue
-                    # NEW_CELL
-                    cells[arg] = Cell()
+                    # NEG_INT
+                    tos = negate(tos)
                     continue
-                if op < 144:
+                if op < 145:
+                    if op < 144:
+                        # NEW_CELL
+                        cells[arg] = Cell()
+                        continue
                     # NE_INT
                     a = pop()
                     tos = a != tos
                     continue
-                # NIL
-                push(tos)
-                tos = None
-                continue
-            if op < 153:
-                if op < 149:
-                    if op < 147:
-                        if op < 146:
-                            # NOT
-                            if tos is True:
-                                tos = False
+                if op < 146:
+                    # NIL
+                    push(tos)
+                    tos = None
+                    continue
+                # NOT
+                if tos is True:
+                    tos = False
+                    continue
+                if tos is False:
+                    tos = True
+                    continue
+                raise not_bool(tos)
+            if op < 155:
+                if op < 151:
+                    if op < 149:
+                        if op < 148:
+                            # POP_TRY
+                            if type(tos) is not Err:
+                                tos = pop()
                                 continue
-                            if tos is False:
-                                tos = True
+                            tos = tos.value
+                            target, cost, drop, _ = arg
+                            if drop:
+                                del st[len(st) - drop:]
+                            if target is None:
+                                tos = Err(tos)
+                                ins, locs, cells, code = pop_frame()
                                 continue
-                            raise not_bool(tos)
-                        # POP_TRY
-                        if type(tos) is not Err:
-                            tos = pop()
+                            ins = target
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
                             continue
-                        tos = tos.value
-                        target, cost, drop, _ = arg
-                        if drop:
-                            del st[len(st) - drop:]
-                        if target is None:
-                            tos = Err(tos)
-                            ins, locs, cells, code = pop_frame()
-                            continue
-                        ins = target
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    if op < 148:
                         # POW
                         a = pop()
                         tos = power(a, tos)
                         continue
-                    # PRINT
-                    push(tos)
-                    new = st[len(st) - arg:]
-                    del st[len(st) - arg:]
-                    tos = pop()
-                    machine.print(task, new, "")
-                    task.state = (ins, locs, cells, code, tos)
-                    machine.fuel += fuel
-                    return
-                if op < 151:
                     if op < 150:
-                        # PRINTLN
+                        # PRINT
                         push(tos)
                         new = st[len(st) - arg:]
                         del st[len(st) - arg:]
                         tos = pop()
-                        machine.print(task, new, "\n")
+                        machine.print(task, new, "")
                         task.state = (ins, locs, cells, code, tos)
                         machine.fuel += fuel
                         return
-                    # REM
-                    a = pop()
-                    tos = rem(a, tos)
-                    continue
-                if op < 152:
+                    # PRINTLN
+                    push(tos)
+                    new = st[len(st) - arg:]
+                    del st[len(st) - arg:]
+                    tos = pop()
+                    machine.print(task, new, "\n")
+                    task.state = (ins, locs, cells, code, tos)
+                    machine.fuel += fuel
+                    return
+                if op < 153:
+                    if op < 152:
+                        # REM
+                        a = pop()
+                        tos = rem(a, tos)
+                        continue
                     # SCHEMA
                     push(tos)
                     tos = arg
                     continue
-                # SET_ELEMENT
+                if op < 154:
+                    # SET_ELEMENT
+                    value = pop()
+                    tos = with_element(tos, arg, value)
+                    continue
+                # SET_INDEX
+                object = pop()
                 value = pop()
-                tos = with_element(tos, arg, value)
+                if type(object) is Array and type(tos) is int and (0 <= tos < len(object.items)):
+                    object.items[tos] = value
+                else:
+                    write_element(object, tos, value)
+                tos = pop()
                 continue
-            if op < 157:
-                if op < 155:
-                    if op < 154:
-                        # SET_INDEX
-                        object = pop()
+            if op < 159:
+                if op < 157:
+                    if op < 156:
+                        # SET_MEMBER
                         value = pop()
-                        if type(object) is Array and type(tos) is int and (0 <= tos < len(object.items)):
-                            object.items[tos] = value
-                        else:
-                            write_element(object, tos, value)
+                        store_member(tos, arg, value)
                         tos = pop()
                         continue
-                    # SET_MEMBER
-                    value = pop()
-                    store_member(tos, arg, value)
-                    tos = pop()
-                    continue
-                if op < 156:
                     # SLIDE
                     if arg:
                         del st[len(st) - arg:]
                     continue
-                # STRUCT
-                push(tos)
-                new = st[len(st) - len(arg.decl.fields):]
-                del st[len(st) - len(arg.decl.fields):]
-                tos = arg.of(new)
-                continue
-            if op < 159:
                 if op < 158:
-                    # SUB
-                    a = pop()
-                    tos = sub(a, tos)
+                    # STRUCT
+                    push(tos)
+                    new = st[len(st) - len(arg.decl.fields):]
+                    del st[len(st) - len(arg.decl.fields):]
+                    tos = arg.of(new)
                     continue
-                # SUB_INT
+                # SUB
                 a = pop()
-                r = a - tos
-                if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
-                    tos = r
-                    continue
-                overflow('-')
+                tos = sub(a, tos)
                 continue
-            if op < 160:
+            if op < 161:
+                if op < 160:
+                    # SUB_INT
+                    a = pop()
+                    r = a - tos
+                    if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
+                        tos = r
+                        continue
+                    overflow('-')
+                    continue
                 # TRUE
                 push(tos)
                 tos = True
+                continue
+            if op < 162:
+                # VARIANT
+                push(tos)
+                new = st[len(st) - arg.decl.variants[arg.variant].arity:]
+                del st[len(st) - arg.decl.variants[arg.variant].arity:]
+                tos = EnumValue(arg.decl, arg.variant, tuple(new))
                 continue
             # WRAP
             tos = NONE_VALUE if tos is None else Some(tos)
