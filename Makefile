@@ -42,7 +42,7 @@ servers:
 	else echo "make: no npm here; the tests against the independent model server are skipped"; fi
 
 conformance: $(VENV)/.dev  ## the conformance suite, every route
-	$(PY) conformance/run.py --driver "$(DRIVER)" --max-ms 500
+	$(PY) conformance/run.py --driver "$(DRIVER)"
 
 conformance-self: $(VENV)/.dev  ## the suite tests itself: the null and mutant drivers must fail
 	$(PY) conformance/run.py --self-test --driver "$(DRIVER)"

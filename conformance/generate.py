@@ -96,16 +96,21 @@ class Comparison:
         if shrink:
             items = reduce(items, lambda kept: self.difference(program_text(kept), found) == found)
         source = program_text(items)
-        sides = "\n".join(f"  {name}: {_shown(runner.run(source))}" for name, runner in (("driver ", self.one), ("against", self.two)))
-        return f"seed {seed}: {' '.join(map(str, found))}\n{sides}\n{source}"
+        first, second = self.one.run(source), self.two.run(source)
+        return f"seed {seed}: {' '.join(map(str, found))}\n  driver:  {_shown(first, second)}\n  against: {_shown(second, first)}\n{source}"
 
     def close(self) -> None:
         self.one.close()
         self.two.close()
 
 
-def _shown(seen: Seen) -> str:
-    return str(seen)[:1500]
+def _shown(seen: Seen, other: Seen) -> str:
+    """How a run ended, and its first emit that the other run has not."""
+    if not isinstance(seen[-1], list) or seen[0] == "rejected":
+        return str(seen)[:600]
+    emits = other[-1] if isinstance(other[-1], list) else []
+    same = next((i for i, (a, b) in enumerate(zip(seen[-1], emits, strict=False)) if a != b), min(len(seen[-1]), len(emits)))
+    return f"{seen[:-1]}, {same} equal emits, then {str(seen[-1][same : same + 1])[:600]}"
 
 
 def main(argv: list[str]) -> int:

@@ -43,6 +43,8 @@ def statement_code(g: Generator, node: ast.Stmt) -> None:
 
 def discard(g: Generator, expr: ast.Expr) -> None:
     """An expression statement; in a try body an Err it gives is thrown (L-5.12.2)."""
+    while isinstance(expr, ast.GroupExpr):  # a discarded block ends in a discarded tail, also within parentheses
+        expr = expr.inner
     type_ = static_type(expr)
     fallible = type_ == t.ANY or (isinstance(type_, t.Generic) and type_.name == "Result")
     if g.in_try and fallible and not isinstance(expr, ast.Assign):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from .tree import Block, Expr, Node, Stmt, Type, children, walk
+from .tree import Block, Expr, Node, Stmt, Type, children, type_text, walk
 
-SMALLEST = {"Int": "1", "Float": "1.5", "String": '"a"', "Bool": "true", "Enum": "E::A", "Map": "({})", "Array": "[]", "Nilable": "nil", "Option": "None"}
+SMALLEST = {"Int": "1", "Float": "1.5", "String": '"a"', "Bool": "true", "Enum": "E::A"}
+OPEN = {"Map": "{}", "Array": "[]", "Nilable": "nil", "Option": "None"}
 
 
 def reduce(items: list[Stmt], shows: Callable[[list[Stmt]], bool], budget: int = 1500) -> list[Stmt]:
@@ -93,7 +94,7 @@ def _parts(node: Expr, parts: list[str | Expr]) -> Change:
 
 
 def _smallest(t: Type) -> str | None:
-    if t[0] == "Result":
-        inner = _smallest(t[1])
-        return None if inner is None else f"Ok({inner})"
+    """A literal that has this type wherever it stands."""
+    if t[0] in OPEN:
+        return f"({{ let z: {type_text(t)} = {OPEN[t[0]]}; z }})"
     return SMALLEST.get(t[0])

@@ -322,9 +322,7 @@ class Evaluator(Calls):
             steps = [(how, key(env), at) for how, key, at in rows]
             if operator:
                 old = env[slot][0]
-                for i, step in enumerate(steps):
-                    if i == len(steps) - 1 and step[0] == "field" and isinstance(old, Mapping):
-                        step = ("index", *step[1:])
+                for step in steps:
                     old = read(old, step)
                 new = arithmetic(operator, old, value(env), line)
             else:
@@ -345,6 +343,8 @@ class Evaluator(Calls):
         type_, result = (NEVER if diverges else NIL), None
         if node.result is not None:
             type_, result = self.expr(node.result, inner, expected)
+            if expected == DISCARD and scope.frame.targets:  # L-3.12.9 puts discarded tails beside statements
+                result = self.thrown_if_error(type_, result, scope)
 
         def run(env: list[Any]) -> Any:
             for code in codes:
@@ -368,10 +368,7 @@ class Evaluator(Calls):
 
     def _expression_statement(self, node: ast.Expr, scope: Scope) -> Code:
         """L-5.12.2: in a `try` body an Err is thrown."""
-        if isinstance(node, ast.Try):
-            type_, code = self.try_(node, scope, DISCARD, is_statement=True)
-        else:
-            type_, code = self.expr(node, scope, DISCARD)
+        type_, code = self.expr(node, scope, DISCARD)
         self.never[id(node)] = prune(type_) == NEVER
         return self.thrown_if_error(type_, code, scope) if scope.frame.targets else code
 
@@ -622,18 +619,14 @@ class Evaluator(Calls):
         return type_ if type_ == ANY else type_[1], run
 
     def on_Try(self, node: ast.Try, scope: Scope, expected: Type | None) -> Typed:
-        return self.try_(node, scope, expected, is_statement=False)
-
-    def try_(self, node: ast.Try, scope: Scope, expected: Type | None, is_statement: bool) -> Typed:
         target = Target()
-        wanted = inside(expected, "Result") if not node.catches and expected != DISCARD else expected
-        if not node.catches:
+        wanted = expected
+        if not node.catches and expected != DISCARD:
+            wanted = inside(expected, "Result")
             wanted = open_to_none(wanted[1]) if wanted and wanted[0] == "Result" else None
         joined = Join(None if wanted == DISCARD else wanted)
         scope.frame.targets.append(target)
         type_, body = self.expr(node.body, scope, wanted)
-        if is_statement:
-            body = self.thrown_if_error(type_, body, scope)
         scope.frame.targets.pop()
         if wanted != DISCARD:
             body = joined.add(type_, body, self.line(node.body))

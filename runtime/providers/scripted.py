@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 TOOL_CALL = {"tool": text, "arguments": anything}
 PARTS = {
-    "text": text, "chunks": listed(text), "tokens_in": whole(0), "tokens_out": whole(0), "finish": one_of("stop", "length", "tool"),
-    "model": text, "delay_ms": whole(0), "tool_calls": listed(record(TOOL_CALL, "tool")), "error": text,
+    "text": text, "chunks": listed(text), "tokens_in": whole(0), "tokens_out": whole(0), "model": text, "delay_ms": whole(0),
+    "finish": one_of("stop", "length", "tool"), "tool_calls": listed(record(TOOL_CALL, "tool")), "error": text,
 }  # fmt: skip
 
 # Scripted fault: the status that gives its error, or None for those without one.

@@ -132,7 +132,10 @@ def test_modules_come_after_those_they_import() -> None:
 
 def test_images_name_files_in_order() -> None:
     files = {"main.conc": "use z::f; use a::g; fn main() { f(); g(); }", "z.conc": "pub fn f() {}", "a.conc": "pub fn g() {}"}
-    image = compile_source(files["main.conc"].encode(), "main.conc", read=lambda n: files[n].encode() if n in files else None).image
+    def read(name: str) -> bytes | None:
+        return files[name].encode() if name in files else None
+
+    image = compile_source(files["main.conc"].encode(), "main.conc", read=read).image
     assert image is not None
     assert [row[0] for row in image.source_map] == ["a.conc", "main.conc", "z.conc"]
     assert image.source == [files[row[0]] for row in image.source_map]

@@ -229,7 +229,6 @@ EXPRESSIONS = [
     ("|| { }", "fn()"),
     ("fn (a: Int) -> Float { 1 }", "fn(Int) -> Float"),
     ("1 as String", "String"),
-    ('env("A")', "String?"),
     ('Prompt::new("x").with_temperature(1)', "Prompt"),
     ("AgentError::RateLimited", "AgentError"),
     ('FsError::NotFound("x")', "FsError"),

@@ -33,7 +33,29 @@ WINDOW = """\
 [emit:oldest] Question 90
 [emit:newest] assistant
 """
-OUTPUT = {"conversation": CONVERSATION, "prepared": PREPARED, "ticket": TICKET, "window": WINDOW}
+RETRY = """\
+[emit:order] 0 x\x20
+[emit:kept] user: Two tickets, please.
+[emit:kept] assistant: {"item":"","count":0}
+[emit:dog] welcome
+[emit:still] 4
+"""
+SCRIPTED_RETRY = """\
+[emit:order] 2 x ticket
+[emit:kept] user: Two tickets, please.
+[emit:kept] assistant: {"item": "ticket", "count": 2}
+[emit:dog] gave up after 3 attempts
+[emit:still] 2
+"""
+OUTPUT = {
+    "conversation": CONVERSATION, "prepared": PREPARED, "retry": RETRY, "ticket": TICKET, "window": WINDOW,
+}  # fmt: skip
+
+
+def test_the_scripted_retry_of_the_guide():
+    script = EXAMPLES / "retry.replies.json"
+    ended = concerto("run", EXAMPLES / "retry.conc", "--offline-script", script, cwd=EXAMPLES)
+    assert ended == (0, SCRIPTED_RETRY, "")
 
 
 def test_every_example_has_its_output_here():
