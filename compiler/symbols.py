@@ -83,6 +83,14 @@ class Local(Symbol):
 
 
 @dataclass(eq=False, slots=True)
+class TypeParameterSymbol(Symbol):
+    """`T` of a generic declaration; `type` is what it is inside."""
+
+    declaration: ast.TypeParameter
+    type: Type
+
+
+@dataclass(eq=False, slots=True)
 class FunctionSymbol(Symbol):
     """A function, associated function or method; `parameters` include `self`. `owner` is the impl it stands in."""
 
@@ -90,6 +98,12 @@ class FunctionSymbol(Symbol):
     parameters: list[Type]
     result: Type
     owner: ImplSymbol | None = None
+    type_parameters: list[TypeParameterSymbol] = field(default_factory=list)
+
+    @property
+    def all_type_parameters(self) -> list[TypeParameterSymbol]:
+        """Those of its impl, then its own."""
+        return self.type_parameters if self.owner is None else [*self.owner.type_parameters, *self.type_parameters]
 
     @property
     def takes_self(self) -> bool:
@@ -114,6 +128,7 @@ class ImplSymbol(Symbol):
     head: Symbol | None
     target: Type
     methods: list[FunctionSymbol] = field(default_factory=list)
+    type_parameters: list[TypeParameterSymbol] = field(default_factory=list)
 
 
 @dataclass(eq=False, slots=True)
@@ -129,6 +144,7 @@ class StructSymbol(Symbol):
     coerce: bool = False
     descriptions: dict[str, str] = field(default_factory=dict)
     constants: dict[str, object] = field(default_factory=dict)
+    type_parameters: list[TypeParameterSymbol] = field(default_factory=list)
 
 
 @dataclass(eq=False, slots=True)
@@ -139,6 +155,7 @@ class EnumSymbol(Symbol):
     type: Type
     variants: list[str]
     members: list[VariantSymbol] = field(default_factory=list)
+    type_parameters: list[TypeParameterSymbol] = field(default_factory=list)
 
 
 @dataclass(eq=False, slots=True)
@@ -182,6 +199,7 @@ class ConstVariant:
 class AliasSymbol(Symbol):
     declaration: ast.TypeAlias
     type: Type
+    type_parameters: list[TypeParameterSymbol] = field(default_factory=list)
 
 
 @dataclass(eq=False, slots=True)

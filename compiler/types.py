@@ -73,9 +73,8 @@ class Union(Type):
 
 @dataclass(frozen=True, slots=True)
 class Nominal(Type):
-    """A declared struct, schema, enum, record or error family: `kind` is one of these words. `key` tells declared types of
-    one name apart; it is empty where the name does. `plain`: an enum whose
-    variants hold nothing."""
+    """A declared struct, schema, enum, record or error family, or a type parameter: `kind` is one of these words. `key` tells
+    declared types of one name apart; it is empty where the name does. `plain`: an enum whose variants hold nothing."""
 
     kind: str
     name: str
@@ -87,13 +86,26 @@ class Nominal(Type):
     def unique_name(self) -> str:
         return self.key or self.name
 
+    @property
+    def bare(self) -> Nominal:
+        """Without type arguments, which do not exist at run time (L-3.1.22)."""
+        return Nominal(self.kind, self.name, (), self.key, self.plain) if self.arguments else self
+
+    def of(self, arguments: tuple[Type, ...]) -> Nominal:
+        return Nominal(self.kind, self.name, arguments, self.key, self.plain)
+
     def __str__(self) -> str:
         return f"{self.name}<{', '.join(map(str, self.arguments))}>" if self.arguments else self.name
 
 
+def bare(type_: Type) -> Type:
+    """The type without type arguments of its own."""
+    return type_.bare if isinstance(type_, Nominal) else type_
+
+
 @dataclass(frozen=True, slots=True)
 class Parameter(Type):
-    """A type parameter inside its declaration, or one of a built-in's signature."""
+    """A type parameter that a call is to find the type for; inside its own declaration it is a Nominal of kind parameter."""
 
     name: str
 

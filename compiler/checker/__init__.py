@@ -25,7 +25,7 @@ from ..symbols import (
     StructSymbol,
 )
 from ..types import Nominal
-from . import calls, control, expressions, functions, methods, operators, places, propagation, unbuilt
+from . import calls, control, expressions, functions, literals, methods, operators, places, propagation, unbuilt
 from .assignment import check_assignments
 from .context import Checker
 from .declarations import check_constants, check_cycles, check_defaults, declare_types
@@ -39,6 +39,7 @@ from .schemas import check_schema, declare_schema, fold_nested_defaults
 
 RULES = {
     **expressions.RULES,
+    **literals.RULES,
     **operators.RULES,
     **places.RULES,
     **calls.RULES,

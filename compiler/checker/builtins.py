@@ -71,14 +71,14 @@ def call_row(
     if matched is None:
         infer_all(c, arguments)
         return ANY, None
-    hints = _hints(signature.result, expected)
+    hints = hints_of(signature.result, expected)
     infer_arguments(c, signature.parameters, matched, bindings, hints)
     for name, hint in hints.items():
         bindings.setdefault(name, hint)
     return substitute(signature.result, bindings), matched
 
 
-def _hints(result: Type, expected: Expected) -> Bindings:
+def hints_of(result: Type, expected: Expected) -> Bindings:
     """What the expected type says about the type parameters of the result."""
     hints: Bindings = {}
     wanted = expected.type

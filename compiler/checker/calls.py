@@ -29,6 +29,7 @@ from ..types import ANY, NEVER, RESPONSE, STRING, Function, Nominal, Type, error
 from .arguments import Matched, infer_all, match_arguments
 from .builtins import call_row, kind_of
 from .context import FREE, Checker, Expected, ExpressionRule
+from .generics import Instance, written_arguments
 from .impls import require_visible_method
 from .places import require_mutable, root_of
 from .relations import ERRONEOUS, is_text
@@ -47,7 +48,7 @@ def call(c: Checker, node: ast.Call, expected: Expected) -> Type:
     if isinstance(callee, ast.PathExpr):
         match callee.binding:
             case FunctionSymbol():
-                return _function_call(c, node, callee, callee.binding)
+                return _function_call(c, node, callee, callee.binding, expected)
             case BuiltinSymbol():
                 return _builtin_call(c, node, callee, callee.binding.name, expected)
             case StdFunctionSymbol():
@@ -59,10 +60,11 @@ def call(c: Checker, node: ast.Call, expected: Expected) -> Type:
     return value_call(c, node, node.callee, c.infer(node.callee), node.arguments)
 
 
-def _function_call(c: Checker, node: ast.Call, callee: ast.PathExpr, symbol: FunctionSymbol) -> Type:
-    if callee.type_arguments is not None:
-        count = len(callee.type_arguments)
-        c.report("E2028", callee.span, f"`{symbol.name}` takes 0 type arguments, {count} given")
+def _function_call(
+    c: Checker, node: ast.Call, callee: ast.PathExpr, symbol: FunctionSymbol, expected: Expected
+) -> Type:
+    instance = Instance(c, symbol.path, symbol.all_type_parameters)
+    written_arguments(c, callee, symbol, instance)
     require_visible_method(c, symbol, callee.member or callee.segments[-1])
     if symbol.changes_self and node.arguments:
         c.written(node.arguments[0].value)
@@ -70,14 +72,32 @@ def _function_call(c: Checker, node: ast.Call, callee: ast.PathExpr, symbol: Fun
     if matched is None:
         infer_all(c, node.arguments)
         return ERRONEOUS
-    for formal, value in zip(formals_of(symbol), matched.values, strict=True):
-        if value is not None:
-            c.value(value, Expected(formal.type, "E2009", f"parameter `{formal.name}`"))
+    give_arguments(c, formals_of(symbol), matched, symbol, instance, expected, callee.span)
     node.target = _target(matched, symbol)
     receiver = matched.values[0] if matched.values else None
     if symbol.changes_self and receiver is not None:
         check_mutation(c, receiver, symbol.name, callee.span)
-    return symbol.result
+    return instance.type(symbol.result)
+
+
+def give_arguments(
+    c: Checker,
+    formals: list[Formal],
+    matched: Matched,
+    symbol: FunctionSymbol,
+    instance: Instance,
+    expected: Expected,
+    span: Span,
+) -> None:
+    """Types the arguments and converts them to the parameters; finds the type arguments (L-3.2.6)."""
+    if instance.names:
+        instance.expect(symbol.result, expected)
+        instance.arguments(formals, matched)
+        instance.require_all(span, f"write `{symbol.name}<…>(…)`")
+        return
+    for formal, value in zip(formals, matched.values, strict=True):
+        if value is not None:
+            c.value(value, Expected(formal.type, "E2009", f"parameter `{formal.name}`"))
 
 
 def formals_of(symbol: FunctionSymbol) -> list[Formal]:
@@ -121,10 +141,17 @@ def variant_call(
     if matched is None:
         infer_all(c, node.arguments)
         return ERRONEOUS
+    node.target = VariantCall(matched.values, matched.order, symbol)
+    instance = Instance(c, symbol.enum.name, symbol.enum.type_parameters)
+    if instance.names or callee.type_arguments is not None:
+        if callee.type_arguments is not None:
+            instance.explicit(instance.names, [written_type(c, argument) for argument in callee.type_arguments], callee.span)
+        instance.expect(symbol.enum.type, expected)
+        instance.arguments(formals, matched)
+        return instance.type(symbol.enum.type)
     for formal, value in zip(formals, matched.values, strict=True):
         if value is not None:
             c.value(value, Expected(formal.type, "E2009", f"part {formal.name} of `{name}`"))
-    node.target = VariantCall(matched.values, matched.order, symbol)
     return symbol.enum.type
 
 

@@ -15,7 +15,7 @@ from ..diagnostics import Diagnostics, Related
 from ..nesting import Nesting
 from ..source import Source, Span
 from ..symbols import AliasSymbol, ConstSymbol, EnumSymbol, FunctionScope, FunctionSymbol, StructSymbol
-from ..types import ANY, NEVER, NIL, Nominal, Type
+from ..types import ANY, NEVER, NIL, Nominal, Type, bare
 from .mismatch import explain
 from .privacy import ModuleMap
 from .relations import ERRONEOUS, MISMATCH, _Mismatch, convert, is_complete, join, join_all, nilable
@@ -267,7 +267,7 @@ class Checker:
     def declared(self, type_: Type) -> StructSymbol | EnumSymbol | None:
         """The symbol behind a nominal type."""
         symbol = self.nominals.get(type_.unique_name) if isinstance(type_, Nominal) else None
-        return symbol if symbol is not None and symbol.type == type_ else None
+        return symbol if symbol is not None and bare(symbol.type) == bare(type_) else None
 
 
 def missing_value_help(body: ast.Node, result: Type) -> str:

@@ -20,6 +20,9 @@ from .types import alias_type, written_type
 def declare_types(c: Checker, symbols: list[Symbol]) -> None:
     """Aliases, then the fields of structs, then the types of constants."""
     for symbol in symbols:
+        if isinstance(symbol, (StructSymbol, EnumSymbol)) and symbol.type_parameters and isinstance(symbol.type, Nominal):
+            symbol.type = symbol.type.of(tuple(parameter.type for parameter in symbol.type_parameters))
+    for symbol in symbols:
         if isinstance(symbol, AliasSymbol):
             alias_type(c, symbol)
     for symbol in symbols:

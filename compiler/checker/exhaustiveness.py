@@ -14,6 +14,7 @@ from .. import ast
 from ..symbols import BuiltinSymbol, ConstSymbol, EnumSymbol, ErrorFamilySymbol, StructSymbol, VariantSymbol
 from ..types import ANY, BOOL, NIL, Nilable, Nominal, Tuple, Type, Union
 from .context import Checker
+from .generics import parts_in
 from .relations import generic
 
 
@@ -192,9 +193,9 @@ class Coverage:
             return [Head("Ok", (sides[0],), "Ok({})"), Head("Err", (sides[1],), "Err({})")]
         symbol = self.checker.declared(type_)
         if isinstance(symbol, EnumSymbol):
-            return [_variant_head(member) for member in symbol.members]
+            return [_variant_head(self.checker, member, type_) for member in symbol.members]
         if isinstance(symbol, StructSymbol):
-            types = tuple(t for _, t, _, _ in symbol.fields)
+            types = tuple(t for _, t, _, _ in parts_in(self.checker, symbol, type_))
             fields = ", ".join(f"{name}: {{}}" for name, _, _, _ in symbol.fields)
             return [Head(("struct", symbol), types, f"{symbol.name} {{ {fields} }}")]
         return None
@@ -203,8 +204,8 @@ class Coverage:
 _NIL = Head(("literal", type(None), None), (), "nil")
 
 
-def _variant_head(member: VariantSymbol) -> Head:
-    parts = tuple(type_ for _, type_, _, _ in member.fields)
+def _variant_head(c: Checker, member: VariantSymbol, type_: Type) -> Head:
+    parts = tuple(part for _, part, _, _ in parts_in(c, member, type_))
     name = f"{member.enum.name}::{member.name}"
     if member.form == "tuple":
         name += f"({', '.join(['{}'] * len(parts))})"

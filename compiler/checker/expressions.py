@@ -1,4 +1,4 @@
-"""Literals, names, collections, struct literals (L-3.2, L-3.4, L-3.9.1).
+"""Literals, names, collections (L-3.2, L-3.4).
 
 Must not know: operators, calls, control flow.
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 
-from ...vm.values.errors import FAMILIES
 from .. import ast
 from ..resolver.everyday import NAMES
 from ..resolver.scopes import UnbuiltSymbol
@@ -56,12 +55,11 @@ from ..types import (
 )
 from .builtins import function_value
 from .context import Checker, Expected, ExpressionRule
+from .generics import Instance, written_arguments
 from .impls import require_visible_method
-from .places import require_visible
-from .privacy import private_fields
 from .relations import ERRONEOUS, MISMATCH, convert, generic, join
 from .standard import std_function
-from .types import RECORDS, check_key_type
+from .types import RECORDS, check_key_type, written_type
 
 # Keys of known providers (G-10.1).
 KEY_SHAPE = re.compile(r"sk-[A-Za-z0-9_-]{20,}|AIza[A-Za-z0-9_-]{35}")
@@ -118,16 +116,17 @@ def group(c: Checker, node: ast.GroupExpr, expected: Expected) -> Type:
 
 def path_expr(c: Checker, node: ast.PathExpr, expected: Expected) -> Type:
     symbol = node.binding
-    if node.type_arguments is not None and not isinstance(symbol, (type(None), BuiltinSymbol, UnbuiltSymbol)):
+    known = symbol is not None and not isinstance(symbol, (BuiltinSymbol, UnbuiltSymbol))
+    if node.type_arguments is not None and known and not _is_generic(symbol):
         return c.report("E2028", node.span, f"`{written(node)}` takes no type arguments")
     match symbol:
         case Local() | ConstSymbol():
             return symbol.type
         case FunctionSymbol():
             require_visible_method(c, symbol, node.member or node.segments[-1])
-            return Function(tuple(symbol.parameters), symbol.result)
+            return function_type(c, node, symbol, expected)
         case VariantSymbol():
-            return _variant_value(c, node, symbol)
+            return _variant_value(c, node, symbol, expected)
         case ModelSymbol():
             return MODEL_REF
         case MemorySymbol():
@@ -144,14 +143,41 @@ def path_expr(c: Checker, node: ast.PathExpr, expected: Expected) -> Type:
     return _no_value(c, node, symbol)
 
 
-def _variant_value(c: Checker, node: ast.PathExpr, symbol: VariantSymbol) -> Type:
+def function_type(c: Checker, node: ast.PathExpr, symbol: FunctionSymbol, expected: Expected) -> Type:
+    """The type of a function that is not called; of a generic one with the type arguments written or expected."""
+    own = Function(tuple(symbol.parameters), symbol.result)
+    instance = Instance(c, symbol.path, symbol.all_type_parameters)
+    if not instance.names:
+        return own
+    written_arguments(c, node, symbol, instance)
+    if instance.is_open:
+        instance.expect(own, expected)
+        instance.settle()
+        instance.require_all(node.span, f"write `{symbol.path}<…>`")
+    return instance.type(own)
+
+
+def _variant_value(c: Checker, node: ast.PathExpr, symbol: VariantSymbol, expected: Expected) -> Type:
     """A unit variant, or a tuple variant as the function that makes it (L-3.8.3)."""
+    instance = Instance(c, symbol.enum.name, symbol.enum.type_parameters)
+    own = symbol.enum.type
     if symbol.form == "tuple":
-        return Function(tuple(type_ for _, type_, _, _ in symbol.fields), symbol.enum.type)
-    if symbol.form == "struct":
-        help = f"write `{written(node)} {{ … }}`"
-        return c.report("E2012", node.span, f"`{written(node)}` lacks its fields", help=help)
-    return symbol.enum.type
+        own = Function(tuple(type_ for _, type_, _, _ in symbol.fields), own)
+    if node.type_arguments is not None:
+        instance.explicit(instance.names, [written_type(c, argument) for argument in node.type_arguments], node.span)
+    elif instance.names:
+        instance.expect(own, expected)
+        instance.settle()
+    if symbol.form != "struct":
+        return instance.type(own)
+    help = f"write `{written(node)} {{ … }}`"
+    return c.report("E2012", node.span, f"`{written(node)}` lacks its fields", help=help)
+
+
+def _is_generic(symbol: Symbol | None) -> bool:
+    if isinstance(symbol, FunctionSymbol):
+        return bool(symbol.all_type_parameters)
+    return isinstance(symbol, VariantSymbol) and bool(symbol.enum.type_parameters)
 
 
 def written(node: ast.PathExpr) -> str:
@@ -288,107 +314,6 @@ def range_expr(c: Checker, node: ast.RangeExpr, expected: Expected) -> Type:
     return RANGE
 
 
-# ---------------------------------------------------------------- struct literals
-
-
-def struct_expr(c: Checker, node: ast.StructExpr, expected: Expected) -> Type:
-    symbol = node.binding
-    if isinstance(symbol, AliasSymbol):
-        symbol = node.binding = c.declared(symbol.type) or symbol
-    match symbol:
-        case StructSymbol():
-            return _struct_literal(c, node, symbol)
-        case ErrorFamilySymbol():
-            return _error_literal(c, node, symbol)
-        case VariantSymbol(form="struct"):
-            return _variant_literal(c, node, symbol)
-        case BuiltinSymbol() if symbol.name in RECORDS:
-            c.unbuilt(node.span, f"literal of {symbol.name}")
-    for entry in node.fields:
-        c.infer(entry.value)
-    is_other = isinstance(symbol, (BuiltinSymbol, EnumSymbol, AliasSymbol, FunctionSymbol, VariantSymbol))
-    if is_other and not (isinstance(symbol, BuiltinSymbol) and symbol.name in RECORDS):
-        c.report("E1002", node.path[-1].span, f"`{node.path[-1].text}` is not a struct")
-    return ERRONEOUS
-
-
-def _struct_literal(c: Checker, node: ast.StructExpr, symbol: StructSymbol) -> Type:
-    if node.type_arguments is not None:
-        c.report("E2028", node.span, f"`{symbol.name}` takes 0 type arguments, {len(node.type_arguments)} given")
-    fields = [(name, type_, default is not None or optional) for name, type_, default, optional in symbol.fields]
-    hidden = private_fields(c.modules, symbol, node.span)
-    for entry in node.fields:
-        require_visible(c, symbol, entry.name)
-    needed = [name for name, _, optional in fields if name in hidden and not optional]
-    if needed and node.base is None:
-        _private_literal(c, node, symbol, needed)
-        fields = [(name, type_, optional or name in hidden) for name, type_, optional in fields]
-    return _check_fields(c, node, symbol.type, fields)
-
-
-def _private_literal(c: Checker, node: ast.StructExpr, symbol: StructSymbol, needed: list[str]) -> None:
-    """A literal outside the module needs every field without default to be public (L-8.4.3)."""
-    given = {entry.name.text for entry in node.fields}
-    lacking = [f"`{name}`" for name in needed if name not in given]
-    if lacking:
-        message = f"`{symbol.name}` has private fields without default: {', '.join(lacking)}"
-        help = "supply them by `..base`, or offer a function in its module"
-        c.report("E1006", node.path[-1].span, message, help=help)
-
-
-def _variant_literal(c: Checker, node: ast.StructExpr, symbol: VariantSymbol) -> Type:
-    """`E::V { x: 1 }`; a base may be any value of the enum only at run time, so there is none."""
-    if node.base is not None:
-        c.infer(node.base)
-        c.report("E2012", node.base.span, f"`{symbol.enum.name}::{symbol.name}` takes no `..base`", help="give every field")
-    fields = [(name, type_, default is not None) for name, type_, default, _ in symbol.fields]
-    return _check_fields(c, node, symbol.enum.type, fields)
-
-
-def _check_fields(c: Checker, node: ast.StructExpr, made: Type, fields: list[tuple[str, Type, bool]]) -> Type:
-    types = {name: type_ for name, type_, _ in fields}
-    given: dict[str, ast.FieldInit] = {}
-    for entry in node.fields:
-        _check_entry(c, entry, made, types, given)
-    if node.base is not None:
-        c.value(node.base, Expected(made, place="the base of the literal"))
-        return made
-    missing = [name for name, _, optional in fields if not optional and name not in given]
-    if missing:
-        listed = ", ".join(f"`{name}`" for name in missing)
-        c.report("E2012", node.span, f"`{made}` lacks {listed}", help="give them, or supply the rest by `..base`")
-    return made
-
-
-def _check_entry(
-    c: Checker, entry: ast.FieldInit, made: Type, types: dict[str, Type], given: dict[str, ast.FieldInit]
-) -> None:
-    name = entry.name.text
-    if name not in types:
-        c.report(
-            "E2013", entry.name.span, f"`{made}` has no field `{name}`", help=did_you_mean(name, types)
-        )
-        c.infer(entry.value)
-        return
-    if name in given:
-        c.report("E2013", entry.name.span, f"field `{name}` of `{made}` is given twice", first=given[name].name.span)
-    given.setdefault(name, entry)
-    c.value(entry.value, Expected(types[name], place=f"field `{name}`"))
-
-
-def _error_literal(c: Checker, node: ast.StructExpr, symbol: ErrorFamilySymbol) -> Type:
-    """`F::V { … }`: the message and the extra fields of the family and variant (L-3.11.13)."""
-    family = FAMILIES[symbol.name]
-    extra = (*family.fields, *(family.variants.get(symbol.variant, ()) if symbol.variant else ()))
-    parent = family.parent
-    while parent is not None:
-        extra = (*extra, *FAMILIES[parent].fields)
-        parent = FAMILIES[parent].parent
-    fields: list[tuple[str, Type, bool]] = [("message", STRING, True)]
-    fields.extend((name, ANY, True) for name in dict.fromkeys(extra))
-    return _check_fields(c, node, error(symbol.name), fields)
-
-
 RULES: dict[type[ast.Expr], ExpressionRule] = {
     ast.IntLiteral: int_literal,
     ast.FloatLiteral: float_literal,
@@ -402,5 +327,4 @@ RULES: dict[type[ast.Expr], ExpressionRule] = {
     ast.MapExpr: map_expr,
     ast.TupleExpr: tuple_expr,
     ast.RangeExpr: range_expr,
-    ast.StructExpr: struct_expr,
 }

@@ -12,13 +12,15 @@ from ..symbols import BuiltinCall, DynamicCall, FunctionSymbol, Local, MethodTar
 from ..types import ANY, FLOAT, INT, MEMORY, NEVER, NIL, Function, Nilable, Nominal, Type
 from .arguments import infer_all, match_arguments
 from .builtins import call_row, everyday_method, kind_of
-from .calls import check_mutation, formals_of, schema_argument, value_call
+from .calls import check_mutation, formals_of, give_arguments, schema_argument, value_call
 from .context import FREE, Checker, Expected, ExpressionRule
+from .generics import Instance
 from .impls import find_method, methods_of, require_visible_method
 from .memory import check_role
 from .mismatch import absent_help, listed
 from .places import fields_of, root_of
-from .relations import ERRONEOUS, generic, is_text, nilable
+from .relations import ERRONEOUS, fits, generic, is_text, nilable
+from .types import written_type
 
 UNBUILT_METHODS = ("with_tools", "without_tools", "with_context", "stream", "chat", "spawn", "shutdown")
 MEMORY_UNBUILT = (
@@ -38,7 +40,7 @@ def method_call(c: Checker, node: ast.MethodCall, expected: Expected) -> Type:
         return c.unbuilt(node.name.span, name)
     declared = find_method(c, receiver, name)
     if declared is not None:
-        return _declared(c, node, receiver, declared)
+        return _declared(c, node, receiver, declared, expected)
     if row is not None:
         return _built_in(c, node, receiver, row, expected)
     if isinstance(receiver, Nominal) and isinstance(fields_of(c, receiver).get(name), Function):
@@ -86,7 +88,9 @@ def _dynamic(c: Checker, node: ast.MethodCall, receiver: Type) -> Type:
     return receiver
 
 
-def _declared(c: Checker, node: ast.MethodCall, receiver: Type, symbol: FunctionSymbol) -> Type:
+def _declared(
+    c: Checker, node: ast.MethodCall, receiver: Type, symbol: FunctionSymbol, expected: Expected
+) -> Type:
     """A method of an impl: the receiver is its first parameter."""
     name = node.name
     if not symbol.takes_self:
@@ -94,20 +98,25 @@ def _declared(c: Checker, node: ast.MethodCall, receiver: Type, symbol: Function
         help = f"write `{symbol.path}(…)`"
         return c.report("E2011", name.span, f"`{symbol.path}` takes no `self`", help=help)
     require_visible_method(c, symbol, name)
+    instance = Instance(c, symbol.path, symbol.all_type_parameters)
+    instance.meet(symbol.parameters[0], receiver)
     if node.type_arguments is not None:
-        c.report("E2028", name.span, f"`{symbol.path}` takes 0 type arguments, {len(node.type_arguments)} given")
+        own = [parameter.name for parameter in symbol.type_parameters]
+        instance.explicit(own, [written_type(c, argument) for argument in node.type_arguments], name.span)
+    if not fits(receiver, instance.type(symbol.parameters[0])):
+        infer_all(c, node.arguments)
+        message = f"`{symbol.path}` is a method of `{symbol.parameters[0]}`, not of `{receiver}`"
+        return c.report("E2011", name.span, message)
     formals = formals_of(symbol)[1:]
     matched = match_arguments(c, symbol.path, formals, node.arguments, name.span)
     if matched is None:
         infer_all(c, node.arguments)
         return ERRONEOUS
-    for formal, value in zip(formals, matched.values, strict=True):
-        if value is not None:
-            c.value(value, Expected(formal.type, "E2009", f"parameter `{formal.name}`"))
+    give_arguments(c, formals, matched, symbol, instance, expected, name.span)
     node.target = MethodTarget(matched.values, matched.order, symbol, node.receiver)
     if symbol.changes_self:
         check_mutation(c, node.receiver, symbol.name, name.span)
-    return symbol.result
+    return instance.type(symbol.result)
 
 
 def _field_call(c: Checker, node: ast.MethodCall) -> Type:

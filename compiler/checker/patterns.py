@@ -26,6 +26,7 @@ from ..symbols import (
 from ..types import ANY, BOOL, FLOAT, INT, NEVER, NIL, STRING, Nilable, Nominal, Tuple, Type, Union, array, error
 from .context import Checker
 from .exhaustiveness import uncovered
+from .generics import parts_in, shape_in
 from .places import error_fields, fields_of, require_visible
 from .relations import ERRONEOUS, NUMBERS, close, convert, generic, is_error
 from .types import RECORDS
@@ -168,7 +169,7 @@ def _inside(type_: Type, name: str) -> Type:
 def _path(c: Checker, node: ast.PathPattern, type_: Type) -> None:
     match node.binding:
         case VariantSymbol():
-            _require(c, node, node.binding.enum.type, type_)
+            _require(c, node, shape_in(c, node.binding.enum.type, _without_nil(type_)), type_)
             if node.binding.form != "unit":
                 name = f"{node.binding.enum.name}::{node.binding.name}"
                 parts = "(…)" if node.binding.form == "tuple" else " { .. }"
@@ -206,12 +207,12 @@ def _payloads(c: Checker, node: ast.TupleStructPattern, symbol: Symbol | None, t
         _require_error(c, node, symbol.name, type_)
         return [STRING]
     if isinstance(symbol, VariantSymbol):
-        _require(c, node, symbol.enum.type, type_)
+        _require(c, node, shape_in(c, symbol.enum.type, _without_nil(type_)), type_)
         if symbol.form == "struct":
             name = f"{symbol.enum.name}::{symbol.name}"
             c.report("E3003", node.span, f"the parts of `{name}` have names", help=f"write `{name} {{ .. }}`")
             return None
-        return [part for _, part, _, _ in symbol.fields]
+        return [part for _, part, _, _ in parts_in(c, symbol, _without_nil(type_))]
     if symbol is not None and not isinstance(symbol, UnbuiltSymbol):
         c.report("E3003", node.span, f"`{node.path[-1].text}` is not a variant that holds values")
     return None
@@ -242,7 +243,7 @@ def _struct(c: Checker, node: ast.StructPattern, type_: Type) -> None:
         return
     own: Type | None = None
     if isinstance(symbol, StructSymbol):
-        own = symbol.type
+        own = shape_in(c, symbol.type, _without_nil(type_))
     elif isinstance(symbol, BuiltinSymbol):
         own = RECORDS.get(symbol.name)
     elif isinstance(symbol, ErrorFamilySymbol):
@@ -260,16 +261,20 @@ def _struct(c: Checker, node: ast.StructPattern, type_: Type) -> None:
     _fields(c, node, own)
 
 
+def _without_nil(type_: Type) -> Type:
+    return type_.inner if isinstance(type_, Nilable) else type_
+
+
 def _struct_variant(c: Checker, node: ast.StructPattern, symbol: VariantSymbol, type_: Type) -> None:
     """`E::V { x, .. }`."""
-    _require(c, node, symbol.enum.type, type_)
+    _require(c, node, shape_in(c, symbol.enum.type, _without_nil(type_)), type_)
     name = f"{symbol.enum.name}::{symbol.name}"
     if symbol.form != "struct":
         c.report("E3003", node.span, f"the parts of `{name}` have no names", help=f"write `{name}(…)`")
         for entry in node.fields:
             check_pattern(c, entry.pattern, ERRONEOUS)
         return
-    known = {field: part for field, part, _, _ in symbol.fields}
+    known = {field: part for field, part, _, _ in parts_in(c, symbol, _without_nil(type_))}
     _named_parts(c, node, name, known, known)
 
 

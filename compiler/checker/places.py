@@ -14,6 +14,7 @@ from ..symbols import ConstSymbol, FieldByName, FieldByPosition, Local, StructSy
 from ..types import ANY, INT, NEVER, RANGE, STRING, Generic, Nilable, Nominal, Tuple, Type
 from .builtins import everyday_method, kind_of
 from .context import FREE, Checker, Expected, ExpressionRule
+from .generics import parts_in
 from .impls import find_method
 from .mismatch import absent_help, listed
 from .operators import operand_error, operator_type
@@ -64,7 +65,7 @@ def fields_of(c: Checker, type_: Nominal) -> dict[str, Type]:
     if type_.kind == "record":
         return RECORD_FIELDS.get(type_.name, {})
     symbol = c.declared(type_)
-    return {name: t for name, t, _, _ in symbol.fields} if isinstance(symbol, StructSymbol) else {}
+    return {name: t for name, t, _, _ in parts_in(c, symbol, type_)} if isinstance(symbol, StructSymbol) else {}
 
 
 def require_visible(c: Checker, symbol: Symbol | None, name: ast.Ident) -> None:

@@ -79,6 +79,8 @@ def is_complete(type_: Type) -> bool:
             return is_complete(type_.inner)
         case Function():
             return is_complete(type_.result) and all(map(is_complete, type_.parameters))
+        case Nominal():
+            return all(map(is_complete, type_.arguments))
     return True
 
 
@@ -95,6 +97,8 @@ def close(type_: Type) -> Type:
             return nilable(close(type_.inner))
         case Function():
             return Function(tuple(map(close, type_.parameters)), close(type_.result))
+        case Nominal() if type_.arguments:
+            return type_.of(tuple(map(close, type_.arguments)))
     return type_
 
 
@@ -151,6 +155,8 @@ def _same_shape(found: Type, wanted: Type) -> bool:
             return len(found.items) == len(wanted.items) and all(map(part_fits, found.items, wanted.items))
         case Function(), Function():
             return _function_fits(found, wanted)
+        case Nominal(arguments=(_, *_)), Nominal() if found.bare == wanted.bare:
+            return all(fits(a, b) and fits(b, a) for a, b in zip(found.arguments, wanted.arguments, strict=False))
     return is_error(found) and is_error(wanted)
 
 

@@ -5,6 +5,7 @@ Hands on `BuiltinSignature`, `signature_of`, `substitute`, `unify`. Must not kno
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -107,6 +108,28 @@ def substitute(type_: Type, bindings: Bindings) -> Type:
         case Function():
             parameters = tuple([substitute(t, bindings) for t in type_.parameters])
             return Function(parameters, substitute(type_.result, bindings))
+        case Nominal() if type_.arguments:
+            return type_.of(tuple([substitute(t, bindings) for t in type_.arguments]))
+    return type_
+
+
+def opened(type_: Type, names: Collection[str]) -> Type:
+    """A type from inside a generic declaration, with the type parameters of these names to be found by a call."""
+    if not names:
+        return type_
+    match type_:
+        case Nominal(kind="parameter"):
+            return Parameter(type_.name) if type_.name in names else type_
+        case Nominal() if type_.arguments:
+            return type_.of(tuple([opened(t, names) for t in type_.arguments]))
+        case Generic():
+            return Generic(type_.name, tuple([opened(t, names) for t in type_.arguments]))
+        case Tuple():
+            return Tuple(tuple([opened(t, names) for t in type_.items]))
+        case Nilable():
+            return Nilable(opened(type_.inner, names))
+        case Function():
+            return Function(tuple([opened(t, names) for t in type_.parameters]), opened(type_.result, names))
     return type_
 
 
@@ -121,6 +144,8 @@ def unify(formal: Type, found: Type, bindings: Bindings, hints: Bindings | None 
                 unify(part, ANY, bindings, hints)
         case Nilable():
             unify(formal.inner, found.inner if isinstance(found, Nilable) else found, bindings, hints)
+        case Nominal() if isinstance(found, Nominal) and found.bare != formal.bare:
+            return
         case _ if type(formal) is type(found):
             for a, b in zip(_parts(formal), _parts(found), strict=False):
                 unify(a, b, bindings, hints)
@@ -138,7 +163,7 @@ def _bind(name: str, found: Type, bindings: Bindings, hints: Bindings) -> None:
 
 def _parts(type_: Type) -> tuple[Type, ...]:
     match type_:
-        case Generic():
+        case Generic() | Nominal():
             return type_.arguments
         case Tuple():
             return type_.items

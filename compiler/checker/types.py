@@ -8,10 +8,11 @@ from __future__ import annotations
 from .. import ast, types
 from ..resolver.predeclared import LIBRARY_TYPES, TYPES
 from ..resolver.scopes import UnbuiltSymbol
-from ..symbols import AliasSymbol, BuiltinSymbol, EnumSymbol, ErrorFamilySymbol, StructSymbol
+from ..symbols import AliasSymbol, BuiltinSymbol, EnumSymbol, ErrorFamilySymbol, StructSymbol, TypeParameterSymbol
 from ..types import ANY, BOOL, INT, NIL, STRING, Generic, Simple, Type, Union
 from .context import Checker
 from .relations import ERRONEOUS, nilable
+from .signatures import opened, substitute
 
 RECORDS = {t.name: t for t in (types.PROMPT, types.RESPONSE, types.MESSAGE, types.TOOL_CALL, types.EMIT, *types.LIBRARY_RECORDS)}
 SPELLINGS: dict[str, Type] = {"MemoryRef": types.MEMORY, "Schema": types.SCHEMA_REF, **RECORDS}
@@ -64,14 +65,28 @@ def _named(c: Checker, node: ast.NamedType) -> Type:
             return _builtin(c, node, name, arguments)
         case ErrorFamilySymbol(name=name):
             return types.error(name) if _counted(c, node, name, 0, arguments) else ERRONEOUS
+        case TypeParameterSymbol():
+            return node.binding.type if _counted(c, node, node.binding.name, 0, arguments) else ERRONEOUS
         case AliasSymbol():
-            return alias_type(c, node.binding) if _counted(c, node, node.binding.name, 0, arguments) else ERRONEOUS
+            return _alias(c, node, node.binding, arguments)
         case StructSymbol() | EnumSymbol() if node.path[0].text == "Self" and c.self_type is not None:
             return c.self_type if _counted(c, node, "Self", 0, arguments) else ERRONEOUS
         case StructSymbol() | EnumSymbol():
-            counted = _counted(c, node, node.binding.name, 0, arguments)
-            return node.binding.type if counted else ERRONEOUS
+            counted = _counted(c, node, node.binding.name, len(node.binding.type_parameters), arguments)
+            return _of(node.binding.type, arguments) if counted else ERRONEOUS
     return ERRONEOUS
+
+
+def _of(type_: Type, arguments: list[Type]) -> Type:
+    return type_.of(tuple(arguments)) if isinstance(type_, types.Nominal) and arguments else type_
+
+
+def _alias(c: Checker, node: ast.NamedType, symbol: AliasSymbol, arguments: list[Type]) -> Type:
+    names = [parameter.name for parameter in symbol.type_parameters]
+    if not _counted(c, node, symbol.name, len(names), arguments):
+        return ERRONEOUS
+    found = alias_type(c, symbol)
+    return substitute(opened(found, names), dict(zip(names, arguments, strict=True))) if names else found
 
 
 def alias_type(c: Checker, symbol: AliasSymbol) -> Type:

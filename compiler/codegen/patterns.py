@@ -196,7 +196,7 @@ def _struct(g: Generator, pattern: ast.StructPattern, slot: int, fails: Label, t
         _variant(g, binding, slot, fails)
     elif isinstance(binding, symbols.StructSymbol):
         by_position = {name: i for i, (name, _, _, _) in enumerate(binding.fields)}
-        if type_ != binding.type:
+        if not isinstance(type_, t.Nominal) or type_.bare != t.bare(binding.type):
             _jump_unless(g, "IS", g.module.pool.type(binding.type), slot, fails)
     for entry in pattern.fields:
         e.emit("LOAD", slot)

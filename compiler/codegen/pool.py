@@ -50,6 +50,8 @@ class Pool:
 
     def type(self, type_: t.Type) -> int:
         """Index of the descriptor of a type; type parameters and open types are Any at run time (L-3.1.22)."""
+        if isinstance(type_, t.Nominal):
+            type_ = _ANY if type_.kind == "parameter" else type_.bare
         key: Any = ("declared", type_.kind, type_.unique_name) if isinstance(type_, t.Nominal) else type_
         if key in self._type_index:
             return self._type_index[key]
@@ -94,6 +96,7 @@ class Pool:
         return ["any"]
 
 
+_ANY = t.ANY
 _SIMPLE: dict[str, list[Any]] = {
     "Int": ["int"], "Float": ["float"], "String": ["string"], "Bool": ["bool"], "Nil": ["nil"], "Any": ["any"],
     "Range": ["range"], "never": ["any"], "Memory": ["handle", "MemoryRef"],

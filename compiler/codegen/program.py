@@ -86,17 +86,21 @@ def declare(module: Module, checked: CheckedProgram) -> dict[t.Type, symbols.Sym
     """Tell the pool the fields of every declared type."""
     declared: dict[t.Type, symbols.Symbol] = {}
     for struct in (*checked.structs, *checked.schemas):
-        declared[struct.type] = struct
-        assert isinstance(struct.type, t.Nominal)
-        module.pool.declared[struct.type] = [(n, option_type(type_, o)) for n, type_, _, o in struct.fields]
+        declared[own(struct.type)] = struct
+        module.pool.declared[own(struct.type)] = [(n, option_type(type_, o)) for n, type_, _, o in struct.fields]
     for enum in checked.enums:
-        declared[enum.type] = enum
-        assert isinstance(enum.type, t.Nominal)
-        module.pool.declared[enum.type] = [
+        declared[own(enum.type)] = enum
+        module.pool.declared[own(enum.type)] = [
             (m.name, [type_ for _, type_, _, _ in m.fields], [n for n, _, _, _ in m.fields if m.form == "struct"])
             for m in enum.members
         ]
     return declared
+
+
+def own(type_: t.Type) -> t.Nominal:
+    """A declared type as the machine knows it (L-3.1.22)."""
+    assert isinstance(type_, t.Nominal)
+    return type_.bare
 
 
 def option_type(type_: t.Type, optional: bool) -> t.Type:

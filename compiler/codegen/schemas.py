@@ -60,7 +60,7 @@ class Shapes:
             return ["array", self.shape(type_.arguments[0])]
         if isinstance(type_, t.Generic) and type_.name == "Map":
             return ["map", self.shape(type_.arguments[1])]
-        symbol = self.declared.get(type_)
+        symbol = self.declared.get(type_.bare if isinstance(type_, t.Nominal) else type_)
         if isinstance(symbol, symbols.EnumSymbol):
             return ["enum", list(symbol.variants), type_name(symbol)]
         if isinstance(symbol, symbols.StructSymbol):

@@ -6,6 +6,8 @@ Must not know: types, calls.
 from __future__ import annotations
 
 from .. import ast
+from ..symbols import FunctionSymbol, TypeParameterSymbol
+from ..types import Nominal
 from .patterns import bind_pattern
 from .state import Resolver
 
@@ -14,9 +16,31 @@ def function(r: Resolver, node: ast.Function) -> None:
     """A declared function sees no locals of functions around it (L-2.4.5)."""
     with r.body(None) as scope:
         node.scope = scope
+        found = type_parameters(r, node.type_parameters)
+        if isinstance(node.symbol, FunctionSymbol):
+            node.symbol.type_parameters = found
         parameters(r, node.parameters)
         r.visit(node.result)
         r.visit(node.body)
+
+
+def type_parameters(r: Resolver, declared: list[ast.TypeParameter]) -> list[TypeParameterSymbol]:
+    """Declares the type parameters of an item in its scope, then resolves their bounds."""
+    found: dict[str, TypeParameterSymbol] = {}
+    for node in declared:
+        name = node.name.text
+        if name in found:
+            first = found[name].declaration.name.span
+            r.report("E1003", node.name.span, f"duplicate type parameter `{name}`", first=first)
+            continue
+        if not name[:1].isupper():
+            r.report("E1014", node.name.span, f"the type name `{name}` begins with a lower-case letter")
+        found[name] = TypeParameterSymbol(name, node, Nominal("parameter", name))
+        r.scope.names[name] = found[name]
+    for node in declared:
+        for bound in node.bounds:
+            r.visit(bound)
+    return list(found.values())
 
 
 def closure(r: Resolver, node: ast.Closure) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from .. import ast
 from ..symbols import AliasSymbol, FunctionSymbol, ImplSymbol, Symbol
 from ..types import ANY, NIL
-from .functions import function
+from .functions import function, type_parameters
 from .names import find_item, walk
 from .scopes import UnbuiltSymbol
 from .state import Resolver
@@ -56,6 +56,7 @@ def visit_impl(r: Resolver, item: ast.Impl) -> None:
     if not isinstance(item.symbol, ImplSymbol):
         return
     with r.block() as scope:
+        item.symbol.type_parameters = type_parameters(r, item.type_parameters)
         r.visit(item.target)
         if item.symbol.head is not None:
             scope.names["Self"] = item.symbol.head

@@ -23,7 +23,7 @@ from ..symbols import (
     VariantSymbol,
 )
 from ..types import ANY, NIL, Nominal
-from .functions import function
+from .functions import function, type_parameters
 from .impls import visit_impl
 from .modules import declare_imports, declare_module
 from .names import find_item
@@ -88,14 +88,10 @@ def unbuilt_form(item: ast.Item, nested: bool) -> str | None:
             return _unbuilt_function(item)
         case ast.Impl():
             return unbuilt_impl(item)
-        case ast.Struct() | ast.Schema() if item.type_parameters:
+        case ast.Schema() if item.type_parameters:
             return "type parameters"
         case ast.Schema() if item.fields is None:
             return "schema without body"
-        case ast.Enum():
-            return "type parameters" if item.type_parameters else None
-        case ast.TypeAlias() if item.type_parameters:
-            return "type parameters"
         case ast.Store() if item.kind != "memory":
             return item.kind
         case ast.Config() if item.kind == "agent":
@@ -108,16 +104,12 @@ def unbuilt_form(item: ast.Item, nested: bool) -> str | None:
 def unbuilt_impl(item: ast.Impl) -> str | None:
     if item.trait is not None:
         return "impl of a trait"
-    if item.type_parameters:
-        return "type parameters"
     return next((name for method in item.methods if (name := _unbuilt_function(method)) is not None), None)
 
 
 def _unbuilt_function(item: ast.Function) -> str | None:
     if item.is_async:
         return "async fn"
-    if item.type_parameters:
-        return "type parameters"
     if item.clauses:
         return item.clauses[0].kind
     test = next((d.name.text for d in item.decorators if d.name.text in ("test", "expect_fail")), None)
@@ -202,6 +194,8 @@ def _visit_item(r: Resolver, item: ast.Item) -> None:
     with r.body(None):
         for decorator in item.decorators:
             _visit_decorator(r, decorator)
+        if isinstance(item.symbol, (StructSymbol, EnumSymbol, AliasSymbol)):
+            item.symbol.type_parameters = type_parameters(r, getattr(item, "type_parameters", []))
         match item:
             case ast.Struct() | ast.Schema():
                 for field in item.fields or ():

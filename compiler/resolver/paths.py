@@ -16,6 +16,7 @@ from ..symbols import (
     Local,
     StructSymbol,
     Symbol,
+    TypeParameterSymbol,
 )
 from . import everyday
 from .names import find, find_item, walk
@@ -151,7 +152,7 @@ def _type_path(r: Resolver, path: list[ast.Ident]) -> Symbol | None:
 def is_type(symbol: Symbol) -> bool:
     if isinstance(symbol, BuiltinSymbol):
         return symbol.name in TYPES or symbol.name in LIBRARY_TYPES
-    return isinstance(symbol, (ErrorFamilySymbol, UnbuiltSymbol, StructSymbol, EnumSymbol, AliasSymbol))
+    return isinstance(symbol, (ErrorFamilySymbol, UnbuiltSymbol, StructSymbol, EnumSymbol, AliasSymbol, TypeParameterSymbol))
 
 
 def struct_expr(r: Resolver, node: ast.StructExpr) -> None:

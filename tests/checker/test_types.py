@@ -134,6 +134,7 @@ CASES = [
     ("E2034", "const A: Int = 1; fn main() { «A = 2; }"),
     ("E2034", "let x = 1; let f = || { «x = 2; }; f(); print(x);"),
     ("E2035", "let xs = [1]; «xs[0] = 2; print(xs);"),
+    ("E2029", "fn f<T>() -> Array<T> { [] } fn main() { let x = «f(); print(x); }"),
     ("E2030", "struct P { } impl P { fn f(self) { } fn «f(self) { } } fn main() { }"),
     ("E2031", "impl «Int { fn f(self) { } } fn main() { }"),
     ("E2036", "struct P { x: Int } impl P { fn f(self) { «self.x = 1; } } fn main() { P { x: 1 }.f(); }"),

@@ -1,0 +1,166 @@
+"""Struct literals: of structs, schemas, struct variants and error families (L-3.9.1, L-3.11.13).
+
+Must not know: other literals (`expressions`).
+"""
+
+from __future__ import annotations
+
+from ...vm.values.errors import FAMILIES
+from .. import ast
+from ..resolver.spelling import did_you_mean
+from ..symbols import (
+    AliasSymbol,
+    BuiltinSymbol,
+    EnumSymbol,
+    ErrorFamilySymbol,
+    FunctionSymbol,
+    StructSymbol,
+    VariantSymbol,
+)
+from ..types import (
+    ANY,
+    STRING,
+    Nominal,
+    Type,
+    error,
+)
+from .context import Checker, Expected, ExpressionRule
+from .generics import Instance
+from .places import require_visible
+from .privacy import private_fields
+from .relations import ERRONEOUS, is_complete
+from .types import RECORDS, written_type
+
+
+def struct_expr(c: Checker, node: ast.StructExpr, expected: Expected) -> Type:
+    symbol = node.binding
+    if isinstance(symbol, AliasSymbol):
+        symbol = node.binding = c.declared(symbol.type) or symbol
+    match symbol:
+        case StructSymbol():
+            return _struct_literal(c, node, symbol, expected)
+        case ErrorFamilySymbol():
+            return _error_literal(c, node, symbol)
+        case VariantSymbol(form="struct"):
+            return _variant_literal(c, node, symbol, expected)
+        case BuiltinSymbol() if symbol.name in RECORDS:
+            c.unbuilt(node.span, f"literal of {symbol.name}")
+    for entry in node.fields:
+        c.infer(entry.value)
+    is_other = isinstance(symbol, (BuiltinSymbol, EnumSymbol, AliasSymbol, FunctionSymbol, VariantSymbol))
+    if is_other and not (isinstance(symbol, BuiltinSymbol) and symbol.name in RECORDS):
+        c.report("E1002", node.path[-1].span, f"`{node.path[-1].text}` is not a struct")
+    return ERRONEOUS
+
+
+def _struct_literal(c: Checker, node: ast.StructExpr, symbol: StructSymbol, expected: Expected) -> Type:
+    fields = [(name, type_, default is not None or optional) for name, type_, default, optional in symbol.fields]
+    hidden = private_fields(c.modules, symbol, node.span)
+    for entry in node.fields:
+        require_visible(c, symbol, entry.name)
+    needed = [name for name, _, optional in fields if name in hidden and not optional]
+    if needed and node.base is None:
+        _private_literal(c, node, symbol, needed)
+        fields = [(name, type_, optional or name in hidden) for name, type_, optional in fields]
+    return _check_fields(c, node, symbol.type, fields, _instance(c, node, symbol, expected))
+
+
+def _instance(c: Checker, node: ast.StructExpr, symbol: StructSymbol | VariantSymbol, expected: Expected) -> Instance:
+    """The type arguments of a literal: written ones, or what is expected."""
+    declared = symbol.enum if isinstance(symbol, VariantSymbol) else symbol
+    instance = Instance(c, declared.name, declared.type_parameters)
+    if node.type_arguments is not None:
+        instance.explicit(instance.names, [written_type(c, argument) for argument in node.type_arguments], node.span)
+    elif instance.names:
+        instance.expect(declared.type, expected)
+    return instance
+
+
+def _private_literal(c: Checker, node: ast.StructExpr, symbol: StructSymbol, needed: list[str]) -> None:
+    """A literal outside the module needs every field without default to be public (L-8.4.3)."""
+    given = {entry.name.text for entry in node.fields}
+    lacking = [f"`{name}`" for name in needed if name not in given]
+    if lacking:
+        message = f"`{symbol.name}` has private fields without default: {', '.join(lacking)}"
+        help = "supply them by `..base`, or offer a function in its module"
+        c.report("E1006", node.path[-1].span, message, help=help)
+
+
+def _variant_literal(c: Checker, node: ast.StructExpr, symbol: VariantSymbol, expected: Expected) -> Type:
+    """`E::V { x: 1 }`; a base may be any value of the enum only at run time, so there is none."""
+    if node.base is not None:
+        c.infer(node.base)
+        c.report("E2012", node.base.span, f"`{symbol.enum.name}::{symbol.name}` takes no `..base`", help="give every field")
+    fields = [(name, type_, default is not None) for name, type_, default, _ in symbol.fields]
+    return _check_fields(c, node, symbol.enum.type, fields, _instance(c, node, symbol, expected))
+
+
+def _check_fields(
+    c: Checker, node: ast.StructExpr, made: Type, fields: list[tuple[str, Type, bool]], instance: Instance
+) -> Type:
+    types = {name: type_ for name, type_, _ in fields}
+    given: dict[str, ast.FieldInit] = {}
+    for entry in node.fields:
+        _check_entry(c, entry, made, types, given, instance)
+    if instance.names:
+        _convert_entries(c, given, types, instance)
+        made = instance.type(made)
+    if node.base is not None:
+        return _base(c, node.base, made)
+    missing = [name for name, _, optional in fields if not optional and name not in given]
+    if missing:
+        listed = ", ".join(f"`{name}`" for name in missing)
+        c.report("E2012", node.span, f"`{made}` lacks {listed}", help="give them, or supply the rest by `..base`")
+    return made
+
+
+def _base(c: Checker, base: ast.Expr, made: Type) -> Type:
+    found = c.value(base, Expected(made, place="the base of the literal"))
+    return made if is_complete(made) or not isinstance(found, Nominal) else c.infer(base)
+
+
+def _check_entry(
+    c: Checker, entry: ast.FieldInit, made: Type, types: dict[str, Type], given: dict[str, ast.FieldInit], instance: Instance
+) -> None:
+    name = entry.name.text
+    if name not in types:
+        c.report(
+            "E2013", entry.name.span, f"`{made}` has no field `{name}`", help=did_you_mean(name, types)
+        )
+        c.infer(entry.value)
+        return
+    if name in given:
+        c.report("E2013", entry.name.span, f"field `{name}` of `{made}` is given twice", first=given[name].name.span)
+    given.setdefault(name, entry)
+    if not instance.names:
+        c.value(entry.value, Expected(types[name], place=f"field `{name}`"))
+        return
+    wanted = instance.hinted(types[name])
+    instance.meet_hinted(types[name], c.infer(entry.value, Expected(wanted, place=f"field `{name}`")))
+
+
+def _convert_entries(
+    c: Checker, given: dict[str, ast.FieldInit], types: dict[str, Type], instance: Instance
+) -> None:
+    """Conversions wait until all entries have said what they know about the type arguments."""
+    instance.settle()
+    for name, entry in given.items():
+        wanted = instance.type(types[name])
+        if is_complete(wanted):
+            c.coerce(entry.value, c.infer(entry.value), Expected(wanted, place=f"field `{name}`"))
+
+
+def _error_literal(c: Checker, node: ast.StructExpr, symbol: ErrorFamilySymbol) -> Type:
+    """`F::V { … }`: the message and the extra fields of the family and variant (L-3.11.13)."""
+    family = FAMILIES[symbol.name]
+    extra = (*family.fields, *(family.variants.get(symbol.variant, ()) if symbol.variant else ()))
+    parent = family.parent
+    while parent is not None:
+        extra = (*extra, *FAMILIES[parent].fields)
+        parent = FAMILIES[parent].parent
+    fields: list[tuple[str, Type, bool]] = [("message", STRING, True)]
+    fields.extend((name, ANY, True) for name in dict.fromkeys(extra))
+    return _check_fields(c, node, error(symbol.name), fields, Instance(c, symbol.name, ()))
+
+
+RULES: dict[type[ast.Expr], ExpressionRule] = {ast.StructExpr: struct_expr}
