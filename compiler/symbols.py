@@ -84,9 +84,36 @@ class Local(Symbol):
 
 @dataclass(eq=False, slots=True)
 class FunctionSymbol(Symbol):
+    """A function, associated function or method; `parameters` include `self`. `owner` is the impl it stands in."""
+
     declaration: ast.Function
     parameters: list[Type]
     result: Type
+    owner: ImplSymbol | None = None
+
+    @property
+    def takes_self(self) -> bool:
+        return bool(self.declaration.parameters) and self.declaration.parameters[0].is_self
+
+    @property
+    def changes_self(self) -> bool:
+        """Whether it is declared with `mut self`: it then gives its result and the new `self`."""
+        return self.takes_self and self.declaration.parameters[0].mutable
+
+    @property
+    def path(self) -> str:
+        """Its name with that of its type, as messages, stack traces and images have it."""
+        return self.name if self.owner is None else f"{self.owner.name}::{self.name}"
+
+
+@dataclass(eq=False, slots=True)
+class ImplSymbol(Symbol):
+    """`impl T { … }`; the name is that of `head`, what T names without its arguments."""
+
+    declaration: ast.Impl
+    head: Symbol | None
+    target: Type
+    methods: list[FunctionSymbol] = field(default_factory=list)
 
 
 @dataclass(eq=False, slots=True)
@@ -215,6 +242,14 @@ class FunctionCall(CallTarget):
 
 
 @dataclass(eq=False, slots=True)
+class MethodTarget(CallTarget):
+    """A declared method, called directly, as `x.m(…)` or `T::m(x, …)`. Neither `arguments` nor `order` count the receiver."""
+
+    function: FunctionSymbol
+    receiver: ast.Expr
+
+
+@dataclass(eq=False, slots=True)
 class ValueCall(CallTarget):
     """A function value (closure, parameter, field of function type, Any). The callee expression is `callee`, or for
     `x.m()` with a field m of function type the FieldAccess that reads it."""
@@ -237,10 +272,12 @@ class BuiltinCall(CallTarget):
 
 @dataclass(eq=False, slots=True)
 class DynamicCall(CallTarget):
-    """A method on Any, found at run time; `names` are the names of trailing named arguments."""
+    """A method on Any, found at run time; `names` are the names of trailing named arguments. `may_change`: some method of that
+    name changes its receiver."""
 
     name: str
     names: list[str] = field(default_factory=list)
+    may_change: bool = False
 
 
 @dataclass(eq=False, slots=True)

@@ -205,7 +205,8 @@ def generate() -> str:
 
 
 EXTRA = (
-    "exec_call_method", "SUSPENDED", "Invoke", "bad_call", "missing_value", "not_fallible", "wrong_length", "debug", "as_panic",
+    "exec_call_method", "exec_call_inout", "changes_self",
+    "SUSPENDED", "Invoke", "bad_call", "missing_value", "not_fallible", "wrong_length", "debug", "as_panic",
 )  # fmt: skip
 
 

@@ -162,6 +162,24 @@ if type(value) is Invoke:
     continue
 tos = value
 """,
+    "CHANGES_SELF": """\
+tos = changes_self(machine, tos, arg)
+""",
+    "CALL_INOUT": """\
+push(tos)
+n = arg.argc
+new = st[len(st) - n:]
+del st[len(st) - n:]
+value = exec_call_inout(machine, pop(), arg, new)
+tos = pop()
+callee = value.code
+new = value.arguments
+"""
+    + ENTER
+    + """\
+locs = new + code.blank if code.blank else new
+cells = [None] * code.cell_count if code.cell_count else NO_CELLS
+""",
     "RETURN": LEAVE,
     "TRY": """\
 kind = type(tos)

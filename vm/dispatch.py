@@ -11,7 +11,7 @@ from .builtins import KIND_OF, REQUIRED, Row, lookup
 from .handles import HANDLERS
 from .panics import Panic
 from .signals import SUSPENDED, Invoke
-from .values import Closure, Map, Struct, debug, get_member, make_error, share, typeof
+from .values import Closure, EnumValue, Map, Struct, debug, get_member, make_error, share, typeof
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from .tasks import Task
 
 __all__ = [
-    "SUSPENDED", "Invoke", "as_panic", "bad_call", "debug", "exec_call_method", "missing_value", "not_fallible", "wrong_length",
+    "SUSPENDED", "Invoke", "as_panic", "bad_call", "changes_self", "debug", "exec_call_inout", "exec_call_method",
+    "missing_value", "not_fallible", "wrong_length",
 ]  # fmt: skip
 
 
@@ -36,16 +37,69 @@ def exec_call_method(machine: Running, task: Task, receiver: Any, site: Site, ar
 
 def find_method(machine: Running, receiver: Any, site: Site) -> Any:
     """The calling function for this receiver class at this site."""
+    if isinstance(receiver, (Struct, EnumValue)) and program_method(machine, receiver, site.name) is not None:
+        return _program_call
+    if type(receiver) is EnumValue:
+        return _enum_call  # other enums are of the same class
     kind = kind_of(receiver)
     handler = HANDLERS.get((kind, site.name))
     if handler is not None:
         return handler
-    row = lookup(kind, site.name)
+    return _found(lookup(kind, site.name))
+
+
+def _found(row: Row | None) -> Any:
     if row is None:
         return _field_call
     if row.source:
         return _language_call
     return _pure_call
+
+
+def program_method(machine: Running, receiver: Any, name: str) -> Any:
+    """The method that an impl of the program gives this receiver, or None."""
+    key = receiver.decl.key if isinstance(receiver, (Struct, EnumValue)) else typeof(receiver)
+    return machine.program.methods.get((key, name))
+
+
+def _enum_call(machine: Running, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
+    if program_method(machine, receiver, site.name) is not None:
+        return _program_call(machine, task, receiver, site, arguments)
+    return _found(lookup(kind_of(receiver), site.name))(machine, task, receiver, site, arguments)
+
+
+def _program_call(machine: Running, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
+    code = program_method(machine, receiver, site.name)
+    if code is None:
+        return _enum_call(machine, task, receiver, site, arguments)
+    if code.inout:
+        raise Panic("P014", f"{typeof(receiver)}.{site.name} changes its receiver, which stands in no mutable place here")
+    return Invoke(code, [share(receiver), *in_places(machine, code, site, arguments)], ())
+
+
+def changes_self(machine: Running, receiver: Any, site: Site) -> bool:
+    """Whether the call must store the receiver back."""
+    code = program_method(machine, receiver, site.name)
+    return code is not None and code.inout
+
+
+def exec_call_inout(machine: Running, receiver: Any, site: Site, arguments: list[Any]) -> Invoke:
+    """Run a method with `mut self`; it gives its result and the new receiver."""
+    code = program_method(machine, receiver, site.name)
+    if code is None or not code.inout:
+        raise no_such_member(receiver, site.name)
+    return Invoke(code, [receiver, *in_places(machine, code, site, arguments)], ())
+
+
+def in_places(machine: Running, code: Any, site: Site, arguments: list[Any]) -> list[Any]:
+    """Arguments of a program's method in parameter order; P015 when they do not fit."""
+    names = [name for name, _, _ in machine.program.image.functions[code.number].params][1:]
+    positional = len(arguments) - len(site.names)
+    placed = dict(zip(names, arguments[:positional], strict=False))
+    placed.update(zip(site.names, arguments[positional:], strict=True))
+    if len(arguments) != len(names) or sorted(placed) != sorted(names):
+        raise Panic("P015", f"{site.name} expects {len(names)} arguments, given {len(arguments)}")
+    return [placed[name] for name in names]
 
 
 def kind_of(value: Any) -> str:

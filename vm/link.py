@@ -51,6 +51,7 @@ class Program:
         self.memories = [MemoryRef(m.name) for m in image.memories]
         self.schemas = [SchemaRef(s.name) for s in image.schemas]
         self.language_methods = self._language_methods()
+        self.methods = self._methods()
         self.halt: list[Any] = [NUMBERS["HALT"], None, None]
 
     def begin(self, code: Code) -> list[Any]:
@@ -107,6 +108,15 @@ class Program:
         for code in self.codes:
             kind, _, name = code.label.partition("::")
             if code.hidden and name:
+                found[kind, name] = code
+        return found
+
+    def _methods(self) -> dict[tuple[str, str], Code]:
+        """Methods of the program by type and name."""
+        found = {}
+        for code in self.codes:
+            if self.image.functions[code.number].flags & im.F_METHOD:
+                kind, _, name = code.label.rpartition("::")
                 found[kind, name] = code
         return found
 

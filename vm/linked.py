@@ -18,7 +18,7 @@ class Code:
 
     __slots__ = (
         "number", "name", "label", "argc", "blank", "cell_count", "captures", "entry", "cost", "nodes", "hidden",
-        "returns_option", "faults",
+        "returns_option", "faults", "inout",
     )  # fmt: skip
 
     def __init__(self, number: int, function: im.Function, link_number: int) -> None:
@@ -35,6 +35,7 @@ class Code:
         self.nodes: list[list[Any]] = []
         self.faults: dict[int, int] = {}  # index behind a fused run: index of the opcode in it that may fail
         self.hidden = bool(function.flags & im.F_HIDDEN)
+        self.inout = bool(function.flags & im.F_INOUT)
         self.returns_option = bool(function.flags & im.F_OPTION)
 
 

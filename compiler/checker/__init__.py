@@ -31,6 +31,7 @@ from .context import Checker
 from .declarations import check_constants, check_cycles, check_defaults, declare_types
 from .decorators import check_decorators
 from .functions import check_function, declare_signature
+from .impls import declare_impls
 from .memory import check_init, check_memory
 from .orchestration import check_connection, check_model
 from .privacy import ModuleMap
@@ -90,6 +91,7 @@ def _declare(c: Checker, module: Module) -> None:
     for symbol in module.symbols:
         if isinstance(symbol, StructSymbol) and isinstance(symbol.declaration, ast.Schema):
             declare_schema(c, symbol, symbol.declaration)
+    declare_impls(c, module.impls)
     check_cycles(c, module.symbols)
     for symbol in module.symbols:
         if isinstance(symbol, FunctionSymbol):

@@ -8,6 +8,7 @@ from __future__ import annotations
 from ...vm.builtins import ASSOCIATED, FUNCTIONS
 from .. import ast
 from ..resolver.everyday import NAMES
+from ..source import Span
 from ..symbols import (
     BuiltinCall,
     BuiltinSymbol,
@@ -16,6 +17,7 @@ from ..symbols import (
     ErrorFamilySymbol,
     FunctionCall,
     FunctionSymbol,
+    MethodTarget,
     RecordCall,
     StdFunctionSymbol,
     StructSymbol,
@@ -24,9 +26,11 @@ from ..symbols import (
     VariantSymbol,
 )
 from ..types import ANY, NEVER, RESPONSE, STRING, Function, Nominal, Type, error
-from .arguments import infer_all, match_arguments
+from .arguments import Matched, infer_all, match_arguments
 from .builtins import call_row, kind_of
 from .context import FREE, Checker, Expected, ExpressionRule
+from .impls import require_visible_method
+from .places import require_mutable, root_of
 from .relations import ERRONEOUS, is_text
 from .signatures import Formal
 from .standard import collection_arguments, std_call
@@ -59,19 +63,44 @@ def _function_call(c: Checker, node: ast.Call, callee: ast.PathExpr, symbol: Fun
     if callee.type_arguments is not None:
         count = len(callee.type_arguments)
         c.report("E2028", callee.span, f"`{symbol.name}` takes 0 type arguments, {count} given")
-    declared = symbol.declaration.parameters
-    formals = [
-        Formal(p.name.text, type_, p.default is None) for p, type_ in zip(declared, symbol.parameters, strict=True)
-    ]
-    matched = match_arguments(c, symbol.name, formals, node.arguments, callee.span)
+    require_visible_method(c, symbol, callee.member or callee.segments[-1])
+    if symbol.changes_self and node.arguments:
+        c.written(node.arguments[0].value)
+    matched = match_arguments(c, symbol.path, formals_of(symbol), node.arguments, callee.span)
     if matched is None:
         infer_all(c, node.arguments)
         return ERRONEOUS
-    for formal, value in zip(formals, matched.values, strict=True):
+    for formal, value in zip(formals_of(symbol), matched.values, strict=True):
         if value is not None:
             c.value(value, Expected(formal.type, "E2009", f"parameter `{formal.name}`"))
-    node.target = FunctionCall(matched.values, matched.order, symbol)
+    node.target = _target(matched, symbol)
+    receiver = matched.values[0] if matched.values else None
+    if symbol.changes_self and receiver is not None:
+        check_mutation(c, receiver, symbol.name, callee.span)
     return symbol.result
+
+
+def formals_of(symbol: FunctionSymbol) -> list[Formal]:
+    declared = symbol.declaration.parameters
+    return [Formal(p.name.text, type_, p.default is None) for p, type_ in zip(declared, symbol.parameters, strict=True)]
+
+
+def _target(matched: Matched, symbol: FunctionSymbol) -> FunctionCall | MethodTarget:
+    """`T::m(x)` of a `mut self` method changes x, as `x.m()` does."""
+    receiver = matched.values[0] if matched.values else None
+    if not symbol.changes_self or receiver is None:
+        return FunctionCall(matched.values, matched.order, symbol)
+    return MethodTarget(matched.values[1:], [index - 1 for index in matched.order if index], symbol, receiver)
+
+
+def check_mutation(c: Checker, receiver: ast.Expr, method: str, place: Span) -> None:
+    """The receiver of a method that changes it (L-3.13.2)."""
+    if isinstance(root_of(receiver), ast.PathExpr):
+        require_mutable(c, receiver, method)
+    else:
+        c.report(
+            "W0006", place, f"`{method}` changes a temporary value that is lost", help="bind it with `let mut` first"
+        )
 
 
 def variant_call(

@@ -94,7 +94,7 @@ class Checker:
     __slots__ = (
         "sources", "diagnostics", "error_count", "expressions", "nesting", "targets", "loops", "nominals", "modules",
         "connections",
-        "aliases", "constants", "deferring", "main", "visiting", "mutating", "links",
+        "aliases", "constants", "methods", "self_type", "deferring", "main", "visiting", "mutating", "links",
     )  # fmt: skip
 
     def __init__(
@@ -120,6 +120,8 @@ class Checker:
         self.constants: dict[ConstSymbol, str] = {}  # busy, done, failed
         self.visiting: list[StructSymbol] = []  # structs whose JSON form is being looked at
         self.main: FunctionSymbol | None = None
+        self.methods: dict[str, dict[str, FunctionSymbol]] = {}  # by the head of their type, then by name
+        self.self_type: Type | None = None  # what `Self` is in the present impl
         self.deferring: bool = False  # whether the present function has a `let` without initialiser
 
     # ------------------------------------------------------------ expressions

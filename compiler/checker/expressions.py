@@ -56,6 +56,7 @@ from ..types import (
 )
 from .builtins import function_value
 from .context import Checker, Expected, ExpressionRule
+from .impls import require_visible_method
 from .places import require_visible
 from .privacy import private_fields
 from .relations import ERRONEOUS, MISMATCH, convert, generic, join
@@ -123,6 +124,7 @@ def path_expr(c: Checker, node: ast.PathExpr, expected: Expected) -> Type:
         case Local() | ConstSymbol():
             return symbol.type
         case FunctionSymbol():
+            require_visible_method(c, symbol, node.member or node.segments[-1])
             return Function(tuple(symbol.parameters), symbol.result)
         case VariantSymbol():
             return _variant_value(c, node, symbol)

@@ -9,6 +9,7 @@ from .. import ast
 from ..symbols import FunctionSymbol
 from ..types import ANY, NEVER, NIL, OPEN, Function, Open, Type, result
 from .context import DISCARD, FREE, Checker, Expected, ExpressionRule, Target
+from .impls import in_impl
 from .patterns import bind_irrefutable
 from .propagation import cannot_leave, check_conversion
 from .relations import ERRONEOUS, close, generic, is_complete, join_errors
@@ -18,15 +19,18 @@ from .types import written_type
 def declare_signature(c: Checker, symbol: FunctionSymbol) -> None:
     """Types of parameters and result, before any body is checked."""
     node = symbol.declaration
-    symbol.parameters = [_parameter_type(c, p) for p in node.parameters]
-    symbol.result = NIL if node.result is None else written_type(c, node.result)
+    with in_impl(c, symbol):
+        symbol.parameters = [
+            symbol.owner.target if p.is_self and symbol.owner is not None else _parameter_type(c, p) for p in node.parameters
+        ]
+        symbol.result = NIL if node.result is None else written_type(c, node.result)
     optional: ast.Parameter | None = None
     for parameter in node.parameters:
         if parameter.default is None and optional is not None:
             message = f"`{parameter.name.text}` has no default but follows `{optional.name.text}`, which has one"
             c.report("E2008", parameter.name.span, message, help="put required parameters first")
         optional = parameter if parameter.default is not None else optional
-    if symbol.name == "main" and node.scope is not None:
+    if symbol.name == "main" and symbol.owner is None and node.scope is not None:
         _check_main(c, symbol)
 
 
@@ -53,7 +57,14 @@ def check_function(c: Checker, symbol: FunctionSymbol) -> None:
     if scope is None or node.body is None:
         return
     accepts_all = symbol.name == "main" and symbol.result == NIL and symbol is c.main
-    target = Target("function", scope, f"`{symbol.name}`", symbol.result, accepts_all)
+    target = Target("function", scope, f"`{symbol.path}`", symbol.result, accepts_all)
+    with in_impl(c, symbol):
+        _check_body(c, symbol, target)
+
+
+def _check_body(c: Checker, symbol: FunctionSymbol, target: Target) -> None:
+    node = symbol.declaration
+    assert node.body is not None
     outer, c.targets, c.loops = (c.targets, c.loops), [target], []
     for parameter, type_ in zip(node.parameters, symbol.parameters, strict=True):
         if parameter.default is not None:

@@ -8,15 +8,16 @@ from __future__ import annotations
 from ...vm.builtins import Row, lookup, method_names
 from .. import ast
 from ..resolver.spelling import did_you_mean
-from ..symbols import BuiltinCall, DynamicCall, Local
+from ..symbols import BuiltinCall, DynamicCall, FunctionSymbol, Local, MethodTarget
 from ..types import ANY, FLOAT, INT, MEMORY, NEVER, NIL, Function, Nilable, Nominal, Type
-from .arguments import infer_all
+from .arguments import infer_all, match_arguments
 from .builtins import call_row, everyday_method, kind_of
-from .calls import schema_argument, value_call
+from .calls import check_mutation, formals_of, schema_argument, value_call
 from .context import FREE, Checker, Expected, ExpressionRule
+from .impls import find_method, methods_of, require_visible_method
 from .memory import check_role
 from .mismatch import absent_help, listed
-from .places import fields_of, require_mutable, root_of
+from .places import fields_of, root_of
 from .relations import ERRONEOUS, generic, is_text, nilable
 
 UNBUILT_METHODS = ("with_tools", "without_tools", "with_context", "stream", "chat", "spawn", "shutdown")
@@ -35,6 +36,9 @@ def method_call(c: Checker, node: ast.MethodCall, expected: Expected) -> Type:
     if _is_unbuilt(receiver, name):
         infer_all(c, node.arguments)
         return c.unbuilt(node.name.span, name)
+    declared = find_method(c, receiver, name)
+    if declared is not None:
+        return _declared(c, node, receiver, declared)
     if row is not None:
         return _built_in(c, node, receiver, row, expected)
     if isinstance(receiver, Nominal) and isinstance(fields_of(c, receiver).get(name), Function):
@@ -51,6 +55,9 @@ def _receiver(c: Checker, node: ast.MethodCall) -> Type:
         field = field.inner
     if not (isinstance(field, ast.FieldAccess) and field in c.links and generic(field.receiver.type, "Map")):
         return receiver
+    declared = find_method(c, receiver, node.name.text)
+    if declared is not None:
+        return receiver if declared.changes_self else nilable(receiver)
     row = lookup(kind_of(receiver), node.name.text)
     return receiver if row is None or row.mut else nilable(receiver)
 
@@ -74,8 +81,33 @@ def _dynamic(c: Checker, node: ast.MethodCall, receiver: Type) -> Type:
     infer_all(c, node.arguments)
     names = [a.name.text for a in node.arguments if a.name is not None]
     node.target = DynamicCall([a.value for a in node.arguments], list(range(len(node.arguments))), node.name.text, names)
+    node.target.may_change = node.name.text in c.mutating
     _may_change(node)
     return receiver
+
+
+def _declared(c: Checker, node: ast.MethodCall, receiver: Type, symbol: FunctionSymbol) -> Type:
+    """A method of an impl: the receiver is its first parameter."""
+    name = node.name
+    if not symbol.takes_self:
+        infer_all(c, node.arguments)
+        help = f"write `{symbol.path}(…)`"
+        return c.report("E2011", name.span, f"`{symbol.path}` takes no `self`", help=help)
+    require_visible_method(c, symbol, name)
+    if node.type_arguments is not None:
+        c.report("E2028", name.span, f"`{symbol.path}` takes 0 type arguments, {len(node.type_arguments)} given")
+    formals = formals_of(symbol)[1:]
+    matched = match_arguments(c, symbol.path, formals, node.arguments, name.span)
+    if matched is None:
+        infer_all(c, node.arguments)
+        return ERRONEOUS
+    for formal, value in zip(formals, matched.values, strict=True):
+        if value is not None:
+            c.value(value, Expected(formal.type, "E2009", f"parameter `{formal.name}`"))
+    node.target = MethodTarget(matched.values, matched.order, symbol, node.receiver)
+    if symbol.changes_self:
+        check_mutation(c, node.receiver, symbol.name, name.span)
+    return symbol.result
 
 
 def _field_call(c: Checker, node: ast.MethodCall) -> Type:
@@ -102,7 +134,7 @@ def _method_help(c: Checker, receiver: Type, name: str) -> str | None:
     """The method of this name in other languages, else the nearest one, else what there is."""
     if isinstance(receiver, Nominal) and name in fields_of(c, receiver):
         return f"`{name}` is a field: drop the `()`"
-    names = method_names(kind_of(receiver))
+    names = [*method_names(kind_of(receiver)), *methods_of(c, receiver)]
     known = everyday_method(receiver, name) or did_you_mean(name, names) or absent_help(receiver)
     return known or listed("methods", names)
 
@@ -128,20 +160,10 @@ def _built_in(c: Checker, node: ast.MethodCall, receiver: Type, row: Row, expect
         return ERRONEOUS
     node.target = BuiltinCall(matched.values, matched.order, row.receiver, row.name, mutates=row.mut)
     if row.mut:
-        check_mutation(c, node, row)
+        check_mutation(c, node.receiver, row.name, node.name.span)
     if row.name == "append" and row.receiver == "Memory":
         check_role(c, node.receiver, matched.values[0])
     return found
-
-
-def check_mutation(c: Checker, node: ast.MethodCall, row: Row) -> None:
-    root = root_of(node.receiver)
-    if isinstance(root, ast.PathExpr):
-        require_mutable(c, node.receiver, row.name)
-    else:
-        c.report(
-            "W0006", node.name.span, f"`{row.name}` changes a temporary value that is lost", help="bind it with `let mut` first"
-        )
 
 
 def _sortable(receiver: Type) -> bool:

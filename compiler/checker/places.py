@@ -14,6 +14,7 @@ from ..symbols import ConstSymbol, FieldByName, FieldByPosition, Local, StructSy
 from ..types import ANY, INT, NEVER, RANGE, STRING, Generic, Nilable, Nominal, Tuple, Type
 from .builtins import everyday_method, kind_of
 from .context import FREE, Checker, Expected, ExpressionRule
+from .impls import find_method
 from .mismatch import absent_help, listed
 from .operators import operand_error, operator_type
 from .privacy import private_fields
@@ -87,7 +88,7 @@ def error_fields(family: str) -> dict[str, Type]:
 def _unknown_field(c: Checker, node: ast.FieldAccess, receiver: Type, name: str) -> Type:
     if isinstance(receiver, Nilable):
         help: str | None = absent_help(receiver)
-    elif lookup(kind_of(receiver), name) is not None:
+    elif lookup(kind_of(receiver), name) is not None or find_method(c, receiver, name) is not None:
         help = f"call the method: `{name}()`"
     else:
         help = absent_help(receiver) or _member_help(c, receiver, name)
@@ -238,6 +239,9 @@ def _require_local(c: Checker, place: ast.Expr, local: Local, direct: bool, by: 
         local.changed = True
         return
     help = _mutable_help(c, local)
+    if local.name == "self":
+        _self_is_immutable(c, place, direct, by)
+        return
     if direct:
         c.report("E2034", place.span, f"`{local.name}` is immutable", help=help)
         return
@@ -255,6 +259,12 @@ def _mutable_help(c: Checker, local: Local) -> str:
     if before.endswith("for"):
         return f"write `for mut {local.name} in …`"
     return f"declare it `let mut {local.name}`" if before.endswith("let") else f"write `mut {local.name}` in the pattern"
+
+
+def _self_is_immutable(c: Checker, place: ast.Expr, direct: bool, by: str | None) -> None:
+    inner = _ungrouped(place)
+    change = f"`{by}`" if by else f"field `{inner.name.text}`" if isinstance(inner, ast.FieldAccess) else "the assignment"
+    c.report("E2036", place.span, f"{change} changes `self`", help="take `mut self`")
 
 
 RULES: dict[type[ast.Expr], ExpressionRule] = {

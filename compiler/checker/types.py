@@ -66,6 +66,8 @@ def _named(c: Checker, node: ast.NamedType) -> Type:
             return types.error(name) if _counted(c, node, name, 0, arguments) else ERRONEOUS
         case AliasSymbol():
             return alias_type(c, node.binding) if _counted(c, node, node.binding.name, 0, arguments) else ERRONEOUS
+        case StructSymbol() | EnumSymbol() if node.path[0].text == "Self" and c.self_type is not None:
+            return c.self_type if _counted(c, node, "Self", 0, arguments) else ERRONEOUS
         case StructSymbol() | EnumSymbol():
             counted = _counted(c, node, node.binding.name, 0, arguments)
             return node.binding.type if counted else ERRONEOUS

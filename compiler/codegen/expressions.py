@@ -163,7 +163,7 @@ def path(g: Generator, node: ast.PathExpr) -> None:
     elif isinstance(binding, symbols.ConstSymbol):
         emit_constant(g, binding.value)
     elif isinstance(binding, symbols.FunctionSymbol):
-        e.emit("CLOSURE", g.module.functions[binding])
+        e.emit("CLOSURE", g.module.function_value(binding))
     elif isinstance(binding, symbols.ModelSymbol):
         e.emit("MODEL", g.module.models[binding])
     elif isinstance(binding, symbols.MemorySymbol):
@@ -322,6 +322,8 @@ def propagate(g: Generator, node: ast.Propagate) -> None:
     e = g.emitter
     g.value(node.operand)
     g.at(node.span)
+    if g.receiver is not None and g.scope is not None and g.scope.returns_option and not g.in_try:
+        none_leaves(g)
     if node.failure is not None:  # an Err leaves converted
         depth = e.depth
         sound = Label()
@@ -333,6 +335,19 @@ def propagate(g: Generator, node: ast.Propagate) -> None:
         e.emit("THROW")
         e.mark(sound, depth)
     e.emit("TRY")
+
+
+def none_leaves(g: Generator) -> None:
+    """In a method with `mut self` that gives an Option, None leaves together with the new `self`."""
+    e = g.emitter
+    depth = e.depth
+    sound = Label()
+    e.emit("DUP")
+    e.emit("NONE")
+    e.emit("EQ")
+    e.jump("JUMP_UNLESS", sound)
+    g.leave()
+    e.mark(sound, depth)
 
 
 # ---------------------------------------------------------------- reading parts

@@ -5,10 +5,11 @@ from __future__ import annotations
 from ...vm.bytecode import image as im
 from .. import ast, symbols
 from .. import types as t
+from .emitter import Label
 from .generator import Generator, value_of
 from .module import Module, Pending
 from .patterns import bind_irrefutable
-from .statements import discard, returned, statement_code
+from .statements import RAISERS, discard, returned, statement_code
 
 
 def declare_function(module: Module, symbol: symbols.FunctionSymbol) -> None:
@@ -27,7 +28,15 @@ def function_body(module: Module, symbol: symbols.FunctionSymbol) -> None:
     g = Generator(module, declaration.scope)
     g.at(declaration.name.span)
     enter(g, declaration.parameters)
+    receiver = declaration.parameters[0].binding if symbol.takes_self else None
+    if symbol.changes_self:
+        g.receiver = receiver
+    else:
+        g.lent = receiver
+    start = len(g.emitter.code)
     body(g, declaration.body, symbol.result, declaration.scope)
+    if symbol.changes_self:
+        errors_leave(g, start)
     for index, number in module.defaults[symbol].items():
         default_function(module, symbol, index, number)
     params = [
@@ -35,7 +44,33 @@ def function_body(module: Module, symbol: symbols.FunctionSymbol) -> None:
         for i, (p, type_) in enumerate(zip(declaration.parameters, symbol.parameters, strict=True))
     ]
     flags = im.F_OPTION if declaration.scope.returns_option else 0
-    finish(g, module.functions[symbol], symbol.name, params, module.pool.type(symbol.result), flags)
+    result = symbol.result
+    if symbol.takes_self:
+        flags |= im.F_METHOD
+    if symbol.changes_self:
+        flags |= im.F_INOUT
+        result = t.Tuple((symbol.result, symbol.parameters[0]))
+    finish(g, module.functions[symbol], image_name(symbol), params, module.pool.type(result), flags)
+
+
+def image_name(symbol: symbols.FunctionSymbol) -> str:
+    """The name of a method begins with that of its type, by which it is found at run time."""
+    if symbol.owner is None:
+        return symbol.name
+    target = symbol.owner.target
+    return f"{target.unique_name if isinstance(target, t.Nominal) else symbol.owner.name}::{symbol.name}"
+
+
+def errors_leave(g: Generator, start: int) -> None:
+    """In a method with `mut self` an error that `?` or throw sends out leaves together with the new `self`."""
+    e = g.emitter
+    end = len(e.code)
+    if any(number in RAISERS for number, _ in e.code[start:end]):
+        handler = Label()
+        e.mark_handler(handler, 0)
+        e.handlers.append((start, end, handler, 0))
+        e.emit("ERR")
+        g.leave()
 
 
 def default_function(module: Module, symbol: symbols.FunctionSymbol, index: int, number: int) -> None:
@@ -70,6 +105,8 @@ def enter(g: Generator, parameters: list[ast.Parameter]) -> None:
         elif local.captured:
             g.declare(local)
             e.emit("LOAD", slot)
+            if parameter.is_self:
+                e.emit("SHARE")
             g.store(local)
         else:
             g.slots[local] = slot
@@ -85,7 +122,7 @@ def body(g: Generator, expr: ast.Expr, result: t.Type | None, scope: symbols.Fun
         from_block(g, expr)
     else:
         returned(g, expr)
-    e.emit("RETURN")
+    g.leave()
 
 
 def from_block(g: Generator, block: ast.Block) -> None:

@@ -64,6 +64,8 @@ class Generator:
     cells: dict[symbols.Local, CellRef] = field(default_factory=dict)
     loops: list[LoopContext] = field(default_factory=list)
     in_try: bool = False
+    receiver: symbols.Local | None = None  # `self` of a method with `mut self`, which leaves together with the result
+    lent: symbols.Local | None = None  # a plain `self`, which still stands in a place of the caller
     waiting: dict[ast.Expr, int] = field(default_factory=dict)  # left sides of pipes, evaluated already, by slot
 
     # ------------------------------------------------------------ expressions
@@ -129,6 +131,18 @@ class Generator:
             self.module.prompt_from_text(e)
         elif isinstance(coercion, symbols.ToError):
             e.emit("ERROR", self.module.pool.error("RuntimeError", None, []), 1)
+
+    def leave(self) -> None:
+        """Return the value on top of the stack."""
+        e = self.emitter
+        if e.depth > 1:
+            e.emit("SLIDE", e.depth - 1, e.depth - 1)
+        if self.receiver is not None:
+            self.load(self.receiver)
+            if self.receiver not in self.slots:
+                e.emit("SHARE")
+            e.emit("TUPLE", 2, 2)
+        e.emit("RETURN")
 
     def at(self, span: Span) -> None:
         self.emitter.place = self.module.place(span)

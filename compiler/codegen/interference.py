@@ -7,7 +7,6 @@ under way. Must not know: instructions.
 from __future__ import annotations
 
 from ...vm.builtins import lookup
-from ...vm.builtins.table import methods_named
 from .. import ast, symbols
 
 
@@ -34,27 +33,32 @@ def may_write(expr: ast.Expr, root: symbols.Local | None) -> bool:
 def _call_may_write(node: ast.Call | ast.MethodCall, root: symbols.Local | None) -> bool:
     """A *mut* method on the root, or, where closures hold the root, anything that may call one."""
     reachable = root is None or root.captured
+    target = node.target
+    changes = isinstance(target, symbols.MethodTarget) and target.function.changes_self
+    if changes and (root is None or root_of(target.receiver) is root):
+        return True
     if isinstance(node, ast.MethodCall) and changes_receiver(node) and (root is None or root_of(node.receiver) is root):
         return True
-    return reachable and _runs_user_code(node.target)
+    return reachable and _runs_user_code(target)
 
 
 def changes_receiver(node: ast.MethodCall) -> bool:
     """A *mut* method, or one found at run time that may turn out to be one."""
     if isinstance(node.target, symbols.DynamicCall):
-        return may_be_mut(node.target.name)
+        return node.target.may_change
+    if isinstance(node.target, symbols.MethodTarget):
+        return node.target.function.changes_self
     row = lookup(node.target.receiver_kind, node.target.name) if isinstance(node.target, symbols.BuiltinCall) else None
     return row is not None and row.mut
 
 
-def may_be_mut(name: str) -> bool:
-    """Whether some kind of receiver has a *mut* method of that name."""
-    return any(row.mut for _, row in methods_named(name))
+_WITHOUT_USER_CODE = (
+    symbols.BuiltinCall, symbols.ConstructorCall, symbols.ErrorCall, symbols.RecordCall, symbols.VariantCall,
+)  # fmt: skip
 
 
 def _runs_user_code(target: symbols.CallTarget | None) -> bool:
     if isinstance(target, symbols.BuiltinCall) and target.receiver_kind:
         row = lookup(target.receiver_kind, target.name)
         return row is not None and bool(row.source)
-    return not isinstance(target, (symbols.BuiltinCall, symbols.ConstructorCall, symbols.ErrorCall, symbols.RecordCall,
-                      symbols.VariantCall))
+    return not isinstance(target, _WITHOUT_USER_CODE)

@@ -39,6 +39,8 @@ class Module:
     functions: dict[symbols.FunctionSymbol, int] = field(default_factory=dict)
     defaults: dict[symbols.FunctionSymbol, dict[int, int]] = field(default_factory=dict)
     field_defaults: dict[symbols.StructSymbol | symbols.VariantSymbol, dict[int, int]] = field(default_factory=dict)
+    changing: set[str] = field(default_factory=set)  # names of methods with `mut self`
+    method_values: dict[symbols.FunctionSymbol, int] = field(default_factory=dict)
     language_methods: dict[tuple[str, str], int] = field(default_factory=dict)
     constructors: dict[str, int] = field(default_factory=dict)
     variant_functions: dict[symbols.VariantSymbol, int] = field(default_factory=dict)
@@ -93,6 +95,23 @@ class Module:
             name = f"{symbol.enum.name}::{symbol.name}"
             self.pending.append(Pending(number, emitter, None, name, params, result, 0))
         return self.variant_functions[symbol]
+
+    def function_value(self, symbol: symbols.FunctionSymbol) -> int:
+        """The function behind a name that is not called. Of a method with `mut self` the change is lost with the argument."""
+        if not symbol.changes_self:
+            return self.functions[symbol]
+        if symbol not in self.method_values:
+            emitter = Emitter()
+            for _ in symbol.parameters:
+                emitter.emit("LOAD", emitter.slot())
+            emitter.emit("CALL", self.functions[symbol], len(symbol.parameters))
+            emitter.emit("GET_ELEMENT", 0)
+            emitter.emit("RETURN")
+            number = self.method_values[symbol] = self.pool.reserve_function()
+            parameters = zip(symbol.declaration.parameters, symbol.parameters, strict=True)
+            params: list[list[int | str | None]] = [[p.name.text, self.pool.type(type_), None] for p, type_ in parameters]
+            self.pending.append(Pending(number, emitter, None, symbol.path, params, self.pool.type(symbol.result), im.F_HIDDEN))
+        return self.method_values[symbol]
 
     def constructor_function(self, opcode: str) -> int:
         """`Some`, `Ok` or `Err` as a function of one parameter."""

@@ -40,6 +40,8 @@ def generate(checked: CheckedProgram, files: list[Source], name: str) -> im.Imag
         module.memories[memory] = number
     for function in checked.functions:
         declare_function(module, function)
+        if function.changes_self:
+            module.changing.add(function.name)
     for struct in (*checked.structs, *checked.schemas):
         declare_field_defaults(module, struct)
     for member in (member for enum in checked.enums for member in enum.members):
@@ -178,7 +180,7 @@ def header(name: str, module: Module, checked: CheckedProgram) -> im.Header:
 
 
 def exports(module: Module, checked: CheckedProgram, init: list[int]) -> im.Exports:
-    public = {qualified(f): module.functions[f] for f in checked.functions if f.declaration.public}
+    public = {qualified(f): module.functions[f] for f in checked.functions if f.declaration.public and f.owner is None}
     return im.Exports(public, init)
 
 

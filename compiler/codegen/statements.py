@@ -284,16 +284,17 @@ def return_(g: Generator, node: ast.Return) -> None:
         g.emitter.emit("NIL")
     else:
         returned(g, node.value)
-    _slide(g, g.emitter.depth - 1)
-    g.emitter.emit("RETURN")
+    g.leave()
 
 
 def returned(g: Generator, expr: ast.Expr) -> None:
-    """Push a result. A plain local dies with its frame, so only longer places and captured variables are marked shared."""
+    """Push a result. A plain local dies with its frame, so only longer places and captured variables are marked shared, and
+    what the caller still has: `self`."""
     inner = expr
     while isinstance(inner, ast.GroupExpr):
         inner = inner.inner
-    if isinstance(inner, ast.PathExpr) and inner.binding in g.slots:
+    dies = isinstance(inner, ast.PathExpr) and inner.binding in g.slots and inner.binding is not g.lent
+    if dies and g.receiver is None:
         g.value(expr)
     else:
         g.bound(expr)

@@ -14,6 +14,7 @@ from ..loading import Project
 from ..source import Span
 from ..symbols import FunctionSymbol, Local, ModuleSymbol
 from . import expressions, paths, patterns
+from .impls import declare_impls
 from .items import declare_items, visit_items
 from .modules import file_module, new_module, order_modules, settle_imports, warn_unused_imports
 from .predeclared import outermost
@@ -28,6 +29,9 @@ def resolve(project: Project, diagnostics: Diagnostics) -> Module:
         r.report(code, span, message, help=help)
     bodies = _declare(r)
     settle_imports(r)
+    for module in r.module.modules:
+        with r.inside(module, r.spaces[module]):
+            declare_impls(r, bodies[module])
     for module in r.module.modules:
         with r.inside(module, r.spaces[module]):
             visit_items(r, bodies[module])

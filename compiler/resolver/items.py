@@ -24,6 +24,7 @@ from ..symbols import (
 )
 from ..types import ANY, NIL, Nominal
 from .functions import function
+from .impls import visit_impl
 from .modules import declare_imports, declare_module
 from .names import find_item
 from .paths import resolve_path
@@ -32,7 +33,6 @@ from .state import Resolver
 
 UNBUILT_ITEMS: dict[type[ast.Item], str] = {
     ast.Trait: "trait",
-    ast.Impl: "impl",
     ast.Tool: "tool",
     ast.Mcp: "mcp",
     ast.Pipeline: "pipeline",
@@ -60,6 +60,7 @@ def _declare_item(r: Resolver, item: ast.Item, places: dict[str, Span]) -> None:
     if unbuilt is not None:
         r.unbuilt(name.span if name is not None else item.span, unbuilt)
     if name is None:
+        item.symbol = UnbuiltSymbol("impl") if unbuilt is not None else None
         return
     if name.text in places:
         r.report(
@@ -85,6 +86,8 @@ def unbuilt_form(item: ast.Item, nested: bool) -> str | None:
     match item:
         case ast.Function():
             return _unbuilt_function(item)
+        case ast.Impl():
+            return unbuilt_impl(item)
         case ast.Struct() | ast.Schema() if item.type_parameters:
             return "type parameters"
         case ast.Schema() if item.fields is None:
@@ -100,6 +103,14 @@ def unbuilt_form(item: ast.Item, nested: bool) -> str | None:
         case ast.Config() if nested:
             return f"{item.kind} in a block"
     return UNBUILT_ITEMS.get(type(item))
+
+
+def unbuilt_impl(item: ast.Impl) -> str | None:
+    if item.trait is not None:
+        return "impl of a trait"
+    if item.type_parameters:
+        return "type parameters"
+    return next((name for method in item.methods if (name := _unbuilt_function(method)) is not None), None)
 
 
 def _unbuilt_function(item: ast.Function) -> str | None:
@@ -178,6 +189,8 @@ def visit_items(r: Resolver, items: Sequence[ast.TopLevel]) -> None:
             r.module.inits.append((r.at, item))
         elif isinstance(item, (ast.Use, ast.Module)):
             continue  # modules have their own turn
+        elif isinstance(item, ast.Impl):
+            r.nesting.call(visit_impl, r, item)
         elif item.symbol is not None and not isinstance(item.symbol, UnbuiltSymbol):
             r.nesting.call(_visit_item, r, item)
 

@@ -73,6 +73,9 @@ def resolve_path(r: Resolver, path: list[ast.Ident]) -> Symbol | None:
 
 def associated_item(r: Resolver, owner: Symbol, name: ast.Ident) -> Symbol | None:
     """A variant, an error variant or an associated function (L-8.3.2)."""
+    members = r.module.members_of(owner)
+    if name.text in members and not (isinstance(owner, EnumSymbol) and name.text in owner.variants):
+        return members[name.text][0]
     match owner:
         case EnumSymbol():
             return variant_of(r, owner, name)
@@ -80,7 +83,8 @@ def associated_item(r: Resolver, owner: Symbol, name: ast.Ident) -> Symbol | Non
             return _error_member(r, owner, name)
         case BuiltinSymbol():
             return _associated(r, owner, name)
-    r.report("E1010", name.span, f"`{owner.name}` has no associated item `{name.text}`")
+    help = did_you_mean(name.text, members)
+    r.report("E1010", name.span, f"`{owner.name}` has no associated item `{name.text}`", help=help)
     return None
 
 
@@ -89,7 +93,7 @@ def variant_of(r: Resolver, owner: EnumSymbol, name: ast.Ident) -> Symbol | None
         return owner.members[owner.variants.index(name.text)]
     r.report(
         "E1010", name.span, f"enum `{owner.name}` has no variant `{name.text}`",
-        help=did_you_mean(name.text, owner.variants),
+        help=did_you_mean(name.text, [*owner.variants, *r.module.members_of(owner)]),
     )  # fmt: skip
     return None
 

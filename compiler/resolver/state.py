@@ -15,7 +15,7 @@ from ..diagnostics import Diagnostics, Related
 from ..loading import Project
 from ..nesting import Nesting
 from ..source import Span
-from ..symbols import FunctionScope, Local, ModuleSymbol, Symbol
+from ..symbols import FunctionScope, FunctionSymbol, ImplSymbol, Local, ModuleSymbol, Symbol
 from ..types import ANY
 from .everyday import NAMES
 from .scopes import Import, Scope
@@ -24,18 +24,24 @@ from .spelling import did_you_mean
 
 @dataclass(slots=True)
 class Module:
-    """What a program declares, nested items included, in the order of its modules, in each in source order."""
+    """What a program declares, nested items included, in the order of its modules, in each in source order. `members`: methods
+    and associated functions by the type they belong to and their name."""
 
     symbols: list[Symbol] = field(default_factory=list)
     inits: list[tuple[ModuleSymbol, ast.InitStatement]] = field(default_factory=list)
     modules: list[ModuleSymbol] = field(default_factory=list)
     locals: list[Local] = field(default_factory=list)
+    impls: list[ImplSymbol] = field(default_factory=list)
+    members: dict[Symbol, dict[str, list[FunctionSymbol]]] = field(default_factory=dict)
     main: Symbol | None = None
     places: dict[Symbol, Span] = field(default_factory=dict)
 
     def add(self, symbol: Symbol, place: Span) -> None:
         self.symbols.append(symbol)
         self.places[symbol] = place
+
+    def members_of(self, owner: Symbol) -> dict[str, list[FunctionSymbol]]:
+        return self.members.get(owner, {})
 
     def sort(self) -> None:
         """Nested items are met late; afterwards all stand in order."""

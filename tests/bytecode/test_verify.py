@@ -112,6 +112,8 @@ CASES: dict[str, Case] = {
             of(F("NEW_CELL 1; CLOSURE 1; RETURN"), CAPTURES.replace('["closure"]', "[]")),
             of(F("NEW_CELL 1; CALL 1; RETURN"), CAPTURES),
             changed(of(F("NIL; RETURN", flags='["closure"]')), captures=[0], cells=0),
+            of(F("NIL; RETURN", flags='["method"]')),
+            of(F("NIL; RETURN", params='[["self", 0, null]]', captures="[0]", flags='["closure", "method"]')),
         ],
     ),
     "V106": Case(

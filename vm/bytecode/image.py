@@ -24,6 +24,8 @@ F_OPTION = 1  # `?` on None returns None instead of raising
 F_HIDDEN = 2  # left out of stack traces: a built-in written in the language, a default, an initialiser
 F_SUSPENDS = 4  # holds an instruction that may suspend, or names a function that does
 F_CLOSURE = 8  # made by CLOSURE with captured cells
+F_METHOD = 32  # `Type::name`: found at run time by the type of its first parameter
+F_INOUT = 64  # a method with `mut self`: its result is (result, new self)
 F_PROPAGATES = 16  # `?` and throw may leave it: its result is Result, or it is main
 
 

@@ -122,6 +122,8 @@ _TABLE = (
     ("CALL_VALUE", k.COUNT, "callee args* -- result", "next", "call a function value, P015"),
     ("CALL_BUILTIN", k.BUILTIN, "args* -- result", "next", "call a built-in method or function that cannot suspend"),
     ("CALL_METHOD", k.METHOD, "receiver args* -- result", "suspend", "receiver.method(args): exec_call_method (V-6.2)"),
+    ("CHANGES_SELF", k.METHOD, "receiver -- bool", "next", "has it a method of the program by that name with `mut self`"),
+    ("CALL_INOUT", k.METHOD, "receiver args* -- pair", "suspend", "call such a method: its result and the new receiver"),
     ("RETURN", k.NONE, "value --", "stop", "leave the function with a value"),
     ("TRY", k.NONE, "result -- value", "raise", "`?`: payload of Ok or Some; Err and None leave (L-5.11.1)"),
     ("THROW", k.NONE, "error --", "stop", "go to the handler in range, else return Err(error)"),

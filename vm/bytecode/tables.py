@@ -218,6 +218,8 @@ def _type_index(scope: Scope, function: i.Function, index: int) -> None:
 def _cells(scope: Scope, function: i.Function) -> None:
     if len(function.captures) > function.cells:
         refuse("V105", place(function), f"{len(function.captures)} captures in {function.cells} cells")
+    if function.flags & i.F_METHOD and (function.captures or not function.params):
+        refuse("V105", place(function), "it is a method and captures cells or takes no receiver")
     if function.captures and not function.flags & i.F_CLOSURE:
         refuse("V105", place(function), "it captures cells and is no closure")
 

@@ -57,7 +57,9 @@ from ..dispatch import (
     SUSPENDED,
     as_panic,
     bad_call,
+    changes_self,
     debug,
+    exec_call_inout,
     exec_call_method,
     missing_value,
     not_fallible,
@@ -156,81 +158,83 @@ NUMBERS = {
     "SOME": 85,
     "ADD": 86,
     "ARRAY": 87,
-    "CALL_METHOD": 88,
-    "CAST": 89,
-    "CELL_OWN": 90,
-    "CHECK": 91,
-    "CLOSURE": 92,
-    "CONFIGURE": 93,
-    "DROP": 94,
-    "EMIT": 95,
-    "EQ": 96,
-    "ERR": 97,
-    "FAIL_LENGTH": 98,
-    "FAIL_MATCH": 99,
-    "FIELD_OWN": 100,
-    "GE": 101,
-    "GET_PAYLOAD": 102,
-    "GE_INT": 103,
-    "GT": 104,
-    "HALT": 105,
-    "INDEX": 106,
-    "INT_TO_FLOAT": 107,
-    "INT__GE_INT__JUMP_UNLESS": 108,
-    "INT__LE_INT__JUMP_UNLESS": 109,
-    "INT__LT_INT__JUMP_UNLESS": 110,
-    "INT__NE_INT__JUMP_UNLESS": 111,
-    "IS_ERR": 112,
-    "IS_ERROR": 113,
-    "IS_NIL": 114,
-    "LE": 115,
-    "LENGTH": 116,
-    "LE_INT": 117,
-    "LINK": 118,
-    "LOAD__EQ_INT__JUMP_UNLESS": 119,
-    "LOAD__GE_INT__JUMP_UNLESS": 120,
-    "LOAD__INT__GE_INT__JUMP_UNLESS": 121,
-    "LOAD__INT__GT_INT__JUMP_UNLESS": 122,
-    "LOAD__INT__LE_INT__JUMP_UNLESS": 123,
-    "LOAD__INT__MUL_INT__STORE": 124,
-    "LOAD__LE_INT__JUMP_UNLESS": 125,
-    "LOAD__LOAD__EQ_INT__JUMP_UNLESS": 126,
-    "LOAD__LOAD__GE_INT__JUMP_UNLESS": 127,
-    "LOAD__LOAD__GT_INT__JUMP_UNLESS": 128,
-    "LOAD__LOAD__MUL_INT__STORE": 129,
-    "LOAD__LOAD__NE_INT__JUMP_UNLESS": 130,
-    "LOAD__LOAD__SUB_INT": 131,
-    "LOAD__NE_INT__JUMP_UNLESS": 132,
-    "LOAD__SUB_INT": 133,
-    "LT": 134,
-    "MAP": 135,
-    "MEMBER_OWN": 136,
-    "MEMORY": 137,
-    "MODEL": 138,
-    "MUL": 139,
-    "NE": 140,
-    "NEG": 141,
-    "NEG_INT": 142,
-    "NEW_CELL": 143,
-    "NE_INT": 144,
-    "NIL": 145,
-    "NOT": 146,
-    "POP_TRY": 147,
-    "POW": 148,
-    "PRINT": 149,
-    "PRINTLN": 150,
-    "REM": 151,
-    "SCHEMA": 152,
-    "SET_ELEMENT": 153,
-    "SET_INDEX": 154,
-    "SET_MEMBER": 155,
-    "SLIDE": 156,
-    "STRUCT": 157,
-    "SUB": 158,
-    "SUB_INT": 159,
-    "TRUE": 160,
-    "VARIANT": 161,
-    "WRAP": 162,
+    "CALL_INOUT": 88,
+    "CALL_METHOD": 89,
+    "CAST": 90,
+    "CELL_OWN": 91,
+    "CHANGES_SELF": 92,
+    "CHECK": 93,
+    "CLOSURE": 94,
+    "CONFIGURE": 95,
+    "DROP": 96,
+    "EMIT": 97,
+    "EQ": 98,
+    "ERR": 99,
+    "FAIL_LENGTH": 100,
+    "FAIL_MATCH": 101,
+    "FIELD_OWN": 102,
+    "GE": 103,
+    "GET_PAYLOAD": 104,
+    "GE_INT": 105,
+    "GT": 106,
+    "HALT": 107,
+    "INDEX": 108,
+    "INT_TO_FLOAT": 109,
+    "INT__GE_INT__JUMP_UNLESS": 110,
+    "INT__LE_INT__JUMP_UNLESS": 111,
+    "INT__LT_INT__JUMP_UNLESS": 112,
+    "INT__NE_INT__JUMP_UNLESS": 113,
+    "IS_ERR": 114,
+    "IS_ERROR": 115,
+    "IS_NIL": 116,
+    "LE": 117,
+    "LENGTH": 118,
+    "LE_INT": 119,
+    "LINK": 120,
+    "LOAD__EQ_INT__JUMP_UNLESS": 121,
+    "LOAD__GE_INT__JUMP_UNLESS": 122,
+    "LOAD__INT__GE_INT__JUMP_UNLESS": 123,
+    "LOAD__INT__GT_INT__JUMP_UNLESS": 124,
+    "LOAD__INT__LE_INT__JUMP_UNLESS": 125,
+    "LOAD__INT__MUL_INT__STORE": 126,
+    "LOAD__LE_INT__JUMP_UNLESS": 127,
+    "LOAD__LOAD__EQ_INT__JUMP_UNLESS": 128,
+    "LOAD__LOAD__GE_INT__JUMP_UNLESS": 129,
+    "LOAD__LOAD__GT_INT__JUMP_UNLESS": 130,
+    "LOAD__LOAD__MUL_INT__STORE": 131,
+    "LOAD__LOAD__NE_INT__JUMP_UNLESS": 132,
+    "LOAD__LOAD__SUB_INT": 133,
+    "LOAD__NE_INT__JUMP_UNLESS": 134,
+    "LOAD__SUB_INT": 135,
+    "LT": 136,
+    "MAP": 137,
+    "MEMBER_OWN": 138,
+    "MEMORY": 139,
+    "MODEL": 140,
+    "MUL": 141,
+    "NE": 142,
+    "NEG": 143,
+    "NEG_INT": 144,
+    "NEW_CELL": 145,
+    "NE_INT": 146,
+    "NIL": 147,
+    "NOT": 148,
+    "POP_TRY": 149,
+    "POW": 150,
+    "PRINT": 151,
+    "PRINTLN": 152,
+    "REM": 153,
+    "SCHEMA": 154,
+    "SET_ELEMENT": 155,
+    "SET_INDEX": 156,
+    "SET_MEMBER": 157,
+    "SLIDE": 158,
+    "STRUCT": 159,
+    "SUB": 160,
+    "SUB_INT": 161,
+    "TRUE": 162,
+    "VARIANT": 163,
+    "WRAP": 164,
 }
 
 # runs of opcodes that one node stands for: its number, and which of them a panic in it belongs to
@@ -238,27 +242,27 @@ FUSED = {
     ('LOAD', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (72, 2),
     ('LOAD', 'LT_INT', 'JUMP_UNLESS'): (62, 1),
     ('LOAD', 'INT', 'LT_INT', 'JUMP_UNLESS'): (22, 2),
-    ('INT', 'LT_INT', 'JUMP_UNLESS'): (110, 1),
+    ('INT', 'LT_INT', 'JUMP_UNLESS'): (112, 1),
     ('LOAD', 'LOAD', 'LE_INT', 'JUMP_UNLESS'): (37, 2),
-    ('LOAD', 'LE_INT', 'JUMP_UNLESS'): (125, 1),
-    ('LOAD', 'INT', 'LE_INT', 'JUMP_UNLESS'): (123, 2),
-    ('INT', 'LE_INT', 'JUMP_UNLESS'): (109, 1),
-    ('LOAD', 'LOAD', 'GT_INT', 'JUMP_UNLESS'): (128, 2),
+    ('LOAD', 'LE_INT', 'JUMP_UNLESS'): (127, 1),
+    ('LOAD', 'INT', 'LE_INT', 'JUMP_UNLESS'): (125, 2),
+    ('INT', 'LE_INT', 'JUMP_UNLESS'): (111, 1),
+    ('LOAD', 'LOAD', 'GT_INT', 'JUMP_UNLESS'): (130, 2),
     ('LOAD', 'GT_INT', 'JUMP_UNLESS'): (59, 1),
-    ('LOAD', 'INT', 'GT_INT', 'JUMP_UNLESS'): (122, 2),
+    ('LOAD', 'INT', 'GT_INT', 'JUMP_UNLESS'): (124, 2),
     ('INT', 'GT_INT', 'JUMP_UNLESS'): (54, 1),
-    ('LOAD', 'LOAD', 'GE_INT', 'JUMP_UNLESS'): (127, 2),
-    ('LOAD', 'GE_INT', 'JUMP_UNLESS'): (120, 1),
-    ('LOAD', 'INT', 'GE_INT', 'JUMP_UNLESS'): (121, 2),
-    ('INT', 'GE_INT', 'JUMP_UNLESS'): (108, 1),
-    ('LOAD', 'LOAD', 'EQ_INT', 'JUMP_UNLESS'): (126, 2),
-    ('LOAD', 'EQ_INT', 'JUMP_UNLESS'): (119, 1),
+    ('LOAD', 'LOAD', 'GE_INT', 'JUMP_UNLESS'): (129, 2),
+    ('LOAD', 'GE_INT', 'JUMP_UNLESS'): (122, 1),
+    ('LOAD', 'INT', 'GE_INT', 'JUMP_UNLESS'): (123, 2),
+    ('INT', 'GE_INT', 'JUMP_UNLESS'): (110, 1),
+    ('LOAD', 'LOAD', 'EQ_INT', 'JUMP_UNLESS'): (128, 2),
+    ('LOAD', 'EQ_INT', 'JUMP_UNLESS'): (121, 1),
     ('LOAD', 'INT', 'EQ_INT', 'JUMP_UNLESS'): (67, 2),
     ('INT', 'EQ_INT', 'JUMP_UNLESS'): (12, 1),
-    ('LOAD', 'LOAD', 'NE_INT', 'JUMP_UNLESS'): (130, 2),
-    ('LOAD', 'NE_INT', 'JUMP_UNLESS'): (132, 1),
+    ('LOAD', 'LOAD', 'NE_INT', 'JUMP_UNLESS'): (132, 2),
+    ('LOAD', 'NE_INT', 'JUMP_UNLESS'): (134, 1),
     ('LOAD', 'INT', 'NE_INT', 'JUMP_UNLESS'): (40, 2),
-    ('INT', 'NE_INT', 'JUMP_UNLESS'): (111, 1),
+    ('INT', 'NE_INT', 'JUMP_UNLESS'): (113, 1),
     ('LOAD', 'LOAD', 'ADD_INT', 'STORE'): (33, 2),
     ('LOAD', 'LOAD', 'ADD_INT'): (28, 2),
     ('LOAD', 'ADD_INT'): (71, 1),
@@ -266,15 +270,15 @@ FUSED = {
     ('LOAD', 'INT', 'ADD_INT'): (83, 2),
     ('INT', 'ADD_INT'): (19, 1),
     ('LOAD', 'LOAD', 'SUB_INT', 'STORE'): (42, 2),
-    ('LOAD', 'LOAD', 'SUB_INT'): (131, 2),
-    ('LOAD', 'SUB_INT'): (133, 1),
+    ('LOAD', 'LOAD', 'SUB_INT'): (133, 2),
+    ('LOAD', 'SUB_INT'): (135, 1),
     ('LOAD', 'INT', 'SUB_INT', 'STORE'): (61, 2),
     ('LOAD', 'INT', 'SUB_INT'): (21, 2),
     ('INT', 'SUB_INT'): (56, 1),
-    ('LOAD', 'LOAD', 'MUL_INT', 'STORE'): (129, 2),
+    ('LOAD', 'LOAD', 'MUL_INT', 'STORE'): (131, 2),
     ('LOAD', 'LOAD', 'MUL_INT'): (79, 2),
     ('LOAD', 'MUL_INT'): (46, 1),
-    ('LOAD', 'INT', 'MUL_INT', 'STORE'): (124, 2),
+    ('LOAD', 'INT', 'MUL_INT', 'STORE'): (126, 2),
     ('LOAD', 'INT', 'MUL_INT'): (82, 2),
     ('INT', 'MUL_INT'): (66, 1),
     ('LOAD', 'LOAD'): (9, 0),
@@ -941,7 +945,7 @@ def run(machine, task):
                 del st[len(st) - arg.count:]
                 tos = arg.make(new)
                 continue
-            if op < 98:
+            if op < 99:
                 if op < 80:
                     if op < 78:
                         if op < 77:
@@ -1013,7 +1017,7 @@ def run(machine, task):
                     push(tos)
                     tos = NONE_VALUE
                     continue
-                if op < 91:
+                if op < 92:
                     if op < 88:
                         if op < 86:
                             # SOME
@@ -1032,34 +1036,55 @@ def run(machine, task):
                         continue
                     if op < 90:
                         if op < 89:
-                            # CALL_METHOD
+                            # CALL_INOUT
                             push(tos)
                             n = arg.argc
                             new = st[len(st) - n:]
                             del st[len(st) - n:]
-                            value = exec_call_method(machine, task, pop(), arg, new)
-                            if value is SUSPENDED:
-                                tos = pop()
-                                task.state = (ins, locs, cells, code, tos)
-                                machine.fuel += fuel
-                                return
-                            if type(value) is Invoke:
-                                tos = pop()
-                                callee = value.code
-                                new = value.arguments
-                                if len(frames) >= limit:
-                                    raise Panic("P012", f"call depth exceeded: limit {limit - 1}")
-                                push_frame((ins, locs, cells, code))
-                                code = callee
-                                ins = code.entry
-                                fuel -= code.cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                locs = new + code.blank if code.blank else new
-                                cells = [*value.cells, *[None] * (code.cell_count - len(value.cells))]
-                                continue
-                            tos = value
+                            value = exec_call_inout(machine, pop(), arg, new)
+                            tos = pop()
+                            callee = value.code
+                            new = value.arguments
+                            if len(frames) >= limit:
+                                raise Panic("P012", f"call depth exceeded: limit {limit - 1}")
+                            push_frame((ins, locs, cells, code))
+                            code = callee
+                            ins = code.entry
+                            fuel -= code.cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            locs = new + code.blank if code.blank else new
+                            cells = [None] * code.cell_count if code.cell_count else NO_CELLS
                             continue
+                        # CALL_METHOD
+                        push(tos)
+                        n = arg.argc
+                        new = st[len(st) - n:]
+                        del st[len(st) - n:]
+                        value = exec_call_method(machine, task, pop(), arg, new)
+                        if value is SUSPENDED:
+                            tos = pop()
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
+                        if type(value) is Invoke:
+                            tos = pop()
+                            callee = value.code
+                            new = value.arguments
+                            if len(frames) >= limit:
+                                raise Panic("P012", f"call depth exceeded: limit {limit - 1}")
+                            push_frame((ins, locs, cells, code))
+                            code = callee
+                            ins = code.entry
+                            fuel -= code.cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            locs = new + code.blank if code.blank else new
+                            cells = [*value.cells, *[None] * (code.cell_count - len(value.cells))]
+                            continue
+                        tos = value
+                        continue
+                    if op < 91:
                         # CAST
                         tos = cast(tos, arg)
                         continue
@@ -1070,55 +1095,59 @@ def run(machine, task):
                         cell.value = own(cell.value)
                     tos = cell.value
                     continue
-                if op < 95:
-                    if op < 93:
-                        if op < 92:
-                            # CHECK
-                            tos = check(tos, arg)
+                if op < 96:
+                    if op < 94:
+                        if op < 93:
+                            # CHANGES_SELF
+                            tos = changes_self(machine, tos, arg)
                             continue
+                        # CHECK
+                        tos = check(tos, arg)
+                        continue
+                    if op < 95:
                         # CLOSURE
                         push(tos)
                         tos = Closure(arg, tuple([cells[i] for i in arg.captures]))
                         continue
-                    if op < 94:
-                        # CONFIGURE
-                        machine.configure(arg, tos)
-                        tos = pop()
+                    # CONFIGURE
+                    machine.configure(arg, tos)
+                    tos = pop()
+                    continue
+                if op < 98:
+                    if op < 97:
+                        # DROP
+                        if arg:
+                            if arg > 1:
+                                del st[len(st) - arg + 1:]
+                            tos = pop()
                         continue
-                    # DROP
-                    if arg:
-                        if arg > 1:
-                            del st[len(st) - arg + 1:]
-                        tos = pop()
-                    continue
-                if op < 97:
-                    if op < 96:
-                        # EMIT
-                        payload = tos
-                        channel = pop()
-                        tos = pop()
-                        machine.emit(task, channel, payload)
-                        task.state = (ins, locs, cells, code, tos)
-                        machine.fuel += fuel
-                        return
-                    # EQ
-                    a = pop()
-                    tos = equal(a, tos)
-                    continue
-                # ERR
-                tos = Err(tos)
+                    # EMIT
+                    payload = tos
+                    channel = pop()
+                    tos = pop()
+                    machine.emit(task, channel, payload)
+                    task.state = (ins, locs, cells, code, tos)
+                    machine.fuel += fuel
+                    return
+                # EQ
+                a = pop()
+                tos = equal(a, tos)
                 continue
-            if op < 131:
-                if op < 115:
-                    if op < 107:
-                        if op < 103:
-                            if op < 101:
-                                if op < 100:
-                                    if op < 99:
-                                        # FAIL_LENGTH
-                                        raise wrong_length(arg, tos)
-                                    # FAIL_MATCH
-                                    raise Panic("P009", f"no arm matches {debug(tos)}")
+            if op < 132:
+                if op < 116:
+                    if op < 108:
+                        if op < 104:
+                            if op < 102:
+                                if op < 101:
+                                    if op < 100:
+                                        # ERR
+                                        tos = Err(tos)
+                                        continue
+                                    # FAIL_LENGTH
+                                    raise wrong_length(arg, tos)
+                                # FAIL_MATCH
+                                raise Panic("P009", f"no arm matches {debug(tos)}")
+                            if op < 103:
                                 # FIELD_OWN
                                 value = getattr(tos, arg)
                                 try:
@@ -1129,39 +1158,39 @@ def run(machine, task):
                                     pass
                                 tos = value
                                 continue
-                            if op < 102:
-                                # GE
-                                a = pop()
-                                tos = greater_equal(a, tos)
-                                continue
-                            # GET_PAYLOAD
-                            tos = tos.payload[arg]
+                            # GE
+                            a = pop()
+                            tos = greater_equal(a, tos)
                             continue
-                        if op < 105:
-                            if op < 104:
-                                # GE_INT
-                                a = pop()
-                                tos = a >= tos
+                        if op < 106:
+                            if op < 105:
+                                # GET_PAYLOAD
+                                tos = tos.payload[arg]
                                 continue
+                            # GE_INT
+                            a = pop()
+                            tos = a >= tos
+                            continue
+                        if op < 107:
                             # GT
                             a = pop()
                             tos = greater(a, tos)
                             continue
-                        if op < 106:
-                            # HALT
-                            task.finish(tos)
-                            machine.fuel += fuel
-                            return
-                        # INDEX
-                        object = pop()
-                        tos = read_index(object, tos)
-                        continue
-                    if op < 111:
-                        if op < 109:
-                            if op < 108:
-                                # INT_TO_FLOAT
-                                tos = float(tos) if type(tos) is int else tos
+                        # HALT
+                        task.finish(tos)
+                        machine.fuel += fuel
+                        return
+                    if op < 112:
+                        if op < 110:
+                            if op < 109:
+                                # INDEX
+                                object = pop()
+                                tos = read_index(object, tos)
                                 continue
+                            # INT_TO_FLOAT
+                            tos = float(tos) if type(tos) is int else tos
+                            continue
+                        if op < 111:
                             # INT__GE_INT__JUMP_UNLESS
                             right, arg = arg
                             holds = tos >= right
@@ -1173,21 +1202,9 @@ def run(machine, task):
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
-                        if op < 110:
-                            # INT__LE_INT__JUMP_UNLESS
-                            right, arg = arg
-                            holds = tos <= right
-                            tos = pop()
-                            if holds:
-                                continue
-                            ins, cost = arg
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        # INT__LT_INT__JUMP_UNLESS
+                        # INT__LE_INT__JUMP_UNLESS
                         right, arg = arg
-                        holds = tos < right
+                        holds = tos <= right
                         tos = pop()
                         if holds:
                             continue
@@ -1196,11 +1213,11 @@ def run(machine, task):
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    if op < 113:
-                        if op < 112:
-                            # INT__NE_INT__JUMP_UNLESS
+                    if op < 114:
+                        if op < 113:
+                            # INT__LT_INT__JUMP_UNLESS
                             right, arg = arg
-                            holds = tos != right
+                            holds = tos < right
                             tos = pop()
                             if holds:
                                 continue
@@ -1209,51 +1226,63 @@ def run(machine, task):
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
-                        # IS_ERR
-                        tos = type(tos) is Err
-                        continue
-                    if op < 114:
-                        # IS_ERROR
-                        tos = arg.matches(tos)
-                        continue
-                    # IS_NIL
-                    tos = tos is None
-                    continue
-                if op < 123:
-                    if op < 119:
-                        if op < 117:
-                            if op < 116:
-                                # LE
-                                a = pop()
-                                tos = less_equal(a, tos)
-                                continue
-                            # LENGTH
-                            tos = length(tos)
+                        # INT__NE_INT__JUMP_UNLESS
+                        right, arg = arg
+                        holds = tos != right
+                        tos = pop()
+                        if holds:
                             continue
-                        if op < 118:
-                            # LE_INT
-                            a = pop()
-                            tos = a <= tos
-                            continue
-                        # LINK
-                        ins = machine.program.link(arg)
-                        fuel -= arg.cost
+                        ins, cost = arg
+                        fuel -= cost
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    if op < 121:
-                        if op < 120:
-                            # LOAD__EQ_INT__JUMP_UNLESS
-                            right, arg = arg
-                            holds = tos == locs[right]
-                            tos = pop()
-                            if holds:
+                    if op < 115:
+                        # IS_ERR
+                        tos = type(tos) is Err
+                        continue
+                    # IS_ERROR
+                    tos = arg.matches(tos)
+                    continue
+                if op < 124:
+                    if op < 120:
+                        if op < 118:
+                            if op < 117:
+                                # IS_NIL
+                                tos = tos is None
                                 continue
-                            ins, cost = arg
-                            fuel -= cost
+                            # LE
+                            a = pop()
+                            tos = less_equal(a, tos)
+                            continue
+                        if op < 119:
+                            # LENGTH
+                            tos = length(tos)
+                            continue
+                        # LE_INT
+                        a = pop()
+                        tos = a <= tos
+                        continue
+                    if op < 122:
+                        if op < 121:
+                            # LINK
+                            ins = machine.program.link(arg)
+                            fuel -= arg.cost
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
+                        # LOAD__EQ_INT__JUMP_UNLESS
+                        right, arg = arg
+                        holds = tos == locs[right]
+                        tos = pop()
+                        if holds:
+                            continue
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    if op < 123:
                         # LOAD__GE_INT__JUMP_UNLESS
                         right, arg = arg
                         holds = tos >= locs[right]
@@ -1265,37 +1294,37 @@ def run(machine, task):
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    if op < 122:
-                        # LOAD__INT__GE_INT__JUMP_UNLESS
-                        left, right, arg = arg
-                        if locs[left] >= right:
-                            continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    # LOAD__INT__GT_INT__JUMP_UNLESS
+                    # LOAD__INT__GE_INT__JUMP_UNLESS
                     left, right, arg = arg
-                    if locs[left] > right:
+                    if locs[left] >= right:
                         continue
                     ins, cost = arg
                     fuel -= cost
                     if fuel < 0:
                         fuel = machine.refill(fuel)
                     continue
-                if op < 127:
-                    if op < 125:
-                        if op < 124:
-                            # LOAD__INT__LE_INT__JUMP_UNLESS
+                if op < 128:
+                    if op < 126:
+                        if op < 125:
+                            # LOAD__INT__GT_INT__JUMP_UNLESS
                             left, right, arg = arg
-                            if locs[left] <= right:
+                            if locs[left] > right:
                                 continue
                             ins, cost = arg
                             fuel -= cost
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
+                        # LOAD__INT__LE_INT__JUMP_UNLESS
+                        left, right, arg = arg
+                        if locs[left] <= right:
+                            continue
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    if op < 127:
                         # LOAD__INT__MUL_INT__STORE
                         left, right, target = arg
                         r = locs[left] * right
@@ -1304,38 +1333,38 @@ def run(machine, task):
                             continue
                         tos = overflow('*')
                         continue
-                    if op < 126:
-                        # LOAD__LE_INT__JUMP_UNLESS
-                        right, arg = arg
-                        holds = tos <= locs[right]
-                        tos = pop()
-                        if holds:
-                            continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    # LOAD__LOAD__EQ_INT__JUMP_UNLESS
-                    left, right, arg = arg
-                    if locs[left] == locs[right]:
+                    # LOAD__LE_INT__JUMP_UNLESS
+                    right, arg = arg
+                    holds = tos <= locs[right]
+                    tos = pop()
+                    if holds:
                         continue
                     ins, cost = arg
                     fuel -= cost
                     if fuel < 0:
                         fuel = machine.refill(fuel)
                     continue
-                if op < 129:
-                    if op < 128:
-                        # LOAD__LOAD__GE_INT__JUMP_UNLESS
+                if op < 130:
+                    if op < 129:
+                        # LOAD__LOAD__EQ_INT__JUMP_UNLESS
                         left, right, arg = arg
-                        if locs[left] >= locs[right]:
+                        if locs[left] == locs[right]:
                             continue
                         ins, cost = arg
                         fuel -= cost
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
+                    # LOAD__LOAD__GE_INT__JUMP_UNLESS
+                    left, right, arg = arg
+                    if locs[left] >= locs[right]:
+                        continue
+                    ins, cost = arg
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    continue
+                if op < 131:
                     # LOAD__LOAD__GT_INT__JUMP_UNLESS
                     left, right, arg = arg
                     if locs[left] > locs[right]:
@@ -1345,29 +1374,29 @@ def run(machine, task):
                     if fuel < 0:
                         fuel = machine.refill(fuel)
                     continue
-                if op < 130:
-                    # LOAD__LOAD__MUL_INT__STORE
-                    left, right, target = arg
-                    r = locs[left] * locs[right]
-                    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                        locs[target] = r
-                        continue
-                    tos = overflow('*')
+                # LOAD__LOAD__MUL_INT__STORE
+                left, right, target = arg
+                r = locs[left] * locs[right]
+                if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                    locs[target] = r
                     continue
-                # LOAD__LOAD__NE_INT__JUMP_UNLESS
-                left, right, arg = arg
-                if locs[left] != locs[right]:
-                    continue
-                ins, cost = arg
-                fuel -= cost
-                if fuel < 0:
-                    fuel = machine.refill(fuel)
+                tos = overflow('*')
                 continue
-            if op < 147:
-                if op < 139:
-                    if op < 135:
-                        if op < 133:
-                            if op < 132:
+            if op < 149:
+                if op < 141:
+                    if op < 137:
+                        if op < 135:
+                            if op < 134:
+                                if op < 133:
+                                    # LOAD__LOAD__NE_INT__JUMP_UNLESS
+                                    left, right, arg = arg
+                                    if locs[left] != locs[right]:
+                                        continue
+                                    ins, cost = arg
+                                    fuel -= cost
+                                    if fuel < 0:
+                                        fuel = machine.refill(fuel)
+                                    continue
                                 # LOAD__LOAD__SUB_INT
                                 left, right = arg
                                 r = locs[left] - locs[right]
@@ -1388,7 +1417,7 @@ def run(machine, task):
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
-                        if op < 134:
+                        if op < 136:
                             # LOAD__SUB_INT
                             right, = arg
                             r = tos - locs[right]
@@ -1401,8 +1430,8 @@ def run(machine, task):
                         a = pop()
                         tos = less(a, tos)
                         continue
-                    if op < 137:
-                        if op < 136:
+                    if op < 139:
+                        if op < 138:
                             # MAP
                             push(tos)
                             new = st[len(st) - arg:]
@@ -1416,7 +1445,7 @@ def run(machine, task):
                             store_member(tos, arg, value)
                         tos = value
                         continue
-                    if op < 138:
+                    if op < 140:
                         # MEMORY
                         push(tos)
                         tos = arg
@@ -1425,9 +1454,9 @@ def run(machine, task):
                     push(tos)
                     tos = arg
                     continue
-                if op < 143:
-                    if op < 141:
-                        if op < 140:
+                if op < 145:
+                    if op < 143:
+                        if op < 142:
                             # MUL
                             a = pop()
                             tos = mul(a, tos)
@@ -1436,15 +1465,15 @@ def run(machine, task):
                         a = pop()
                         tos = not equal(a, tos)
                         continue
-                    if op < 142:
+                    if op < 144:
                         # NEG
                         tos = negate(tos)
                         continue
                     # NEG_INT
                     tos = negate(tos)
                     continue
-                if op < 145:
-                    if op < 144:
+                if op < 147:
+                    if op < 146:
                         # NEW_CELL
                         cells[arg] = Cell()
                         continue
@@ -1452,7 +1481,7 @@ def run(machine, task):
                     a = pop()
                     tos = a != tos
                     continue
-                if op < 146:
+                if op < 148:
                     # NIL
                     push(tos)
                     tos = None
@@ -1465,10 +1494,10 @@ def run(machine, task):
                     tos = True
                     continue
                 raise not_bool(tos)
-            if op < 155:
-                if op < 151:
-                    if op < 149:
-                        if op < 148:
+            if op < 157:
+                if op < 153:
+                    if op < 151:
+                        if op < 150:
                             # POP_TRY
                             if type(tos) is not Err:
                                 tos = pop()
@@ -1490,7 +1519,7 @@ def run(machine, task):
                         a = pop()
                         tos = power(a, tos)
                         continue
-                    if op < 150:
+                    if op < 152:
                         # PRINT
                         push(tos)
                         new = st[len(st) - arg:]
@@ -1509,8 +1538,8 @@ def run(machine, task):
                     task.state = (ins, locs, cells, code, tos)
                     machine.fuel += fuel
                     return
-                if op < 153:
-                    if op < 152:
+                if op < 155:
+                    if op < 154:
                         # REM
                         a = pop()
                         tos = rem(a, tos)
@@ -1519,7 +1548,7 @@ def run(machine, task):
                     push(tos)
                     tos = arg
                     continue
-                if op < 154:
+                if op < 156:
                     # SET_ELEMENT
                     value = pop()
                     tos = with_element(tos, arg, value)
@@ -1533,9 +1562,9 @@ def run(machine, task):
                     write_element(object, tos, value)
                 tos = pop()
                 continue
-            if op < 159:
-                if op < 157:
-                    if op < 156:
+            if op < 161:
+                if op < 159:
+                    if op < 158:
                         # SET_MEMBER
                         value = pop()
                         store_member(tos, arg, value)
@@ -1545,7 +1574,7 @@ def run(machine, task):
                     if arg:
                         del st[len(st) - arg:]
                     continue
-                if op < 158:
+                if op < 160:
                     # STRUCT
                     push(tos)
                     new = st[len(st) - len(arg.decl.fields):]
@@ -1556,8 +1585,8 @@ def run(machine, task):
                 a = pop()
                 tos = sub(a, tos)
                 continue
-            if op < 161:
-                if op < 160:
+            if op < 163:
+                if op < 162:
                     # SUB_INT
                     a = pop()
                     r = a - tos
@@ -1570,7 +1599,7 @@ def run(machine, task):
                 push(tos)
                 tos = True
                 continue
-            if op < 162:
+            if op < 164:
                 # VARIANT
                 push(tos)
                 new = st[len(st) - arg.decl.variants[arg.variant].arity:]

@@ -1,0 +1,92 @@
+"""Impls: their targets, and the methods each type has (L-3.10).
+
+Hands on `declare_impls`, `find_method`, `head_of`, `in_impl`. Must not know: calls, bodies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from .. import ast
+from ..symbols import FunctionSymbol, ImplSymbol
+from ..types import Generic, Nominal, Simple, Tuple, Type, Union
+from .context import Checker
+from .relations import ERRONEOUS
+from .types import written_type
+
+TARGETS = ("struct", "schema", "enum")
+
+
+def declare_impls(c: Checker, impls: list[ImplSymbol]) -> None:
+    """Targets and members, before signatures."""
+    for impl in impls:
+        impl.target = written_type(c, impl.declaration.target)
+        if impl.target is not ERRONEOUS and not _may_have_impl(impl.target):
+            node = impl.declaration.target
+            help = "wrap it in a struct, or declare a trait for it"
+            c.report("E2031", node.span, f"`{impl.target}` cannot have an `impl` of its own", help=help)
+            impl.target = ERRONEOUS
+        head = head_of(impl.target)
+        for method in impl.methods if head is not None and impl.target is not ERRONEOUS else ():
+            _add(c, c.methods.setdefault(head or "", {}), method, impl)
+    changing = {name for known in c.methods.values() for name, method in known.items() if method.changes_self}
+    c.mutating |= changing
+
+
+def _may_have_impl(type_: Type) -> bool:
+    return isinstance(type_, Nominal) and type_.kind in TARGETS
+
+
+def _add(c: Checker, known: dict[str, FunctionSymbol], method: FunctionSymbol, impl: ImplSymbol) -> None:
+    node: ast.Function = method.declaration
+    first = known.setdefault(method.name, method)
+    if first is not method:
+        c.report(
+            "E2030", node.name.span, f"`{impl.target}` has two methods `{method.name}`", help="rename one of them",
+            first=first.declaration.name.span,
+        )  # fmt: skip
+
+
+def head_of(type_: Type) -> str | None:
+    """The name under which the methods of a type are found; type arguments do not count (L-3.1.22)."""
+    match type_:
+        case Nominal():
+            return type_.unique_name
+        case Generic() | Simple():
+            return type_.name
+        case Tuple():
+            return "Tuple"
+        case Union():
+            return "String"
+    return None
+
+
+def find_method(c: Checker, type_: Type, name: str) -> FunctionSymbol | None:
+    return c.methods.get(head_of(type_) or "", {}).get(name)
+
+
+def methods_of(c: Checker, type_: Type) -> list[str]:
+    """Names of the methods that take `self`, for suggestions."""
+    return [name for name, method in c.methods.get(head_of(type_) or "", {}).items() if method.takes_self]
+
+
+def require_visible_method(c: Checker, symbol: FunctionSymbol, name: ast.Ident) -> None:
+    """E1006 for a method that is private where it is named (L-8.4.1)."""
+    if symbol.owner is None or symbol.declaration.public or symbol.home is None:
+        return
+    if not c.modules.at(name.span).is_inside(symbol.home):
+        c.report(
+            "E1006", name.span, f"method `{symbol.path}` is private in module `{symbol.home}`",
+            help="declare it `pub`, or offer a function there",
+        )  # fmt: skip
+
+
+@contextmanager
+def in_impl(c: Checker, symbol: FunctionSymbol) -> Iterator[None]:
+    """What `Self` denotes while a signature or body of an impl is checked."""
+    outer, c.self_type = c.self_type, None if symbol.owner is None else symbol.owner.target
+    try:
+        yield
+    finally:
+        c.self_type = outer

@@ -1,0 +1,63 @@
+"""Impls: which type each belongs to, its methods as symbols, `Self` inside (L-3.10, L-3.1.17).
+
+Hands on `declare_impls` and `visit_impl`. Must not know: types; which targets are allowed is the checker's business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .. import ast
+from ..symbols import AliasSymbol, FunctionSymbol, ImplSymbol, Symbol
+from ..types import ANY, NIL
+from .functions import function
+from .names import find_item, walk
+from .scopes import UnbuiltSymbol
+from .state import Resolver
+
+LONGEST_ALIAS_CHAIN = 64
+
+
+def declare_impls(r: Resolver, items: Sequence[ast.TopLevel]) -> None:
+    """Methods become members of their types before any body is resolved, so that order does not matter."""
+    for item in items:
+        if isinstance(item, ast.Impl) and not isinstance(item.symbol, UnbuiltSymbol):
+            _declare_impl(r, item)
+
+
+def _declare_impl(r: Resolver, item: ast.Impl) -> None:
+    head = _head(r, item.target)
+    impl = ImplSymbol(head.name if head is not None else "", item, head, ANY)
+    impl.home = r.at
+    item.symbol = impl
+    r.module.impls.append(impl)
+    for node in item.methods:
+        symbol = node.symbol = FunctionSymbol(node.name.text, node, [], NIL, impl)
+        symbol.home = r.at
+        impl.methods.append(symbol)
+        r.module.add(symbol, node.name.span)
+        if head is not None:
+            r.module.members.setdefault(head, {}).setdefault(symbol.name, []).append(symbol)
+
+
+def _head(r: Resolver, target: ast.TypeExpr) -> Symbol | None:
+    """What the target names; aliases are followed."""
+    for _ in range(LONGEST_ALIAS_CHAIN):
+        if not isinstance(target, ast.NamedType):
+            return None
+        symbol = find_item(r, target.path[0]) if len(target.path) == 1 else walk(r, target.path).symbol
+        if not isinstance(symbol, AliasSymbol):
+            return symbol
+        target = symbol.declaration.target
+    return None
+
+
+def visit_impl(r: Resolver, item: ast.Impl) -> None:
+    if not isinstance(item.symbol, ImplSymbol):
+        return
+    with r.block() as scope:
+        r.visit(item.target)
+        if item.symbol.head is not None:
+            scope.names["Self"] = item.symbol.head
+        for method in item.methods:
+            function(r, method)
