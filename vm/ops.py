@@ -171,7 +171,7 @@ def FIELD_OWN(object: Any, operand: str) -> Any:
 
 
 def MEMBER_OWN(object: Any, operand: str) -> Any:
-    value = get_member(object, operand)
+    value = read_index(object, operand) if type(object) is Map else get_member(object, operand)
     if getattr(value, "shared", False):
         value = own(value)
         store_member(object, operand, value)

@@ -362,6 +362,8 @@ def builtin_call(g: Generator, node: ast.Call | ast.MethodCall, target: symbols.
         _arguments(g, target, row)
         g.at(node.span)
         _invoke(g, target, row)
+        if target.name == "sum" and node.type == t.FLOAT:
+            g.emitter.emit("INT_TO_FLOAT")  # of no elements it gives the Int 0 (L-6.4.17)
 
 
 def _receiver(g: Generator, receiver: ast.Expr, row: Row, arguments: list[ast.Expr]) -> None:

@@ -14,6 +14,11 @@ COMPARABLE = [INT, FLOAT, STRING]
 class Expressions(Base):
     def expr(self, t: Type, sited: bool = False) -> Expr:
         """An expression of type `t`; deeper ones get rarer."""
+        made = self._expr(t, sited)
+        made.open |= sited
+        return made
+
+    def _expr(self, t: Type, sited: bool) -> Expr:
         self.depth += 1
         try:
             if t[0] == "Fn" or self.depth > 5 or self.chance(0.12 * self.depth):
@@ -36,11 +41,11 @@ class Expressions(Base):
     def converted(self, t: Type) -> Expr | None:
         """A value of another type that converts where `t` is expected (L-3.3.4 to L-3.3.6)."""
         if t == FLOAT:
-            return Expr(t, self.expr(INT))
+            return Expr(t, self.leaf(INT, False)) if self.chance(0.5) else self.fill(t, "($ + $)", INT, INT)
         if t[0] == "Option" and t[1][0] not in ("Option", "Nilable"):
-            return Expr(t, "nil") if self.chance(0.2) else Expr(t, self.expr(t[1]))
+            return Expr(t, "nil") if self.chance(0.2) else Expr(t, self.leaf(t[1], False))
         if t[0] == "Nilable":
-            return Expr(t, self.expr(t[1]))
+            return Expr(t, self.leaf(t[1], False))
         return None
 
     def receiver(self, t: Type) -> Expr:
@@ -51,7 +56,8 @@ class Expressions(Base):
 
     def operation(self, t: Type) -> Expr | None:
         made: Callable[[], Expr | None] = {
-            "Int": self.of_int, "Float": self.of_float, "String": self.of_string, "Bool": self.of_bool, "Array": lambda: self.of_array(t),
+            "Int": self.of_int, "Float": self.of_float, "String": self.of_string, "Bool": self.of_bool,
+            "Array": lambda: self.of_array(t),
             "Map": lambda: self.of_map(t), "Option": lambda: self.of_option(t), "Result": lambda: self.of_result(t),
             "Nilable": lambda: self.of_nilable(t), "Tuple": lambda: self.of_tuple(t), "Struct": lambda: self.of_struct(t),
         }.get(t[0], lambda: None)  # fmt: skip
@@ -83,10 +89,12 @@ class Expressions(Base):
         xs = ("Array", self.scalar())
         row = self.pick([
             ("($ + $)", INT, INT), ("($ - $)", INT, INT), ("($ * $)", INT, INT), ("($ + $)", INT, INT), ("(-@)", INT),
-            ("($ / @)", INT, Expr(INT, self.pick(["2", "3", "-1", "-7", "10"]))), ("($ % @)", INT, Expr(INT, self.pick(["2", "3", "-3", "-1"]))),
+            ("($ / @)", INT, Expr(INT, self.pick(["2", "3", "-1", "-7", "10"]))),
+            ("($ % @)", INT, Expr(INT, self.pick(["2", "3", "-3", "-1"]))),
             ("(@ ** @)", INT, Expr(INT, self.pick(["0", "1", "2", "3"]))), ("@.min(#)", INT, INT), ("@.max(#)", INT, INT),
             ("@.len()", STRING), ("@.len()", xs), ("len($)", xs), ("len($)", STRING), ("@.sum()", ("Array", INT)),
-            ("@.len()", ("Map", STRING, INT)), ("($ as Int)", FLOAT), ("($ as Int)", BOOL), ("@.parse_int().unwrap_or(#)", STRING, INT),
+            ("@.len()", ("Map", STRING, INT)), ("($ as Int)", FLOAT), ("($ as Int)", BOOL),
+            ("@.parse_int().unwrap_or(#)", STRING, INT),
             ("@.floor()", FLOAT), ("@.ceil()", FLOAT), ("@.round()", FLOAT), ("(@.index_of(#) ?? $)", STRING, STRING, INT),
             ("(@.index_of(#) ?? $)", xs, xs[1], INT), ("@.abs()", INT), ("($..$).len()", INT, INT), ("@.to_int()", FLOAT),
             ("@.reduce(#, #)", ("Array", INT), INT, ("Fn", (INT, INT), INT)),
@@ -95,23 +103,31 @@ class Expressions(Base):
 
     def of_float(self) -> Expr | None:
         row = self.pick([
-            ("($ + $)", FLOAT, FLOAT), ("($ - $)", FLOAT, INT), ("($ * $)", INT, FLOAT), ("($ / $)", FLOAT, FLOAT), ("($ % $)", FLOAT, FLOAT),
-            ("(@ ** $)", FLOAT, FLOAT), ("(-@)", FLOAT), ("($ as Float)", INT), ("@.to_float()", INT), ("@.sqrt()", INT), ("@.sqrt()", FLOAT),
+            ("($ + $)", FLOAT, FLOAT), ("($ - $)", FLOAT, INT), ("($ * $)", INT, FLOAT), ("($ / $)", FLOAT, FLOAT),
+            ("($ % $)", FLOAT, FLOAT),
+            ("(@ ** $)", FLOAT, FLOAT), ("(-@)", FLOAT), ("($ as Float)", INT), ("@.to_float()", INT), ("@.sqrt()", INT),
+            ("@.sqrt()", FLOAT),
             ("@.abs()", FLOAT), ("@.sum()", ("Array", FLOAT)), ("@.parse_float().unwrap_or(#)", STRING, FLOAT),
-            ("@.reduce(#, #)", ("Array", FLOAT), FLOAT, ("Fn", (FLOAT, FLOAT), FLOAT)),
-            ("@.y", ("Struct", "P")), ("(@ ?? $)", ("Option", INT), FLOAT), ("(@ ?? $)", ("Nilable", FLOAT), INT),
+            ("@.reduce($, #)", ("Array", FLOAT), FLOAT, ("Fn", (FLOAT, FLOAT), FLOAT)),
+            ("@.y", ("Struct", "P")), ("(@ ?? $)", ("Nilable", FLOAT), FLOAT),
         ])  # fmt: skip
         return self.fill(FLOAT, *row)
 
     def of_string(self) -> Expr | None:
         if self.chance(0.35):
-            return Expr(STRING, '"', self.pick(["", "é", "<", "\\n", "$"]), "${", self.hole(), "}", self.pick(["", "😀", ">"]), '"')
+            return Expr(
+                STRING, '"', self.pick(["", "é", "<", "\\n", "$"]), "${", self.hole(), "}", self.pick(["", "😀", ">"]), '"'
+            )
         strings = ("Array", STRING)
         row = self.pick([
-            ("($ + $)", STRING, STRING), ("@.to_upper()", STRING), ("@.to_lower()", STRING), ("@.trim()", STRING), ("@.reverse()", STRING),
-            ("@.repeat(@)", STRING, Expr(INT, self.pick(["0", "1", "2", "3", "-1"]))), ("@.replace(@, #)", STRING, self.text_part(), STRING),
-            ("@.substring(#, #)", STRING, INT, INT), ("@[@]", STRING, self.range_expr()), ("@.join(#)", strings, STRING), ("@.join()", strings),
-            ("@.to_string()", self.type(1)), ("typeof($)", self.type(1)), ("($ as String)", self.scalar()), ("@.trim_end()", STRING),
+            ("($ + $)", STRING, STRING), ("@.to_upper()", STRING), ("@.to_lower()", STRING), ("@.trim()", STRING),
+            ("@.reverse()", STRING),
+            ("@.repeat(@)", STRING, Expr(INT, self.pick(["0", "1", "2", "3", "-1"]))),
+            ("@.replace(@, #)", STRING, self.text_part(), STRING),
+            ("@.substring(#, #)", STRING, INT, INT), ("@[@]", STRING, self.range_expr()), ("@.join(#)", strings, STRING),
+            ("@.join()", strings),
+            ("@.to_string()", self.type(1)), ("typeof($)", self.type(1)), ("($ as String)", self.scalar()),
+            ("@.trim_end()", STRING),
             ("(@.get(#) ?? $)", STRING, INT, STRING), ("@.chars().join(#)", STRING, STRING), ("@.trim_start()", STRING),
         ])  # fmt: skip
         return self.fill(STRING, *row)
@@ -134,11 +150,14 @@ class Expressions(Base):
         t, o = self.type(1), self.pick(COMPARABLE)
         array, mapping = ("Array", t), ("Map", STRING, self.scalar())
         row = self.pick([
-            ("($ == $)", t, t), ("($ != $)", t, t), (f"($ {self.pick(['<', '>', '<=', '>='])} $)", o, o), ("($ < $)", INT, FLOAT),
-            ("($ == $)", INT, FLOAT), ("($ && $)", BOOL, BOOL), ("($ || $)", BOOL, BOOL), ("(!@)", BOOL), ("@.contains(#)", STRING, STRING),
+            ("($ == $)", t, t), ("($ != $)", t, t), (f"($ {self.pick(['<', '>', '<=', '>='])} $)", o, o),
+            ("($ < $)", INT, FLOAT),
+            ("($ == $)", INT, FLOAT), ("($ && $)", BOOL, BOOL), ("($ || $)", BOOL, BOOL), ("(!@)", BOOL),
+            ("@.contains(#)", STRING, STRING),
             ("@.contains(#)", array, t), ("@.is_empty()", array), ("@.has(#)", mapping, STRING), ("@.is_some()", ("Option", t)),
             ("@.is_ok()", ("Result", t, STRING)), ("@.starts_with(#)", STRING, STRING), ("@.any(#)", array, ("Fn", (t,), BOOL)),
-            ("@.all(#)", array, ("Fn", (t,), BOOL)), ("($ as Bool)", t), ("($..=$).contains(#)", INT, INT, INT), ("@.ends_with(#)", STRING, STRING),
+            ("@.all(#)", array, ("Fn", (t,), BOOL)), ("($ as Bool)", t), ("($..=$).contains(#)", INT, INT, INT),
+            ("@.ends_with(#)", STRING, STRING),
             ("($ == nil)", ("Nilable", self.scalar())),
         ])  # fmt: skip
         return self.fill(BOOL, *row)
@@ -148,15 +167,24 @@ class Expressions(Base):
     def of_array(self, t: Type) -> Expr | None:
         e, s = t[1], self.scalar()
         rows: list[tuple[Any, ...]] = [
-            ("[$]", e), ("[$, $]", e, e), ("@.filter(#)", t, ("Fn", (e,), BOOL)), ("@.concat(#)", t, t), ("@.slice(#, #)", t, INT, INT),
+            ("[$]", e), ("[$, $]", e, e), ("@.filter(#)", t, ("Fn", (e,), BOOL)), ("@.concat(#)", t, t),
+            ("@.slice(#, #)", t, INT, INT),
             ("@[@]", t, self.range_expr()), ("@.map(@)", ("Array", s), ("Plain", (s,), e)),
             ("@.flat_map(@)", ("Array", s), ("Plain", (s,), t)),
         ]  # fmt: skip
         if e == INT:
-            rows += [("@.to_array()", Expr(("Range",), "(" + self.pick(["0..3", "-1..=1", "2..2", "3..1", "..3"]) + ")")), ("(@..@).rev()", *self.small_ends())]
+            rows += [
+                ("@.to_array()", Expr(("Range",), "(" + self.pick(["0..3", "-1..=1", "2..2", "3..1", "..3"]) + ")")),
+                ("(@..@).rev()", *self.small_ends()),
+            ]
             rows += [("(@..@).step_by(@)", *self.small_ends(), Expr(INT, self.pick(["1", "2", "3"])))]
         if e == STRING:
-            rows += [("@.chars()", STRING), ("@.split(@)", STRING, self.text_part()), ("@.lines()", STRING), ('@.split("")', STRING)]
+            rows += [
+                ("@.chars()", STRING),
+                ("@.split(@)", STRING, self.text_part()),
+                ("@.lines()", STRING),
+                ('@.split("")', STRING),
+            ]
             rows += [("@.keys()", ("Map", STRING, s))]
         if e[0] == "Tuple" and len(e) == 3:
             rows += [("@.zip(#)", ("Array", e[1]), ("Array", e[2]))] * 2
@@ -178,9 +206,10 @@ class Expressions(Base):
         e = t[1]
         rows: list[tuple[Any, ...]] = [
             ("Some($)", e), ("@.get(#)", ("Array", e), INT), ("@.first()", ("Array", e)), ("@.last()", ("Array", e)),
-            ("@.find(#)", ("Array", e), ("Fn", (e,), BOOL)), ("@.get(#)", ("Map", STRING, e), STRING), ("@.filter(#)", t, ("Fn", (e,), BOOL)),
+            ("@.find(#)", ("Array", e), ("Fn", (e,), BOOL)), ("@.get(#)", ("Map", STRING, e), STRING),
+            ("@.filter(#)", t, ("Fn", (e,), BOOL)),
             ("@.or(#)", t, t), ("@.ok()", ("Result", e, STRING)), ("@.map(@)", ("Option", INT), ("Plain", (INT,), e)),
-            ("@.and_then(@)", ("Option", INT), ("Fn", (INT,), t)),
+            ("@.and_then(@)", ("Option", INT), ("Plain", (INT,), t)),
         ]  # fmt: skip
         if e == INT:
             rows += [("@.index_of(#)", STRING, STRING)]
@@ -205,7 +234,9 @@ class Expressions(Base):
 
     def of_struct(self, t: Type) -> Expr | None:
         if t[1] == "P":
-            return self.fill(t, *self.pick([("P { x: #, y: # }", INT, FLOAT), ("P { y: #, x: # }", FLOAT, INT), ("P { x: #, ..@ }", INT, t)]))
+            return self.fill(
+                t, *self.pick([("P { x: #, y: # }", INT, FLOAT), ("P { y: #, x: # }", FLOAT, INT), ("P { x: #, ..@ }", INT, t)])
+            )
         return self.fill(t, "Q { p: #, o: # }", ("Struct", "P"), ("Option", INT))
 
     # ------------------------------------------------------------ closures, calls
@@ -268,9 +299,19 @@ class Expressions(Base):
             case 10:
                 return self.fill(t, "@." + str(self.random.randrange(2)), self.pair(t))
             case 11:
-                return self.fill(t, "@[@]", ("Array", t), Expr(INT, "0")) if self.chance(0.4) else self.fill(t, "@.unwrap_or(#)", ("Option", t), t)
+                return (
+                    self.fill(t, "@[@]", ("Array", t), Expr(INT, "0"))
+                    if self.chance(0.4)
+                    else self.fill(t, "@.unwrap_or(#)", ("Option", t), t)
+                )
             case 12:
-                return self.fill(t, "[$, $][$ % 2]" if self.chance(0.1) else "[$, $][@.abs() % 2]", t, t, Expr(INT, self.pick(["1", "2", "(-3)"])))
+                return self.fill(
+                    t,
+                    "[$, $][$ % 2]" if self.chance(0.1) else "[$, $][@.abs() % 2]",
+                    t,
+                    t,
+                    Expr(INT, self.pick(["1", "2", "(-3)"])),
+                )
             case _:
                 return self.field(t)
 
@@ -289,7 +330,12 @@ class Expressions(Base):
         return Block(self.side_effects() if self.chance(0.1) else [], self.expr(t, sited))
 
     def field(self, t: Type) -> Expr | None:
-        rows = {INT: ("Struct", "P", "x"), ("Option", INT): ("Struct", "Q", "o"), ("Struct", "P"): ("Struct", "Q", "p"), ("Array", STRING): ("Struct", "P", "tags")}
+        rows = {
+            INT: ("Struct", "P", "x"),
+            ("Option", INT): ("Struct", "Q", "o"),
+            ("Struct", "P"): ("Struct", "Q", "p"),
+            ("Array", STRING): ("Struct", "P", "tags"),
+        }
         return self.fill(t, f"@.{rows[t][2]}", rows[t][:2]) if t in rows else None
 
     def try_catch(self, t: Type, sited: bool) -> Expr:
@@ -299,12 +345,22 @@ class Expressions(Base):
         value = self.fill(t, "(@?)", ("Result", t, error)) if self.chance(0.6) else self.expr(t, sited)
         self.in_try = saved
         if error == STRING and self.chance(0.5):
-            return Expr(t, "try ", Block(body, value), " catch String(_) ", Block([], self.expr(t, sited)), " catch ", Block([], self.expr(t, sited)))
+            return Expr(
+                t,
+                "try ",
+                Block(body, value),
+                " catch String(_) ",
+                Block([], self.expr(t, sited)),
+                " catch ",
+                Block([], self.expr(t, sited)),
+            )
         return Expr(t, "try ", Block(body, value), " catch ", Block([], self.expr(t, sited)))
 
     def match(self, t: Type, sited: bool) -> Expr:
-        subject = self.pick([INT, STRING, BOOL, ENUM, ("Option", self.scalar()), ("Result", self.scalar(), STRING), ("Tuple", INT, STRING),
-                             ("Array", INT), ("Nilable", INT), FLOAT, ("Struct", "P"), ("Option", ("Tuple", INT, INT))])  # fmt: skip
+        subject = self.pick([INT, STRING, BOOL, ENUM, ("Option", self.scalar()), ("Result", self.scalar(), STRING),
+        ("Tuple", INT, STRING),
+                             ("Array", INT), ("Nilable", INT), FLOAT, ("Struct", "P"),
+                             ("Option", ("Tuple", INT, INT))])  # fmt: skip
         arms: list[Any] = []
         for pattern, bound in self.arms(subject):
             saved = self.vars
@@ -320,18 +376,25 @@ class Expressions(Base):
         n = self.fresh("m")
         k = self.int_text()
         rows: dict[str, list[tuple[str, list[tuple[str, Type]]]]] = {
-            "Int": [(k, []), ("-1 | 1 | 2", []), ("0..5", []), (f"{n} @ 1..=3", [(n, INT)]), ("..-1", []), (f"{n} @ (0 | 7)", [(n, INT)]), ("9223372036854775807..", [])],
+            "Int": [(k, []), ("-1 | 1 | 2", []), ("0..5", []), (f"{n} @ 1..=3", [(n, INT)]), ("..-1", []),
+            (f"{n} @ (0 | 7)", [(n, INT)]), ("9223372036854775807..", [])],
             "Float": [("0.0", []), ("..0.5", []), (f"{n} @ 1.0..=2.5", [(n, FLOAT)]), ("2.25..", [])],
             "String": [('"a"', []), ('"" | "b"', []), (f'{n} @ ("k" | "😀a")', [(n, STRING)])],
             "Bool": [("true", []), ("false", [])],
             "Enum": [("E::" + v, []) for v in VARIANTS] + [("E::A | E::C", [])],
             "Nilable": [("nil", []), ("1 | 2", [])],
-            "Struct": [("P { x: 1, .. }", []), (f"P {{ x: {n}, tags: [], .. }}", [(n, INT)]), (f"P {{ x: 0..5, tags: [{n}, ..], y: _ }}", [(n, STRING)])],
-            "Array": [("[]", []), (f"[{n}]", [(n, INT)]), (f"[{n}, ..]", [(n, INT)]), (f"[1, ..{n}]", [(n, t)]), (f"[_, ..{n}, _]", [(n, t)]), ("[0 | 1, 2 | 3, ..]", [])],
+            "Struct": [("P { x: 1, .. }", []), (f"P {{ x: {n}, tags: [], .. }}", [(n, INT)]),
+            (f"P {{ x: 0..5, tags: [{n}, ..], y: _ }}", [(n, STRING)])],
+            "Array": [("[]", []), (f"[{n}]", [(n, INT)]), (f"[{n}, ..]", [(n, INT)]), (f"[1, ..{n}]", [(n, t)]),
+            (f"[_, ..{n}, _]", [(n, t)]), ("[0 | 1, 2 | 3, ..]", [])],
             "Tuple": [(f'({n}, "a")', [(n, INT)]), (f'(1, {n}) | (2, {n})', [(n, STRING)]), (f"(0..9, {n})", [(n, STRING)])],
         }  # fmt: skip
         if t[0] == "Option":
-            inner = [(f"Some({p})", b) for p, b in self.arms(t[1])] if t[1][0] != "Tuple" else [(f"Some(({n}, 1) | (1, {n}))", [(n, INT)]), ("Some((_, 0))", [])]
+            inner = (
+                [(f"Some({p})", b) for p, b in self.arms(t[1])]
+                if t[1][0] != "Tuple"
+                else [(f"Some(({n}, 1) | (1, {n}))", [(n, INT)]), ("Some((_, 0))", [])]
+            )
             rows["Option"] = [("None", []), (f"Some({n})", [(n, t[1])]), *inner[:2]]
         if t[0] == "Result":
             rows["Result"] = [(f"Ok({n})", [(n, t[1])]), (f"Err({n})", [(n, STRING)]), ('Err("a" | "b")', [])]

@@ -77,7 +77,9 @@ def _expressions(root: Node) -> Iterator[Change]:
     """Replace an expression by one of its type inside it, or by a smallest one."""
     for node in walk(root):
         if isinstance(node, Expr) and not (len(node.parts) == 1 and isinstance(node.parts[0], str)):
-            inner = [n for n in walk(node) if isinstance(n, Expr) and n is not node and n.type == node.type]
+            inner = [
+                n for n in walk(node) if isinstance(n, Expr) and n is not node and n.type == node.type and node.open >= n.open
+            ]
             for other in inner[:4]:
                 yield _parts(node, [other])
             if (small := _smallest(node.type)) is not None:

@@ -15,10 +15,11 @@ enum E { A, B, C }"""
 
 
 class Statements(Expressions):
-    def block(self, size: int, extra: list[Var] | None = None) -> Block:
+    def block(self, size: int, extra: list[Var] | None = None, result: Callable[[], Expr] | None = None) -> Block:
         saved = self.vars
         self.vars = [*self.vars, *(extra or [])]
         made = Block([s for _ in range(size) for s in self.statement()])
+        made.result = result and result()
         self.vars = saved
         return made
 
@@ -27,8 +28,10 @@ class Statements(Expressions):
         self.depth += 1
         try:
             options: list[tuple[int, Callable[[], list[Stmt]]]] = [
-                (22, self.let), (18, self.emit), (14, self.assign), (12, self.change), (6, self.branch), (7, self.loop), (4, self.try_statement),
-                (3, self.leave), (4, self.destructure), (5, self.let_function), (3, self.dynamic), (2, self.match_statement), (2, self.alias),
+                (22, self.let), (18, self.emit), (14, self.assign), (12, self.change), (6, self.branch), (7, self.loop),
+                (4, self.try_statement),
+                (3, self.leave), (4, self.destructure), (5, self.let_function), (3, self.dynamic), (2,
+                self.match_statement), (2, self.alias),
             ]  # fmt: skip
             if self.depth > 4:
                 options = options[:4]
@@ -98,11 +101,17 @@ class Statements(Expressions):
         if t[0] == "Array":
             return f"{text}[{self.pick(['0', '0', '0', '1', '2'])}]", t[1]
         if t[0] == "Map":
-            return (f"{text}.{self.pick(['a', 'b', 'k'])}" if t[1] == STRING and self.chance(0.3) else f"{text}[{self.key(t[1])}]"), t[2]
+            return (
+                f"{text}.{self.pick(['a', 'b', 'k'])}" if t[1] == STRING and self.chance(0.3) else f"{text}[{self.key(t[1])}]"
+            ), t[2]
         if t[0] == "Tuple":
             i = self.random.randrange(len(t) - 1)
             return f"{text}.{i}", t[1 + i]
-        name, type_ = self.pick([("x", INT), ("y", FLOAT), ("tags", ("Array", STRING))] if t[1] == "P" else [("p", ("Struct", "P")), ("o", ("Option", INT))])
+        name, type_ = self.pick(
+            [("x", INT), ("y", FLOAT), ("tags", ("Array", STRING))]
+            if t[1] == "P"
+            else [("p", ("Struct", "P")), ("o", ("Option", INT))]
+        )
         return f"{text}.{name}", type_
 
     def assign(self) -> list[Stmt]:
@@ -137,9 +146,12 @@ class Statements(Expressions):
             key = Expr(t[1], self.key(t[1]))
             row: list[Any] = self.pick([[".set(", key, ", ", self.modest(e), ")"], [".delete(", key, ")"], [".clear()"]])
         else:
-            row = self.pick([[".push(", self.modest(e), ")"], [".push(", self.modest(e), ")"], [".pop()"], [".insert(0, ", self.modest(e), ")"], [".reverse()"],
-                             [".sort()"] if e in (INT, FLOAT, STRING) else [".reverse()"], [".remove(0)"] if self.chance(0.2) else [".clear()"],
-                             [".sort_by(|q, r| r - q)"] if e == INT and self.chance(0.2) else [".push(", self.modest(e), ")"]])  # fmt: skip
+            row = self.pick([[".push(", self.modest(e), ")"], [".push(", self.modest(e), ")"], [".pop()"],
+            [".insert(0, ", self.modest(e), ")"], [".reverse()"],
+                             [".sort()"] if e in (INT, FLOAT, STRING) else [".reverse()"],
+                             [".remove(0)"] if self.chance(0.2) else [".clear()"],
+                             [".sort_by(|q, r| r - q)"] if e == INT and self.chance(0.2) else [".push(", self.modest(e),
+                             ")"]])  # fmt: skip
         if self.chance(0.3):
             return [Stmt(f'emit("m", {text}', *row, ");")]
         return [Stmt("let _ = " if self.chance(0.2) else "", text, *row, ";")]
@@ -162,10 +174,26 @@ class Statements(Expressions):
         name = self.fresh("y")
         made = [Stmt(f"let mut {name}: Any = ", self.expr(t), ";")]
         uses = {
-            "Int": [f"({name} + 1.5)", f"({name} * 2)", f"({name} < 3.0)", f"({name} == 1.0)", f"-{name}", f"{name}.abs()", f'("n" + {name})'],
+            "Int": [
+                f"({name} + 1.5)",
+                f"({name} * 2)",
+                f"({name} < 3.0)",
+                f"({name} == 1.0)",
+                f"-{name}",
+                f"{name}.abs()",
+                f'("n" + {name})',
+            ],
             "Float": [f"({name} - 1)", f"{name}.floor()", f"({name} as Int)", f"({name} >= 0)"],
             "String": [f"({name} + 1)", f"{name}.len()", f"{name}[0..1]", f"({name} as String)", f"{name}.chars()"],
-            "Array": [f"{name}.map(|q| q * 2)", f"{name}.len()", f"{name}[..1]", f"{name}.push(2.5)", f"{name}.pop()", f"{name}.sum()", f"{name}.join()"],
+            "Array": [
+                f"{name}.map(|q| q * 2)",
+                f"{name}.len()",
+                f"{name}[..1]",
+                f"{name}.push(2.5)",
+                f"{name}.pop()",
+                f"{name}.sum()",
+                f"{name}.join()",
+            ],
             "Map": [f"{name}.a", f"{name}.keys()", f'{name}.has("a")', f'{name}.delete("a")', f'{name}.set("n", nil)'],
             "Struct": [f"{name}.x", f"{name}.tags.len()", f"{name}.zz", f"({name}.y == 1)"],
             "Tuple": [f"{name}.0", f"{name}[1]", f"{name}.len()"],
@@ -233,9 +261,11 @@ class Statements(Expressions):
 
     def try_statement(self) -> list[Stmt]:
         saved, self.in_try = self.in_try, True
-        body = self.block(2)
-        if self.chance(0.5):
-            body.statements.append(Stmt(self.expr(("Result", INT, STRING)), ";"))
+        thrown = self.chance(0.5)
+        body = self.block(2, [], (lambda: self.expr(("Result", INT, STRING))) if thrown else None)
+        if body.result is not None:
+            body.statements.append(Stmt(body.result, ";"))
+            body.result = None
         self.in_try = saved
         name = self.fresh("e")
         first = [" catch String(", name, ") ", self.block(1, [Var(name, STRING, False)])] if self.chance(0.6) else []
@@ -250,11 +280,11 @@ class Statements(Expressions):
         names = [self.fresh("p") for _ in parameters]
         self.vars = [Var(n, p, False) for n, p in zip(names, parameters, strict=True)]
         self.result, self.loops, self.in_try = result, [], False
-        body = self.block(self.random.randrange(4))
-        if result[0] == "Result" and self.chance(0.5):
-            body.result = self.fill(result, "Ok((@?))", ("Result", result[1], STRING))
-        else:
-            body.result = self.expr(result, True)
+        fallible = result[0] == "Result" and self.chance(0.5)
+        inner = ("Result", result[1], result[2]) if fallible else result
+        body = self.block(
+            self.random.randrange(4), [], lambda: self.fill(result, "Ok((@?))", inner) if fallible else self.expr(result, True)
+        )
         self.vars, self.result = [], None
         self.functions.append((name, parameters, result))
         heads = ", ".join(f"{n}: {type_text(p)}" for n, p in zip(names, parameters, strict=True))
@@ -267,8 +297,10 @@ class Statements(Expressions):
         step = self.expr(t, True) if t in (INT, FLOAT, BOOL) else self.literal(t, True)
         self.vars = saved
         self.functions.append((name, [("Bool",), t], t))
-        return Stmt(f"fn {name}(deep: Bool, acc: {type_text(t)}) -> {type_text(t)} {{ r{name}(if deep {{ 4 }} else {{ 1 }}, acc) }}\n"
-                    f"fn r{name}(n: Int, acc: {type_text(t)}) -> {type_text(t)} {{ if n <= 0 {{ acc }} else {{ r{name}(n - 1, ", step, ") } }")  # fmt: skip
+        written = type_text(t)
+        outer = f"fn {name}(deep: Bool, acc: {written}) -> {written} {{ r{name}(if deep {{ 4 }} else {{ 1 }}, acc) }}\n"
+        inner = f"fn r{name}(n: Int, acc: {written}) -> {written} {{ if n <= 0 {{ acc }} else {{ r{name}(n - 1, "
+        return Stmt(outer + inner, step, ") } }")
 
     def program(self) -> list[Stmt]:
         items: list[Stmt] = [Stmt(HEAD, required=True)]

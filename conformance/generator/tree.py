@@ -18,6 +18,7 @@ class Expr:
 
     def __init__(self, type_: Type, *parts: Any) -> None:
         self.type, self.parts = type_, list(parts)
+        self.open = False  # it may need its type to be expected where it stands
 
 
 class Stmt:

@@ -13,7 +13,18 @@ EXTREME = [
     "4611686018427387904", "3037000500", "-9007199254740993", "2147483648", "0x7fff_ffff", "0b1010",
 ]  # fmt: skip
 FLOATS = ["0.0", "1.0", "0.5", "-1.5", "2.25", "100.0", "-0.0", "3.75"]
-EXTREME_FLOATS = ["1e300", "-1e300", "5e-324", "9007199254740992.0", "9223372036854775808.0", "0.1", "1e21", "1.5e-7", "(0.0 / 0.0)", "(1.0 / 0)"]
+EXTREME_FLOATS = [
+    "1e300",
+    "-1e300",
+    "5e-324",
+    "9007199254740992.0",
+    "9223372036854775808.0",
+    "0.1",
+    "1e21",
+    "1.5e-7",
+    "(0.0 / 0.0)",
+    "(1.0 / 0)",
+]
 STRINGS = ['"a"', '"b"', '"ab"', '""', '"x,y"', '"k"', '" 7 "', '"12"']
 EXTREME_STRINGS = [
     '"😀a"', '"é😀"', '"\\u{10FFFF}"', '"a\\u{301}b"', '"ß"', '"a\\nb\\r\\nc"', '"\\"q\\\\"', '"$ {x}"', "'é\"'", 'r#"r\\n${"#',
@@ -97,6 +108,11 @@ class Base:
 
     def literal(self, t: Type, sited: bool) -> Expr:
         """The smallest expressions of a type; `sited`: the type is expected there, so open forms are legal."""
+        made = self._literal(t, sited)
+        made.open = sited
+        return made
+
+    def _literal(self, t: Type, sited: bool) -> Expr:
         match t[0]:
             case "Int":
                 return Expr(t, self.int_text())
@@ -132,7 +148,13 @@ class Base:
         return Expr(t, *parts, end)
 
     def key(self, t: Type) -> str:
-        return '"' + self.pick(KEYS) + '"' if t == STRING else self.pick(["0", "1", "-1", "9"]) if t == INT else self.pick(["true", "false"])
+        return (
+            '"' + self.pick(KEYS) + '"'
+            if t == STRING
+            else self.pick(["0", "1", "-1", "9"])
+            if t == INT
+            else self.pick(["true", "false"])
+        )
 
     def map_literal(self, t: Type, sited: bool) -> Expr:
         keys = list(dict.fromkeys(self.key(t[1]) for _ in range(self.random.randrange(4) if sited else self.pick([1, 2, 3]))))

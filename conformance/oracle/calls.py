@@ -10,7 +10,7 @@ from concerto.compiler.diagnostics import Diagnostics
 from concerto.compiler.parse import parse
 from concerto.compiler.source import Source
 
-from .members import MEMBERS, SIGNATURES, elements, length, bounds, total
+from .members import MEMBERS, SIGNATURES, bounds, elements, length, total
 from .places import read, write
 from .scopes import Constant, Frame, Function, Scope, StructItem, type_of
 from .types import ANY, BOOL, FLOAT, INT, NEVER, NIL, STRING, NotClaimed, Type, Var, checked, convert, prune, substitute
@@ -479,8 +479,11 @@ def _reader(place: Any) -> Code:
 
 
 def _change(env: list[Any], place: Any, steps: list[Any], kind: str, method: Any, arguments: list[Any], line: int) -> Any:
-    """A *mut* method works in place on its receiver place (L-5.5.6)."""
-    result, new = method(_of_kind(_walk(env, place, steps), kind), *arguments, line)
+    """A *mut* method works in place on its receiver place (L-5.5.6); a key on the way must exist (L-5.5.5)."""
     cell = env[place[1].slot]
+    value = cell[0]
+    for how, key, at in steps:
+        value = read(value, ("index" if isinstance(value, Mapping) else how, key, at))
+    result, new = method(_of_kind(value, kind), *arguments, line)
     cell[0] = write(cell[0], steps, new)
     return result

@@ -18,10 +18,45 @@ from .members import elements, parse_float, parse_int, truth
 from .patterns import Patterns, caught, refined
 from .places import read, write
 from .scopes import Constant, Frame, Function, Join, Local, Loop, Scope, Target, arithmetic_type, open_to_none, type_of
-from .types import ANY, BOOL, FLOAT, INT, NEVER, NIL, RANGE, STRING, NotClaimed, Type, Var, closed, convert, has_kind, inside
-from .types import join, prune
-from .values import Arr, Err, Fn, Mapping, Opt, Panic, Res, Rng, Struct, Tup, arithmetic, display, equal, key_of, kind_of, less
-from .values import negative, saturated
+from .types import (
+    ANY,
+    BOOL,
+    FLOAT,
+    INT,
+    NEVER,
+    NIL,
+    RANGE,
+    STRING,
+    NotClaimed,
+    Type,
+    Var,
+    closed,
+    convert,
+    has_kind,
+    inside,
+    join,
+    prune,
+)
+from .values import (
+    Arr,
+    Err,
+    Fn,
+    Mapping,
+    Opt,
+    Panic,
+    Res,
+    Rng,
+    Struct,
+    Tup,
+    arithmetic,
+    display,
+    equal,
+    key_of,
+    kind_of,
+    less,
+    negative,
+    saturated,
+)
 
 Code = Callable[[list[Any]], Any]
 Typed = tuple[Type, Code]
@@ -428,6 +463,7 @@ class Evaluator(Calls):
 
     def on_Match(self, node: ast.Match, scope: Scope, expected: Type | None) -> Typed:
         subject_type, subject = self.expr(node.subject, scope)
+        subject_type = closed(subject_type)
         joined = Join(None if expected == DISCARD else expected)
         line, rows, types = self.line(node), [], []
         for arm in node.arms:

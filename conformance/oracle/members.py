@@ -12,8 +12,27 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from .values import MAX, MIN, Arr, Err, Mapping, Opt, Panic, Res, Rng, Tup
-from .values import arithmetic, display, equal, in_range, is_number, key_of, kind_of, less, saturated
+from .values import (
+    MAX,
+    MIN,
+    Arr,
+    Err,
+    Mapping,
+    Opt,
+    Panic,
+    Res,
+    Rng,
+    Tup,
+    arithmetic,
+    display,
+    equal,
+    in_range,
+    is_number,
+    key_of,
+    kind_of,
+    less,
+    saturated,
+)
 
 NUMBER = """fn abs(self) -> Any; fn sqrt(self) -> Float; fn pow(self, e: Any) -> Any; fn min(self, o: Any) -> Any;
 fn max(self, o: Any) -> Any; fn floor(self) -> Int; fn ceil(self) -> Int; fn round(self) -> Int;
@@ -22,7 +41,8 @@ SIGNATURES = f"""
 trait Int {{ {NUMBER} }}
 trait Float {{ {NUMBER} }}
 trait String {{
-    fn len(self) -> Int; fn is_empty(self) -> Bool; fn contains(self, s: String) -> Bool; fn starts_with(self, s: String) -> Bool;
+    fn len(self) -> Int; fn is_empty(self) -> Bool; fn contains(self, s: String) -> Bool; fn starts_with(self,
+    s: String) -> Bool;
     fn ends_with(self, s: String) -> Bool; fn trim(self) -> String; fn trim_start(self) -> String; fn trim_end(self) -> String;
     fn to_upper(self) -> String; fn to_lower(self) -> String; fn to_uppercase(self) -> String; fn to_lowercase(self) -> String;
     fn repeat(self, n: Int) -> String; fn parse_int(self) -> Result<Int, ParseError>;
@@ -64,10 +84,12 @@ trait Result<T, E> {{
     fn is_ok(self) -> Bool; fn is_err(self) -> Bool; fn unwrap(self) -> T; fn expect(self, msg: String) -> T;
     fn unwrap_or(self, v: T) -> T; fn unwrap_or_else(self, f: fn(E) -> T) -> T; fn map<U>(self, f: fn(T) -> U) -> Result<U, E>;
     fn and_then<U>(self, f: fn(T) -> Result<U, E>) -> Result<U, E>; fn map_err<A>(self, f: fn(E) -> A) -> Result<T, A>;
-    fn ok(self) -> Option<T>; fn err(self) -> Option<E>; fn unwrap_err(self) -> E; fn context(self, msg: String) -> Result<T, Any>;
+    fn ok(self) -> Option<T>; fn err(self) -> Option<E>; fn unwrap_err(self) -> E; fn context(self,
+    msg: String) -> Result<T, Any>;
 }}
 """
-WHITE = "".join(map(chr, [*range(9, 14), 0x20, 0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000]))
+WHITE = "".join(map(chr, [*range(9, 14), 0x20, 0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F,
+0x3000]))
 MEMBERS: dict[str, Callable[..., Any]] = {}
 
 
@@ -390,9 +412,11 @@ MEMBERS["Result.map_err"] = lambda r, f, line: r if r.ok else Res(False, f.call(
 MEMBERS["Option.and_then"] = MEMBERS["Result.and_then"] = lambda v, f, line: f.call([v.value], line) if v[0] else v
 MEMBERS["Option.filter"] = lambda o, f, line: o if o.some and truth(f.call([o.value], line), line) else Opt(False)
 simple(
-    Option_is_some=lambda o: o.some, Option_is_none=lambda o: not o.some, Result_is_ok=lambda r: r.ok, Result_is_err=lambda r: not r.ok,
+    Option_is_some=lambda o: o.some, Option_is_none=lambda o: not o.some, Result_is_ok=lambda r: r.ok,
+    Result_is_err=lambda r: not r.ok,
     Option_unwrap_or=lambda o, v: o.value if o.some else v, Result_unwrap_or=lambda r, v: r.value if r.ok else v,
-    Option_ok_or=lambda o, e: Res(True, o.value) if o.some else Res(False, e), Option_or=lambda o, other: o if o.some else other,
+    Option_ok_or=lambda o, e: Res(True, o.value) if o.some else Res(False, e),
+    Option_or=lambda o, other: o if o.some else other,
     Result_ok=lambda r: Opt(r.ok, r.value if r.ok else None), Result_err=lambda r: Opt(not r.ok, None if r.ok else r.value),
     Result_context=context,
 )  # fmt: skip

@@ -69,7 +69,7 @@ def convert(a: Type, b: Type, line: int) -> Conversion:
             first, second = (a, b) if isinstance(a, Var) else (b, a)
             first.bound = second
         return None
-    if a == b or b == ANY or a == NEVER:
+    if a in (b, NEVER) or b == ANY:
         return None
     if a == ANY:
         return lambda value: checked(value, b, line)

@@ -1439,7 +1439,7 @@ def run(machine, task):
                             tos = Map.of(new)
                             continue
                         # MEMBER_OWN
-                        value = get_member(tos, arg)
+                        value = read_index(tos, arg) if type(tos) is Map else get_member(tos, arg)
                         if getattr(value, 'shared', False):
                             value = own(value)
                             store_member(tos, arg, value)
