@@ -93,7 +93,9 @@ def give_arguments(
     if instance.names:
         instance.expect(symbol.result, expected)
         instance.arguments(formals, matched)
-        instance.require_all(span, f"write `{symbol.name}<…>(…)`")
+        of_type = symbol.owner is not None and symbol.owner.type_parameters
+        written = f"{symbol.path.replace('::', '<…>::')}" if of_type else f"{symbol.name}<…>"
+        instance.require_all(span, f"write `{written}(…)`")
         return
     for formal, value in zip(formals, matched.values, strict=True):
         if value is not None:

@@ -6,14 +6,15 @@ from collections.abc import Callable
 
 from ...vm.builtins import FUNCTIONS, Row, lookup
 from ...vm.builtins.std import STD_PREFIX, std_row
-from ...vm.builtins.table import methods_named, takes_receiver
+from ...vm.builtins.table import takes_receiver
 from .. import ast, symbols
 from .. import types as t
 from . import places
+from .arguments import is_simple, push_arguments
 from .constants import emit_constant
-from .emitter import Label
-from .generator import Generator, effect_of, is_plain, static_type, value_of
+from .generator import Generator, effect_of, static_type, value_of
 from .interference import root_of
+from .methods import declared_method, dynamic_call
 
 _CONSTRUCTORS = {"Some": "SOME", "Ok": "OK", "Err": "ERR"}
 
@@ -59,122 +60,9 @@ def call_effect(g: Generator, node: ast.Call | ast.MethodCall) -> None:
 
 
 def function_call(g: Generator, node: ast.Call | ast.MethodCall, target: symbols.FunctionCall) -> None:
-    _push_arguments(g, target.function, target.arguments, target.order)
+    push_arguments(g, target.function, target.arguments, target.order)
     g.at(node.span)
     g.emitter.emit("CALL", g.module.functions[target.function], len(target.arguments))
-
-
-Arguments = list[ast.Expr | None]
-
-
-def _push_arguments(g: Generator, function: symbols.FunctionSymbol, arguments: Arguments, order: list[int]) -> None:
-    if order == list(range(len(arguments))):
-        for index, argument in enumerate(arguments):
-            assert argument is not None
-            _argument(g, function, argument, index, arguments)
-        return
-    slots = _into_numbered_slots(g, function, arguments, order)
-    for index in range(len(arguments)):
-        g.emitter.emit("LOAD", slots[index])
-    for slot in slots.values():
-        g.emitter.release(slot)
-
-
-def _argument(
-    g: Generator, function: symbols.FunctionSymbol, argument: ast.Expr, index: int, arguments: Arguments
-) -> None:
-    """A plain `self` is only read while the method runs, unless the method itself binds it elsewhere, and marks it shared then;
-    but what closures hold, the method's own calls may write."""
-    root = root_of(argument)
-    if index == 0 and function.takes_self and (root is None or not root.captured):
-        g.held(argument, [later for later in arguments[1:] if later is not None])
-    else:
-        g.bound(argument)
-
-
-def _into_numbered_slots(
-    g: Generator, function: symbols.FunctionSymbol, arguments: Arguments, order: list[int]
-) -> dict[int, int]:
-    """Given arguments in the order written, then the missing defaults left to right, which see earlier parameters (L-5.9.1)."""
-    e = g.emitter
-    slots = {}
-    for index in order:
-        argument = arguments[index]
-        assert argument is not None
-        g.bound(argument)
-        slots[index] = e.temp()
-        e.emit("STORE", slots[index])
-    for index in range(len(arguments)):
-        if index not in slots:
-            for earlier in range(index):
-                e.emit("LOAD", slots[earlier])
-            e.emit("CALL", g.module.defaults[function][index], index)
-            slots[index] = e.temp()
-            e.emit("STORE", slots[index])
-    return slots
-
-
-# ---------------------------------------------------------------- methods of the program
-
-
-def declared_method(g: Generator, node: ast.Call | ast.MethodCall, target: symbols.MethodTarget) -> None:
-    """`x.m(…)`: the receiver is the first argument."""
-    arguments: Arguments = [target.receiver, *target.arguments]
-    order = [0, *(index + 1 for index in target.order)]
-    if target.function.changes_self:
-        _changing_method(g, node, target, arguments, order)
-    else:
-        _push_arguments(g, target.function, arguments, order)
-        g.at(node.span)
-        g.emitter.emit("CALL", g.module.functions[target.function], len(arguments))
-
-
-def _changing_method(
-    g: Generator, node: ast.Call | ast.MethodCall, target: symbols.MethodTarget, arguments: Arguments, order: list[int]
-) -> None:
-    """A method with `mut self`: it gives its result and the new receiver, which is stored back (L-5.5.6)."""
-    e = g.emitter
-    root = root_of(target.receiver)
-    place = places.prepare(g, target.receiver) if root is not None else None
-    if place is None or None in arguments or order != list(range(len(arguments))):
-        _push_arguments(g, target.function, arguments, order)
-    elif all(argument is not None and _is_simple(argument, root) for argument in arguments[1:]):
-        _receive(g, place)
-        _push_arguments(g, target.function, arguments[1:], list(range(len(arguments) - 1)))
-    else:
-        slots = _into_slots(g, [argument for argument in arguments[1:] if argument is not None])
-        _receive(g, place)
-        for slot in slots:
-            e.emit("LOAD", slot)
-            e.release(slot)
-    g.at(node.span)
-    e.emit("CALL", g.module.functions[target.function], len(arguments))
-    store_back(g, place)
-
-
-def _receive(g: Generator, place: places.Place) -> None:
-    """The present value of a place. A plain local is lent: nobody else sees it before the new value is stored back."""
-    places.read(g, place)
-    if place.steps or place.root not in g.slots:
-        g.emitter.emit("SHARE")
-
-
-def store_back(g: Generator, place: places.Place | None) -> None:
-    """From the pair of a result and a new receiver on the stack to the result."""
-    e = g.emitter
-    if place is not None:
-        pair = e.temp()
-        e.emit("STORE", pair)
-        e.emit("LOAD", pair)
-        e.emit("GET_ELEMENT", 1)
-        places.write(g, place)
-        e.emit("LOAD", pair)
-        e.release(pair)
-        places.release(g, place)
-    e.emit("GET_ELEMENT", 0)
-
-
-# ---------------------------------------------------------------- function values
 
 
 def value_call(g: Generator, node: ast.Call | ast.MethodCall, target: symbols.ValueCall) -> None:
@@ -217,118 +105,6 @@ def record_call(g: Generator, target: symbols.RecordCall) -> None:
     for argument in given:
         g.bound(argument)
     g.emitter.emit("CALL_BUILTIN", g.module.pool.builtin(target.record, target.constructor), len(given))
-
-
-def dynamic_call(g: Generator, node: ast.MethodCall, target: symbols.DynamicCall) -> None:
-    """A method found at run time. Where it may turn out to be *mut*, the receiver comes last as in `mutating_call`: owned if it
-    stands in a mutable place or is a temporary, else marked shared, so that such a method refuses (L-3.7.1)."""
-    arguments = [argument for argument in target.arguments if argument is not None]
-    g.module.all_language_methods(target.name)
-    if target.may_change:
-        _perhaps_mutating(g, node, target, arguments)
-        return
-    g.held(node.receiver, arguments)
-    for argument in arguments:
-        g.bound(argument)
-    _call_method(g, node, target)
-
-
-def _call_method(g: Generator, node: ast.MethodCall, target: symbols.DynamicCall) -> None:
-    g.at(node.name.span)
-    count = len(target.arguments)
-    g.emitter.emit("CALL_METHOD", g.module.pool.method(target.name, count, target.names), count)
-
-
-def _perhaps_mutating(
-    g: Generator, node: ast.MethodCall, target: symbols.DynamicCall, arguments: list[ast.Expr]
-) -> None:
-    e = g.emitter
-    root = root_of(node.receiver)
-    if root is not None:
-        place = places.prepare(g, node.receiver)
-    else:
-        g.bound(node.receiver)
-        place = places.temporary(g)
-    slots = _into_slots(g, arguments)
-    end = Label()
-    depth = e.depth
-    if root is None or root.mutable:
-        _language_mutation_of_any(g, node, target, place, slots, end)
-        _program_mutation_of_any(g, node, target, place, slots, end)
-        places.own(g, place)
-    else:
-        places.read(g, place)
-        e.emit("SHARE")
-    for slot in slots:
-        e.emit("LOAD", slot)
-        e.release(slot)
-    _call_method(g, node, target)
-    e.mark(end, depth + 1)
-    places.release(g, place)
-
-
-def _into_slots(g: Generator, arguments: list[ast.Expr]) -> list[int]:
-    slots = []
-    for argument in arguments:
-        g.bound(argument)
-        slots.append(g.emitter.temp())
-        g.emitter.emit("STORE", slots[-1])
-    return slots
-
-
-def _language_mutation_of_any(
-    g: Generator, node: ast.MethodCall, target: symbols.DynamicCall, place: places.Place, slots: list[int], end: Label
-) -> None:
-    """A *mut* method written in the language gives the new receiver, so it is called here when the kind is the right one."""
-    e = g.emitter
-    for receiver, row in methods_named(target.name):
-        if not row.source or not row.mut or target.names or len(slots) != len(row.parameters):
-            continue
-        depth = e.depth
-        other = Label()
-        places.read(g, place)
-        e.emit("IS", g.module.pool.type(t.Generic(receiver, (t.ANY,))))
-        e.jump("JUMP_UNLESS", other)
-        places.read(g, place)
-        e.emit("SHARE")
-        for slot in slots:
-            e.emit("LOAD", slot)
-        g.at(node.name.span)
-        e.emit("CALL", g.module.language_method(receiver, target.name), 1 + len(slots))
-        places.write(g, place)
-        e.emit("NIL")
-        e.jump("JUMP", end)
-        e.mark(other, depth)
-
-
-def _program_mutation_of_any(
-    g: Generator, node: ast.MethodCall, target: symbols.DynamicCall, place: places.Place, slots: list[int], end: Label
-) -> None:
-    """A method of the program with `mut self`, if the receiver turns out to have one."""
-    if target.name not in g.module.changing:
-        return
-    e = g.emitter
-    depth = e.depth
-    other = Label()
-    method = g.module.pool.method(target.name, len(slots), target.names)
-    places.read(g, place)
-    e.emit("CHANGES_SELF", method)
-    e.jump("JUMP_UNLESS", other)
-    _receive(g, place)
-    for slot in slots:
-        e.emit("LOAD", slot)
-    g.at(node.name.span)
-    e.emit("CALL_INOUT", method, len(slots))
-    pair = e.temp()
-    e.emit("STORE", pair)
-    e.emit("LOAD", pair)
-    e.emit("GET_ELEMENT", 1)
-    places.write(g, place)
-    e.emit("LOAD", pair)
-    e.release(pair)
-    e.emit("GET_ELEMENT", 0)
-    e.jump("JUMP", end)
-    e.mark(other, depth)
 
 
 # ---------------------------------------------------------------- built-ins
@@ -421,7 +197,7 @@ def mutating_call(g: Generator, node: ast.MethodCall, target: symbols.BuiltinCal
     else:  # the change is lost with the temporary (L-5.5.6), and nobody else sees it
         g.bound(node.receiver)
         place = places.temporary(g)
-    if all(argument is None or _is_simple(argument, root) for argument in target.arguments):
+    if all(argument is None or is_simple(argument, root) for argument in target.arguments):
         places.own(g, place)
         _arguments(g, target, row)
     elif len(target.arguments) == 1:
@@ -461,24 +237,6 @@ def _language_mutation(g: Generator, node: ast.MethodCall, target: symbols.Built
     else:
         e.emit("POP")
     e.emit("NIL")
-
-
-def _is_simple(expr: ast.Expr, root: symbols.Local | None) -> bool:
-    """Evaluating it can change nothing and call nothing, and marks nothing of `root` as shared."""
-    if isinstance(expr, (ast.IntLiteral, ast.FloatLiteral, ast.StringLiteral, ast.BoolLiteral, ast.NilLiteral)):
-        return True
-    if isinstance(expr, ast.GroupExpr):
-        return _is_simple(expr.inner, root)
-    if isinstance(expr, ast.Binary):
-        operands = (expr.left, expr.right)
-        return expr.operator in "+-*" and all(not isinstance(o, ast.Binary) and _is_simple(o, root) for o in operands)
-    if isinstance(expr, ast.FieldAccess):
-        return _is_simple(expr.receiver, None) and _is_apart(expr, root)
-    return isinstance(expr, ast.PathExpr) and _is_apart(expr, root)
-
-
-def _is_apart(expr: ast.Expr, root: symbols.Local | None) -> bool:
-    return root is None or is_plain(static_type(expr)) or root_of(expr) is not root
 
 
 def handle_call(g: Generator, node: ast.MethodCall, target: symbols.BuiltinCall) -> None:

@@ -1,0 +1,107 @@
+"""Code for arguments: in parameter order, whatever the order they are written in, with defaults for those left out (L-5.9.1).
+
+Hands on `push_arguments`, `into_numbered_slots` and `load_slots` for declared functions, `into_slots`, `receive`, `is_simple`.
+Must not know: what is called.
+"""
+
+from __future__ import annotations
+
+from .. import ast, symbols
+from . import places
+from .generator import Generator, is_plain, static_type
+from .interference import root_of
+
+Arguments = list[ast.Expr | None]
+
+
+def push_arguments(g: Generator, function: symbols.FunctionSymbol, arguments: Arguments, order: list[int]) -> None:
+    if order == list(range(len(arguments))):
+        for index, argument in enumerate(arguments):
+            assert argument is not None
+            _argument(g, function, argument, index, arguments)
+        return
+    load_slots(g, into_numbered_slots(g, function, arguments, order))
+
+
+def load_slots(g: Generator, slots: dict[int, int]) -> None:
+    for index in range(len(slots)):
+        g.emitter.emit("LOAD", slots[index])
+    for slot in slots.values():
+        g.emitter.release(slot)
+
+
+def _argument(
+    g: Generator, function: symbols.FunctionSymbol, argument: ast.Expr, index: int, arguments: Arguments
+) -> None:
+    """A plain `self` is only read while the method runs, unless the method itself binds it elsewhere, and marks it shared then;
+    but what closures hold, the method's own calls may write."""
+    root = root_of(argument)
+    if index == 0 and function.takes_self and (root is None or not root.captured):
+        g.held(argument, [later for later in arguments[1:] if later is not None])
+    else:
+        g.bound(argument)
+
+
+def into_numbered_slots(
+    g: Generator,
+    function: symbols.FunctionSymbol,
+    arguments: Arguments,
+    order: list[int],
+    receiver: places.Place | None = None,
+) -> dict[int, int]:
+    """Given arguments in the order written, then the missing defaults left to right, which see earlier parameters (L-5.9.1).
+    A receiver that the method changes is read between the two: it is the value that the arguments left behind."""
+    e = g.emitter
+    slots = {}
+    for index in order:
+        argument = arguments[index]
+        assert argument is not None
+        g.bound(argument)
+        slots[index] = e.temp()
+        e.emit("STORE", slots[index])
+    if receiver is not None:
+        receive(g, receiver)
+        slots[0] = e.temp()
+        e.emit("STORE", slots[0])
+    for index in range(len(arguments)):
+        if index not in slots:
+            for earlier in range(index):
+                e.emit("LOAD", slots[earlier])
+            e.emit("CALL", g.module.defaults[function][index], index)
+            slots[index] = e.temp()
+            e.emit("STORE", slots[index])
+    return slots
+
+
+def receive(g: Generator, place: places.Place) -> None:
+    """The present value of a place. A plain local is lent: nobody else sees it before the new value is stored back."""
+    places.read(g, place)
+    if place.steps or place.root not in g.slots:
+        g.emitter.emit("SHARE")
+
+
+def into_slots(g: Generator, arguments: list[ast.Expr]) -> list[int]:
+    slots = []
+    for argument in arguments:
+        g.bound(argument)
+        slots.append(g.emitter.temp())
+        g.emitter.emit("STORE", slots[-1])
+    return slots
+
+
+def is_simple(expr: ast.Expr, root: symbols.Local | None) -> bool:
+    """Evaluating it can change nothing and call nothing, and marks nothing of `root` as shared."""
+    if isinstance(expr, (ast.IntLiteral, ast.FloatLiteral, ast.StringLiteral, ast.BoolLiteral, ast.NilLiteral)):
+        return True
+    if isinstance(expr, ast.GroupExpr):
+        return is_simple(expr.inner, root)
+    if isinstance(expr, ast.Binary):
+        operands = (expr.left, expr.right)
+        return expr.operator in "+-*" and all(not isinstance(o, ast.Binary) and is_simple(o, root) for o in operands)
+    if isinstance(expr, ast.FieldAccess):
+        return is_simple(expr.receiver, None) and _is_apart(expr, root)
+    return isinstance(expr, ast.PathExpr) and _is_apart(expr, root)
+
+
+def _is_apart(expr: ast.Expr, root: symbols.Local | None) -> bool:
+    return root is None or is_plain(static_type(expr)) or root_of(expr) is not root
