@@ -96,23 +96,38 @@ def run_session(session: Any, **limits: Any) -> Outcome:
             return outcome
         raise RuntimeError("an offline run waited")
     import asyncio
-    import signal
 
     show_at_once()
-    usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    return asyncio.run(_interruptible(session, limits))
+
+
+async def _interruptible(session: Any, limits: dict[str, Any]) -> Outcome:
+    """Ctrl-C ends the machine at its next look at the stop flag and cancels the call it waits for; asyncio's own
+    handler only cancels, which a program that computes never notices. A second Ctrl-C interrupts whatever runs."""
+    import asyncio
+    import signal
+    import threading
+
+    from ..vm.machine import Stopped
+
+    loop, run = asyncio.get_running_loop(), asyncio.ensure_future(session.run(**limits))
+
+    def interrupt(number: int, frame: object) -> None:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        session.stop("interrupted")
+        loop.call_soon_threadsafe(run.cancel)
+
+    usual = threading.current_thread() is threading.main_thread()
     if usual:
         signal.signal(signal.SIGINT, interrupt)
     try:
-        result: Outcome = asyncio.run(session.run(**limits))
-        return result
+        outcome: Outcome = await run
+        return outcome
+    except (Stopped, asyncio.CancelledError):
+        raise KeyboardInterrupt from None
     finally:
         if usual:
             signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-def interrupt(number: int, frame: object) -> None:
-    """With the usual handler asyncio only cancels the main task, which a program that computes never notices."""
-    raise KeyboardInterrupt
 
 
 def host_of(arguments: argparse.Namespace) -> Host:

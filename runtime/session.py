@@ -151,6 +151,11 @@ class Session:
         self.metrics.execution_time_ms = round((self.host.now() - started) * 1000)
         return Outcome(value, panic, machine.used)
 
+    def stop(self, reason: str) -> None:
+        """End the run where the machine next looks; `run` raises Stopped."""
+        if self.machine is not None:
+            self.machine.stop = reason
+
     async def _finish(self, machine: Machine, task: Task) -> Any:
         while True:
             effects = machine.step()

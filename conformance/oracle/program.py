@@ -30,12 +30,13 @@ def run(data: bytes, name: str, depth: int = 10_000) -> tuple[Json, Emits]:
             outcome.append(error)
 
     # Calls of the program are calls of Python here; its own limit of depth is to end it, not Python's.
+    frames, size = sys.getrecursionlimit(), threading.stack_size(STACK)
     sys.setrecursionlimit(1_000_000)
-    before = threading.stack_size(STACK)
     thread = threading.Thread(target=work)
     thread.start()
-    threading.stack_size(before)
     thread.join()
+    threading.stack_size(size)
+    sys.setrecursionlimit(frames)
     if isinstance(outcome[0], (RecursionError, MemoryError)):
         raise NotClaimed(type(outcome[0]).__name__)
     if isinstance(outcome[0], Exception):
