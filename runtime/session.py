@@ -5,34 +5,31 @@ Hands on `Outcome`s. asyncio is imported only when something really waits. Must 
 
 from __future__ import annotations
 
-from ..vm.effects import EmitPayload, ModelCall
+from ..vm.effects import EmitPayload
 from ..vm.machine import Machine
 from ..vm.panics import Panic
-from ..vm.values import UNSET, Err, from_json
-from .call_services import Conversation, Services
-from .call_settings import call_settings
-from .calls import execute, execute_with_schema
+from ..vm.values import Err, from_json
+from .call_services import Services
 from .connections import resolve_all
-from .errors import CallFailure, ConfigFailure
-from .field_checks import check_connections, check_model
+from .field_checks import check_connections
 from .memory.store import MemoryStore
 from .metrics import Metrics
+from .performers import performer
 from .providers.pool import ProviderPool
-from .reply_cache import ReplyCache
 from .schema.strategy import Schema
 from .secrets import Redactor
-from .translation import TreeBuilder, failed, response_value, succeeded, to_plain
+from .translation import TreeBuilder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
     from typing import Any
 
-    from ..vm.bytecode.image import Image, Model
+    from ..vm.bytecode.image import Image
     from ..vm.effects import Effect
     from ..vm.link import Program
     from ..vm.tasks import Task
-    from .call_settings import CallSettings
+    from .connections import ConnectionSettings
 
 
 class Outcome:
@@ -103,7 +100,7 @@ class Session:
         self.memories = MemoryStore((m.name, m.max_messages) for m in image.memories)
         layers: list[Mapping[str, Mapping[str, Any]]] = [host.connections, {c.name: c.fields for c in image.connections}]
         check_connections(layers)
-        self.connections = resolve_all(layers)
+        self.connections: Mapping[str, ConnectionSettings] = resolve_all(layers)
         self.pool = ProviderPool(
             self.connections,
             env=host.env,
@@ -113,13 +110,10 @@ class Session:
             script=host.script,
             http_client=host.http_client,
         )
-        self.models = {model.name: (number, model) for number, model in enumerate(image.models)}
-        self.schemas = {s.name: Schema(s.name, s.shape, s.plain, s.strict) for s in image.schemas}
+        self.schemas: Mapping[str, Schema] = {s.name: Schema(s.name, s.shape, s.plain, s.strict) for s in image.schemas}
         self.builder = TreeBuilder(_classes(program))
-        self.caches: dict[str, ReplyCache] = {}
-        self.settings: dict[str, CallSettings] = {}
-        self.calls = 0
-        self.machine: Machine | None = None
+        self.machine = Machine(program, self.memories)
+        self.state: dict[str, Any] = {}
         self.services = Services(
             provider=host.provider or self.pool.__getitem__,
             sleep=host.sleep,
@@ -127,7 +121,7 @@ class Session:
             clock=host.now,
             metrics=self.metrics,
             pricing=host.pricing,
-            emit=self._runtime_emit,
+            emit=self.runtime_emit,
         )
 
     # ------------------------------------------------------------ running
@@ -135,7 +129,8 @@ class Session:
     async def run(self, *, steps: int | None = None, depth: int = 10_000) -> Outcome:
         """Initialise the program and run its main."""
         started = self.host.now()
-        machine = self.machine = Machine(self.program, self.memories, steps=steps, depth=depth)
+        machine = self.machine
+        machine.limit(steps, depth)
         value: Any = None
         panic = None
         try:
@@ -153,8 +148,7 @@ class Session:
 
     def stop(self, reason: str) -> None:
         """End the run where the machine next looks; `run` raises Stopped."""
-        if self.machine is not None:
-            self.machine.stop = reason
+        self.machine.stop = reason
 
     async def _finish(self, machine: Machine, task: Task) -> Any:
         while True:
@@ -170,76 +164,14 @@ class Session:
         elif effect.kind == "print":
             self.host.print(self.redactor.clean(effect.payload))
         else:
-            machine.resume(effect, await self._model_call(machine, effect.payload))
+            machine.resume(effect, await performer(effect.kind)(self, effect))
 
     def _emit(self, payload: EmitPayload) -> None:
         self.metrics.emit_count += 1
         self.host.emit(payload.channel, payload.value, False)
 
-    def _runtime_emit(self, channel: str, payload: dict[str, Any]) -> None:
+    def runtime_emit(self, channel: str, payload: dict[str, Any]) -> None:
         self.host.emit(channel, from_json(payload), True)
-
-    # ------------------------------------------------------------ model calls
-
-    async def _model_call(self, machine: Machine, call: ModelCall) -> Any:
-        """The Result a call gives: every fault of provider, network or schema is an Err (O-0.9)."""
-        self.calls += 1
-        run_id = f"{call.model}-{self.calls}"  # tells logs and traces which model ran
-        try:
-            settings = self._settings(machine, call.model).with_prompt(call.overrides)
-            conversation = self._conversation(call)
-            if call.schema is None:
-                response = await execute(self.services, settings, call.prompt, conversation, run_id=run_id)
-                return succeeded(response_value(response))
-            validated = await execute_with_schema(
-                self.services,
-                settings,
-                call.prompt,
-                self.schemas[call.schema],
-                conversation,
-                run_id=run_id,
-                retry_message=call.retry_message,
-            )
-            return succeeded(self.builder.value(validated.tree))
-        except CallFailure as failure:
-            return failed(failure)
-
-    def _settings(self, machine: Machine, name: str) -> CallSettings:
-        """The settings of a model; its fields are evaluated once, at initialisation (O-0.3)."""
-        if name not in self.settings:
-            number, model = self.models[name]
-            fields = {**model.fields, **self._configured(machine, number)}
-            decorators = dict(model.decorators)
-            self._check(model, fields, decorators)
-            if "cache" in decorators:
-                self.caches[name] = ReplyCache(decorators["cache"], self.host.now)
-            connection = self.connections[model.connection]
-            self.settings[name] = call_settings(name, fields, decorators, connection, cache=self.caches.get(name))
-        return self.settings[name]
-
-    def _check(self, model: Model, fields: Mapping[str, Any], decorators: Mapping[str, Any]) -> None:
-        """What no compiler has seen: fields of a foreign image, and values computed at initialisation."""
-        try:
-            check_model(model.name, fields, decorators)
-            if model.connection not in self.connections:
-                raise ConfigFailure("E4003", f"model {model.name}: unknown connection {model.connection}")
-        except ConfigFailure as failure:
-            raise CallFailure("AgentError", "InvalidRequest", failure.message, model=model.name) from None
-
-    def _configured(self, machine: Machine, number: int) -> dict[str, Any]:
-        return {
-            field: to_plain(value)
-            for (section, entry, field), value in machine.configured.items()
-            if section == "models" and entry == number
-        }
-
-    def _conversation(self, call: ModelCall) -> Conversation | None:
-        """with_memory, else the model's own memory, else none (O-3.24)."""
-        name = call.memory
-        if name is UNSET:
-            model: Model = self.models[call.model][1]
-            name = None if model.memory is None else self.program.image.memories[model.memory].name
-        return None if name is None else Conversation(self.memories[name], call.auto)
 
 
 def _classes(program: Program) -> dict[str, Any]:

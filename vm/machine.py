@@ -33,23 +33,25 @@ class Stopped(Exception):
 
 
 class Machine:
-    """One run. `memories` is the session's memory store; `steps` the fuel limit or None; `depth` the call-depth limit."""
+    """One run. `memories` is the session's memory store; `limit` sets fuel and call depth before it starts."""
 
-    def __init__(
-        self, program: Program, memories: Memories, *, steps: int | None = None, depth: int = 10_000
-    ) -> None:
+    def __init__(self, program: Program, memories: Memories) -> None:
         self.program = program
         self.memories = memories
-        self.steps = UNLIMITED if steps is None else steps
-        self.reserve = self.steps  # fuel not handed out yet
         self.fuel = 0  # fuel handed out and given back by the loop
-        self.depth_limit = depth + 1  # the bottom frame of a task is not a call
+        self.limit(None, 10_000)
         self.stop: str | None = None
         self.configured: dict[tuple[str, int, str], Any] = {}
         self.tasks: list[Task] = []
         self.started = 0
         self.effects: list[Effect] = []
         self.panic: Panic | None = None
+
+    def limit(self, steps: int | None, depth: int) -> None:
+        """`steps` is the fuel limit or None, `depth` the call-depth limit (G-6.1)."""
+        self.steps = UNLIMITED if steps is None else steps
+        self.reserve = self.steps  # fuel not handed out yet
+        self.depth_limit = depth + 1  # the bottom frame of a task is not a call
 
     # ------------------------------------------------------------ tasks
 

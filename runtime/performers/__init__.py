@@ -1,0 +1,29 @@
+"""Who performs which effect of the machine (V-6.3): the one table, a module of this package per family.
+
+A module offers `async perform(run, effect)`, which gives the value the task continues with. It is imported when the first
+effect of its family appears, so that a run pays for what it uses. Must not know: the loop that asks.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+    from typing import Any
+
+    from ...vm.effects import Effect
+    from ..running import Running
+
+    Performer = Callable[[Running, Effect], Awaitable[Any]]
+
+FAMILIES = {
+    "model": "models",
+}
+
+
+def performer(kind: str) -> Performer:
+    """The function that performs effects of this kind. Raises KeyError for a kind nobody performs."""
+    found: Performer = import_module(f".{FAMILIES[kind]}", __name__).perform
+    return found

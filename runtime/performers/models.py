@@ -1,0 +1,102 @@
+"""Model calls: the Result a call gives; every fault of provider, network or schema is an Err of it (O-0.9).
+
+Must not know: the loop that asks, the command line.
+"""
+
+from __future__ import annotations
+
+from ...vm.values import UNSET
+from ..call_services import Conversation
+from ..call_settings import call_settings
+from ..calls import execute, execute_with_schema
+from ..errors import CallFailure, ConfigFailure
+from ..field_checks import check_model
+from ..reply_cache import ReplyCache
+from ..translation import failed, response_value, succeeded, to_plain
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from ...vm.bytecode.image import Model
+    from ...vm.effects import Effect, ModelCall
+    from ..call_settings import CallSettings
+    from ..running import Running
+
+
+async def perform(run: Running, effect: Effect) -> Any:
+    calls = run.state.get("models")
+    if calls is None:
+        calls = run.state["models"] = ModelCalls(run)
+    return await calls.call(effect.payload)
+
+
+class ModelCalls:
+    """The model calls of one session: settings of each model, made once, and their reply caches."""
+
+    def __init__(self, run: Running) -> None:
+        self.run = run
+        self.models = {model.name: (number, model) for number, model in enumerate(run.program.image.models)}
+        self.caches: dict[str, ReplyCache] = {}
+        self.settings: dict[str, CallSettings] = {}
+        self.calls = 0
+
+    async def call(self, call: ModelCall) -> Any:
+        self.calls += 1
+        run_id = f"{call.model}-{self.calls}"  # tells logs and traces which model ran
+        try:
+            settings = self._settings(call.model).with_prompt(call.overrides)
+            conversation = self._conversation(call)
+            if call.schema is None:
+                response = await execute(self.run.services, settings, call.prompt, conversation, run_id=run_id)
+                return succeeded(response_value(response))
+            validated = await execute_with_schema(
+                self.run.services,
+                settings,
+                call.prompt,
+                self.run.schemas[call.schema],
+                conversation,
+                run_id=run_id,
+                retry_message=call.retry_message,
+            )
+            return succeeded(self.run.builder.value(validated.tree))
+        except CallFailure as failure:
+            return failed(failure)
+
+    def _settings(self, name: str) -> CallSettings:
+        """The settings of a model; its fields are evaluated once, at initialisation (O-0.3)."""
+        if name not in self.settings:
+            number, model = self.models[name]
+            fields = {**model.fields, **self._configured(number)}
+            decorators = dict(model.decorators)
+            self._check(model, fields, decorators)
+            if "cache" in decorators:
+                self.caches[name] = ReplyCache(decorators["cache"], self.run.host.now)
+            connection = self.run.connections[model.connection]
+            self.settings[name] = call_settings(name, fields, decorators, connection, cache=self.caches.get(name))
+        return self.settings[name]
+
+    def _check(self, model: Model, fields: Mapping[str, Any], decorators: Mapping[str, Any]) -> None:
+        """What no compiler has seen: fields of a foreign image, and values computed at initialisation."""
+        try:
+            check_model(model.name, fields, decorators)
+            if model.connection not in self.run.connections:
+                raise ConfigFailure("E4003", f"model {model.name}: unknown connection {model.connection}")
+        except ConfigFailure as failure:
+            raise CallFailure("AgentError", "InvalidRequest", failure.message, model=model.name) from None
+
+    def _configured(self, number: int) -> dict[str, Any]:
+        return {
+            field: to_plain(value)
+            for (section, entry, field), value in self.run.machine.configured.items()
+            if section == "models" and entry == number
+        }
+
+    def _conversation(self, call: ModelCall) -> Conversation | None:
+        """with_memory, else the model's own memory, else none (O-3.24)."""
+        name = call.memory
+        if name is UNSET:
+            model: Model = self.models[call.model][1]
+            name = None if model.memory is None else self.run.program.image.memories[model.memory].name
+        return None if name is None else Conversation(self.run.memories[name], call.auto)

@@ -1,0 +1,35 @@
+"""What performers of effects may use of the session that runs (V-6.3): a protocol, so that they need not know the session."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any, Protocol
+
+    from ..vm.link import Program
+    from ..vm.machine import Machine
+    from .call_services import Services
+    from .connections import ConnectionSettings
+    from .memory.store import MemoryStore
+    from .metrics import Metrics
+    from .schema.strategy import Schema
+    from .secrets import Redactor
+    from .translation import TreeBuilder
+
+    class Running(Protocol):
+        program: Program
+        machine: Machine
+        host: Any
+        services: Services
+        metrics: Metrics
+        redactor: Redactor
+        memories: MemoryStore
+        connections: Mapping[str, ConnectionSettings]
+        schemas: Mapping[str, Schema]
+        builder: TreeBuilder
+        state: dict[str, Any]
+        """What a family keeps for the session, under its own name."""
+
+        def runtime_emit(self, channel: str, payload: dict[str, Any]) -> None:
+            """An emit of the runtime itself (O-5.30)."""
