@@ -13,6 +13,8 @@ from .symbols import (
     ConstSymbol,
     EnumSymbol,
     FunctionSymbol,
+    HashMapSymbol,
+    LedgerSymbol,
     MemorySymbol,
     ModelSymbol,
     StructSymbol,
@@ -33,5 +35,7 @@ class CheckedProgram:
     models: list[ModelSymbol] = field(default_factory=list)
     connections: list[ConnectionSymbol] = field(default_factory=list)
     memories: list[MemorySymbol] = field(default_factory=list)
+    hashmaps: list[HashMapSymbol] = field(default_factory=list)
+    ledgers: list[LedgerSymbol] = field(default_factory=list)
     init: list[tuple[int, ast.InitStatement]] = field(default_factory=list)
     main: FunctionSymbol | None = None

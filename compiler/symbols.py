@@ -229,6 +229,20 @@ class MemorySymbol(Symbol):
 
 
 @dataclass(eq=False, slots=True)
+class HashMapSymbol(Symbol):
+    """`path`: the file of with_persistence."""
+
+    declaration: ast.Store
+    type: Type
+    path: str | None = None
+
+
+@dataclass(eq=False, slots=True)
+class LedgerSymbol(Symbol):
+    declaration: ast.Store
+
+
+@dataclass(eq=False, slots=True)
 class BuiltinSymbol(Symbol):
     """A predeclared function, constructor or type name (print, Some, Memory …), not shadowed."""
 

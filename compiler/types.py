@@ -136,10 +136,13 @@ MODEL_REF = Simple("ModelRef")
 MODEL_BUILDER = Simple("ModelBuilder")
 MEMORY = Simple("Memory")
 SCHEMA_REF = Simple("SchemaRef")
+LEDGER = Simple("Ledger")
+LEDGER_QUERY = Simple("LedgerQuery")
 PROMPT = Nominal("record", "Prompt")
 RESPONSE = Nominal("record", "Response")
 MESSAGE = Nominal("record", "Message")
 TOOL_CALL = Nominal("record", "ToolCall")
+LEDGER_ENTRY = Nominal("record", "LedgerEntry")
 EMIT = Nominal("record", "Emit")
 LIBRARY_RECORDS = (Nominal("record", "HttpResponse"), Nominal("record", "RegexMatch"))
 
@@ -150,6 +153,10 @@ def array(item: Type) -> Generic:
 
 def map_(key: Type, value: Type) -> Generic:
     return Generic("Map", (key, value))
+
+
+def hashmap(key: Type, value: Type) -> Generic:
+    return Generic("HashMap", (key, value))
 
 
 def option(item: Type) -> Generic:

@@ -11,6 +11,7 @@ from .builtins import KIND_OF, REQUIRED, Row, lookup
 from .handles import HANDLERS
 from .panics import Panic
 from .signals import SUSPENDED, Invoke
+from .store_methods import HANDLERS as STORE_HANDLERS
 from .values import Closure, EnumValue, Map, Struct, debug, get_member, make_error, share, typeof
 
 TYPE_CHECKING = False
@@ -42,7 +43,7 @@ def find_method(machine: Running, receiver: Any, site: Site) -> Any:
     if type(receiver) is EnumValue:
         return _enum_call  # other enums are of the same class
     kind = kind_of(receiver)
-    handler = HANDLERS.get((kind, site.name))
+    handler = HANDLERS.get((kind, site.name)) or STORE_HANDLERS.get((kind, site.name))
     if handler is not None:
         return handler
     return _found(lookup(kind, site.name))

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         """The part of the machine that methods of handles use."""
 
         memories: Memories
+        stores: Any
         program: Any
 
         def suspend(self, task: Any, kind: str, payload: Any) -> None: ...
@@ -63,6 +64,19 @@ class EmitPayload:
     def __init__(self, channel: str, value: Any) -> None:
         self.channel = channel
         self.value = value
+
+
+class StoreFile:
+    """Effect `store`: the file of a persistent hashmap, to be written if `text` is not None, else to be read (O-5.12).
+
+    The answer is Ok(text), Ok(nil) for no such file or for a write, or Err of an FsError."""
+
+    __slots__ = ("store", "path", "text")
+
+    def __init__(self, store: str, path: str, text: str | None) -> None:
+        self.store = store
+        self.path = path
+        self.text = text
 
 
 class ModelCall:

@@ -16,6 +16,8 @@ from .linked import Code, ErrorForm, Site
 from .values import (
     EnumType,
     EnumValue,
+    HashMapRef,
+    LedgerRef,
     MemoryRef,
     ModelRef,
     SchemaRef,
@@ -49,6 +51,8 @@ class Program:
         self.constants = [self._constant(kind, value) for kind, value in image.constants]
         self.models = [ModelRef(m.name) for m in image.models]
         self.memories = [MemoryRef(m.name) for m in image.memories]
+        self.hashmaps = [HashMapRef(h.name) for h in image.hashmaps]
+        self.ledgers = [LedgerRef(e.name) for e in image.ledgers]
         self.schemas = [SchemaRef(s.name) for s in image.schemas]
         self.language_methods = self._language_methods()
         self.methods = self._methods()
@@ -166,7 +170,10 @@ class Program:
             return self.classes[operand] if op.name == "STRUCT" else self.descriptors[operand]
         if kind is k.FIELD:
             return f"f{operand}"
-        tables: dict[Any, list[Any]] = {k.MODEL: self.models, k.MEMORY: self.memories, k.SCHEMA: self.schemas}
+        tables: dict[Any, list[Any]] = {
+            k.MODEL: self.models, k.MEMORY: self.memories, k.HASHMAP: self.hashmaps, k.LEDGER: self.ledgers,
+            k.SCHEMA: self.schemas,
+        }  # fmt: skip
         return tables[kind][operand] if kind in tables else operand
 
     def _handler(

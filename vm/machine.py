@@ -9,6 +9,7 @@ from __future__ import annotations
 from .effects import Effect, EmitPayload
 from .generated.loop import run as run_loop
 from .panics import Panic
+from .stores import Stores
 from .tasks import DONE, READY, WAITING, Task
 from .values import display, typeof
 
@@ -38,6 +39,7 @@ class Machine:
     def __init__(self, program: Program, memories: Memories) -> None:
         self.program = program
         self.memories = memories
+        self.stores = Stores(program)
         self.fuel = 0  # fuel handed out and given back by the loop
         self.limit(None, 10_000)
         self.stop: str | None = None

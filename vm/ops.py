@@ -499,6 +499,14 @@ def MEMORY(operand: Any) -> Any:
     return operand
 
 
+def HASHMAP(operand: Any) -> Any:
+    return operand
+
+
+def LEDGER(operand: Any) -> Any:
+    return operand
+
+
 def SCHEMA(operand: Any) -> Any:
     return operand
 
@@ -537,7 +545,7 @@ def LENGTH(value: Any) -> Any:
     return length(value)
 
 
-def ITERATE(iterable: Any) -> Any:
-    return iterate(iterable)
+def ITERATE(iterable: Any, machine: Any) -> Any:
+    return iterate(iterable, machine)
 
 

@@ -20,6 +20,8 @@ from ..symbols import (
     ConstSymbol,
     EnumSymbol,
     FunctionSymbol,
+    HashMapSymbol,
+    LedgerSymbol,
     MemorySymbol,
     ModelSymbol,
     StructSymbol,
@@ -36,6 +38,7 @@ from .memory import check_init, check_memory
 from .orchestration import check_connection, check_model
 from .privacy import ModuleMap
 from .schemas import check_schema, declare_schema, fold_nested_defaults
+from .stores import check_store, declare_hashmap
 
 RULES = {
     **expressions.RULES,
@@ -97,6 +100,8 @@ def _declare(c: Checker, module: Module) -> None:
     for symbol in module.symbols:
         if isinstance(symbol, FunctionSymbol):
             declare_signature(c, symbol)
+        elif isinstance(symbol, HashMapSymbol):
+            declare_hashmap(c, symbol)
 
 
 def _check_declarations(c: Checker, module: Module) -> None:
@@ -117,6 +122,9 @@ def _check_declarations(c: Checker, module: Module) -> None:
             case MemorySymbol():
                 check_decorators(c, symbol.declaration.decorators, "memory")
                 check_memory(c, symbol)
+            case HashMapSymbol() | LedgerSymbol():
+                check_decorators(c, symbol.declaration.decorators, symbol.declaration.kind)
+                check_store(c, symbol)
             case ConnectionSymbol():
                 check_connection(c, symbol)
     for symbol in module.symbols:
@@ -148,5 +156,9 @@ def _checked(project: Project, module: Module) -> CheckedProgram:
                 checked.connections.append(symbol)
             case MemorySymbol():
                 checked.memories.append(symbol)
+            case HashMapSymbol():
+                checked.hashmaps.append(symbol)
+            case LedgerSymbol():
+                checked.ledgers.append(symbol)
     checked.main = module.main if isinstance(module.main, FunctionSymbol) else None
     return checked

@@ -8,6 +8,7 @@ from __future__ import annotations
 from ...vm.builtins import ASSOCIATED, FUNCTIONS
 from .. import ast
 from ..resolver.everyday import NAMES
+from ..resolver.predeclared import STORES
 from ..source import Span
 from ..symbols import (
     BuiltinCall,
@@ -35,6 +36,7 @@ from .places import require_mutable, root_of
 from .relations import ERRONEOUS, is_text
 from .signatures import Formal
 from .standard import collection_arguments, std_call
+from .stores import FORMS
 from .types import written_type
 
 CONSTRUCTORS = ("Some", "Ok", "Err")
@@ -205,6 +207,9 @@ def _built_in(c: Checker, node: ast.Call, callee: ast.PathExpr, name: str, expec
             "E4501", node.span, "a memory is made by its declaration only", help="memory log: Memory = Memory::new();"
         )
     owner, _, member = name.partition("::")
+    if owner in STORES and member:
+        infer_all(c, node.arguments)
+        return c.report("E4004", node.span, f"`{name}` stands in a declaration only", help=FORMS[owner])
     row = ASSOCIATED.get((owner, member)) if member else FUNCTIONS.get(name)
     if row is None or name == "None":
         infer_all(c, node.arguments)

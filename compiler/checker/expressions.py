@@ -9,6 +9,7 @@ import re
 
 from .. import ast
 from ..resolver.everyday import NAMES
+from ..resolver.predeclared import STORES
 from ..resolver.scopes import UnbuiltSymbol
 from ..resolver.spelling import did_you_mean
 from ..symbols import (
@@ -19,6 +20,8 @@ from ..symbols import (
     EnumSymbol,
     ErrorFamilySymbol,
     FunctionSymbol,
+    HashMapSymbol,
+    LedgerSymbol,
     Local,
     MemorySymbol,
     ModelSymbol,
@@ -34,6 +37,7 @@ from ..types import (
     BOOL,
     FLOAT,
     INT,
+    LEDGER,
     MEMORY,
     MODEL_REF,
     NEVER,
@@ -59,6 +63,7 @@ from .generics import Instance, written_arguments
 from .impls import require_visible_method
 from .relations import ERRONEOUS, MISMATCH, convert, generic, join
 from .standard import std_function
+from .stores import FORMS
 from .types import RECORDS, check_key_type, written_type
 
 # Keys of known providers (G-10.1).
@@ -131,6 +136,10 @@ def path_expr(c: Checker, node: ast.PathExpr, expected: Expected) -> Type:
             return MODEL_REF
         case MemorySymbol():
             return MEMORY
+        case HashMapSymbol():
+            return symbol.type
+        case LedgerSymbol():
+            return LEDGER
         case BuiltinSymbol():
             return _builtin_value(c, node, symbol.name, expected)
         case StdFunctionSymbol():
@@ -221,6 +230,8 @@ def _builtin_value(c: Checker, node: ast.PathExpr, name: str, expected: Expected
     if name.startswith("Memory::"):
         return c.report("E4501", node.span, "a memory is made by its declaration only", help="memory log: Memory = …;")
     record, _, constructor = name.partition("::")
+    if record in STORES and constructor:
+        return c.report("E4004", node.span, f"`{name}` stands in a declaration only", help=FORMS[record])
     if constructor and record not in RECORDS:
         return c.unbuilt(node.span, f"{name} as a value")
     if constructor:

@@ -8,8 +8,8 @@ from __future__ import annotations
 from ...vm.builtins import Row, lookup, method_names
 from .. import ast
 from ..resolver.spelling import did_you_mean
-from ..symbols import BuiltinCall, DynamicCall, FunctionSymbol, Local, MethodTarget
-from ..types import ANY, FLOAT, INT, MEMORY, NEVER, NIL, Function, Nilable, Nominal, Type
+from ..symbols import BuiltinCall, CheckAny, DynamicCall, FunctionSymbol, Local, MethodTarget
+from ..types import ANY, FLOAT, INT, MEMORY, NEVER, NIL, STRING, Function, Nilable, Nominal, Type
 from .arguments import infer_all, match_arguments
 from .builtins import call_row, everyday_method, kind_of
 from .calls import check_mutation, formals_of, give_arguments, schema_argument, value_call
@@ -172,7 +172,22 @@ def _built_in(c: Checker, node: ast.MethodCall, receiver: Type, row: Row, expect
         check_mutation(c, node.receiver, row.name, node.name.span)
     if row.name == "append" and row.receiver == "Memory":
         check_role(c, node.receiver, matched.values[0])
+    if row.receiver == "HashMap":
+        _hashmap_method(c, node, receiver, row, matched.values)
     return found
+
+
+def _hashmap_method(
+    c: Checker, node: ast.MethodCall, receiver: Type, row: Row, arguments: list[ast.Expr | None]
+) -> None:
+    """Scopes need String keys (O-5.8); a value behind Any is checked by the store itself, with P415 (O-5.13)."""
+    entry = generic(receiver, "HashMap")
+    if row.name == "scope" and entry and entry[0] not in (ANY, STRING):
+        c.report("E4041", node.name.span, f"`{receiver}` has no `scope`: its keys are no Strings")
+    if row.name == "set":
+        for argument in arguments:
+            if argument is not None and isinstance(argument.coercion, CheckAny):
+                argument.coercion = None
 
 
 def _sortable(receiver: Type) -> bool:

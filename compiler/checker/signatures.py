@@ -55,7 +55,7 @@ _SIMPLE = {
 }  # fmt: skip
 _GENERIC = {
     "array": "Array", "map": "Map", "option": "Option", "result": "Result", "task": "Task", "set": "Set",
-    "queue": "Queue", "stack": "Stack",
+    "queue": "Queue", "stack": "Stack", "hashmap": "HashMap",
 }  # fmt: skip
 _cache: dict[int, BuiltinSignature] = {}
 

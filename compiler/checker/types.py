@@ -14,8 +14,16 @@ from .context import Checker
 from .relations import ERRONEOUS, nilable
 from .signatures import opened, substitute
 
-RECORDS = {t.name: t for t in (types.PROMPT, types.RESPONSE, types.MESSAGE, types.TOOL_CALL, types.EMIT, *types.LIBRARY_RECORDS)}
-SPELLINGS: dict[str, Type] = {"MemoryRef": types.MEMORY, "Schema": types.SCHEMA_REF, **RECORDS}
+RECORDS = {
+    t.name: t
+    for t in (
+        types.PROMPT, types.RESPONSE, types.MESSAGE, types.TOOL_CALL, types.LEDGER_ENTRY, types.EMIT, *types.LIBRARY_RECORDS,
+    )
+}  # fmt: skip
+SPELLINGS: dict[str, Type] = {
+    "MemoryRef": types.MEMORY, "Schema": types.SCHEMA_REF, "HashMapRef": types.hashmap(ANY, ANY), "LedgerRef": types.LEDGER,
+    **RECORDS,
+}  # fmt: skip
 
 
 def written_type(c: Checker, node: ast.TypeExpr) -> Type:
@@ -122,7 +130,7 @@ def _builtin(c: Checker, node: ast.NamedType, name: str, arguments: list[Type]) 
         return SPELLINGS[name]
     if not arguments:
         return ANY if name == "Any" else Simple(name)
-    if name == "Map" and node.arguments is not None:
+    if name in ("Map", "HashMap") and node.arguments is not None:
         check_key_type(c, node.arguments[0], arguments[0])
     return Generic(name, tuple(arguments))
 

@@ -168,6 +168,10 @@ def path(g: Generator, node: ast.PathExpr) -> None:
         e.emit("MODEL", g.module.models[binding])
     elif isinstance(binding, symbols.MemorySymbol):
         e.emit("MEMORY", g.module.memories[binding])
+    elif isinstance(binding, symbols.HashMapSymbol):
+        e.emit("HASHMAP", g.module.hashmaps[binding])
+    elif isinstance(binding, symbols.LedgerSymbol):
+        e.emit("LEDGER", g.module.ledgers[binding])
     elif isinstance(binding, symbols.StructSymbol):
         e.emit("SCHEMA", g.module.schemas[binding])
     elif isinstance(binding, symbols.VariantSymbol) and binding.form == "tuple":

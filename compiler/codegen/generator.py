@@ -193,7 +193,10 @@ class Generator:
         self.store(local)
 
 
-PLAIN = {"Int", "Float", "String", "Bool", "Nil", "Range", "never", "ModelRef", "ModelBuilder", "Memory", "SchemaRef"}
+PLAIN = {
+    "Int", "Float", "String", "Bool", "Nil", "Range", "never", "ModelRef", "ModelBuilder", "Memory", "SchemaRef", "Ledger",
+    "LedgerQuery",
+}  # fmt: skip
 
 
 def is_plain(type_: t.Type | None) -> bool:
@@ -205,7 +208,7 @@ def is_plain(type_: t.Type | None) -> bool:
     if isinstance(type_, t.Tuple):
         return all(map(is_plain, type_.items))
     if isinstance(type_, t.Generic):
-        return type_.name in ("Option", "Result") and all(map(is_plain, type_.arguments))
+        return type_.name == "HashMap" or type_.name in ("Option", "Result") and all(map(is_plain, type_.arguments))
     return isinstance(type_, (t.Union, t.Function)) or (
         isinstance(type_, t.Nominal) and (type_.kind == "error" or type_.plain)
     )

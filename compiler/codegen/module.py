@@ -47,6 +47,8 @@ class Module:
     wanted_methods: list[tuple[str, str]] = field(default_factory=list)
     models: dict[symbols.ModelSymbol, int] = field(default_factory=dict)
     memories: dict[symbols.MemorySymbol, int] = field(default_factory=dict)
+    hashmaps: dict[symbols.HashMapSymbol, int] = field(default_factory=dict)
+    ledgers: dict[symbols.LedgerSymbol, int] = field(default_factory=dict)
     schemas: dict[symbols.StructSymbol, int] = field(default_factory=dict)
     names: dict[symbols.Symbol, str] = field(default_factory=dict)  # of schemas, models, connections and memories in the image
     nesting: Nesting = field(default_factory=Nesting)

@@ -29,7 +29,9 @@ def generate(checked: CheckedProgram, files: list[Source], name: str) -> im.Imag
     """The image of a program without errors; `name` is the program's name."""
     sources = sorted(files, key=lambda source: source.name)
     module = Module(sources)
-    for kind in (checked.schemas, checked.models, checked.connections, checked.memories):
+    for kind in (
+        checked.schemas, checked.models, checked.connections, checked.memories, checked.hashmaps, checked.ledgers,
+    ):  # fmt: skip
         module.names.update(unique_names(kind))
     declared = declare(module, checked)
     for index, schema in enumerate(checked.schemas):
@@ -38,6 +40,8 @@ def generate(checked: CheckedProgram, files: list[Source], name: str) -> im.Imag
         module.models[model] = number
     for number, memory in enumerate(checked.memories):
         module.memories[memory] = number
+    module.hashmaps = {store: number for number, store in enumerate(checked.hashmaps)}
+    module.ledgers = {store: number for number, store in enumerate(checked.ledgers)}
     for function in checked.functions:
         declare_function(module, function)
         if function.changes_self:
@@ -50,13 +54,16 @@ def generate(checked: CheckedProgram, files: list[Source], name: str) -> im.Imag
     for function in checked.functions:
         function_body(module, function)
     init = initialisation(module, checked)
+    if checked.hashmaps:
+        module.language_method("StoreWrites", "finish")
     generate_wanted(module)
     functions = module.finish_functions()
     mark_suspending(functions, module)
     image = im.Image(
         header(name, module, checked), module.pool.constants, module.pool.types, schemas, functions,
         [model_entry(module, m) for m in checked.models], [], [], [],
-        [im.Connection(module.names[c], c.fields) for c in checked.connections], [], [],
+        [im.Connection(module.names[c], c.fields) for c in checked.connections],
+        [hashmap_entry(module, h) for h in checked.hashmaps], [im.Ledger(module.names[e]) for e in checked.ledgers],
         [im.Memory(module.names[m], m.max_messages) for m in checked.memories], [], [], [],
         exports(module, checked, init), [[source.name, hashlib.sha256(source.text.encode()).digest()] for source in sources],
         [source.text for source in sources],
@@ -134,11 +141,17 @@ def initialisation(module: Module, checked: CheckedProgram) -> list[int]:
     for number, model in enumerate(checked.models):
         rank = model.home.rank if model.home is not None else 0
         steps.extend(((rank, expr.span.start), (number, key, expr)) for key, expr in computed_fields(model))
+    steps.extend(((h.home.rank if h.home else 0, h.declaration.span.start), h) for h in checked.hashmaps if h.path is not None)
     if not steps:
         return []
     for _, step in sorted(steps, key=lambda pair: pair[0]):
         if isinstance(step, ast.InitStatement):
             g.effect(step.call)
+        elif isinstance(step, symbols.HashMapSymbol):
+            g.at(step.declaration.value.span)
+            g.emitter.emit("HASHMAP", module.hashmaps[step])
+            g.emitter.emit("CALL", module.language_method("StoreWrites", "load"), 1)
+            g.emitter.emit("POP")
         else:
             number, key, expr = step
             g.value(expr)
@@ -176,6 +189,12 @@ def model_entry(module: Module, model: symbols.ModelSymbol) -> im.Model:
     memory = module.memories[model.memory] if model.memory is not None else None
     connection = model.connection if isinstance(model.connection, str) else module.names[model.connection]
     return im.Model(module.names[model], connection, fields, memory, decorators)
+
+
+def hashmap_entry(module: Module, symbol: symbols.HashMapSymbol) -> im.HashMap:
+    assert isinstance(symbol.type, t.Generic)
+    key, value = symbol.type.arguments
+    return im.HashMap(module.names[symbol], module.pool.type(key), module.pool.type(value), symbol.path)
 
 
 def header(name: str, module: Module, checked: CheckedProgram) -> im.Header:

@@ -16,6 +16,8 @@ from ..symbols import (
     ConstSymbol,
     EnumSymbol,
     FunctionSymbol,
+    HashMapSymbol,
+    LedgerSymbol,
     MemorySymbol,
     ModelSymbol,
     StructSymbol,
@@ -92,8 +94,6 @@ def unbuilt_form(item: ast.Item, nested: bool) -> str | None:
             return "type parameters"
         case ast.Schema() if item.fields is None:
             return "schema without body"
-        case ast.Store() if item.kind != "memory":
-            return item.kind
         case ast.Config() if item.kind == "agent":
             return "agent"
         case ast.Config() if nested:
@@ -143,6 +143,10 @@ def _symbol(r: Resolver, item: ast.Item, name: str) -> Symbol:
             return ModelSymbol(name, item, "", {})
         case ast.Config():
             return ConnectionSymbol(name, item, {})
+        case ast.Store() if item.kind == "hashmap":
+            return HashMapSymbol(name, item, ANY)
+        case ast.Store() if item.kind == "ledger":
+            return LedgerSymbol(name, item)
         case ast.Store():
             return MemorySymbol(name, item, None)
     return UnbuiltSymbol(name)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from .digests import Node
 
-_SECTIONS = ("functions", "types", "models", "memories", "schemas", "connections")
+_SECTIONS = ("functions", "types", "models", "hashmaps", "ledgers", "memories", "schemas", "connections")
 
 
 def hash_functions(image: i.Image) -> list[bytes]:
@@ -50,6 +50,8 @@ class _Graph:
             *(self._function(function) for function in image.functions),
             *(self._type(descriptor) for descriptor in image.types),
             *(self._model(model) for model in image.models),
+            *(self._hashmap(store) for store in image.hashmaps),
+            *(self._node(store.values(), []) for store in image.ledgers),
             *(self._node(memory.values(), []) for memory in image.memories),
             *(self._schema(schema) for schema in image.schemas),
             *(self._node(connection.values(), []) for connection in image.connections),
@@ -106,6 +108,9 @@ class _Graph:
         if model.connection in self.connections:
             named.append(("connections", self.connections[model.connection]))
         return self._node([model.name, model.connection, model.fields, model.memory is None, model.decorators], named)
+
+    def _hashmap(self, store: i.HashMap) -> Node:
+        return self._node([store.name, store.path], [("types", store.key), ("types", store.value)])
 
     def _schema(self, schema: i.Schema) -> Node:
         return self._node([schema.name, schema.shape, schema.plain, schema.strict], [("types", schema.type)])

@@ -135,6 +135,9 @@ _TABLE = (
     ("PRINT", k.COUNT, "values* --", "suspend", "print(values)"),
     ("PRINTLN", k.COUNT, "values* --", "suspend", "println(values)"),
     ("CONFIGURE", k.CONFIG, "value --", "next", "give a declaration a field that is no constant (O-0.3)"),
+    # stores
+    ("HASHMAP", k.HASHMAP, "-- hashmap", "next", "a hashmap handle"),
+    ("LEDGER", k.LEDGER, "-- ledger", "next", "a ledger handle"),
 )  # fmt: skip
 
 FLOWS = {

@@ -121,12 +121,15 @@ def _config(scope: Scope, at: str, section: str, entry: int, field: str) -> None
 
 def _declarations(scope: Scope) -> None:
     image = scope.image
-    named: list[Any] = [*image.schemas, *image.models, *image.memories, *image.connections]
+    named: list[Any] = [*image.schemas, *image.models, *image.memories, *image.connections, *image.hashmaps, *image.ledgers]
     for entry in named:
         _name(f"{type(entry).__name__.lower()} {entry.name!r}", entry.name)
     for index, schema in enumerate(image.schemas):
         if schema.type >= len(scope.fields) or scope.fields[schema.type] is None:
             refuse("V107", f"schema {index}", f"type {schema.type} has no fields")
+    for index, store in enumerate(image.hashmaps):
+        if max(store.key, store.value) >= len(image.types):
+            refuse("V107", f"hashmap {index}", f"there is no type {max(store.key, store.value)}")
     for index, model in enumerate(image.models):
         if model.memory is not None and model.memory >= len(image.memories):
             refuse("V108", f"model {index}", f"there is no memory {model.memory}")

@@ -53,7 +53,19 @@ from .enums import EnumType, EnumValue, Variant
 from .equality import compare, equal
 from .errors import FAMILIES, FIELD_TYPES, ErrorValue, Family, default_message, is_family, make_error, nearest_family
 from .functions import Cell, Closure
-from .handles import KEEP, UNSET, MemoryRef, ModelBuilder, ModelRef, Ref, SchemaRef, Unset
+from .handles import (
+    KEEP,
+    UNSET,
+    HashMapRef,
+    LedgerQuery,
+    LedgerRef,
+    MemoryRef,
+    ModelBuilder,
+    ModelRef,
+    Ref,
+    SchemaRef,
+    Unset,
+)
 from .json import from_json, json_string, to_json
 from .limits import Limits, concat, join, limits
 from .ranges import RangeValue
@@ -61,6 +73,7 @@ from .records import (
     RECORDS,
     Emit,
     HttpResponse,
+    LedgerEntry,
     Message,
     Prompt,
     RegexMatch,
@@ -91,10 +104,14 @@ __all__ = [
     "FAMILIES",
     "FIELD_TYPES",
     "Family",
+    "HashMapRef",
     "HttpResponse",
     "INT_MAX",
     "INT_MIN",
     "KEEP",
+    "LedgerEntry",
+    "LedgerQuery",
+    "LedgerRef",
     "Limits",
     "Map",
     "MemoryRef",
