@@ -1278,7 +1278,7 @@ def run(machine, task):
                     if op < 124:
                         if op < 123:
                             # LINK
-                            ins = machine.program.link(arg)
+                            ins = arg.home.link(arg)
                             fuel -= arg.cost
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
