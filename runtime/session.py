@@ -5,12 +5,12 @@ Hands on `Outcome`s. asyncio is imported only when something really waits. Must 
 
 from __future__ import annotations
 
-from ..vm.effects import EmitPayload
 from ..vm.machine import Machine
 from ..vm.panics import Panic
 from ..vm.values import Err, from_json
 from .call_services import Services
 from .connections import resolve_all
+from .emits import EmitBus
 from .field_checks import check_connections
 from .memory.store import MemoryStore
 from .metrics import Metrics
@@ -58,7 +58,8 @@ class Host:
     """What a session takes from outside.
 
     `emit(channel, value, by_runtime)` and `print(text)` are sinks; `now` and `sleep` are the clock in seconds; `random` gives
-    [0, 1); `provider`, when given, makes the provider of a connection.
+    [0, 1); `provider`, when given, makes the provider of a connection. `answer(channel, value)` answers awaited emits (it raises
+    NoListener where nobody does) within `emit_timeout_ms`; `emit_interval` is the flush interval of buffered mode in seconds.
     """
 
     def __init__(
@@ -76,8 +77,14 @@ class Host:
         pricing: Mapping[str, Mapping[str, float]] | None = None,
         provider: Callable[[str], Any] | None = None,
         http_client: Any = None,
+        answer: Callable[[str, Any], Awaitable[Any]] | None = None,
+        emit_timeout_ms: int | None = None,
+        emit_interval: float | None = None,
     ) -> None:
         self.emit = emit
+        self.answer = answer
+        self.emit_timeout_ms = emit_timeout_ms
+        self.emit_interval = emit_interval
         self.print = print
         self.env = env
         self.now = now
@@ -101,6 +108,7 @@ class Session:
         self.host = host
         self.redactor = Redactor()
         self.metrics = Metrics()
+        self.emits = EmitBus(host.emit, host.emit_interval, host.now)
         self.memories = MemoryStore((m.name, m.max_messages) for m in image.memories)
         layers: list[Mapping[str, Mapping[str, Any]]] = [host.connections, {c.name: c.fields for c in image.connections}]
         check_connections(layers)
@@ -146,8 +154,9 @@ class Session:
             value = await self._finish(machine, machine.start(self._entry(function), list(arguments)))
         except Panic as raised:
             panic = raised
-            self.host.emit("panic", raised.message, True)
+            self.emits.send("panic", raised.message, True)
         finally:
+            self.emits.flush()
             await self.pool.aclose()
         self.metrics.execution_time_ms = round((self.host.now() - started) * 1000)
         return Outcome(value, panic, machine.used)
@@ -173,19 +182,21 @@ class Session:
                 await self._perform(machine, effect)
 
     async def _perform(self, machine: Machine, effect: Effect) -> None:
-        if effect.kind == "emit":
-            self._emit(effect.payload)
+        if effect.kind == "emit" and not effect.awaited:
+            self.emit(effect.payload.channel, effect.payload.value)
+        elif effect.kind == "flush":
+            self.emits.flush()
         elif effect.kind == "print":
             self.host.print(self.redactor.clean(effect.payload))
         else:
             machine.resume(effect, await performer(effect.kind)(self, effect))
 
-    def _emit(self, payload: EmitPayload) -> None:
+    def emit(self, channel: str, value: Any) -> None:
         self.metrics.emit_count += 1
-        self.host.emit(payload.channel, payload.value, False)
+        self.emits.send(channel, value, False)
 
     def runtime_emit(self, channel: str, payload: dict[str, Any]) -> None:
-        self.host.emit(channel, from_json(payload), True)
+        self.emits.send(channel, from_json(payload), True)
 
 
 def _classes(program: Program) -> dict[str, Any]:

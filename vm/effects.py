@@ -57,13 +57,15 @@ class Effect:
 
 
 class EmitPayload:
-    """Effect `emit`: a one-way emit; `value` is a value of the machine."""
+    """Effect `emit`: `value` is a value of the machine. If the effect is awaited, the answer is a Result, and `timeout_ms` bounds
+    the wait for it; None leaves that to the host (O-5.26)."""
 
-    __slots__ = ("channel", "value")
+    __slots__ = ("channel", "value", "timeout_ms")
 
-    def __init__(self, channel: str, value: Any) -> None:
+    def __init__(self, channel: str, value: Any, timeout_ms: int | None = None) -> None:
         self.channel = channel
         self.value = value
+        self.timeout_ms = timeout_ms
 
 
 class StoreFile:

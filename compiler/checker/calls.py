@@ -30,6 +30,7 @@ from ..types import ANY, NEVER, RESPONSE, STRING, Function, Nominal, Type, error
 from .arguments import Matched, infer_all, match_arguments
 from .builtins import call_row, kind_of
 from .context import FREE, Checker, Expected, ExpressionRule
+from .emits import emit
 from .generics import Instance, written_arguments
 from .impls import require_visible_method
 from .places import require_mutable, root_of
@@ -257,26 +258,6 @@ def _assert(c: Checker, node: ast.Call, callee: ast.PathExpr, expected: Expected
     return result
 
 
-def _emit(c: Checker, node: ast.Call, callee: ast.PathExpr, expected: Expected) -> Type:
-    """`emit(channel, payload)`, `emit<T>(…)` (O-5.23, O-5.24)."""
-    written = callee.type_arguments
-    if written is None:
-        return _plain_row(c, node, callee, expected)
-    if len(written) != 1:
-        return c.report("E2028", callee.span, f"`emit` takes 1 type argument, {len(written)} given")
-    wanted = written_type(c, written[0])
-    if len(node.arguments) < 2:
-        infer_all(c, node.arguments)
-        return c.report("E2006", callee.span, "`emit<T>` takes 2 arguments: missing `payload`")
-    payload = next((a.value for a in node.arguments if a.name is not None and a.name.text == "payload"), None)
-    payload = payload or node.arguments[1].value
-    c.value(payload, Expected(wanted, "E4080", "the payload"))
-    coercion = payload.coercion
-    result = _plain_row(c, node, callee, expected, (wanted,))
-    payload.coercion = coercion
-    return result
-
-
 def _parse_schema(c: Checker, node: ast.Call, callee: ast.PathExpr, expected: Expected) -> Type:
     """`parse_schema<T>(x)`, x a String or a Response (L-6.1.11)."""
     schema = schema_argument(c, callee.segments[0], callee.type_arguments)
@@ -316,7 +297,7 @@ UNBUILT_FUNCTIONS = ("env", "parse_schema")
 SPECIAL = {
     "len": _len,
     "assert": _assert,
-    "emit": _emit,
+    "emit": emit,
     "parse_schema": _parse_schema,
 }
 

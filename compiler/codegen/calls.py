@@ -120,6 +120,10 @@ def _row(target: symbols.BuiltinCall) -> Row:
 
 
 def builtin_call(g: Generator, node: ast.Call | ast.MethodCall, target: symbols.BuiltinCall) -> None:
+    if not target.receiver_kind and target.name == "ask":
+        g.at(node.span)
+        _ask(g, target)
+        return
     if not target.receiver_kind and target.name in _SPECIAL_EFFECTS:
         _SPECIAL_EFFECTS[target.name](g, target)
         g.emitter.emit("NIL")
@@ -266,6 +270,27 @@ def handle_call(g: Generator, node: ast.MethodCall, target: symbols.BuiltinCall)
 
 
 def _emit(g: Generator, target: symbols.BuiltinCall) -> None:
+    _channel_and_payload(g, target)
+    g.emitter.emit("EMIT")
+
+
+@value_of(ast.Await)
+def awaited(g: Generator, node: ast.Await) -> None:
+    """An awaited emit: a call whose target is `ask`."""
+    g.value(node.operand)
+
+
+def _ask(g: Generator, target: symbols.BuiltinCall) -> None:
+    _channel_and_payload(g, target)
+    timeout = target.arguments[2]
+    if timeout is None:
+        g.emitter.emit("NIL")
+    else:
+        g.bound(timeout)
+    g.emitter.emit("ASK")
+
+
+def _channel_and_payload(g: Generator, target: symbols.BuiltinCall) -> None:
     channel, payload = (*target.arguments, None)[:2]
     assert channel is not None
     g.value(channel)
@@ -275,7 +300,6 @@ def _emit(g: Generator, target: symbols.BuiltinCall) -> None:
         g.bound(payload)
         if target.type_arguments and static_type(payload) == t.ANY:
             g.emitter.emit("CHECK", g.module.pool.type(target.type_arguments[0]))
-    g.emitter.emit("EMIT")
 
 
 Special = Callable[[Generator, symbols.BuiltinCall], None]
@@ -291,7 +315,7 @@ def _print(opcode: str) -> Special:
 
 
 def _flush_emits(g: Generator, target: symbols.BuiltinCall) -> None:
-    """Emits leave at once: there is nothing to deliver (O-5.28, O-5.32)."""
+    g.emitter.emit("FLUSH")
 
 
 _SPECIAL_EFFECTS: dict[str, Special] = {

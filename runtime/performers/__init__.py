@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     Performer = Callable[[Running, Effect], Awaitable[Any]]
 
 FAMILIES = {
+    "emit": "emits",
     "model": "models",
 }
 

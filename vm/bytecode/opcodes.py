@@ -135,6 +135,8 @@ _TABLE = (
     ("PRINT", k.COUNT, "values* --", "suspend", "print(values)"),
     ("PRINTLN", k.COUNT, "values* --", "suspend", "println(values)"),
     ("CONFIGURE", k.CONFIG, "value --", "next", "give a declaration a field that is no constant (O-0.3)"),
+    ("ASK", k.NONE, "channel payload timeout -- reply", "suspend", "an awaited emit: the host's answer as a Result (O-5.25)"),
+    ("FLUSH", k.NONE, "--", "suspend", "deliver buffered emits (O-5.28)"),
     # stores
     ("HASHMAP", k.HASHMAP, "-- hashmap", "next", "a hashmap handle"),
     ("LEDGER", k.LEDGER, "-- ledger", "next", "a ledger handle"),

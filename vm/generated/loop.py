@@ -158,85 +158,87 @@ NUMBERS = {
     "SOME": 85,
     "ADD": 86,
     "ARRAY": 87,
-    "CALL_INOUT": 88,
-    "CALL_METHOD": 89,
-    "CAST": 90,
-    "CELL_OWN": 91,
-    "CHANGES_SELF": 92,
-    "CHECK": 93,
-    "CLOSURE": 94,
-    "CONFIGURE": 95,
-    "DROP": 96,
-    "EMIT": 97,
-    "EQ": 98,
-    "ERR": 99,
-    "FAIL_LENGTH": 100,
-    "FAIL_MATCH": 101,
-    "FIELD_OWN": 102,
-    "GE": 103,
-    "GET_PAYLOAD": 104,
-    "GE_INT": 105,
-    "GT": 106,
-    "HALT": 107,
-    "HASHMAP": 108,
-    "INDEX": 109,
-    "INT_TO_FLOAT": 110,
-    "INT__GE_INT__JUMP_UNLESS": 111,
-    "INT__LE_INT__JUMP_UNLESS": 112,
-    "INT__LT_INT__JUMP_UNLESS": 113,
-    "INT__NE_INT__JUMP_UNLESS": 114,
-    "IS_ERR": 115,
-    "IS_ERROR": 116,
-    "IS_NIL": 117,
-    "LE": 118,
-    "LEDGER": 119,
-    "LENGTH": 120,
-    "LE_INT": 121,
-    "LINK": 122,
-    "LOAD__EQ_INT__JUMP_UNLESS": 123,
-    "LOAD__GE_INT__JUMP_UNLESS": 124,
-    "LOAD__INT__GE_INT__JUMP_UNLESS": 125,
-    "LOAD__INT__GT_INT__JUMP_UNLESS": 126,
-    "LOAD__INT__LE_INT__JUMP_UNLESS": 127,
-    "LOAD__INT__MUL_INT__STORE": 128,
-    "LOAD__LE_INT__JUMP_UNLESS": 129,
-    "LOAD__LOAD__EQ_INT__JUMP_UNLESS": 130,
-    "LOAD__LOAD__GE_INT__JUMP_UNLESS": 131,
-    "LOAD__LOAD__GT_INT__JUMP_UNLESS": 132,
-    "LOAD__LOAD__MUL_INT__STORE": 133,
-    "LOAD__LOAD__NE_INT__JUMP_UNLESS": 134,
-    "LOAD__LOAD__SUB_INT": 135,
-    "LOAD__NE_INT__JUMP_UNLESS": 136,
-    "LOAD__SUB_INT": 137,
-    "LT": 138,
-    "MAP": 139,
-    "MEMBER_OWN": 140,
-    "MEMORY": 141,
-    "MODEL": 142,
-    "MUL": 143,
-    "NE": 144,
-    "NEG": 145,
-    "NEG_INT": 146,
-    "NEW_CELL": 147,
-    "NE_INT": 148,
-    "NIL": 149,
-    "NOT": 150,
-    "POP_TRY": 151,
-    "POW": 152,
-    "PRINT": 153,
-    "PRINTLN": 154,
-    "REM": 155,
-    "SCHEMA": 156,
-    "SET_ELEMENT": 157,
-    "SET_INDEX": 158,
-    "SET_MEMBER": 159,
-    "SLIDE": 160,
-    "STRUCT": 161,
-    "SUB": 162,
-    "SUB_INT": 163,
-    "TRUE": 164,
-    "VARIANT": 165,
-    "WRAP": 166,
+    "ASK": 88,
+    "CALL_INOUT": 89,
+    "CALL_METHOD": 90,
+    "CAST": 91,
+    "CELL_OWN": 92,
+    "CHANGES_SELF": 93,
+    "CHECK": 94,
+    "CLOSURE": 95,
+    "CONFIGURE": 96,
+    "DROP": 97,
+    "EMIT": 98,
+    "EQ": 99,
+    "ERR": 100,
+    "FAIL_LENGTH": 101,
+    "FAIL_MATCH": 102,
+    "FIELD_OWN": 103,
+    "FLUSH": 104,
+    "GE": 105,
+    "GET_PAYLOAD": 106,
+    "GE_INT": 107,
+    "GT": 108,
+    "HALT": 109,
+    "HASHMAP": 110,
+    "INDEX": 111,
+    "INT_TO_FLOAT": 112,
+    "INT__GE_INT__JUMP_UNLESS": 113,
+    "INT__LE_INT__JUMP_UNLESS": 114,
+    "INT__LT_INT__JUMP_UNLESS": 115,
+    "INT__NE_INT__JUMP_UNLESS": 116,
+    "IS_ERR": 117,
+    "IS_ERROR": 118,
+    "IS_NIL": 119,
+    "LE": 120,
+    "LEDGER": 121,
+    "LENGTH": 122,
+    "LE_INT": 123,
+    "LINK": 124,
+    "LOAD__EQ_INT__JUMP_UNLESS": 125,
+    "LOAD__GE_INT__JUMP_UNLESS": 126,
+    "LOAD__INT__GE_INT__JUMP_UNLESS": 127,
+    "LOAD__INT__GT_INT__JUMP_UNLESS": 128,
+    "LOAD__INT__LE_INT__JUMP_UNLESS": 129,
+    "LOAD__INT__MUL_INT__STORE": 130,
+    "LOAD__LE_INT__JUMP_UNLESS": 131,
+    "LOAD__LOAD__EQ_INT__JUMP_UNLESS": 132,
+    "LOAD__LOAD__GE_INT__JUMP_UNLESS": 133,
+    "LOAD__LOAD__GT_INT__JUMP_UNLESS": 134,
+    "LOAD__LOAD__MUL_INT__STORE": 135,
+    "LOAD__LOAD__NE_INT__JUMP_UNLESS": 136,
+    "LOAD__LOAD__SUB_INT": 137,
+    "LOAD__NE_INT__JUMP_UNLESS": 138,
+    "LOAD__SUB_INT": 139,
+    "LT": 140,
+    "MAP": 141,
+    "MEMBER_OWN": 142,
+    "MEMORY": 143,
+    "MODEL": 144,
+    "MUL": 145,
+    "NE": 146,
+    "NEG": 147,
+    "NEG_INT": 148,
+    "NEW_CELL": 149,
+    "NE_INT": 150,
+    "NIL": 151,
+    "NOT": 152,
+    "POP_TRY": 153,
+    "POW": 154,
+    "PRINT": 155,
+    "PRINTLN": 156,
+    "REM": 157,
+    "SCHEMA": 158,
+    "SET_ELEMENT": 159,
+    "SET_INDEX": 160,
+    "SET_MEMBER": 161,
+    "SLIDE": 162,
+    "STRUCT": 163,
+    "SUB": 164,
+    "SUB_INT": 165,
+    "TRUE": 166,
+    "VARIANT": 167,
+    "WRAP": 168,
 }
 
 # runs of opcodes that one node stands for: its number, and which of them a panic in it belongs to
@@ -244,27 +246,27 @@ FUSED = {
     ('LOAD', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (72, 2),
     ('LOAD', 'LT_INT', 'JUMP_UNLESS'): (62, 1),
     ('LOAD', 'INT', 'LT_INT', 'JUMP_UNLESS'): (22, 2),
-    ('INT', 'LT_INT', 'JUMP_UNLESS'): (113, 1),
+    ('INT', 'LT_INT', 'JUMP_UNLESS'): (115, 1),
     ('LOAD', 'LOAD', 'LE_INT', 'JUMP_UNLESS'): (37, 2),
-    ('LOAD', 'LE_INT', 'JUMP_UNLESS'): (129, 1),
-    ('LOAD', 'INT', 'LE_INT', 'JUMP_UNLESS'): (127, 2),
-    ('INT', 'LE_INT', 'JUMP_UNLESS'): (112, 1),
-    ('LOAD', 'LOAD', 'GT_INT', 'JUMP_UNLESS'): (132, 2),
+    ('LOAD', 'LE_INT', 'JUMP_UNLESS'): (131, 1),
+    ('LOAD', 'INT', 'LE_INT', 'JUMP_UNLESS'): (129, 2),
+    ('INT', 'LE_INT', 'JUMP_UNLESS'): (114, 1),
+    ('LOAD', 'LOAD', 'GT_INT', 'JUMP_UNLESS'): (134, 2),
     ('LOAD', 'GT_INT', 'JUMP_UNLESS'): (59, 1),
-    ('LOAD', 'INT', 'GT_INT', 'JUMP_UNLESS'): (126, 2),
+    ('LOAD', 'INT', 'GT_INT', 'JUMP_UNLESS'): (128, 2),
     ('INT', 'GT_INT', 'JUMP_UNLESS'): (54, 1),
-    ('LOAD', 'LOAD', 'GE_INT', 'JUMP_UNLESS'): (131, 2),
-    ('LOAD', 'GE_INT', 'JUMP_UNLESS'): (124, 1),
-    ('LOAD', 'INT', 'GE_INT', 'JUMP_UNLESS'): (125, 2),
-    ('INT', 'GE_INT', 'JUMP_UNLESS'): (111, 1),
-    ('LOAD', 'LOAD', 'EQ_INT', 'JUMP_UNLESS'): (130, 2),
-    ('LOAD', 'EQ_INT', 'JUMP_UNLESS'): (123, 1),
+    ('LOAD', 'LOAD', 'GE_INT', 'JUMP_UNLESS'): (133, 2),
+    ('LOAD', 'GE_INT', 'JUMP_UNLESS'): (126, 1),
+    ('LOAD', 'INT', 'GE_INT', 'JUMP_UNLESS'): (127, 2),
+    ('INT', 'GE_INT', 'JUMP_UNLESS'): (113, 1),
+    ('LOAD', 'LOAD', 'EQ_INT', 'JUMP_UNLESS'): (132, 2),
+    ('LOAD', 'EQ_INT', 'JUMP_UNLESS'): (125, 1),
     ('LOAD', 'INT', 'EQ_INT', 'JUMP_UNLESS'): (67, 2),
     ('INT', 'EQ_INT', 'JUMP_UNLESS'): (12, 1),
-    ('LOAD', 'LOAD', 'NE_INT', 'JUMP_UNLESS'): (134, 2),
-    ('LOAD', 'NE_INT', 'JUMP_UNLESS'): (136, 1),
+    ('LOAD', 'LOAD', 'NE_INT', 'JUMP_UNLESS'): (136, 2),
+    ('LOAD', 'NE_INT', 'JUMP_UNLESS'): (138, 1),
     ('LOAD', 'INT', 'NE_INT', 'JUMP_UNLESS'): (40, 2),
-    ('INT', 'NE_INT', 'JUMP_UNLESS'): (114, 1),
+    ('INT', 'NE_INT', 'JUMP_UNLESS'): (116, 1),
     ('LOAD', 'LOAD', 'ADD_INT', 'STORE'): (33, 2),
     ('LOAD', 'LOAD', 'ADD_INT'): (28, 2),
     ('LOAD', 'ADD_INT'): (71, 1),
@@ -272,15 +274,15 @@ FUSED = {
     ('LOAD', 'INT', 'ADD_INT'): (83, 2),
     ('INT', 'ADD_INT'): (19, 1),
     ('LOAD', 'LOAD', 'SUB_INT', 'STORE'): (42, 2),
-    ('LOAD', 'LOAD', 'SUB_INT'): (135, 2),
-    ('LOAD', 'SUB_INT'): (137, 1),
+    ('LOAD', 'LOAD', 'SUB_INT'): (137, 2),
+    ('LOAD', 'SUB_INT'): (139, 1),
     ('LOAD', 'INT', 'SUB_INT', 'STORE'): (61, 2),
     ('LOAD', 'INT', 'SUB_INT'): (21, 2),
     ('INT', 'SUB_INT'): (56, 1),
-    ('LOAD', 'LOAD', 'MUL_INT', 'STORE'): (133, 2),
+    ('LOAD', 'LOAD', 'MUL_INT', 'STORE'): (135, 2),
     ('LOAD', 'LOAD', 'MUL_INT'): (79, 2),
     ('LOAD', 'MUL_INT'): (46, 1),
-    ('LOAD', 'INT', 'MUL_INT', 'STORE'): (128, 2),
+    ('LOAD', 'INT', 'MUL_INT', 'STORE'): (130, 2),
     ('LOAD', 'INT', 'MUL_INT'): (82, 2),
     ('INT', 'MUL_INT'): (66, 1),
     ('LOAD', 'LOAD'): (9, 0),
@@ -947,7 +949,7 @@ def run(machine, task):
                 del st[len(st) - arg.count:]
                 tos = arg.make(new)
                 continue
-            if op < 100:
+            if op < 101:
                 if op < 81:
                     if op < 78:
                         if op < 77:
@@ -1023,7 +1025,7 @@ def run(machine, task):
                     # SOME
                     tos = Some(tos)
                     continue
-                if op < 93:
+                if op < 94:
                     if op < 90:
                         if op < 88:
                             if op < 87:
@@ -1038,59 +1040,69 @@ def run(machine, task):
                             tos = Array(new)
                             continue
                         if op < 89:
-                            # CALL_INOUT
-                            push(tos)
-                            n = arg.argc
-                            new = st[len(st) - n:]
-                            del st[len(st) - n:]
-                            value = exec_call_inout(machine, pop(), arg, new)
+                            # ASK
+                            timeout = tos
+                            payload = pop()
+                            channel = pop()
                             tos = pop()
-                            callee = value.code
-                            new = value.arguments
-                            if len(frames) >= limit:
-                                raise Panic("P012", f"call depth exceeded: limit {limit - 1}")
-                            push_frame((ins, locs, cells, code))
-                            code = callee
-                            ins = code.entry
-                            fuel -= code.cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            locs = new + code.blank if code.blank else new
-                            cells = [None] * code.cell_count if code.cell_count else NO_CELLS
-                            continue
-                        # CALL_METHOD
+                            machine.ask(task, channel, payload, timeout)
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
+                        # CALL_INOUT
                         push(tos)
                         n = arg.argc
                         new = st[len(st) - n:]
                         del st[len(st) - n:]
-                        value = exec_call_method(machine, task, pop(), arg, new)
-                        if value is SUSPENDED:
-                            tos = pop()
-                            task.state = (ins, locs, cells, code, tos)
-                            machine.fuel += fuel
-                            return
-                        if type(value) is Invoke:
-                            tos = pop()
-                            callee = value.code
-                            new = value.arguments
-                            if len(frames) >= limit:
-                                raise Panic("P012", f"call depth exceeded: limit {limit - 1}")
-                            push_frame((ins, locs, cells, code))
-                            code = callee
-                            ins = code.entry
-                            fuel -= code.cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            locs = new + code.blank if code.blank else new
-                            cells = [*value.cells, *[None] * (code.cell_count - len(value.cells))]
-                            continue
-                        tos = value
+                        value = exec_call_inout(machine, pop(), arg, new)
+                        tos = pop()
+                        callee = value.code
+                        new = value.arguments
+                        if len(frames) >= limit:
+                            raise Panic("P012", f"call depth exceeded: limit {limit - 1}")
+                        push_frame((ins, locs, cells, code))
+                        code = callee
+                        ins = code.entry
+                        fuel -= code.cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        locs = new + code.blank if code.blank else new
+                        cells = [None] * code.cell_count if code.cell_count else NO_CELLS
                         continue
                     if op < 92:
                         if op < 91:
-                            # CAST
-                            tos = cast(tos, arg)
+                            # CALL_METHOD
+                            push(tos)
+                            n = arg.argc
+                            new = st[len(st) - n:]
+                            del st[len(st) - n:]
+                            value = exec_call_method(machine, task, pop(), arg, new)
+                            if value is SUSPENDED:
+                                tos = pop()
+                                task.state = (ins, locs, cells, code, tos)
+                                machine.fuel += fuel
+                                return
+                            if type(value) is Invoke:
+                                tos = pop()
+                                callee = value.code
+                                new = value.arguments
+                                if len(frames) >= limit:
+                                    raise Panic("P012", f"call depth exceeded: limit {limit - 1}")
+                                push_frame((ins, locs, cells, code))
+                                code = callee
+                                ins = code.entry
+                                fuel -= code.cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                locs = new + code.blank if code.blank else new
+                                cells = [*value.cells, *[None] * (code.cell_count - len(value.cells))]
+                                continue
+                            tos = value
                             continue
+                        # CAST
+                        tos = cast(tos, arg)
+                        continue
+                    if op < 93:
                         # CELL_OWN
                         push(tos)
                         cell = cells[arg]
@@ -1101,9 +1113,9 @@ def run(machine, task):
                     # CHANGES_SELF
                     tos = changes_self(machine, tos, arg)
                     continue
-                if op < 97:
-                    if op < 95:
-                        if op < 94:
+                if op < 98:
+                    if op < 96:
+                        if op < 95:
                             # CHECK
                             tos = check(tos, arg)
                             continue
@@ -1111,7 +1123,7 @@ def run(machine, task):
                         push(tos)
                         tos = Closure(arg, tuple([cells[i] for i in arg.captures]))
                         continue
-                    if op < 96:
+                    if op < 97:
                         # CONFIGURE
                         machine.configure(arg, tos)
                         tos = pop()
@@ -1122,8 +1134,8 @@ def run(machine, task):
                             del st[len(st) - arg + 1:]
                         tos = pop()
                     continue
-                if op < 99:
-                    if op < 98:
+                if op < 100:
+                    if op < 99:
                         # EMIT
                         payload = tos
                         channel = pop()
@@ -1139,13 +1151,13 @@ def run(machine, task):
                 # ERR
                 tos = Err(tos)
                 continue
-            if op < 134:
-                if op < 117:
-                    if op < 109:
-                        if op < 105:
-                            if op < 103:
-                                if op < 102:
-                                    if op < 101:
+            if op < 135:
+                if op < 118:
+                    if op < 110:
+                        if op < 106:
+                            if op < 104:
+                                if op < 103:
+                                    if op < 102:
                                         # FAIL_LENGTH
                                         raise wrong_length(arg, tos)
                                     # FAIL_MATCH
@@ -1160,58 +1172,52 @@ def run(machine, task):
                                     pass
                                 tos = value
                                 continue
-                            if op < 104:
-                                # GE
-                                a = pop()
-                                tos = greater_equal(a, tos)
-                                continue
-                            # GET_PAYLOAD
-                            tos = tos.payload[arg]
+                            if op < 105:
+                                # FLUSH
+                                machine.flush(task)
+                                task.state = (ins, locs, cells, code, tos)
+                                machine.fuel += fuel
+                                return
+                            # GE
+                            a = pop()
+                            tos = greater_equal(a, tos)
                             continue
-                        if op < 107:
-                            if op < 106:
-                                # GE_INT
-                                a = pop()
-                                tos = a >= tos
+                        if op < 108:
+                            if op < 107:
+                                # GET_PAYLOAD
+                                tos = tos.payload[arg]
                                 continue
+                            # GE_INT
+                            a = pop()
+                            tos = a >= tos
+                            continue
+                        if op < 109:
                             # GT
                             a = pop()
                             tos = greater(a, tos)
                             continue
-                        if op < 108:
-                            # HALT
-                            task.finish(tos)
-                            machine.fuel += fuel
-                            return
-                        # HASHMAP
-                        push(tos)
-                        tos = arg
-                        continue
-                    if op < 113:
-                        if op < 111:
-                            if op < 110:
-                                # INDEX
-                                object = pop()
-                                tos = read_index(object, tos)
+                        # HALT
+                        task.finish(tos)
+                        machine.fuel += fuel
+                        return
+                    if op < 114:
+                        if op < 112:
+                            if op < 111:
+                                # HASHMAP
+                                push(tos)
+                                tos = arg
                                 continue
+                            # INDEX
+                            object = pop()
+                            tos = read_index(object, tos)
+                            continue
+                        if op < 113:
                             # INT_TO_FLOAT
                             tos = float(tos) if type(tos) is int else tos
                             continue
-                        if op < 112:
-                            # INT__GE_INT__JUMP_UNLESS
-                            right, arg = arg
-                            holds = tos >= right
-                            tos = pop()
-                            if holds:
-                                continue
-                            ins, cost = arg
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        # INT__LE_INT__JUMP_UNLESS
+                        # INT__GE_INT__JUMP_UNLESS
                         right, arg = arg
-                        holds = tos <= right
+                        holds = tos >= right
                         tos = pop()
                         if holds:
                             continue
@@ -1220,11 +1226,11 @@ def run(machine, task):
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    if op < 115:
-                        if op < 114:
-                            # INT__LT_INT__JUMP_UNLESS
+                    if op < 116:
+                        if op < 115:
+                            # INT__LE_INT__JUMP_UNLESS
                             right, arg = arg
-                            holds = tos < right
+                            holds = tos <= right
                             tos = pop()
                             if holds:
                                 continue
@@ -1233,6 +1239,18 @@ def run(machine, task):
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
+                        # INT__LT_INT__JUMP_UNLESS
+                        right, arg = arg
+                        holds = tos < right
+                        tos = pop()
+                        if holds:
+                            continue
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    if op < 117:
                         # INT__NE_INT__JUMP_UNLESS
                         right, arg = arg
                         holds = tos != right
@@ -1244,45 +1262,45 @@ def run(machine, task):
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    if op < 116:
-                        # IS_ERR
-                        tos = type(tos) is Err
-                        continue
-                    # IS_ERROR
-                    tos = arg.matches(tos)
+                    # IS_ERR
+                    tos = type(tos) is Err
                     continue
-                if op < 126:
-                    if op < 122:
-                        if op < 120:
-                            if op < 119:
-                                if op < 118:
-                                    # IS_NIL
-                                    tos = tos is None
+                if op < 127:
+                    if op < 123:
+                        if op < 121:
+                            if op < 120:
+                                if op < 119:
+                                    # IS_ERROR
+                                    tos = arg.matches(tos)
                                     continue
-                                # LE
-                                a = pop()
-                                tos = less_equal(a, tos)
+                                # IS_NIL
+                                tos = tos is None
                                 continue
+                            # LE
+                            a = pop()
+                            tos = less_equal(a, tos)
+                            continue
+                        if op < 122:
                             # LEDGER
                             push(tos)
                             tos = arg
                             continue
-                        if op < 121:
-                            # LENGTH
-                            tos = length(tos)
-                            continue
-                        # LE_INT
-                        a = pop()
-                        tos = a <= tos
+                        # LENGTH
+                        tos = length(tos)
                         continue
-                    if op < 124:
-                        if op < 123:
-                            # LINK
-                            ins = arg.home.link(arg)
-                            fuel -= arg.cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
+                    if op < 125:
+                        if op < 124:
+                            # LE_INT
+                            a = pop()
+                            tos = a <= tos
                             continue
+                        # LINK
+                        ins = arg.home.link(arg)
+                        fuel -= arg.cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    if op < 126:
                         # LOAD__EQ_INT__JUMP_UNLESS
                         right, arg = arg
                         holds = tos == locs[right]
@@ -1294,39 +1312,39 @@ def run(machine, task):
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    if op < 125:
-                        # LOAD__GE_INT__JUMP_UNLESS
-                        right, arg = arg
-                        holds = tos >= locs[right]
-                        tos = pop()
-                        if holds:
-                            continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    # LOAD__INT__GE_INT__JUMP_UNLESS
-                    left, right, arg = arg
-                    if locs[left] >= right:
+                    # LOAD__GE_INT__JUMP_UNLESS
+                    right, arg = arg
+                    holds = tos >= locs[right]
+                    tos = pop()
+                    if holds:
                         continue
                     ins, cost = arg
                     fuel -= cost
                     if fuel < 0:
                         fuel = machine.refill(fuel)
                     continue
-                if op < 130:
-                    if op < 128:
-                        if op < 127:
-                            # LOAD__INT__GT_INT__JUMP_UNLESS
+                if op < 131:
+                    if op < 129:
+                        if op < 128:
+                            # LOAD__INT__GE_INT__JUMP_UNLESS
                             left, right, arg = arg
-                            if locs[left] > right:
+                            if locs[left] >= right:
                                 continue
                             ins, cost = arg
                             fuel -= cost
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
+                        # LOAD__INT__GT_INT__JUMP_UNLESS
+                        left, right, arg = arg
+                        if locs[left] > right:
+                            continue
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    if op < 130:
                         # LOAD__INT__LE_INT__JUMP_UNLESS
                         left, right, arg = arg
                         if locs[left] <= right:
@@ -1336,37 +1354,37 @@ def run(machine, task):
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    if op < 129:
-                        # LOAD__INT__MUL_INT__STORE
-                        left, right, target = arg
-                        r = locs[left] * right
-                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                            locs[target] = r
-                            continue
-                        tos = overflow('*')
+                    # LOAD__INT__MUL_INT__STORE
+                    left, right, target = arg
+                    r = locs[left] * right
+                    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                        locs[target] = r
                         continue
-                    # LOAD__LE_INT__JUMP_UNLESS
-                    right, arg = arg
-                    holds = tos <= locs[right]
-                    tos = pop()
-                    if holds:
-                        continue
-                    ins, cost = arg
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
+                    tos = overflow('*')
                     continue
-                if op < 132:
-                    if op < 131:
-                        # LOAD__LOAD__EQ_INT__JUMP_UNLESS
-                        left, right, arg = arg
-                        if locs[left] == locs[right]:
+                if op < 133:
+                    if op < 132:
+                        # LOAD__LE_INT__JUMP_UNLESS
+                        right, arg = arg
+                        holds = tos <= locs[right]
+                        tos = pop()
+                        if holds:
                             continue
                         ins, cost = arg
                         fuel -= cost
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
+                    # LOAD__LOAD__EQ_INT__JUMP_UNLESS
+                    left, right, arg = arg
+                    if locs[left] == locs[right]:
+                        continue
+                    ins, cost = arg
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    continue
+                if op < 134:
                     # LOAD__LOAD__GE_INT__JUMP_UNLESS
                     left, right, arg = arg
                     if locs[left] >= locs[right]:
@@ -1376,48 +1394,48 @@ def run(machine, task):
                     if fuel < 0:
                         fuel = machine.refill(fuel)
                     continue
-                if op < 133:
-                    # LOAD__LOAD__GT_INT__JUMP_UNLESS
-                    left, right, arg = arg
-                    if locs[left] > locs[right]:
-                        continue
-                    ins, cost = arg
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
+                # LOAD__LOAD__GT_INT__JUMP_UNLESS
+                left, right, arg = arg
+                if locs[left] > locs[right]:
                     continue
-                # LOAD__LOAD__MUL_INT__STORE
-                left, right, target = arg
-                r = locs[left] * locs[right]
-                if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                    locs[target] = r
-                    continue
-                tos = overflow('*')
+                ins, cost = arg
+                fuel -= cost
+                if fuel < 0:
+                    fuel = machine.refill(fuel)
                 continue
-            if op < 151:
-                if op < 143:
-                    if op < 139:
-                        if op < 137:
-                            if op < 136:
-                                if op < 135:
-                                    # LOAD__LOAD__NE_INT__JUMP_UNLESS
-                                    left, right, arg = arg
-                                    if locs[left] != locs[right]:
+            if op < 152:
+                if op < 144:
+                    if op < 140:
+                        if op < 138:
+                            if op < 137:
+                                if op < 136:
+                                    # LOAD__LOAD__MUL_INT__STORE
+                                    left, right, target = arg
+                                    r = locs[left] * locs[right]
+                                    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                                        locs[target] = r
                                         continue
-                                    ins, cost = arg
-                                    fuel -= cost
-                                    if fuel < 0:
-                                        fuel = machine.refill(fuel)
+                                    tos = overflow('*')
                                     continue
-                                # LOAD__LOAD__SUB_INT
-                                left, right = arg
-                                r = locs[left] - locs[right]
-                                if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                                    push(tos)
-                                    tos = r
+                                # LOAD__LOAD__NE_INT__JUMP_UNLESS
+                                left, right, arg = arg
+                                if locs[left] != locs[right]:
                                     continue
-                                tos = overflow('-')
+                                ins, cost = arg
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
                                 continue
+                            # LOAD__LOAD__SUB_INT
+                            left, right = arg
+                            r = locs[left] - locs[right]
+                            if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                                push(tos)
+                                tos = r
+                                continue
+                            tos = overflow('-')
+                            continue
+                        if op < 139:
                             # LOAD__NE_INT__JUMP_UNLESS
                             right, arg = arg
                             holds = tos != locs[right]
@@ -1429,27 +1447,27 @@ def run(machine, task):
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
-                        if op < 138:
-                            # LOAD__SUB_INT
-                            right, = arg
-                            r = tos - locs[right]
-                            if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                                tos = r
-                                continue
-                            tos = overflow('-')
+                        # LOAD__SUB_INT
+                        right, = arg
+                        r = tos - locs[right]
+                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                            tos = r
                             continue
-                        # LT
-                        a = pop()
-                        tos = less(a, tos)
+                        tos = overflow('-')
                         continue
-                    if op < 141:
-                        if op < 140:
-                            # MAP
-                            push(tos)
-                            new = st[len(st) - arg:]
-                            del st[len(st) - arg:]
-                            tos = Map.of(new)
+                    if op < 142:
+                        if op < 141:
+                            # LT
+                            a = pop()
+                            tos = less(a, tos)
                             continue
+                        # MAP
+                        push(tos)
+                        new = st[len(st) - arg:]
+                        del st[len(st) - arg:]
+                        tos = Map.of(new)
+                        continue
+                    if op < 143:
                         # MEMBER_OWN
                         value = read_index(tos, arg) if type(tos) is Map else get_member(tos, arg)
                         if getattr(value, 'shared', False):
@@ -1457,59 +1475,59 @@ def run(machine, task):
                             store_member(tos, arg, value)
                         tos = value
                         continue
-                    if op < 142:
-                        # MEMORY
-                        push(tos)
-                        tos = arg
-                        continue
-                    # MODEL
+                    # MEMORY
                     push(tos)
                     tos = arg
                     continue
-                if op < 147:
-                    if op < 145:
-                        if op < 144:
-                            # MUL
-                            a = pop()
-                            tos = mul(a, tos)
+                if op < 148:
+                    if op < 146:
+                        if op < 145:
+                            # MODEL
+                            push(tos)
+                            tos = arg
                             continue
+                        # MUL
+                        a = pop()
+                        tos = mul(a, tos)
+                        continue
+                    if op < 147:
                         # NE
                         a = pop()
                         tos = not equal(a, tos)
                         continue
-                    if op < 146:
-                        # NEG
-                        tos = negate(tos)
-                        continue
-                    # NEG_INT
+                    # NEG
                     tos = negate(tos)
                     continue
-                if op < 149:
-                    if op < 148:
-                        # NEW_CELL
-                        cells[arg] = Cell()
+                if op < 150:
+                    if op < 149:
+                        # NEG_INT
+                        tos = negate(tos)
                         continue
+                    # NEW_CELL
+                    cells[arg] = Cell()
+                    continue
+                if op < 151:
                     # NE_INT
                     a = pop()
                     tos = a != tos
                     continue
-                if op < 150:
-                    # NIL
-                    push(tos)
-                    tos = None
-                    continue
-                # NOT
-                if tos is True:
-                    tos = False
-                    continue
-                if tos is False:
-                    tos = True
-                    continue
-                raise not_bool(tos)
-            if op < 159:
-                if op < 155:
-                    if op < 153:
-                        if op < 152:
+                # NIL
+                push(tos)
+                tos = None
+                continue
+            if op < 161:
+                if op < 157:
+                    if op < 155:
+                        if op < 154:
+                            if op < 153:
+                                # NOT
+                                if tos is True:
+                                    tos = False
+                                    continue
+                                if tos is False:
+                                    tos = True
+                                    continue
+                                raise not_bool(tos)
                             # POP_TRY
                             if type(tos) is not Err:
                                 tos = pop()
@@ -1531,7 +1549,7 @@ def run(machine, task):
                         a = pop()
                         tos = power(a, tos)
                         continue
-                    if op < 154:
+                    if op < 156:
                         # PRINT
                         push(tos)
                         new = st[len(st) - arg:]
@@ -1550,8 +1568,8 @@ def run(machine, task):
                     task.state = (ins, locs, cells, code, tos)
                     machine.fuel += fuel
                     return
-                if op < 157:
-                    if op < 156:
+                if op < 159:
+                    if op < 158:
                         # REM
                         a = pop()
                         tos = rem(a, tos)
@@ -1560,7 +1578,7 @@ def run(machine, task):
                     push(tos)
                     tos = arg
                     continue
-                if op < 158:
+                if op < 160:
                     # SET_ELEMENT
                     value = pop()
                     tos = with_element(tos, arg, value)
@@ -1574,9 +1592,9 @@ def run(machine, task):
                     write_element(object, tos, value)
                 tos = pop()
                 continue
-            if op < 163:
-                if op < 161:
-                    if op < 160:
+            if op < 165:
+                if op < 163:
+                    if op < 162:
                         # SET_MEMBER
                         value = pop()
                         store_member(tos, arg, value)
@@ -1586,7 +1604,7 @@ def run(machine, task):
                     if arg:
                         del st[len(st) - arg:]
                     continue
-                if op < 162:
+                if op < 164:
                     # STRUCT
                     push(tos)
                     new = st[len(st) - len(arg.decl.fields):]
@@ -1597,8 +1615,8 @@ def run(machine, task):
                 a = pop()
                 tos = sub(a, tos)
                 continue
-            if op < 165:
-                if op < 164:
+            if op < 167:
+                if op < 166:
                     # SUB_INT
                     a = pop()
                     r = a - tos
@@ -1611,7 +1629,7 @@ def run(machine, task):
                 push(tos)
                 tos = True
                 continue
-            if op < 166:
+            if op < 168:
                 # VARIANT
                 push(tos)
                 new = st[len(st) - arg.decl.variants[arg.variant].arity:]
