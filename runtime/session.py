@@ -126,6 +126,7 @@ class Session:
         self.builder = TreeBuilder(_classes(program))
         self.machine = Machine(program, self.memories)
         self.state: dict[str, Any] = {}
+        self.initialised = False
         self.services = Services(
             provider=host.provider or self.pool.__getitem__,
             sleep=host.sleep,
@@ -141,25 +142,41 @@ class Session:
     async def run(
         self, *, steps: int | None = None, depth: int = 10_000, function: str | None = None, arguments: Sequence[Any] = ()
     ) -> Outcome:
-        """Initialise the program and run its main, or the function named; `arguments` are values of the machine."""
+        """Initialise the program and run its main, or the function named; the session is over then."""
+        try:
+            return await self.invoke(self._entry(function), arguments, steps=steps, depth=depth)
+        finally:
+            await self.aclose()
+
+    async def invoke(self, code: Code, arguments: Sequence[Any], *, steps: int | None = None, depth: int = 10_000) -> Outcome:
+        """Run a function of the program, which is initialised before the first one; `arguments` are values of the machine."""
         started = self.host.now()
         machine = self.machine
         machine.limit(steps, depth)
         value: Any = None
         panic = None
         try:
-            for number in self.program.image.exports.init:
-                await self._finish(machine, machine.start(self.program.codes[number], []))
-            self.memories.take_over(self.earlier)
-            value = await self._finish(machine, machine.start(self._entry(function), list(arguments)))
+            if not self.initialised:
+                await self._initialise()
+            value = await self._finish(machine, machine.start(code, list(arguments)))
         except Panic as raised:
             panic = raised
             self.emits.send("panic", raised.message, True)
         finally:
+            machine.tasks.clear()
             self.emits.flush()
-            await self.pool.aclose()
-        self.metrics.execution_time_ms = round((self.host.now() - started) * 1000)
+        self.metrics.execution_time_ms += round((self.host.now() - started) * 1000)
         return Outcome(value, panic, machine.used)
+
+    async def _initialise(self) -> None:
+        for number in self.program.image.exports.init:
+            await self._finish(self.machine, self.machine.start(self.program.codes[number], []))
+        self.memories.take_over(self.earlier)
+        self.initialised = True
+
+    async def aclose(self) -> None:
+        """Give back connections."""
+        await self.pool.aclose()
 
     def _entry(self, function: str | None) -> Code:
         codes = self.program.codes

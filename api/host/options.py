@@ -1,0 +1,107 @@
+"""The options of `run`, `arun` and `Program.session` (O-9.6).
+
+Hands on `Options`, the types of its values, and `host_of`, which makes the runtime's host of them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import sys
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypedDict
+
+from ..runtime.session import Host
+
+
+@dataclass(frozen=True, slots=True)
+class Budgets:
+    """Limits of one call: `steps` of fuel, `depth` of calls. A program that reaches one ends in a panic."""
+
+    steps: int | None = None
+    depth: int = 10_000
+
+    def __post_init__(self) -> None:
+        for name in ("steps", "depth"):
+            value = getattr(self, name)
+            if value is not None and (type(value) is not int or value < 1):
+                raise ValueError(f"budget {name} is {value!r}; it is an int of at least 1")
+
+
+@dataclass(frozen=True, slots=True)
+class Immediate:
+    """Emits are delivered when they are made."""
+
+
+@dataclass(frozen=True, slots=True)
+class Buffered:
+    """Emits are delivered after the interval, at 1000 entries, at `flush_emits()`, before an awaited emit, and at the end."""
+
+    flush_interval_ms: int
+
+    def __post_init__(self) -> None:
+        if type(self.flush_interval_ms) is not int or self.flush_interval_ms < 0:
+            raise ValueError(f"flush_interval_ms is {self.flush_interval_ms!r}; it is an int of at least 0")
+
+
+class Options(TypedDict, total=False):
+    """`budgets`: limits of each call. `offline`: answer every model call without network or keys; `offline_script`: the replies
+    then. `connections`: fields of connections by name, over those of the source; `api_key` may stand here. `pricing`: model id
+    to `{"input_per_million", "output_per_million"}`. `env`: the environment, that of the process when left out. `seed` fixes
+    retry jitter. `emit_mode`: Immediate() or Buffered(…). `emit_timeout_ms`: how long an awaited emit waits by default."""
+
+    budgets: Budgets | None
+    offline: bool
+    offline_script: list[Any] | None
+    connections: Mapping[str, Mapping[str, Any]]
+    pricing: Mapping[str, Mapping[str, float]]
+    env: Mapping[str, str] | None
+    seed: int | None
+    emit_mode: Immediate | Buffered
+    emit_timeout_ms: int | None
+
+
+def host_of(
+    options: Options, emit: Callable[[str, Any, bool], None], answer: Callable[[str, Any], Awaitable[Any]]
+) -> Host:
+    """Raises TypeError for an option that does not exist."""
+    for name in options:
+        if name not in Options.__annotations__:
+            raise TypeError(f"unknown option {name!r}; options are {', '.join(Options.__annotations__)}")
+    environment = options.get("env")
+    mode = options.get("emit_mode", Immediate())
+    script = options.get("offline_script")
+    return Host(
+        emit=emit,
+        print=sys.stdout.write,
+        env=dict(os.environ) if environment is None else environment,
+        now=time.monotonic,
+        sleep=asyncio.sleep,
+        random=random.Random(options.get("seed")).random,
+        offline=options.get("offline", False) or script is not None,
+        script=script,
+        connections=options.get("connections", {}),
+        pricing=_checked_pricing(options.get("pricing", {})),
+        answer=answer,
+        emit_timeout_ms=_checked_timeout(options.get("emit_timeout_ms")),
+        emit_interval=mode.flush_interval_ms / 1000 if isinstance(mode, Buffered) else None,
+    )
+
+
+PRICES: Sequence[str] = ("input_per_million", "output_per_million")
+
+
+def _checked_pricing(pricing: Mapping[str, Mapping[str, float]]) -> Mapping[str, Mapping[str, float]]:
+    for model, row in pricing.items():
+        if set(row) != set(PRICES) or not all(type(row[name]) in (int, float) and row[name] >= 0 for name in PRICES):
+            raise ValueError(f"pricing of {model}: expected the numbers {' and '.join(PRICES)}, found {dict(row)!r}")
+    return pricing
+
+
+def _checked_timeout(timeout: int | None) -> int | None:
+    if timeout is not None and (type(timeout) is not int or timeout < 0):
+        raise ValueError(f"emit_timeout_ms is {timeout!r}; it is an int of at least 0")
+    return timeout

@@ -1,0 +1,91 @@
+"""A compiled program, and the short way to run it (O-9.6).
+
+Hands on `Program`, `run` and `arun`.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Unpack
+
+from ..vm import link
+from ..vm.bytecode.codec import content_hash, encode
+from .errors import Diagnostic
+from .options import Options
+from .results import RunResult
+from .sessions import Session
+
+PathLike = str | os.PathLike[str]
+
+
+class Program:
+    """Code without state: every session begins anew. Made by `compile` and `load`."""
+
+    def __init__(self, linked: link.Program, warnings: tuple[Diagnostic, ...] = ()) -> None:
+        self._linked = linked
+        self.warnings = warnings
+
+    @property
+    def name(self) -> str:
+        """The name in the image: that of the source file, without its ending."""
+        return self._linked.image.header.name
+
+    @property
+    def content_hash(self) -> str:
+        """The identity of the image: equal programs have equal ones."""
+        return content_hash(self.to_bytes())
+
+    @property
+    def wanted(self) -> tuple[str, ...]:
+        """What the program asks of permissions; it grants nothing."""
+        return tuple(self._linked.image.header.wanted)
+
+    @property
+    def functions(self) -> tuple[str, ...]:
+        """The public functions, which a session can call."""
+        return tuple(sorted(self._linked.image.exports.functions))
+
+    def to_bytes(self) -> bytes:
+        """The image; `load` reads it."""
+        return encode(self._linked.image)
+
+    def save(self, path: PathLike) -> None:
+        """Write the image to a file."""
+        data = self.to_bytes()
+        with open(path, "wb") as file:
+            file.write(data)
+
+    def session(self, **options: Unpack[Options]) -> Session:
+        """A session of this program; several share nothing but code."""
+        return Session(self._linked, options)
+
+    def __repr__(self) -> str:
+        return f"<Program {self.name}>"
+
+
+def run(target: Program | PathLike, **options: Unpack[Options]) -> RunResult:
+    """Run `main` of a program, or of a source or image file, in a session of its own. Failures are in the result."""
+    with _program(target).session(**options) as session:
+        return session.run()
+
+
+async def arun(target: Program | PathLike, **options: Unpack[Options]) -> RunResult:
+    """As `run`, within a running event loop."""
+    async with _program(target).session(**options) as session:
+        return await session.arun()
+
+
+def _program(target: Program | PathLike) -> Program:
+    if isinstance(target, Program):
+        return target
+    from .compiling import compile, load
+
+    with open(target, "rb") as file:
+        start = file.read(len(_magic()))
+    return load(target) if start == _magic() else compile(path=target)
+
+
+def _magic() -> bytes:
+    from ..vm.bytecode.codec import MAGIC
+
+    return MAGIC
