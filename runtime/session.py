@@ -5,6 +5,11 @@ Hands on `Outcome`s. asyncio is imported only when something really waits. Must 
 
 from __future__ import annotations
 
+import os
+import random
+import sys
+import time
+
 from ..vm.effects import EmitPayload
 from ..vm.machine import Machine
 from ..vm.panics import Panic
@@ -30,6 +35,8 @@ if TYPE_CHECKING:
     from ..vm.link import Program
     from ..vm.tasks import Task
     from .connections import ConnectionSettings
+    from .http_requests import Network
+    from .permissions import Permissions
 
 
 class Outcome:
@@ -53,11 +60,18 @@ class Outcome:
         return 0
 
 
+def log_to_stderr(level: str, text: str) -> None:
+    print(f"[{level}] {text}", file=sys.stderr)
+
+
 class Host:
     """What a session takes from outside.
 
-    `emit(channel, value, by_runtime)` and `print(text)` are sinks; `now` and `sleep` are the clock in seconds; `random` gives
-    [0, 1); `provider`, when given, makes the provider of a connection.
+    `emit(channel, value, by_runtime)`, `print(text)` and `log(level, text)` are sinks; `now` and `sleep` are the clock in
+    seconds, `wall` the seconds since 1970; `random` gives [0, 1), `random_bits(n)` an Int of n bits, `secure_bytes(n)` bytes
+    nobody can foresee; `provider`, when given, makes the provider of a connection. `args` are those of the program,
+    `permissions` what it may touch, `folder` the directory its paths start from, `network` what carries `std::http` (None:
+    nothing does).
     """
 
     def __init__(
@@ -75,6 +89,14 @@ class Host:
         pricing: Mapping[str, Mapping[str, float]] | None = None,
         provider: Callable[[str], Any] | None = None,
         http_client: Any = None,
+        log: Callable[[str, str], object] = log_to_stderr,
+        wall: Callable[[], float] = time.time,
+        random_bits: Callable[[int], int] = random.getrandbits,
+        secure_bytes: Callable[[int], bytes] = os.urandom,
+        args: Sequence[str] = (),
+        permissions: Permissions | None = None,
+        folder: str = ".",
+        network: Network | None = None,
     ) -> None:
         self.emit = emit
         self.print = print
@@ -88,6 +110,14 @@ class Host:
         self.pricing = pricing or {}
         self.provider = provider
         self.http_client = http_client
+        self.log = log
+        self.wall = wall
+        self.random_bits = random_bits
+        self.secure_bytes = secure_bytes
+        self.args = args
+        self.permissions = permissions
+        self.folder = folder
+        self.network = network
 
 
 class Session:
@@ -140,9 +170,10 @@ class Session:
                 value = await self._finish(machine, machine.start(self.program.codes[number], []))
         except Panic as raised:
             panic = raised
-            self.host.emit("panic", raised.message, True)
+            self.host.emit("panic", self.redactor.clean(raised.message), True)
         finally:
             await self.pool.aclose()
+            self._close_families()
         self.metrics.execution_time_ms = round((self.host.now() - started) * 1000)
         return Outcome(value, panic, machine.used)
 
@@ -168,10 +199,25 @@ class Session:
 
     def _emit(self, payload: EmitPayload) -> None:
         self.metrics.emit_count += 1
-        self.host.emit(payload.channel, payload.value, False)
+        self.host.emit(payload.channel, self._clean(payload.value), False)
 
     def runtime_emit(self, channel: str, payload: dict[str, Any]) -> None:
-        self.host.emit(channel, from_json(payload), True)
+        self.host.emit(channel, self._clean(from_json(payload)), True)
+
+    def _close_families(self) -> None:
+        """What families of effects hold open of the system."""
+        for name, kept in list(self.state.items()):
+            if hasattr(kept, "close"):
+                kept.close()
+                del self.state[name]
+
+    def _clean(self, value: Any) -> Any:
+        """What leaves the session, without secrets (G-10.3)."""
+        if self.redactor.is_empty:
+            return value
+        from .redaction import without_secrets
+
+        return without_secrets(value, self.redactor)
 
 
 def _classes(program: Program) -> dict[str, Any]:

@@ -47,7 +47,7 @@ def _fill(g: Generator) -> None:
 
 def defaults_within(g: Generator, type_: t.Type) -> Iterator[tuple[str, int]]:
     """The field defaults of every struct that may stand inside a value of the type: `Point.0` and the function."""
-    structs = {s.type.bare: s for s in g.module.field_defaults if isinstance(s, symbols.StructSymbol) and isinstance(s.type, t.Nominal)}
+    structs = {t.bare(s.type): s for s in g.module.field_defaults if isinstance(s, symbols.StructSymbol)}
     seen: set[t.Type] = set()
     open_ = [type_]
     while open_:
@@ -56,8 +56,9 @@ def defaults_within(g: Generator, type_: t.Type) -> Iterator[tuple[str, int]]:
             continue
         seen.add(at)
         open_.extend(_parts(g, at))
-        symbol = structs.get(at) if isinstance(at, t.Nominal) else None
-        if symbol is not None and isinstance(at, t.Nominal):
+        symbol = structs.get(at)
+        if symbol is not None:
+            assert isinstance(at, t.Nominal)
             for position, function in g.module.field_defaults[symbol].items():
                 yield f"{at.unique_name}.{position}", function
 

@@ -20,6 +20,14 @@ if TYPE_CHECKING:
 
 FAMILIES = {
     "model": "models",
+    "clock": "clock",
+    "sleep": "sleep",
+    "random": "chance",
+    "log": "log",
+    "env": "environment",
+    "file": "files",
+    "http": "http",
+    "schema": "schemas",
 }
 
 
