@@ -11,7 +11,7 @@ from .addresses import literal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from typing import Protocol
 
     class Network(Protocol):
@@ -126,11 +126,14 @@ def is_token(name: str) -> bool:
 
 
 class HttpReply:
-    """`headers` by name in lower case; `body` in whole."""
+    """`headers` by name in lower case, those that came several times joined as the standard allows; `body` in whole."""
 
     __slots__ = ("status", "headers", "body")
 
-    def __init__(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
+    def __init__(self, status: int, headers: Iterable[tuple[str, str]], body: bytes) -> None:
         self.status = status
-        self.headers = headers
+        self.headers: dict[str, str] = {}
+        for name, value in headers:
+            name = name.lower()
+            self.headers[name] = f"{self.headers[name]}, {value}" if name in self.headers else value
         self.body = body

@@ -43,7 +43,7 @@ class SystemNetwork:
                 )
                 reply = await client.send(sent, stream=True)
                 try:
-                    return HttpReply(reply.status_code, _headers(reply), await _body(reply, target.host))
+                    return HttpReply(reply.status_code, reply.headers.multi_items(), await _body(reply, target.host))
                 finally:
                     await reply.aclose()
         except httpx2.HTTPError as error:
@@ -52,11 +52,6 @@ class SystemNetwork:
 
 def _lower(headers: Mapping[str, str]) -> dict[str, str]:
     return {name.lower(): value for name, value in headers.items()}
-
-
-def _headers(reply: httpx2.Response) -> dict[str, str]:
-    """By name in lower case; those that came several times are joined, as the standard allows."""
-    return {name: reply.headers[name] for name in reply.headers}
 
 
 async def _body(reply: httpx2.Response, host: str) -> bytes:

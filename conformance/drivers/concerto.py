@@ -369,9 +369,9 @@ def http_reply_of(message: Json, host: str) -> HttpReply:
     fault = message.get("fault")
     if fault is None:
         body = message["body"]
-        return HttpReply(body["status"], body.get("headers") or {}, (body.get("body") or "").encode())
+        return HttpReply(body["status"], (body.get("headers") or {}).items(), (body.get("body") or "").encode())
     if fault["kind"] == "status":
-        return HttpReply(fault["status"], {}, b"")
+        return HttpReply(fault["status"], (), b"")
     variant = "Timeout" if fault["kind"] == "timeout" else "Network"
     raise HttpFailure(variant, f"{host}: {fault['kind']}")
 
