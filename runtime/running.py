@@ -36,5 +36,8 @@ if TYPE_CHECKING:
         def emit(self, channel: str, value: Any) -> None:
             """An emit of the program."""
 
+        def clean(self, value: Any) -> Any:
+            """A value of the machine without secrets (G-10.3)."""
+
         def runtime_emit(self, channel: str, payload: dict[str, Any]) -> None:
             """An emit of the runtime itself (O-5.30)."""

@@ -5,6 +5,11 @@ Hands on `Outcome`s. asyncio is imported only when something really waits. Must 
 
 from __future__ import annotations
 
+import os
+import random
+import sys
+import time
+
 from ..vm.machine import Machine
 from ..vm.panics import Panic
 from ..vm.values import Err, from_json
@@ -31,6 +36,8 @@ if TYPE_CHECKING:
     from ..vm.linked import Code
     from ..vm.tasks import Task
     from .connections import ConnectionSettings
+    from .http_requests import Network
+    from .permissions import Permissions
 
 
 class Outcome:
@@ -54,12 +61,19 @@ class Outcome:
         return 0
 
 
+def log_to_stderr(level: str, text: str) -> None:
+    print(f"[{level}] {text}", file=sys.stderr)
+
+
 class Host:
     """What a session takes from outside.
 
-    `emit(channel, value, by_runtime)` and `print(text)` are sinks; `now` and `sleep` are the clock in seconds; `random` gives
-    [0, 1); `provider`, when given, makes the provider of a connection. `answer(channel, value)` answers awaited emits (it raises
-    NoListener where nobody does) within `emit_timeout_ms`; `emit_interval` is the flush interval of buffered mode in seconds.
+    `emit(channel, value, by_runtime)`, `print(text)` and `log(level, text)` are sinks; `now` and `sleep` are the clock in
+    seconds, `wall` the seconds since 1970; `random` gives [0, 1), `random_bits(n)` an Int of n bits, `secure_bytes(n)` bytes
+    nobody can foresee; `provider`, when given, makes the provider of a connection. `args` are those of the program,
+    `permissions` what it may touch, `folder` the directory its paths start from, `network` what carries `std::http` (None:
+    nothing does). `answer(channel, value)` answers awaited emits (it raises NoListener where nobody does) within
+    `emit_timeout_ms`; `emit_interval` is the flush interval of buffered mode in seconds.
     """
 
     def __init__(
@@ -80,6 +94,14 @@ class Host:
         answer: Callable[[str, Any], Awaitable[Any]] | None = None,
         emit_timeout_ms: int | None = None,
         emit_interval: float | None = None,
+        log: Callable[[str, str], object] = log_to_stderr,
+        wall: Callable[[], float] = time.time,
+        random_bits: Callable[[int], int] = random.getrandbits,
+        secure_bytes: Callable[[int], bytes] = os.urandom,
+        args: Sequence[str] = (),
+        permissions: Permissions | None = None,
+        folder: str = ".",
+        network: Network | None = None,
     ) -> None:
         self.emit = emit
         self.answer = answer
@@ -96,6 +118,14 @@ class Host:
         self.pricing = pricing or {}
         self.provider = provider
         self.http_client = http_client
+        self.log = log
+        self.wall = wall
+        self.random_bits = random_bits
+        self.secure_bytes = secure_bytes
+        self.args = args
+        self.permissions = permissions
+        self.folder = folder
+        self.network = network
 
 
 class Session:
@@ -161,7 +191,7 @@ class Session:
             value = await self._finish(machine, machine.start(code, list(arguments)))
         except Panic as raised:
             panic = raised
-            self.emits.send("panic", raised.message, True)
+            self.emits.send("panic", self.redactor.clean(raised.message), True)
         finally:
             machine.tasks.clear()
             self.emits.flush()
@@ -175,8 +205,12 @@ class Session:
         self.initialised = True
 
     async def aclose(self) -> None:
-        """Give back connections."""
+        """Give back connections, and what families of effects hold open of the system."""
         await self.pool.aclose()
+        for name, kept in list(self.state.items()):
+            if hasattr(kept, "close"):
+                kept.close()
+                del self.state[name]
 
     def _entry(self, function: str | None) -> Code:
         codes = self.program.codes
@@ -210,10 +244,18 @@ class Session:
 
     def emit(self, channel: str, value: Any) -> None:
         self.metrics.emit_count += 1
-        self.emits.send(channel, value, False)
+        self.emits.send(channel, self.clean(value), False)
 
     def runtime_emit(self, channel: str, payload: dict[str, Any]) -> None:
-        self.emits.send(channel, from_json(payload), True)
+        self.emits.send(channel, self.clean(from_json(payload)), True)
+
+    def clean(self, value: Any) -> Any:
+        """What leaves the session, without secrets (G-10.3)."""
+        if self.redactor.is_empty:
+            return value
+        from .redaction import without_secrets
+
+        return without_secrets(value, self.redactor)
 
 
 def _classes(program: Program) -> dict[str, Any]:

@@ -9,13 +9,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from .link import Program
+
 
 class DeclaredTypes:
     """Struct classes and enum types by key; asking for one tells it the descriptors of its fields or payloads."""
 
     __slots__ = ("program", "numbers")
 
-    def __init__(self, program: Any) -> None:
+    def __init__(self, program: Program) -> None:
         self.program = program
         self.numbers = {entry[1]: number for number, entry in enumerate(program.types) if program.classes[number] is not None}
 

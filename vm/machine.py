@@ -95,11 +95,7 @@ class Machine:
         try:
             run_loop(self, task)  # type: ignore[no-untyped-call]  # the loop is generated
         except Panic as panic:
-            panic.trace = tuple(self._trace(task))
-            panic.position = panic.trace[0][1:] if panic.trace else None
-            task.status = DONE
-            self.panic = panic
-            raise
+            raise self.placed(task, panic) from None
 
     def resume(self, effect: Effect, value: Any) -> None:
         """Answer an awaited effect with a value of the machine."""
@@ -109,6 +105,14 @@ class Machine:
         task.effect = None
         task.status = READY
         task.push(value)
+
+    def placed(self, task: Task, panic: Panic) -> Panic:
+        """The panic of a task, or of the effect it waits for, with its place; it ends the run."""
+        panic.trace = tuple(self._trace(task))
+        panic.position = panic.trace[0][1:] if panic.trace else None
+        task.status = DONE
+        self.panic = panic
+        return panic
 
     # ------------------------------------------------------------ what the loop calls
 

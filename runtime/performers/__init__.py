@@ -19,8 +19,17 @@ if TYPE_CHECKING:
     Performer = Callable[[Running, Effect], Awaitable[Any]]
 
 FAMILIES = {
+    "store": "stores",
     "emit": "emits",
     "model": "models",
+    "clock": "clock",
+    "sleep": "sleep",
+    "random": "chance",
+    "log": "log",
+    "env": "environment",
+    "file": "files",
+    "http": "http",
+    "schema": "schemas",
 }
 
 

@@ -48,7 +48,7 @@ async def _answer(run: Running, emit: EmitPayload, timeout_ms: int | None) -> An
 
 async def _handled(run: Running, emit: EmitPayload) -> Any:
     try:
-        return await run.host.answer(emit.channel, emit.value)
+        return await run.host.answer(emit.channel, run.clean(emit.value))
     except NoListener:
         raise
     except Exception as error:
