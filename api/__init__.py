@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from .host.options import Budgets as Budgets
     from .host.options import Buffered as Buffered
     from .host.options import Immediate as Immediate
+    from .host.options import Permissions as Permissions
     from .host.programs import Program as Program
     from .host.programs import arun as arun
     from .host.programs import run as run
@@ -44,7 +45,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "compiling": "compile load",
     "errors": "CompileError Diagnostic Frame ImageError Panic ProgramError",
-    "options": "Budgets Buffered Immediate",
+    "options": "Budgets Buffered Immediate Permissions",
     "programs": "Program arun run",
     "results": "Emit Metrics RunResult",
     "sessions": "Session",

@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypedDict
 
+from ..runtime import permissions
 from ..runtime.session import Host
 
 
@@ -47,12 +48,50 @@ class Buffered:
             raise ValueError(f"flush_interval_ms is {self.flush_interval_ms!r}; it is an int of at least 0")
 
 
-class Options(TypedDict, total=False):
-    """`budgets`: limits of each call. `offline`: answer every model call without network or keys; `offline_script`: the replies
-    then. `connections`: fields of connections by name, over those of the source; `api_key` may stand here. `pricing`: model id
-    to `{"input_per_million", "output_per_million"}`. `env`: the environment, that of the process when left out. `seed` fixes
-    retry jitter. `emit_mode`: Immediate() or Buffered(…). `emit_timeout_ms`: how long an awaited emit waits by default."""
+@dataclass(frozen=True, slots=True)
+class Permissions:
+    """What a program may touch; nothing unless it is said here. Each is a tuple of scopes, or True for all: `fs_read` and
+    `fs_write` paths, `net` hosts (`HOST`, `HOST:PORT`, `*.DOMAIN`), `env` names of variables, `run` commands; `all` grants
+    everything. Connections of models need none."""
 
+    fs_read: tuple[str, ...] | bool = ()
+    fs_write: tuple[str, ...] | bool = ()
+    net: tuple[str, ...] | bool = ()
+    env: tuple[str, ...] | bool = ()
+    run: tuple[str, ...] | bool = ()
+    all: bool = False
+
+    def __post_init__(self) -> None:
+        for name in SCOPES:
+            scope = getattr(self, name)
+            if not isinstance(scope, bool) and not (isinstance(scope, tuple) and all_texts(scope)):
+                raise ValueError(f"permission {name} is {scope!r}; it is a tuple of str, or a bool")
+        self.granted()  # a scope that is written wrongly is a ValueError here
+
+    def granted(self) -> permissions.Permissions:
+        """The grants as the runtime holds them."""
+        scopes = {name: True if self.all else getattr(self, name) for name in SCOPES}
+        return permissions.Permissions(scopes)
+
+
+SCOPES = ("fs_read", "fs_write", "net", "env", "run")
+
+
+def all_texts(values: tuple[Any, ...]) -> bool:
+    return all(isinstance(value, str) for value in values)
+
+
+class Options(TypedDict, total=False):
+    """What a session takes from its host.
+
+    `permissions`: what the program may touch, nothing when left out. `budgets`: limits of each call. `offline`: answer every
+    model call without network or keys; `offline_script`: the replies then. `connections`: fields of connections by name, over
+    those of the source; `api_key` may stand here. `pricing`: model id to `{"input_per_million", "output_per_million"}`.
+    `env`: the environment, that of the process when left out. `seed` fixes random numbers and retry jitter. `emit_mode`:
+    Immediate() or Buffered(…). `emit_timeout_ms`: how long an awaited emit waits by default.
+    """
+
+    permissions: Permissions | None
     budgets: Budgets | None
     offline: bool
     offline_script: list[Any] | None
@@ -62,6 +101,15 @@ class Options(TypedDict, total=False):
     seed: int | None
     emit_mode: Immediate | Buffered
     emit_timeout_ms: int | None
+
+
+class _Network:
+    """The network of the system, loaded by the first request."""
+
+    def __getattr__(self, name: str) -> Any:
+        from ..runtime.network import SystemNetwork
+
+        return getattr(SystemNetwork(), name)
 
 
 def host_of(
@@ -74,14 +122,20 @@ def host_of(
     environment = options.get("env")
     mode = options.get("emit_mode", Immediate())
     script = options.get("offline_script")
+    generator = random.Random(options.get("seed"))
+    offline = options.get("offline", False) or script is not None
     return Host(
         emit=emit,
         print=sys.stdout.write,
         env=dict(os.environ) if environment is None else environment,
         now=time.monotonic,
         sleep=asyncio.sleep,
-        random=random.Random(options.get("seed")).random,
-        offline=options.get("offline", False) or script is not None,
+        random=generator.random,
+        random_bits=generator.getrandbits,
+        permissions=(options.get("permissions") or Permissions()).granted(),
+        folder=os.getcwd(),
+        network=None if offline else _Network(),
+        offline=offline,
         script=script,
         connections=options.get("connections", {}),
         pricing=_checked_pricing(options.get("pricing", {})),

@@ -110,7 +110,7 @@ class Session:
     # ------------------------------------------------------------ calling
 
     def run(self, *args: str) -> RunResult:
-        """Run `main`. Failures of the program are in the result."""
+        """Run `main`; `args` are `std::env::args()`. Failures of the program are in the result."""
         result: RunResult = self._waiting(self.arun(*args))
         return result
 
@@ -119,13 +119,12 @@ class Session:
         number = self._program.image.header.entry
         if number is None:
             raise ValueError("the program has no main; call one of its public functions")
-        if args:
-            raise ValueError("arguments for main are not built yet")
         async with self._turns:
+            self._session.host.args = args
             outcome = await self._outcome(number, [])
             emits, self._emits = self._emits, []
         error = self._error(outcome)
-        value = None if error is not None or outcome is None else _success(outcome.value)
+        value = None if error is not None or outcome is None else self._success(outcome.value)
         exit_code = 130 if outcome is None else outcome.exit_code
         return RunResult(error is None, value, error, exit_code, emits, self.metrics())
 
@@ -147,9 +146,9 @@ class Session:
         if isinstance(error, Panic):
             raise error
         if error is not None:
-            raise ProgramError(to_python(outcome.value.value) if outcome is not None else error)
+            raise ProgramError(to_python(self._session.clean(outcome.value.value)) if outcome is not None else error)
         assert outcome is not None
-        return _success(outcome.value)
+        return self._success(outcome.value)
 
     def _function(self, name: str) -> int:
         functions = self._program.image.exports.functions
@@ -195,10 +194,14 @@ class Session:
             return _panic(outcome.panic, clean)
         if outcome.error is None:
             return None
-        error = to_python(outcome.error)
+        error = to_python(self._session.clean(outcome.error))
         if isinstance(error, ErrorValue):
             return error
         return ErrorValue(values.typeof(outcome.error), None, clean(values.display(outcome.error)), {"value": error})
+
+    def _success(self, value: Any) -> Any:
+        """What a call gives: of `Ok(value)` the value."""
+        return to_python(self._session.clean(value.value if type(value) is values.Ok else value))
 
     def cancel(self) -> None:
         """Stop the call that runs, from any thread: a run ends with exit code 130, a call raises ProgramError."""
@@ -209,14 +212,13 @@ class Session:
 
     def _waiting(self, work: Coroutine[Any, Any, Any]) -> Any:
         """Run a coroutine to its end, in an event loop of this session's own."""
-        try:
-            asyncio.get_running_loop()
-        except RuntimeError:
-            pass
-        else:
+        if _loop_is_running():
             work.close()
             raise RuntimeError("an event loop is running here; use arun or acall")
         with self._thread, Interruptible(self.cancel):
+            if self._turns.closed:
+                work.close()
+                raise RuntimeError("the session is closed")
             if self._runner is None:
                 self._runner = asyncio.Runner()
             return self._runner.run(work)
@@ -258,9 +260,12 @@ class Session:
         await self.aclose()
 
 
-def _success(value: Any) -> Any:
-    """What a call gives: of `Ok(value)` the value."""
-    return to_python(value.value if type(value) is values.Ok else value)
+def _loop_is_running() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 def _panic(panic: RaisedPanic, clean: Callable[[str], str]) -> Panic:
