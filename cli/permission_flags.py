@@ -1,6 +1,6 @@
 """The permission flags of O-4.18: `--allow-net=a.org,b.org:80`, bare for the whole capability.
 
-Hands on `add_flags`, `spelled_out`, which prepares the words for argparse, and `granted`. Must not know: verbs.
+Hands on `add_flags`, `words_of`, which prepares the words for argparse, and `granted`. Must not know: verbs.
 """
 
 from __future__ import annotations
@@ -51,9 +51,12 @@ def _scope(flag: str) -> Callable[[str], tuple[str, ...] | bool]:
     return read
 
 
-def spelled_out(words: Sequence[str]) -> list[str]:
-    """Gives a bare flag its value, so that argparse does not take the next word for it."""
-    return [f"{word}={EVERYTHING}" if word in FLAGS else word for word in words]
+def words_of(words: Sequence[str]) -> tuple[list[str], dict[str, Any]]:
+    """The words for the parser, and what is set beside it: behind `--` stand the arguments of the program. A bare flag gets its
+    value here, so that argparse does not take the next word for it."""
+    end = words.index("--") if "--" in words else len(words)
+    spelled_out = [f"{word}={EVERYTHING}" if word in FLAGS else word for word in words[:end]]
+    return spelled_out, {"program_arguments": list(words[end + 1 :])}
 
 
 def granted(arguments: argparse.Namespace) -> Permissions:
