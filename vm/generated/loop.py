@@ -158,83 +158,89 @@ NUMBERS = {
     "SOME": 85,
     "ADD": 86,
     "ARRAY": 87,
-    "CALL_INOUT": 88,
-    "CALL_METHOD": 89,
-    "CAST": 90,
-    "CELL_OWN": 91,
-    "CHANGES_SELF": 92,
-    "CHECK": 93,
-    "CLOSURE": 94,
-    "CONFIGURE": 95,
-    "DROP": 96,
-    "EMIT": 97,
-    "EQ": 98,
-    "ERR": 99,
-    "FAIL_LENGTH": 100,
-    "FAIL_MATCH": 101,
-    "FIELD_OWN": 102,
-    "GE": 103,
-    "GET_PAYLOAD": 104,
-    "GE_INT": 105,
-    "GT": 106,
-    "HALT": 107,
-    "INDEX": 108,
-    "INT_TO_FLOAT": 109,
-    "INT__GE_INT__JUMP_UNLESS": 110,
-    "INT__LE_INT__JUMP_UNLESS": 111,
-    "INT__LT_INT__JUMP_UNLESS": 112,
-    "INT__NE_INT__JUMP_UNLESS": 113,
-    "IS_ERR": 114,
-    "IS_ERROR": 115,
-    "IS_NIL": 116,
-    "LE": 117,
-    "LENGTH": 118,
-    "LE_INT": 119,
-    "LINK": 120,
-    "LOAD__EQ_INT__JUMP_UNLESS": 121,
-    "LOAD__GE_INT__JUMP_UNLESS": 122,
-    "LOAD__INT__GE_INT__JUMP_UNLESS": 123,
-    "LOAD__INT__GT_INT__JUMP_UNLESS": 124,
-    "LOAD__INT__LE_INT__JUMP_UNLESS": 125,
-    "LOAD__INT__MUL_INT__STORE": 126,
-    "LOAD__LE_INT__JUMP_UNLESS": 127,
-    "LOAD__LOAD__EQ_INT__JUMP_UNLESS": 128,
-    "LOAD__LOAD__GE_INT__JUMP_UNLESS": 129,
-    "LOAD__LOAD__GT_INT__JUMP_UNLESS": 130,
-    "LOAD__LOAD__MUL_INT__STORE": 131,
-    "LOAD__LOAD__NE_INT__JUMP_UNLESS": 132,
-    "LOAD__LOAD__SUB_INT": 133,
-    "LOAD__NE_INT__JUMP_UNLESS": 134,
-    "LOAD__SUB_INT": 135,
-    "LT": 136,
-    "MAP": 137,
-    "MEMBER_OWN": 138,
-    "MEMORY": 139,
-    "MODEL": 140,
-    "MUL": 141,
-    "NE": 142,
-    "NEG": 143,
-    "NEG_INT": 144,
-    "NEW_CELL": 145,
-    "NE_INT": 146,
-    "NIL": 147,
-    "NOT": 148,
-    "POP_TRY": 149,
-    "POW": 150,
-    "PRINT": 151,
-    "PRINTLN": 152,
-    "REM": 153,
-    "SCHEMA": 154,
-    "SET_ELEMENT": 155,
-    "SET_INDEX": 156,
-    "SET_MEMBER": 157,
-    "SLIDE": 158,
-    "STRUCT": 159,
-    "SUB": 160,
-    "SUB_INT": 161,
-    "TRUE": 162,
-    "VARIANT": 163,
-    "WRAP": 164,
+    "AWAIT": 88,
+    "AWAIT_ALL": 89,
+    "CALL_INOUT": 90,
+    "CALL_METHOD": 91,
+    "CAST": 92,
+    "CELL_OWN": 93,
+    "CHANGES_SELF": 94,
+    "CHECK": 95,
+    "CLOSURE": 96,
+    "CONFIGURE": 97,
+    "DROP": 98,
+    "EMIT": 99,
+    "EQ": 100,
+    "ERR": 101,
+    "FAIL_LENGTH": 102,
+    "FAIL_MATCH": 103,
+    "FIELD_OWN": 104,
+    "GE": 105,
+    "GET_PAYLOAD": 106,
+    "GE_INT": 107,
+    "GT": 108,
+    "HALT": 109,
+    "INDEX": 110,
+    "INT_TO_FLOAT": 111,
+    "INT__GE_INT__JUMP_UNLESS": 112,
+    "INT__LE_INT__JUMP_UNLESS": 113,
+    "INT__LT_INT__JUMP_UNLESS": 114,
+    "INT__NE_INT__JUMP_UNLESS": 115,
+    "IS_ERR": 116,
+    "IS_ERROR": 117,
+    "IS_NIL": 118,
+    "LE": 119,
+    "LENGTH": 120,
+    "LE_INT": 121,
+    "LINK": 122,
+    "LOAD__EQ_INT__JUMP_UNLESS": 123,
+    "LOAD__GE_INT__JUMP_UNLESS": 124,
+    "LOAD__INT__GE_INT__JUMP_UNLESS": 125,
+    "LOAD__INT__GT_INT__JUMP_UNLESS": 126,
+    "LOAD__INT__LE_INT__JUMP_UNLESS": 127,
+    "LOAD__INT__MUL_INT__STORE": 128,
+    "LOAD__LE_INT__JUMP_UNLESS": 129,
+    "LOAD__LOAD__EQ_INT__JUMP_UNLESS": 130,
+    "LOAD__LOAD__GE_INT__JUMP_UNLESS": 131,
+    "LOAD__LOAD__GT_INT__JUMP_UNLESS": 132,
+    "LOAD__LOAD__MUL_INT__STORE": 133,
+    "LOAD__LOAD__NE_INT__JUMP_UNLESS": 134,
+    "LOAD__LOAD__SUB_INT": 135,
+    "LOAD__NE_INT__JUMP_UNLESS": 136,
+    "LOAD__SUB_INT": 137,
+    "LT": 138,
+    "MAP": 139,
+    "MEMBER_OWN": 140,
+    "MEMORY": 141,
+    "MODEL": 142,
+    "MUL": 143,
+    "NE": 144,
+    "NEG": 145,
+    "NEG_INT": 146,
+    "NEW_CELL": 147,
+    "NE_INT": 148,
+    "NIL": 149,
+    "NOT": 150,
+    "PARALLEL": 151,
+    "POP_TRY": 152,
+    "POW": 153,
+    "PRINT": 154,
+    "PRINTLN": 155,
+    "RACE": 156,
+    "REM": 157,
+    "SCHEMA": 158,
+    "SETTLE": 159,
+    "SET_ELEMENT": 160,
+    "SET_INDEX": 161,
+    "SET_MEMBER": 162,
+    "SLIDE": 163,
+    "START": 164,
+    "STRUCT": 165,
+    "SUB": 166,
+    "SUB_INT": 167,
+    "TRUE": 168,
+    "VARIANT": 169,
+    "WRAP": 170,
 }
 
 # runs of opcodes that one node stands for: its number, and which of them a panic in it belongs to
@@ -242,27 +248,27 @@ FUSED = {
     ('LOAD', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (72, 2),
     ('LOAD', 'LT_INT', 'JUMP_UNLESS'): (62, 1),
     ('LOAD', 'INT', 'LT_INT', 'JUMP_UNLESS'): (22, 2),
-    ('INT', 'LT_INT', 'JUMP_UNLESS'): (112, 1),
+    ('INT', 'LT_INT', 'JUMP_UNLESS'): (114, 1),
     ('LOAD', 'LOAD', 'LE_INT', 'JUMP_UNLESS'): (37, 2),
-    ('LOAD', 'LE_INT', 'JUMP_UNLESS'): (127, 1),
-    ('LOAD', 'INT', 'LE_INT', 'JUMP_UNLESS'): (125, 2),
-    ('INT', 'LE_INT', 'JUMP_UNLESS'): (111, 1),
-    ('LOAD', 'LOAD', 'GT_INT', 'JUMP_UNLESS'): (130, 2),
+    ('LOAD', 'LE_INT', 'JUMP_UNLESS'): (129, 1),
+    ('LOAD', 'INT', 'LE_INT', 'JUMP_UNLESS'): (127, 2),
+    ('INT', 'LE_INT', 'JUMP_UNLESS'): (113, 1),
+    ('LOAD', 'LOAD', 'GT_INT', 'JUMP_UNLESS'): (132, 2),
     ('LOAD', 'GT_INT', 'JUMP_UNLESS'): (59, 1),
-    ('LOAD', 'INT', 'GT_INT', 'JUMP_UNLESS'): (124, 2),
+    ('LOAD', 'INT', 'GT_INT', 'JUMP_UNLESS'): (126, 2),
     ('INT', 'GT_INT', 'JUMP_UNLESS'): (54, 1),
-    ('LOAD', 'LOAD', 'GE_INT', 'JUMP_UNLESS'): (129, 2),
-    ('LOAD', 'GE_INT', 'JUMP_UNLESS'): (122, 1),
-    ('LOAD', 'INT', 'GE_INT', 'JUMP_UNLESS'): (123, 2),
-    ('INT', 'GE_INT', 'JUMP_UNLESS'): (110, 1),
-    ('LOAD', 'LOAD', 'EQ_INT', 'JUMP_UNLESS'): (128, 2),
-    ('LOAD', 'EQ_INT', 'JUMP_UNLESS'): (121, 1),
+    ('LOAD', 'LOAD', 'GE_INT', 'JUMP_UNLESS'): (131, 2),
+    ('LOAD', 'GE_INT', 'JUMP_UNLESS'): (124, 1),
+    ('LOAD', 'INT', 'GE_INT', 'JUMP_UNLESS'): (125, 2),
+    ('INT', 'GE_INT', 'JUMP_UNLESS'): (112, 1),
+    ('LOAD', 'LOAD', 'EQ_INT', 'JUMP_UNLESS'): (130, 2),
+    ('LOAD', 'EQ_INT', 'JUMP_UNLESS'): (123, 1),
     ('LOAD', 'INT', 'EQ_INT', 'JUMP_UNLESS'): (67, 2),
     ('INT', 'EQ_INT', 'JUMP_UNLESS'): (12, 1),
-    ('LOAD', 'LOAD', 'NE_INT', 'JUMP_UNLESS'): (132, 2),
-    ('LOAD', 'NE_INT', 'JUMP_UNLESS'): (134, 1),
+    ('LOAD', 'LOAD', 'NE_INT', 'JUMP_UNLESS'): (134, 2),
+    ('LOAD', 'NE_INT', 'JUMP_UNLESS'): (136, 1),
     ('LOAD', 'INT', 'NE_INT', 'JUMP_UNLESS'): (40, 2),
-    ('INT', 'NE_INT', 'JUMP_UNLESS'): (113, 1),
+    ('INT', 'NE_INT', 'JUMP_UNLESS'): (115, 1),
     ('LOAD', 'LOAD', 'ADD_INT', 'STORE'): (33, 2),
     ('LOAD', 'LOAD', 'ADD_INT'): (28, 2),
     ('LOAD', 'ADD_INT'): (71, 1),
@@ -270,15 +276,15 @@ FUSED = {
     ('LOAD', 'INT', 'ADD_INT'): (83, 2),
     ('INT', 'ADD_INT'): (19, 1),
     ('LOAD', 'LOAD', 'SUB_INT', 'STORE'): (42, 2),
-    ('LOAD', 'LOAD', 'SUB_INT'): (133, 2),
-    ('LOAD', 'SUB_INT'): (135, 1),
+    ('LOAD', 'LOAD', 'SUB_INT'): (135, 2),
+    ('LOAD', 'SUB_INT'): (137, 1),
     ('LOAD', 'INT', 'SUB_INT', 'STORE'): (61, 2),
     ('LOAD', 'INT', 'SUB_INT'): (21, 2),
     ('INT', 'SUB_INT'): (56, 1),
-    ('LOAD', 'LOAD', 'MUL_INT', 'STORE'): (131, 2),
+    ('LOAD', 'LOAD', 'MUL_INT', 'STORE'): (133, 2),
     ('LOAD', 'LOAD', 'MUL_INT'): (79, 2),
     ('LOAD', 'MUL_INT'): (46, 1),
-    ('LOAD', 'INT', 'MUL_INT', 'STORE'): (126, 2),
+    ('LOAD', 'INT', 'MUL_INT', 'STORE'): (128, 2),
     ('LOAD', 'INT', 'MUL_INT'): (82, 2),
     ('INT', 'MUL_INT'): (66, 1),
     ('LOAD', 'LOAD'): (9, 0),
@@ -303,7 +309,7 @@ def run(machine, task):
     frames = task.frames
     push_frame = frames.append
     pop_frame = frames.pop
-    limit = machine.depth_limit
+    limit = machine.depth_limit - task.base
     fuel = machine.chunk()
     try:
         while True:
@@ -407,7 +413,7 @@ def run(machine, task):
                     else:
                         new = []
                     if len(frames) >= limit:
-                        raise Panic("P012", f"call depth exceeded: limit {limit - 1}")
+                        raise machine.too_deep()
                     push_frame((ins, locs, cells, code))
                     code = callee
                     ins = code.entry
@@ -544,7 +550,7 @@ def run(machine, task):
                     continue
                 tos = int_div(a, tos)
                 continue
-            if op < 42:
+            if op < 43:
                 if op < 34:
                     if op < 31:
                         if op < 29:
@@ -606,49 +612,49 @@ def run(machine, task):
                         continue
                     tos = overflow('+')
                     continue
-                if op < 38:
-                    if op < 36:
-                        if op < 35:
-                            # JOIN
-                            push(tos)
-                            new = st[len(st) - arg:]
-                            del st[len(st) - arg:]
-                            tos = join('', [part if type(part) is str else display(part) for part in new])
-                            continue
-                        # LOAD__RETURN
-                        slot, = arg
-                        push(tos)
-                        tos = locs[slot]
-                        ins, locs, cells, code = pop_frame()
-                        continue
+                if op < 39:
                     if op < 37:
+                        if op < 36:
+                            if op < 35:
+                                # JOIN
+                                push(tos)
+                                new = st[len(st) - arg:]
+                                del st[len(st) - arg:]
+                                tos = join('', [part if type(part) is str else display(part) for part in new])
+                                continue
+                            # LOAD__RETURN
+                            slot, = arg
+                            push(tos)
+                            tos = locs[slot]
+                            ins, locs, cells, code = pop_frame()
+                            continue
                         # STORE
                         locs[arg] = tos
                         tos = pop()
                         continue
-                    # LOAD__LOAD__LE_INT__JUMP_UNLESS
-                    left, right, arg = arg
-                    if locs[left] <= locs[right]:
-                        continue
-                    ins, cost = arg
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                if op < 40:
-                    if op < 39:
-                        # REM_INT
-                        a = pop()
-                        if a >= 0 and tos > 0:
-                            tos = a % tos
+                    if op < 38:
+                        # LOAD__LOAD__LE_INT__JUMP_UNLESS
+                        left, right, arg = arg
+                        if locs[left] <= locs[right]:
                             continue
-                        tos = int_rem(a, tos)
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
                         continue
-                    # GT_INT
+                    # REM_INT
                     a = pop()
-                    tos = a > tos
+                    if a >= 0 and tos > 0:
+                        tos = a % tos
+                        continue
+                    tos = int_rem(a, tos)
                     continue
                 if op < 41:
+                    if op < 40:
+                        # GT_INT
+                        a = pop()
+                        tos = a > tos
+                        continue
                     # LOAD__INT__NE_INT__JUMP_UNLESS
                     left, right, arg = arg
                     if locs[left] != right:
@@ -658,49 +664,311 @@ def run(machine, task):
                     if fuel < 0:
                         fuel = machine.refill(fuel)
                     continue
-                # INDEX_OWN
-                object = pop()
-                if type(object) is Array and type(tos) is int and (0 <= tos < len(object.items)):
-                    value = object.items[tos]
-                else:
-                    value = index_place(object, tos)
-                try:
-                    if value.shared:
-                        value = own(value)
-                        object.items[tos if type(object) is Array else key_of(tos)] = value
-                except AttributeError:
-                    pass
-                tos = value
+                if op < 42:
+                    # INDEX_OWN
+                    object = pop()
+                    if type(object) is Array and type(tos) is int and (0 <= tos < len(object.items)):
+                        value = object.items[tos]
+                    else:
+                        value = index_place(object, tos)
+                    try:
+                        if value.shared:
+                            value = own(value)
+                            object.items[tos if type(object) is Array else key_of(tos)] = value
+                    except AttributeError:
+                        pass
+                    tos = value
+                    continue
+                # LOAD__LOAD__SUB_INT__STORE
+                left, right, target = arg
+                r = locs[left] - locs[right]
+                if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                    locs[target] = r
+                    continue
+                tos = overflow('-')
                 continue
-            if op < 55:
-                if op < 48:
-                    if op < 45:
-                        if op < 44:
-                            if op < 43:
-                                # LOAD__LOAD__SUB_INT__STORE
-                                left, right, target = arg
-                                r = locs[left] - locs[right]
+            if op < 56:
+                if op < 49:
+                    if op < 46:
+                        if op < 45:
+                            if op < 44:
+                                # TRY
+                                kind = type(tos)
+                                if kind is Ok or kind is Some:
+                                    tos = tos.value
+                                    continue
+                                if kind is Err:
+                                    tos = tos.value
+                                elif tos is NONE_VALUE:
+                                    if arg[3] and arg[0] is None:
+                                        if arg[2]:
+                                            del st[len(st) - arg[2]:]
+                                        ins, locs, cells, code = pop_frame()
+                                        continue
+                                    tos = missing_value()
+                                else:
+                                    raise not_fallible(tos)
+                                target, cost, drop, _ = arg
+                                if drop:
+                                    del st[len(st) - drop:]
+                                if target is None:
+                                    tos = Err(tos)
+                                    ins, locs, cells, code = pop_frame()
+                                    continue
+                                ins = target
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            # OK
+                            tos = Ok(tos)
+                            continue
+                        # MUL_FLOAT
+                        a = pop()
+                        tos = a * tos
+                        continue
+                    if op < 48:
+                        if op < 47:
+                            # LOAD__MUL_INT
+                            right, = arg
+                            r = tos * locs[right]
+                            if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                                tos = r
+                                continue
+                            tos = overflow('*')
+                            continue
+                        # TUPLE
+                        push(tos)
+                        new = st[len(st) - arg:]
+                        del st[len(st) - arg:]
+                        tos = tuple(new)
+                        continue
+                    # NEXT
+                    for value in tos:
+                        push(tos)
+                        tos = value
+                        break
+                    else:
+                        tos = pop()
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                    continue
+                if op < 53:
+                    if op < 51:
+                        if op < 50:
+                            # CALL_VALUE
+                            push(tos)
+                            new = st[len(st) - arg:]
+                            del st[len(st) - arg:]
+                            closure = pop()
+                            tos = pop()
+                            if type(closure) is not Closure or closure.function.argc != arg:
+                                raise bad_call(closure, arg)
+                            callee = closure.function
+                            if len(frames) >= limit:
+                                raise machine.too_deep()
+                            push_frame((ins, locs, cells, code))
+                            code = callee
+                            ins = code.entry
+                            fuel -= code.cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            locs = new + code.blank if code.blank else new
+                            cells = [*closure.cells, *[None] * (code.cell_count - len(closure.cells))]
+                            continue
+                        # LT_INT
+                        a = pop()
+                        tos = a < tos
+                        continue
+                    if op < 52:
+                        # FALSE
+                        push(tos)
+                        tos = False
+                        continue
+                    # UNWRAP
+                    tos = tos.value if type(tos) in (Some, Ok, Err) else tos
+                    continue
+                if op < 55:
+                    if op < 54:
+                        # JUMP_IF
+                        if tos is False:
+                            tos = pop()
+                            continue
+                        if tos is not True:
+                            raise not_bool(tos)
+                        tos = pop()
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    # INT__GT_INT__JUMP_UNLESS
+                    right, arg = arg
+                    holds = tos > right
+                    tos = pop()
+                    if holds:
+                        continue
+                    ins, cost = arg
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    continue
+                # IS_VARIANT
+                tos = type(tos) is EnumValue and tos.decl is arg.decl and (tos.variant == arg.variant)
+                continue
+            if op < 66:
+                if op < 61:
+                    if op < 59:
+                        if op < 58:
+                            if op < 57:
+                                # INT__SUB_INT
+                                right, = arg
+                                r = tos - right
                                 if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                                    locs[target] = r
+                                    tos = r
                                     continue
                                 tos = overflow('-')
                                 continue
-                            # TRY
-                            kind = type(tos)
-                            if kind is Ok or kind is Some:
-                                tos = tos.value
+                            # CONCAT
+                            a = pop()
+                            tos = concat(a, tos)
+                            continue
+                        # DUP
+                        push(tos)
+                        continue
+                    if op < 60:
+                        # LOAD__GT_INT__JUMP_UNLESS
+                        right, arg = arg
+                        holds = tos > locs[right]
+                        tos = pop()
+                        if holds:
+                            continue
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    # ADD_FLOAT
+                    a = pop()
+                    tos = a + tos
+                    continue
+                if op < 64:
+                    if op < 63:
+                        if op < 62:
+                            # LOAD__INT__SUB_INT__STORE
+                            left, right, target = arg
+                            r = locs[left] - right
+                            if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                                locs[target] = r
                                 continue
-                            if kind is Err:
-                                tos = tos.value
-                            elif tos is NONE_VALUE:
-                                if arg[3] and arg[0] is None:
-                                    if arg[2]:
-                                        del st[len(st) - arg[2]:]
-                                    ins, locs, cells, code = pop_frame()
-                                    continue
-                                tos = missing_value()
-                            else:
-                                raise not_fallible(tos)
+                            tos = overflow('-')
+                            continue
+                        # LOAD__LT_INT__JUMP_UNLESS
+                        right, arg = arg
+                        holds = tos < locs[right]
+                        tos = pop()
+                        if holds:
+                            continue
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    # LOAD_CELL
+                    push(tos)
+                    tos = cells[arg].value
+                    continue
+                if op < 65:
+                    # IS_ABSENT
+                    tos = tos is None or tos is NONE_VALUE
+                    continue
+                # SUB_FLOAT
+                a = pop()
+                tos = a - tos
+                continue
+            if op < 77:
+                if op < 70:
+                    if op < 68:
+                        if op < 67:
+                            # INT__MUL_INT
+                            right, = arg
+                            r = tos * right
+                            if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                                tos = r
+                                continue
+                            tos = overflow('*')
+                            continue
+                        # LOAD__INT__EQ_INT__JUMP_UNLESS
+                        left, right, arg = arg
+                        if locs[left] == right:
+                            continue
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    if op < 69:
+                        # ITERATE
+                        tos = iterate(tos)
+                        continue
+                    # EQ_INT
+                    a = pop()
+                    tos = a == tos
+                    continue
+                if op < 73:
+                    if op < 72:
+                        if op < 71:
+                            # IS_OK
+                            tos = type(tos) is Ok
+                            continue
+                        # LOAD__ADD_INT
+                        right, = arg
+                        r = tos + locs[right]
+                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                            tos = r
+                            continue
+                        tos = overflow('+')
+                        continue
+                    # LOAD__LOAD__LT_INT__JUMP_UNLESS
+                    left, right, arg = arg
+                    if locs[left] < locs[right]:
+                        continue
+                    ins, cost = arg
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    continue
+                if op < 75:
+                    if op < 74:
+                        # RANGE
+                        start = pop()
+                        tos = RangeValue.checked(start, tos, arg == 1)
+                        continue
+                    # ERROR
+                    push(tos)
+                    new = st[len(st) - arg.count:]
+                    del st[len(st) - arg.count:]
+                    tos = arg.make(new)
+                    continue
+                if op < 76:
+                    # GET_MEMBER
+                    tos = get_member(tos, arg)
+                    continue
+                # IS
+                tos = matches(tos, arg)
+                continue
+            if op < 109:
+                if op < 83:
+                    if op < 80:
+                        if op < 79:
+                            if op < 78:
+                                # STORE_CELL
+                                cells[arg].value = tos
+                                tos = pop()
+                                continue
+                            # THROW
                             target, cost, drop, _ = arg
                             if drop:
                                 del st[len(st) - drop:]
@@ -713,329 +981,90 @@ def run(machine, task):
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
-                        # OK
-                        tos = Ok(tos)
-                        continue
-                    if op < 47:
-                        if op < 46:
-                            # MUL_FLOAT
-                            a = pop()
-                            tos = a * tos
-                            continue
-                        # LOAD__MUL_INT
-                        right, = arg
-                        r = tos * locs[right]
+                        # LOAD__LOAD__MUL_INT
+                        left, right = arg
+                        r = locs[left] * locs[right]
                         if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                            push(tos)
                             tos = r
                             continue
                         tos = overflow('*')
                         continue
-                    # TUPLE
-                    push(tos)
-                    new = st[len(st) - arg:]
-                    del st[len(st) - arg:]
-                    tos = tuple(new)
-                    continue
-                if op < 52:
-                    if op < 50:
-                        if op < 49:
-                            # NEXT
-                            for value in tos:
-                                push(tos)
-                                tos = value
-                                break
-                            else:
-                                tos = pop()
-                                ins, cost = arg
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                            continue
-                        # CALL_VALUE
-                        push(tos)
-                        new = st[len(st) - arg:]
-                        del st[len(st) - arg:]
-                        closure = pop()
-                        tos = pop()
-                        if type(closure) is not Closure or closure.function.argc != arg:
-                            raise bad_call(closure, arg)
-                        callee = closure.function
-                        if len(frames) >= limit:
-                            raise Panic("P012", f"call depth exceeded: limit {limit - 1}")
-                        push_frame((ins, locs, cells, code))
-                        code = callee
-                        ins = code.entry
-                        fuel -= code.cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        locs = new + code.blank if code.blank else new
-                        cells = [*closure.cells, *[None] * (code.cell_count - len(closure.cells))]
-                        continue
-                    if op < 51:
-                        # LT_INT
-                        a = pop()
-                        tos = a < tos
-                        continue
-                    # FALSE
-                    push(tos)
-                    tos = False
-                    continue
-                if op < 54:
-                    if op < 53:
-                        # UNWRAP
-                        tos = tos.value if type(tos) in (Some, Ok, Err) else tos
-                        continue
-                    # JUMP_IF
-                    if tos is False:
-                        tos = pop()
-                        continue
-                    if tos is not True:
-                        raise not_bool(tos)
-                    tos = pop()
-                    ins, cost = arg
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                # INT__GT_INT__JUMP_UNLESS
-                right, arg = arg
-                holds = tos > right
-                tos = pop()
-                if holds:
-                    continue
-                ins, cost = arg
-                fuel -= cost
-                if fuel < 0:
-                    fuel = machine.refill(fuel)
-                continue
-            if op < 65:
-                if op < 60:
-                    if op < 58:
-                        if op < 57:
-                            if op < 56:
-                                # IS_VARIANT
-                                tos = type(tos) is EnumValue and tos.decl is arg.decl and (tos.variant == arg.variant)
-                                continue
-                            # INT__SUB_INT
-                            right, = arg
-                            r = tos - right
-                            if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                                tos = r
-                                continue
-                            tos = overflow('-')
-                            continue
-                        # CONCAT
-                        a = pop()
-                        tos = concat(a, tos)
-                        continue
-                    if op < 59:
-                        # DUP
-                        push(tos)
-                        continue
-                    # LOAD__GT_INT__JUMP_UNLESS
-                    right, arg = arg
-                    holds = tos > locs[right]
-                    tos = pop()
-                    if holds:
-                        continue
-                    ins, cost = arg
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                if op < 63:
-                    if op < 62:
-                        if op < 61:
-                            # ADD_FLOAT
+                    if op < 82:
+                        if op < 81:
+                            # DIV
                             a = pop()
-                            tos = a + tos
+                            tos = div(a, tos)
                             continue
-                        # LOAD__INT__SUB_INT__STORE
-                        left, right, target = arg
-                        r = locs[left] - right
-                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                            locs[target] = r
-                            continue
-                        tos = overflow('-')
+                        # IS_SOME
+                        tos = type(tos) is Some
                         continue
-                    # LOAD__LT_INT__JUMP_UNLESS
-                    right, arg = arg
-                    holds = tos < locs[right]
-                    tos = pop()
-                    if holds:
-                        continue
-                    ins, cost = arg
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                if op < 64:
-                    # LOAD_CELL
-                    push(tos)
-                    tos = cells[arg].value
-                    continue
-                # IS_ABSENT
-                tos = tos is None or tos is NONE_VALUE
-                continue
-            if op < 75:
-                if op < 69:
-                    if op < 67:
-                        if op < 66:
-                            # SUB_FLOAT
-                            a = pop()
-                            tos = a - tos
-                            continue
-                        # INT__MUL_INT
-                        right, = arg
-                        r = tos * right
-                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                            tos = r
-                            continue
-                        tos = overflow('*')
-                        continue
-                    if op < 68:
-                        # LOAD__INT__EQ_INT__JUMP_UNLESS
-                        left, right, arg = arg
-                        if locs[left] == right:
-                            continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    # ITERATE
-                    tos = iterate(tos)
-                    continue
-                if op < 72:
-                    if op < 71:
-                        if op < 70:
-                            # EQ_INT
-                            a = pop()
-                            tos = a == tos
-                            continue
-                        # IS_OK
-                        tos = type(tos) is Ok
-                        continue
-                    # LOAD__ADD_INT
-                    right, = arg
-                    r = tos + locs[right]
-                    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                        tos = r
-                        continue
-                    tos = overflow('+')
-                    continue
-                if op < 74:
-                    if op < 73:
-                        # LOAD__LOAD__LT_INT__JUMP_UNLESS
-                        left, right, arg = arg
-                        if locs[left] < locs[right]:
-                            continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    # RANGE
-                    start = pop()
-                    tos = RangeValue.checked(start, tos, arg == 1)
-                    continue
-                # ERROR
-                push(tos)
-                new = st[len(st) - arg.count:]
-                del st[len(st) - arg.count:]
-                tos = arg.make(new)
-                continue
-            if op < 99:
-                if op < 80:
-                    if op < 78:
-                        if op < 77:
-                            if op < 76:
-                                # GET_MEMBER
-                                tos = get_member(tos, arg)
-                                continue
-                            # IS
-                            tos = matches(tos, arg)
-                            continue
-                        # STORE_CELL
-                        cells[arg].value = tos
-                        tos = pop()
-                        continue
-                    if op < 79:
-                        # THROW
-                        target, cost, drop, _ = arg
-                        if drop:
-                            del st[len(st) - drop:]
-                        if target is None:
-                            tos = Err(tos)
-                            ins, locs, cells, code = pop_frame()
-                            continue
-                        ins = target
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    # LOAD__LOAD__MUL_INT
+                    # LOAD__INT__MUL_INT
                     left, right = arg
-                    r = locs[left] * locs[right]
+                    r = locs[left] * right
                     if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
                         push(tos)
                         tos = r
                         continue
                     tos = overflow('*')
                     continue
-                if op < 85:
-                    if op < 83:
-                        if op < 82:
-                            if op < 81:
-                                # DIV
-                                a = pop()
-                                tos = div(a, tos)
+                if op < 94:
+                    if op < 86:
+                        if op < 85:
+                            if op < 84:
+                                # LOAD__INT__ADD_INT
+                                left, right = arg
+                                r = locs[left] + right
+                                if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                                    push(tos)
+                                    tos = r
+                                    continue
+                                tos = overflow('+')
                                 continue
-                            # IS_SOME
-                            tos = type(tos) is Some
-                            continue
-                        # LOAD__INT__MUL_INT
-                        left, right = arg
-                        r = locs[left] * right
-                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                            # NONE
                             push(tos)
-                            tos = r
+                            tos = NONE_VALUE
                             continue
-                        tos = overflow('*')
+                        # SOME
+                        tos = Some(tos)
                         continue
-                    if op < 84:
-                        # LOAD__INT__ADD_INT
-                        left, right = arg
-                        r = locs[left] + right
-                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                    if op < 90:
+                        if op < 88:
+                            if op < 87:
+                                # ADD
+                                a = pop()
+                                tos = add(a, tos)
+                                continue
+                            # ARRAY
                             push(tos)
-                            tos = r
+                            new = st[len(st) - arg:]
+                            del st[len(st) - arg:]
+                            tos = Array(new)
                             continue
-                        tos = overflow('+')
-                        continue
-                    # NONE
-                    push(tos)
-                    tos = NONE_VALUE
-                    continue
-                if op < 92:
-                    if op < 88:
-                        if op < 86:
-                            # SOME
-                            tos = Some(tos)
+                        if op < 89:
+                            # AWAIT
+                            value = machine.await_value(task, tos)
+                            if value is SUSPENDED:
+                                tos = pop()
+                                task.state = (ins, locs, cells, code, tos)
+                                machine.fuel += fuel
+                                return
+                            tos = value
                             continue
-                        if op < 87:
-                            # ADD
-                            a = pop()
-                            tos = add(a, tos)
-                            continue
-                        # ARRAY
+                        # AWAIT_ALL
                         push(tos)
                         new = st[len(st) - arg:]
                         del st[len(st) - arg:]
-                        tos = Array(new)
+                        value = machine.join(task, new)
+                        if value is SUSPENDED:
+                            tos = pop()
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
+                        tos = value
                         continue
-                    if op < 90:
-                        if op < 89:
+                    if op < 92:
+                        if op < 91:
                             # CALL_INOUT
                             push(tos)
                             n = arg.argc
@@ -1046,7 +1075,7 @@ def run(machine, task):
                             callee = value.code
                             new = value.arguments
                             if len(frames) >= limit:
-                                raise Panic("P012", f"call depth exceeded: limit {limit - 1}")
+                                raise machine.too_deep()
                             push_frame((ins, locs, cells, code))
                             code = callee
                             ins = code.entry
@@ -1072,7 +1101,7 @@ def run(machine, task):
                             callee = value.code
                             new = value.arguments
                             if len(frames) >= limit:
-                                raise Panic("P012", f"call depth exceeded: limit {limit - 1}")
+                                raise machine.too_deep()
                             push_frame((ins, locs, cells, code))
                             code = callee
                             ins = code.entry
@@ -1084,7 +1113,7 @@ def run(machine, task):
                             continue
                         tos = value
                         continue
-                    if op < 91:
+                    if op < 93:
                         # CAST
                         tos = cast(tos, arg)
                         continue
@@ -1095,102 +1124,102 @@ def run(machine, task):
                         cell.value = own(cell.value)
                     tos = cell.value
                     continue
-                if op < 96:
-                    if op < 94:
-                        if op < 93:
-                            # CHANGES_SELF
-                            tos = changes_self(machine, tos, arg)
-                            continue
-                        # CHECK
-                        tos = check(tos, arg)
-                        continue
-                    if op < 95:
-                        # CLOSURE
-                        push(tos)
-                        tos = Closure(arg, tuple([cells[i] for i in arg.captures]))
-                        continue
-                    # CONFIGURE
-                    machine.configure(arg, tos)
-                    tos = pop()
-                    continue
-                if op < 98:
-                    if op < 97:
-                        # DROP
-                        if arg:
-                            if arg > 1:
-                                del st[len(st) - arg + 1:]
-                            tos = pop()
-                        continue
-                    # EMIT
-                    payload = tos
-                    channel = pop()
-                    tos = pop()
-                    machine.emit(task, channel, payload)
-                    task.state = (ins, locs, cells, code, tos)
-                    machine.fuel += fuel
-                    return
-                # EQ
-                a = pop()
-                tos = equal(a, tos)
-                continue
-            if op < 132:
-                if op < 116:
-                    if op < 108:
-                        if op < 104:
-                            if op < 102:
-                                if op < 101:
-                                    if op < 100:
-                                        # ERR
-                                        tos = Err(tos)
-                                        continue
-                                    # FAIL_LENGTH
-                                    raise wrong_length(arg, tos)
-                                # FAIL_MATCH
-                                raise Panic("P009", f"no arm matches {debug(tos)}")
-                            if op < 103:
-                                # FIELD_OWN
-                                value = getattr(tos, arg)
-                                try:
-                                    if value.shared:
-                                        value = own(value)
-                                        setattr(tos, arg, value)
-                                except AttributeError:
-                                    pass
-                                tos = value
+                if op < 102:
+                    if op < 98:
+                        if op < 96:
+                            if op < 95:
+                                # CHANGES_SELF
+                                tos = changes_self(machine, tos, arg)
                                 continue
-                            # GE
-                            a = pop()
-                            tos = greater_equal(a, tos)
+                            # CHECK
+                            tos = check(tos, arg)
                             continue
-                        if op < 106:
-                            if op < 105:
-                                # GET_PAYLOAD
-                                tos = tos.payload[arg]
-                                continue
-                            # GE_INT
-                            a = pop()
-                            tos = a >= tos
+                        if op < 97:
+                            # CLOSURE
+                            push(tos)
+                            tos = Closure(arg, tuple([cells[i] for i in arg.captures]))
                             continue
-                        if op < 107:
-                            # GT
-                            a = pop()
-                            tos = greater(a, tos)
+                        # CONFIGURE
+                        machine.configure(arg, tos)
+                        tos = pop()
+                        continue
+                    if op < 100:
+                        if op < 99:
+                            # DROP
+                            if arg:
+                                if arg > 1:
+                                    del st[len(st) - arg + 1:]
+                                tos = pop()
                             continue
-                        # HALT
-                        task.finish(tos)
+                        # EMIT
+                        payload = tos
+                        channel = pop()
+                        tos = pop()
+                        machine.emit(task, channel, payload)
+                        task.state = (ins, locs, cells, code, tos)
                         machine.fuel += fuel
                         return
-                    if op < 112:
-                        if op < 110:
-                            if op < 109:
+                    if op < 101:
+                        # EQ
+                        a = pop()
+                        tos = equal(a, tos)
+                        continue
+                    # ERR
+                    tos = Err(tos)
+                    continue
+                if op < 106:
+                    if op < 104:
+                        if op < 103:
+                            # FAIL_LENGTH
+                            raise wrong_length(arg, tos)
+                        # FAIL_MATCH
+                        raise Panic("P009", f"no arm matches {debug(tos)}")
+                    if op < 105:
+                        # FIELD_OWN
+                        value = getattr(tos, arg)
+                        try:
+                            if value.shared:
+                                value = own(value)
+                                setattr(tos, arg, value)
+                        except AttributeError:
+                            pass
+                        tos = value
+                        continue
+                    # GE
+                    a = pop()
+                    tos = greater_equal(a, tos)
+                    continue
+                if op < 108:
+                    if op < 107:
+                        # GET_PAYLOAD
+                        tos = tos.payload[arg]
+                        continue
+                    # GE_INT
+                    a = pop()
+                    tos = a >= tos
+                    continue
+                # GT
+                a = pop()
+                tos = greater(a, tos)
+                continue
+            if op < 140:
+                if op < 125:
+                    if op < 117:
+                        if op < 113:
+                            if op < 111:
+                                if op < 110:
+                                    # HALT
+                                    task.finish(tos)
+                                    machine.fuel += fuel
+                                    return
                                 # INDEX
                                 object = pop()
                                 tos = read_index(object, tos)
                                 continue
-                            # INT_TO_FLOAT
-                            tos = float(tos) if type(tos) is int else tos
-                            continue
-                        if op < 111:
+                            if op < 112:
+                                # INT_TO_FLOAT
+                                tos = float(tos) if type(tos) is int else tos
+                                continue
                             # INT__GE_INT__JUMP_UNLESS
                             right, arg = arg
                             holds = tos >= right
@@ -1202,19 +1231,19 @@ def run(machine, task):
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
-                        # INT__LE_INT__JUMP_UNLESS
-                        right, arg = arg
-                        holds = tos <= right
-                        tos = pop()
-                        if holds:
-                            continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    if op < 114:
-                        if op < 113:
+                        if op < 115:
+                            if op < 114:
+                                # INT__LE_INT__JUMP_UNLESS
+                                right, arg = arg
+                                holds = tos <= right
+                                tos = pop()
+                                if holds:
+                                    continue
+                                ins, cost = arg
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
                             # INT__LT_INT__JUMP_UNLESS
                             right, arg = arg
                             holds = tos < right
@@ -1226,51 +1255,51 @@ def run(machine, task):
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
-                        # INT__NE_INT__JUMP_UNLESS
-                        right, arg = arg
-                        holds = tos != right
-                        tos = pop()
-                        if holds:
+                        if op < 116:
+                            # INT__NE_INT__JUMP_UNLESS
+                            right, arg = arg
+                            holds = tos != right
+                            tos = pop()
+                            if holds:
+                                continue
+                            ins, cost = arg
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
                             continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    if op < 115:
                         # IS_ERR
                         tos = type(tos) is Err
                         continue
-                    # IS_ERROR
-                    tos = arg.matches(tos)
-                    continue
-                if op < 124:
-                    if op < 120:
-                        if op < 118:
-                            if op < 117:
-                                # IS_NIL
-                                tos = tos is None
+                    if op < 121:
+                        if op < 119:
+                            if op < 118:
+                                # IS_ERROR
+                                tos = arg.matches(tos)
                                 continue
+                            # IS_NIL
+                            tos = tos is None
+                            continue
+                        if op < 120:
                             # LE
                             a = pop()
                             tos = less_equal(a, tos)
                             continue
-                        if op < 119:
-                            # LENGTH
-                            tos = length(tos)
-                            continue
-                        # LE_INT
-                        a = pop()
-                        tos = a <= tos
+                        # LENGTH
+                        tos = length(tos)
                         continue
-                    if op < 122:
-                        if op < 121:
-                            # LINK
-                            ins = machine.program.link(arg)
-                            fuel -= arg.cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
+                    if op < 123:
+                        if op < 122:
+                            # LE_INT
+                            a = pop()
+                            tos = a <= tos
                             continue
+                        # LINK
+                        ins = machine.program.link(arg)
+                        fuel -= arg.cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    if op < 124:
                         # LOAD__EQ_INT__JUMP_UNLESS
                         right, arg = arg
                         holds = tos == locs[right]
@@ -1282,30 +1311,30 @@ def run(machine, task):
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    if op < 123:
-                        # LOAD__GE_INT__JUMP_UNLESS
-                        right, arg = arg
-                        holds = tos >= locs[right]
-                        tos = pop()
-                        if holds:
-                            continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    # LOAD__INT__GE_INT__JUMP_UNLESS
-                    left, right, arg = arg
-                    if locs[left] >= right:
+                    # LOAD__GE_INT__JUMP_UNLESS
+                    right, arg = arg
+                    holds = tos >= locs[right]
+                    tos = pop()
+                    if holds:
                         continue
                     ins, cost = arg
                     fuel -= cost
                     if fuel < 0:
                         fuel = machine.refill(fuel)
                     continue
-                if op < 128:
-                    if op < 126:
-                        if op < 125:
+                if op < 133:
+                    if op < 129:
+                        if op < 127:
+                            if op < 126:
+                                # LOAD__INT__GE_INT__JUMP_UNLESS
+                                left, right, arg = arg
+                                if locs[left] >= right:
+                                    continue
+                                ins, cost = arg
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
                             # LOAD__INT__GT_INT__JUMP_UNLESS
                             left, right, arg = arg
                             if locs[left] > right:
@@ -1315,16 +1344,16 @@ def run(machine, task):
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
-                        # LOAD__INT__LE_INT__JUMP_UNLESS
-                        left, right, arg = arg
-                        if locs[left] <= right:
+                        if op < 128:
+                            # LOAD__INT__LE_INT__JUMP_UNLESS
+                            left, right, arg = arg
+                            if locs[left] <= right:
+                                continue
+                            ins, cost = arg
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
                             continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    if op < 127:
                         # LOAD__INT__MUL_INT__STORE
                         left, right, target = arg
                         r = locs[left] * right
@@ -1333,19 +1362,19 @@ def run(machine, task):
                             continue
                         tos = overflow('*')
                         continue
-                    # LOAD__LE_INT__JUMP_UNLESS
-                    right, arg = arg
-                    holds = tos <= locs[right]
-                    tos = pop()
-                    if holds:
-                        continue
-                    ins, cost = arg
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                if op < 130:
-                    if op < 129:
+                    if op < 131:
+                        if op < 130:
+                            # LOAD__LE_INT__JUMP_UNLESS
+                            right, arg = arg
+                            holds = tos <= locs[right]
+                            tos = pop()
+                            if holds:
+                                continue
+                            ins, cost = arg
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
                         # LOAD__LOAD__EQ_INT__JUMP_UNLESS
                         left, right, arg = arg
                         if locs[left] == locs[right]:
@@ -1355,16 +1384,16 @@ def run(machine, task):
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    # LOAD__LOAD__GE_INT__JUMP_UNLESS
-                    left, right, arg = arg
-                    if locs[left] >= locs[right]:
+                    if op < 132:
+                        # LOAD__LOAD__GE_INT__JUMP_UNLESS
+                        left, right, arg = arg
+                        if locs[left] >= locs[right]:
+                            continue
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
                         continue
-                    ins, cost = arg
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                if op < 131:
                     # LOAD__LOAD__GT_INT__JUMP_UNLESS
                     left, right, arg = arg
                     if locs[left] > locs[right]:
@@ -1374,232 +1403,272 @@ def run(machine, task):
                     if fuel < 0:
                         fuel = machine.refill(fuel)
                     continue
-                # LOAD__LOAD__MUL_INT__STORE
-                left, right, target = arg
-                r = locs[left] * locs[right]
-                if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                    locs[target] = r
-                    continue
-                tos = overflow('*')
-                continue
-            if op < 149:
-                if op < 141:
-                    if op < 137:
-                        if op < 135:
-                            if op < 134:
-                                if op < 133:
-                                    # LOAD__LOAD__NE_INT__JUMP_UNLESS
-                                    left, right, arg = arg
-                                    if locs[left] != locs[right]:
-                                        continue
-                                    ins, cost = arg
-                                    fuel -= cost
-                                    if fuel < 0:
-                                        fuel = machine.refill(fuel)
-                                    continue
-                                # LOAD__LOAD__SUB_INT
-                                left, right = arg
-                                r = locs[left] - locs[right]
-                                if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                                    push(tos)
-                                    tos = r
-                                    continue
-                                tos = overflow('-')
-                                continue
-                            # LOAD__NE_INT__JUMP_UNLESS
-                            right, arg = arg
-                            holds = tos != locs[right]
-                            tos = pop()
-                            if holds:
-                                continue
-                            ins, cost = arg
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        if op < 136:
-                            # LOAD__SUB_INT
-                            right, = arg
-                            r = tos - locs[right]
+                if op < 137:
+                    if op < 135:
+                        if op < 134:
+                            # LOAD__LOAD__MUL_INT__STORE
+                            left, right, target = arg
+                            r = locs[left] * locs[right]
                             if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                                tos = r
+                                locs[target] = r
                                 continue
-                            tos = overflow('-')
+                            tos = overflow('*')
                             continue
-                        # LT
-                        a = pop()
-                        tos = less(a, tos)
+                        # LOAD__LOAD__NE_INT__JUMP_UNLESS
+                        left, right, arg = arg
+                        if locs[left] != locs[right]:
+                            continue
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
                         continue
-                    if op < 139:
-                        if op < 138:
-                            # MAP
+                    if op < 136:
+                        # LOAD__LOAD__SUB_INT
+                        left, right = arg
+                        r = locs[left] - locs[right]
+                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
                             push(tos)
-                            new = st[len(st) - arg:]
-                            del st[len(st) - arg:]
-                            tos = Map.of(new)
+                            tos = r
                             continue
-                        # MEMBER_OWN
-                        value = read_index(tos, arg) if type(tos) is Map else get_member(tos, arg)
-                        if getattr(value, 'shared', False):
-                            value = own(value)
-                            store_member(tos, arg, value)
-                        tos = value
+                        tos = overflow('-')
                         continue
-                    if op < 140:
-                        # MEMORY
-                        push(tos)
-                        tos = arg
+                    # LOAD__NE_INT__JUMP_UNLESS
+                    right, arg = arg
+                    holds = tos != locs[right]
+                    tos = pop()
+                    if holds:
                         continue
-                    # MODEL
-                    push(tos)
-                    tos = arg
+                    ins, cost = arg
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
                     continue
-                if op < 145:
-                    if op < 143:
-                        if op < 142:
-                            # MUL
-                            a = pop()
-                            tos = mul(a, tos)
+                if op < 139:
+                    if op < 138:
+                        # LOAD__SUB_INT
+                        right, = arg
+                        r = tos - locs[right]
+                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                            tos = r
                             continue
-                        # NE
-                        a = pop()
-                        tos = not equal(a, tos)
+                        tos = overflow('-')
                         continue
+                    # LT
+                    a = pop()
+                    tos = less(a, tos)
+                    continue
+                # MAP
+                push(tos)
+                new = st[len(st) - arg:]
+                del st[len(st) - arg:]
+                tos = Map.of(new)
+                continue
+            if op < 156:
+                if op < 148:
                     if op < 144:
+                        if op < 142:
+                            if op < 141:
+                                # MEMBER_OWN
+                                value = read_index(tos, arg) if type(tos) is Map else get_member(tos, arg)
+                                if getattr(value, 'shared', False):
+                                    value = own(value)
+                                    store_member(tos, arg, value)
+                                tos = value
+                                continue
+                            # MEMORY
+                            push(tos)
+                            tos = arg
+                            continue
+                        if op < 143:
+                            # MODEL
+                            push(tos)
+                            tos = arg
+                            continue
+                        # MUL
+                        a = pop()
+                        tos = mul(a, tos)
+                        continue
+                    if op < 146:
+                        if op < 145:
+                            # NE
+                            a = pop()
+                            tos = not equal(a, tos)
+                            continue
                         # NEG
                         tos = negate(tos)
                         continue
-                    # NEG_INT
-                    tos = negate(tos)
-                    continue
-                if op < 147:
-                    if op < 146:
-                        # NEW_CELL
-                        cells[arg] = Cell()
+                    if op < 147:
+                        # NEG_INT
+                        tos = negate(tos)
                         continue
-                    # NE_INT
-                    a = pop()
-                    tos = a != tos
+                    # NEW_CELL
+                    cells[arg] = Cell()
                     continue
-                if op < 148:
-                    # NIL
-                    push(tos)
-                    tos = None
-                    continue
-                # NOT
-                if tos is True:
-                    tos = False
-                    continue
-                if tos is False:
-                    tos = True
-                    continue
-                raise not_bool(tos)
-            if op < 157:
-                if op < 153:
-                    if op < 151:
-                        if op < 150:
-                            # POP_TRY
-                            if type(tos) is not Err:
-                                tos = pop()
-                                continue
-                            tos = tos.value
-                            target, cost, drop, _ = arg
-                            if drop:
-                                del st[len(st) - drop:]
-                            if target is None:
-                                tos = Err(tos)
-                                ins, locs, cells, code = pop_frame()
-                                continue
-                            ins = target
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
+                if op < 152:
+                    if op < 150:
+                        if op < 149:
+                            # NE_INT
+                            a = pop()
+                            tos = a != tos
                             continue
-                        # POW
-                        a = pop()
-                        tos = power(a, tos)
-                        continue
-                    if op < 152:
-                        # PRINT
+                        # NIL
                         push(tos)
-                        new = st[len(st) - arg:]
-                        del st[len(st) - arg:]
+                        tos = None
+                        continue
+                    if op < 151:
+                        # NOT
+                        if tos is True:
+                            tos = False
+                            continue
+                        if tos is False:
+                            tos = True
+                            continue
+                        raise not_bool(tos)
+                    # PARALLEL
+                    value = machine.parallel(task, arg, cells, pop(), tos)
+                    if value is SUSPENDED:
                         tos = pop()
-                        machine.print(task, new, "")
                         task.state = (ins, locs, cells, code, tos)
                         machine.fuel += fuel
                         return
-                    # PRINTLN
+                    tos = value
+                    continue
+                if op < 154:
+                    if op < 153:
+                        # POP_TRY
+                        if type(tos) is not Err:
+                            tos = pop()
+                            continue
+                        tos = tos.value
+                        target, cost, drop, _ = arg
+                        if drop:
+                            del st[len(st) - drop:]
+                        if target is None:
+                            tos = Err(tos)
+                            ins, locs, cells, code = pop_frame()
+                            continue
+                        ins = target
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    # POW
+                    a = pop()
+                    tos = power(a, tos)
+                    continue
+                if op < 155:
+                    # PRINT
                     push(tos)
                     new = st[len(st) - arg:]
                     del st[len(st) - arg:]
                     tos = pop()
-                    machine.print(task, new, "\n")
+                    machine.print(task, new, "")
                     task.state = (ins, locs, cells, code, tos)
                     machine.fuel += fuel
                     return
-                if op < 155:
-                    if op < 154:
+                # PRINTLN
+                push(tos)
+                new = st[len(st) - arg:]
+                del st[len(st) - arg:]
+                tos = pop()
+                machine.print(task, new, "\n")
+                task.state = (ins, locs, cells, code, tos)
+                machine.fuel += fuel
+                return
+            if op < 164:
+                if op < 160:
+                    if op < 158:
+                        if op < 157:
+                            # RACE
+                            push(tos)
+                            new = st[len(st) - arg:]
+                            del st[len(st) - arg:]
+                            value = machine.race(task, new)
+                            if value is SUSPENDED:
+                                tos = pop()
+                                task.state = (ins, locs, cells, code, tos)
+                                machine.fuel += fuel
+                                return
+                            tos = value
+                            continue
                         # REM
                         a = pop()
                         tos = rem(a, tos)
                         continue
-                    # SCHEMA
-                    push(tos)
-                    tos = arg
-                    continue
-                if op < 156:
-                    # SET_ELEMENT
-                    value = pop()
-                    tos = with_element(tos, arg, value)
-                    continue
-                # SET_INDEX
-                object = pop()
-                value = pop()
-                if type(object) is Array and type(tos) is int and (0 <= tos < len(object.items)):
-                    object.items[tos] = value
-                else:
-                    write_element(object, tos, value)
-                tos = pop()
-                continue
-            if op < 161:
-                if op < 159:
-                    if op < 158:
-                        # SET_MEMBER
-                        value = pop()
-                        store_member(tos, arg, value)
-                        tos = pop()
+                    if op < 159:
+                        # SCHEMA
+                        push(tos)
+                        tos = arg
                         continue
-                    # SLIDE
-                    if arg:
-                        del st[len(st) - arg:]
+                    # SETTLE
+                    value = machine.settle(task, tos, len(frames))
+                    if value is SUSPENDED:
+                        tos = pop()
+                        task.state = (ins, locs, cells, code, tos)
+                        machine.fuel += fuel
+                        return
+                    tos = value
                     continue
-                if op < 160:
+                if op < 162:
+                    if op < 161:
+                        # SET_ELEMENT
+                        value = pop()
+                        tos = with_element(tos, arg, value)
+                        continue
+                    # SET_INDEX
+                    object = pop()
+                    value = pop()
+                    if type(object) is Array and type(tos) is int and (0 <= tos < len(object.items)):
+                        object.items[tos] = value
+                    else:
+                        write_element(object, tos, value)
+                    tos = pop()
+                    continue
+                if op < 163:
+                    # SET_MEMBER
+                    value = pop()
+                    store_member(tos, arg, value)
+                    tos = pop()
+                    continue
+                # SLIDE
+                if arg:
+                    del st[len(st) - arg:]
+                continue
+            if op < 168:
+                if op < 166:
+                    if op < 165:
+                        # START
+                        push(tos)
+                        new = st[len(st) - arg.argc:]
+                        del st[len(st) - arg.argc:]
+                        tos = machine.start_task(task, arg, new, cells)
+                        continue
                     # STRUCT
                     push(tos)
                     new = st[len(st) - len(arg.decl.fields):]
                     del st[len(st) - len(arg.decl.fields):]
                     tos = arg.of(new)
                     continue
-                # SUB
-                a = pop()
-                tos = sub(a, tos)
-                continue
-            if op < 163:
-                if op < 162:
-                    # SUB_INT
+                if op < 167:
+                    # SUB
                     a = pop()
-                    r = a - tos
-                    if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
-                        tos = r
-                        continue
-                    overflow('-')
+                    tos = sub(a, tos)
                     continue
-                # TRUE
-                push(tos)
-                tos = True
+                # SUB_INT
+                a = pop()
+                r = a - tos
+                if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
+                    tos = r
+                    continue
+                overflow('-')
                 continue
-            if op < 164:
+            if op < 170:
+                if op < 169:
+                    # TRUE
+                    push(tos)
+                    tos = True
+                    continue
                 # VARIANT
                 push(tos)
                 new = st[len(st) - arg.decl.variants[arg.variant].arity:]
