@@ -86,15 +86,11 @@ def trace_lines(trace: Any) -> list[str]:
 
 
 def run_session(session: Any, **limits: Any) -> Outcome:
-    """Offline runs need no event loop: nothing in them waits, so asyncio is not imported."""
+    """Offline runs wait for nothing outside, so asyncio is not imported: their loop is a small one with a virtual clock."""
     if session.host.offline:
-        coroutine = session.run(**limits)
-        try:
-            coroutine.send(None)
-        except StopIteration as done:
-            outcome: Outcome = done.value
-            return outcome
-        raise RuntimeError("an offline run waited")
+        from ..runtime.session import run_offline
+
+        return run_offline(session, **limits)
     import asyncio
 
     show_at_once()
@@ -135,21 +131,27 @@ def host_of(arguments: argparse.Namespace) -> Host:
 
     offline = arguments.offline or bool(arguments.offline_script) or os.environ.get("CONCERTO_OFFLINE") == "1"
     generator = random.Random(arguments.seed)
-    return Host(
+    host = Host(
         emit=emit_printer(arguments),
         print=sys.stdout.write,
         env=environment(arguments.env_file),
         now=time.monotonic,
-        sleep=_block if offline else _sleep,
+        sleep=_sleep,
         random=generator.random,
         offline=offline,
         script=script(arguments.offline_script) if arguments.offline_script else None,
     )
+    if offline:
+        use_virtual_time(host)
+    return host
 
 
-async def _block(seconds: float) -> None:
-    """A scripted delay of an offline run: nobody else could run meanwhile."""
-    time.sleep(seconds)
+def use_virtual_time(host: Host) -> None:
+    """Sleeps and scripted delays of an offline run take no time: its clock jumps when every task waits (V-6.6)."""
+    from ..runtime.offline_loop import OfflineLoop
+
+    loop = OfflineLoop(time.monotonic())
+    host.loop, host.now, host.sleep = loop, loop.time, loop.sleep
 
 
 async def _sleep(seconds: float) -> None:

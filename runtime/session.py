@@ -6,23 +6,28 @@ Hands on `Outcome`s. asyncio is imported only when something really waits. Must 
 from __future__ import annotations
 
 from ..vm.effects import EmitPayload
-from ..vm.machine import Machine
+from ..vm.machine import Machine, Stopped
 from ..vm.panics import Panic
-from ..vm.values import Err, from_json
+from ..vm.tasks import DONE
+from ..vm.values import Closure, Err, from_json
 from .call_services import Services
 from .connections import resolve_all
 from .field_checks import check_connections
+from .jobs import asyncio_loop, gather, within
 from .memory.store import MemoryStore
 from .metrics import Metrics
+from .offline_loop import OfflineLoop
 from .performers import performer
 from .providers.pool import ProviderPool
 from .schema.strategy import Schema
 from .secrets import Redactor
+from .settled import Settled
 from .translation import TreeBuilder
+from .work import Work
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
     from typing import Any
 
     from ..vm.bytecode.image import Image
@@ -57,7 +62,8 @@ class Host:
     """What a session takes from outside.
 
     `emit(channel, value, by_runtime)` and `print(text)` are sinks; `now` and `sleep` are the clock in seconds; `random` gives
-    [0, 1); `provider`, when given, makes the provider of a connection.
+    [0, 1); `provider`, when given, makes the provider of a connection; `loop` is the event loop that runs the
+    session, None: asyncio's.
     """
 
     def __init__(
@@ -75,6 +81,7 @@ class Host:
         pricing: Mapping[str, Mapping[str, float]] | None = None,
         provider: Callable[[str], Any] | None = None,
         http_client: Any = None,
+        loop: Any = None,
     ) -> None:
         self.emit = emit
         self.print = print
@@ -88,6 +95,7 @@ class Host:
         self.pricing = pricing or {}
         self.provider = provider
         self.http_client = http_client
+        self.loop = loop
 
 
 class Session:
@@ -114,6 +122,8 @@ class Session:
         self.builder = TreeBuilder(_classes(program))
         self.machine = Machine(program, self.memories)
         self.state: dict[str, Any] = {}
+        self.work: Work
+        self.deadline: float | None = None
         self.services = Services(
             provider=host.provider or self.pool.__getitem__,
             sleep=host.sleep,
@@ -122,49 +132,125 @@ class Session:
             metrics=self.metrics,
             pricing=host.pricing,
             emit=self.runtime_emit,
+            remaining=self.remaining,
+            future=lambda: self.work.loop.create_future(),
         )
 
     # ------------------------------------------------------------ running
 
-    async def run(self, *, steps: int | None = None, depth: int = 10_000) -> Outcome:
-        """Initialise the program and run its main."""
+    async def run(self, *, steps: int | None = None, depth: int = 10_000, seconds: float | None = None) -> Outcome:
+        """Initialise the program and run its main, under the limits of G-6.1."""
         started = self.host.now()
         machine = self.machine
         machine.limit(steps, depth)
+        self.work = Work(self.host.loop or asyncio_loop())
+        timer = self._set_deadline(seconds)
         value: Any = None
         panic = None
         try:
             entry = self.program.image.header.entry
             assert entry is not None, "the caller asked for a program with main"
             for number in [*self.program.image.exports.init, entry]:
-                value = await self._finish(machine, machine.start(self.program.codes[number], []))
+                value = await self._finish(machine.start(self.program.codes[number], []))
         except Panic as raised:
             panic = raised
             self.host.emit("panic", raised.message, True)
         finally:
+            if timer is not None:
+                timer.cancel()
+            await self.work.close_all()
             await self.pool.aclose()
         self.metrics.execution_time_ms = round((self.host.now() - started) * 1000)
         return Outcome(value, panic, machine.used)
 
     def stop(self, reason: str) -> None:
-        """End the run where the machine next looks; `run` raises Stopped."""
-        self.machine.stop = reason
+        """End the run where the machine next looks; `run` raises Stopped. From any thread."""
+        self.machine.stop = Stopped(reason)
 
-    async def _finish(self, machine: Machine, task: Task) -> Any:
+    def expire(self) -> None:
+        """The deadline has come: P102 where the machine next looks (G-6.1). From any thread."""
+        self.machine.stop = Panic("P102", "time limit exceeded (budget `seconds`)")
+
+    def remaining(self) -> float | None:
+        """Seconds up to the deadline."""
+        return None if self.deadline is None else self.deadline - self.work.loop.time()
+
+    def _set_deadline(self, seconds: float | None) -> Any:
+        if seconds is None:
+            return None
+
+        def expire() -> None:
+            self.expire()
+            self.work.stir()
+
+        self.deadline = self.work.loop.time() + seconds
+        return self.work.loop.call_later(seconds, expire)
+
+    async def _finish(self, task: Task) -> Any:
+        """Run until this task has ended, and with it all that it started."""
         while True:
-            effects = machine.step()
-            if not effects:
-                return task.result
+            effects = self.machine.step()
             for effect in effects:
-                await self._perform(machine, effect)
+                await self._perform(effect)
+            if effects:
+                continue
+            if task.status == DONE:
+                return task.result
+            await self._deliver()
 
-    async def _perform(self, machine: Machine, effect: Effect) -> None:
+    async def _perform(self, effect: Effect) -> None:
         if effect.kind == "emit":
             self._emit(effect.payload)
         elif effect.kind == "print":
             self.host.print(self.redactor.clean(effect.payload))
+        elif effect.kind == "cancel":
+            await self.work.close(effect.payload)
         else:
-            machine.resume(effect, await performer(effect.kind)(self, effect))
+            self.work.begin(effect, performer(effect.kind)(self, effect))
+
+    async def _deliver(self) -> None:
+        """Wait for an effect, commit its outcome, and let its task go on."""
+        if not self.work:
+            raise self.machine.deadlock()
+        ended = await self.work.next()
+        if ended is None:
+            return
+        effect, job = ended
+        try:
+            value = job.result()
+            if type(value) is Settled:
+                value = value.commit()
+        except Panic as panic:
+            raise self.machine.placed(effect.task, panic) from None
+        self.machine.resume(effect, value)
+
+    # ------------------------------------------------------------ what performers use
+
+    async def call(self, effect: Effect, function: Any, arguments: Sequence[Any]) -> Any:
+        """Run a function of the program as a child of the task that waits for `effect`, and give its value. A cancellation here
+        cancels the child; a panic in it ends the run."""
+        future = self.work.loop.create_future()
+
+        def done(task: Task) -> None:
+            if not future.done():
+                future.set_result(task.result)
+
+        code, cells = (function.function, function.cells) if type(function) is Closure else (function, ())
+        child = self.machine.call(effect, code, list(arguments), cells, done)
+        self.work.stir()
+        try:
+            return await future
+        finally:
+            if self.machine.cancel(child):
+                self.work.stir()
+
+    async def gather(self, *coroutines: Coroutine[Any, Any, Any]) -> list[Any]:
+        """Performs them side by side; the first failure stops the others."""
+        return await gather(self.work.loop, list(coroutines))
+
+    async def within(self, seconds: float, coroutine: Coroutine[Any, Any, Any]) -> Any:
+        """The result of the coroutine; TimeoutError when it takes longer, and then it is cancelled."""
+        return await within(self.work.loop, seconds, coroutine)
 
     def _emit(self, payload: EmitPayload) -> None:
         self.metrics.emit_count += 1
@@ -172,6 +258,15 @@ class Session:
 
     def runtime_emit(self, channel: str, payload: dict[str, Any]) -> None:
         self.host.emit(channel, from_json(payload), True)
+
+
+def run_offline(session: Session, **limits: Any) -> Outcome:
+    """A run that waits for nothing outside, without asyncio."""
+    host = session.host
+    if host.loop is None:
+        host.loop = OfflineLoop(host.now())
+    outcome: Outcome = host.loop.run_until_complete(session.run(**limits))
+    return outcome
 
 
 def _classes(program: Program) -> dict[str, Any]:

@@ -84,12 +84,8 @@ class Machine(Scheduler):
                 raise task.fault
             run_loop(self, task)  # type: ignore[no-untyped-call]  # the loop is generated
         except Panic as panic:
-            panic.trace = tuple(self._trace(task))
-            panic.position = panic.trace[0][1:] if panic.trace else None
-            self.panic = panic
             self.running = None
-            self.cancel_all()
-            raise
+            raise self.placed(task, panic) from None
         self.running = None
         self.after_slice(task)
 
@@ -102,6 +98,14 @@ class Machine(Scheduler):
         task.push(value)
         self.end_calls(task)
         self.ready(task)
+
+    def placed(self, task: Task, panic: Panic) -> Panic:
+        """The panic of a task, or of the effect it waits for, with its place; it ends the run (O-6.15)."""
+        panic.trace = tuple(self._trace(task))
+        panic.position = panic.trace[0][1:] if panic.trace else None
+        self.panic = panic
+        self.cancel_all()
+        return panic
 
     # ------------------------------------------------------------ what the loop calls
 

@@ -179,6 +179,11 @@ class Scheduler:
 
         self.answer(wait, fault)
 
+    def deadlock(self) -> Panic:
+        """Nothing can run and nothing is awaited from the host: tasks that got hold of their own handles."""
+        self.cancel_all()
+        return Panic("P013", "await: the tasks wait for each other")
+
     # ------------------------------------------------------------ what instructions call
 
     def start_task(self, task: Task, code: Code, arguments: list[Any], cells: list[Any]) -> TaskHandle:
