@@ -7,6 +7,7 @@ run and then jumps to the next timer. Hands on `OfflineLoop`. Must not know: eff
 from __future__ import annotations
 
 from collections import deque
+from functools import partial
 from heapq import heappop, heappush
 
 TYPE_CHECKING = False
@@ -48,7 +49,7 @@ class Future:
 
     def add_done_callback(self, callback: Callable[[Any], object]) -> None:
         if self.done():
-            self.loop.call_soon(lambda: callback(self))
+            self.loop.call_soon(partial(callback, self))
         else:
             self._callbacks.append(callback)
 
@@ -70,7 +71,7 @@ class Future:
         self._state = state
         self._result = result
         for callback in self._callbacks:
-            self.loop.call_soon(lambda callback=callback: callback(self))
+            self.loop.call_soon(partial(callback, self))
         self._callbacks = []
 
     def __await__(self) -> Generator[Future, None, Any]:

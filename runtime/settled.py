@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Settled:
-    """`commit` writes and gives the value, at once or as an awaitable. It is called when the task goes on, and never when the task was cancelled while the
+    """`commit` writes and gives the value. It is called when the task goes on, and never when the task was cancelled while the
     outcome was on its way: a race loser whose reply came leaves nothing in a memory (O-6.12)."""
 
     __slots__ = ("commit",)

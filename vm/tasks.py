@@ -33,13 +33,21 @@ class Task:
     )  # fmt: skip
 
     def __init__(
-        self, number: int, path: str, parent: Task | None, code: Code, arguments: list[Any], cells: list[Any], begin: Any, halt: Any
+        self,
+        number: int,
+        path: str,
+        parent: Task | None,
+        code: Code,
+        arguments: list[Any],
+        cells: list[Any],
+        begin: Any,
+        halt: Any,
     ) -> None:
         self.number = number
         self.path = path
         self.parent = parent
         self.depth = 0 if parent is None else len(parent.frames)
-        self.base = 0 if parent is None else parent.base + self.depth
+        self.base: int = 0 if parent is None else parent.base + self.depth
         self.code = code
         self.children: dict[Task, None] = {}  # those that have not ended, in order of creation
         self.stack: list[Any] = []

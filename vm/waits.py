@@ -13,10 +13,20 @@ from .values.limits import check_items
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from typing import Any
+    from typing import Any, Protocol
 
-    from .machine import Machine
+    from .link import Program
     from .tasks import Task
+
+    class Machine(Protocol):
+        """The part of the scheduler that waits use."""
+
+        program: Program
+
+        def answer(self, wait: Wait, make: Callable[[], Any]) -> None: ...
+        def fail(self, wait: Wait, panic: Panic) -> None: ...
+        def cancel(self, task: Task) -> bool: ...
+        def call_ended(self, parent: Task) -> None: ...
 
 
 def outcome(machine: Machine, ended: Task) -> Any:

@@ -35,6 +35,7 @@ from .places import require_mutable, root_of
 from .relations import ERRONEOUS, is_text
 from .signatures import Formal
 from .standard import collection_arguments, std_call
+from .tasks import race
 from .types import written_type
 
 CONSTRUCTORS = ("Some", "Ok", "Err")
@@ -313,6 +314,7 @@ SPECIAL = {
     "assert": _assert,
     "emit": _emit,
     "parse_schema": _parse_schema,
+    "race": race,
 }
 
 

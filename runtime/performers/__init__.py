@@ -11,13 +11,13 @@ from importlib import import_module
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Callable, Coroutine
     from typing import Any
 
     from ...vm.effects import Effect
     from ..running import Running
 
-    Performer = Callable[[Running, Effect], Awaitable[Any]]
+    Performer = Callable[[Running, Effect], Coroutine[Any, Any, Any]]
 
 FAMILIES = {
     "sleep": "sleep",

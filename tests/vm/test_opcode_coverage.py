@@ -12,7 +12,6 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-import pytest
 from concerto.compiler.pipeline import compile_source
 from concerto.runtime.session import Host, Session, run_offline
 from concerto.vm.bytecode.code import instructions
