@@ -160,7 +160,7 @@ class Machine(Scheduler):
         while at is not None:
             ins, _, _, code, _ = at.state
             frames = [(code, ins), *((c, i) for i, _, _, c in reversed(at.frames) if c is not None)]
-            found += [(c.label, *self.program.position(c, i)) for c, i in frames if not c.hidden]
+            found += [(c.label, *c.home.position(c, i)) for c, i in frames if not c.hidden]
             parent = at.parent
             at = parent if parent is not None and (parent.wait in at.watchers or parent.calls) else None
         return found

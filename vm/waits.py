@@ -33,7 +33,7 @@ def outcome(machine: Machine, ended: Task) -> Any:
     """What the end of a task gives to one who awaits it: its value, or for a cancelled one an Err, else P413 (O-6.13)."""
     if not ended.cancelled:
         return share(ended.result)
-    if machine.program.is_fallible(ended.code):
+    if ended.code.home.is_fallible(ended.code):
         return Err(make_error("TaskError", "Cancelled", {"message": f"the task {ended.code.label} was cancelled"}))
     raise Panic("P413", f"the awaited task {ended.code.label} was cancelled")
 

@@ -1294,7 +1294,7 @@ def run(machine, task):
                             tos = a <= tos
                             continue
                         # LINK
-                        ins = machine.program.link(arg)
+                        ins = arg.home.link(arg)
                         fuel -= arg.cost
                         if fuel < 0:
                             fuel = machine.refill(fuel)
