@@ -30,6 +30,7 @@ def configure_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--offline-script", metavar="FILE", help="scripted replies: a JSON array; implies --offline")
     parser.add_argument("--env-file", metavar="FILE", help="NAME=value lines; variables already set win")
     parser.add_argument("--max-steps", type=steps, metavar="N", help="stop with P101 after N steps")
+    parser.add_argument("--max-seconds", type=seconds, metavar="S", help="stop with P102 after S seconds")
     parser.add_argument("--seed", type=int, metavar="N", help="fixes retry jitter")
     parser.add_argument("--emit-format", choices=("text", "json"), default="text", help="how emits are printed: text or json")
     parser.add_argument("--verbose", action="store_true", help="print the emits of runtime channels too")
@@ -44,6 +45,19 @@ def steps(word: str) -> int:
     return int(word)
 
 
+def seconds(word: str) -> float:
+    """The value of --max-seconds."""
+    import argparse
+
+    try:
+        value = float(word)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError("expected a number above 0")
+    return value
+
+
 def execute(arguments: argparse.Namespace) -> int:
     program = load_program(arguments.file, quiet=arguments.quiet)
     if program.image.header.entry is None:
@@ -55,13 +69,28 @@ def execute(arguments: argparse.Namespace) -> int:
         session = Session(program, host_of(arguments))
     except ConfigFailure as failure:
         raise exits.Exit(exits.USAGE, f"{failure.code}: {failure.message}") from None
-    outcome = run_session(session, steps=arguments.max_steps)
+    timer = watchdog(session, arguments.max_seconds)
+    outcome = run_session(session, steps=arguments.max_steps, seconds=arguments.max_seconds)
+    if timer is not None:
+        timer.cancel()
     sys.stdout.flush()
     if arguments.metrics:
         import json
 
         print(json.dumps(session.metrics.as_json()), file=sys.stderr)
     return finish(outcome, session)
+
+
+def watchdog(session: Any, limit: float | None) -> Any:
+    """A program that computes gives the event loop no chance to see the time: a thread does (G-6.1)."""
+    if limit is None:
+        return None
+    from threading import Timer
+
+    timer = Timer(limit, session.expire, [limit])
+    timer.daemon = True
+    timer.start()
+    return timer
 
 
 def finish(outcome: Outcome, session: Any) -> int:

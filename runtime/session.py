@@ -188,9 +188,9 @@ class Session:
         """End the run where the machine next looks; `run` raises Stopped. From any thread."""
         self.machine.stop = Stopped(reason)
 
-    def expire(self) -> None:
+    def expire(self, seconds: float) -> None:
         """The deadline has come: P102 where the machine next looks (G-6.1). From any thread."""
-        self.machine.stop = Panic("P102", "time limit exceeded (budget `seconds`)")
+        self.machine.stop = Panic("P102", f"time limit exceeded: {seconds:g} s (budget `seconds`)")
 
     def remaining(self) -> float | None:
         """Seconds up to the deadline."""
@@ -201,7 +201,7 @@ class Session:
             return None
 
         def expire() -> None:
-            self.expire()
+            self.expire(seconds)
             self.work.stir()
 
         self.deadline = self.work.loop.time() + seconds

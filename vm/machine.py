@@ -66,7 +66,7 @@ class Machine(Scheduler):
         after every task was cancelled (O-6.15), and Stopped."""
         self.effects = []
         if self.stop is not None:
-            raise self.stop
+            raise self._stopped(self.stop)
         while not self.effects and not self.closed:
             task = self.next_ready()
             if task is None:
@@ -76,6 +76,11 @@ class Machine(Scheduler):
             self.effects.append(Effect("", "cancel", self.closed, False, None))
             self.closed = []
         return self.effects
+
+    def _stopped(self, stop: Exception) -> Exception:
+        """Between slices the run stops where its first task waits."""
+        task = next(iter(self.roots), None)
+        return self.placed(task, stop) if isinstance(stop, Panic) and task is not None else stop
 
     def _slice(self, task: Task) -> None:
         self.running = task
