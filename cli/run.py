@@ -8,13 +8,16 @@ import sys
 import time
 
 from . import exits
-from .inputs import load_program, read
+from .inputs import load_program, project_permissions, read
+from .permission_flags import add_flags, granted, spelled_out
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
     from typing import Any
 
+    from ..runtime.permissions import Permissions
     from ..runtime.session import Host, Outcome
 
 
@@ -31,9 +34,18 @@ def configure_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--env-file", metavar="FILE", help="NAME=value lines; variables already set win")
     parser.add_argument("--max-steps", type=steps, metavar="N", help="stop with P101 after N steps")
     parser.add_argument("--max-seconds", type=seconds, metavar="S", help="stop with P102 after S seconds")
-    parser.add_argument("--seed", type=int, metavar="N", help="fixes retry jitter")
+    parser.add_argument("--seed", type=int, metavar="N", help="fixes the random numbers and retry jitter")
     parser.add_argument("--emit-format", choices=("text", "json"), default="text", help="how emits are printed: text or json")
     parser.add_argument("--verbose", action="store_true", help="print the emits of runtime channels too")
+    parser.usage = "concerto run [options] FILE [-- ARGS]"
+    parser.epilog = "ARGS are what std::env::args() gives the program"
+    add_flags(parser)
+
+
+def words_of(words: Sequence[str]) -> tuple[list[str], dict[str, Any]]:
+    """The words for the parser, and what is set beside it: behind `--` stand the arguments of the program."""
+    end = words.index("--") if "--" in words else len(words)
+    return spelled_out(words[:end]), {"program_arguments": list(words[end + 1 :])}
 
 
 def steps(word: str) -> int:
@@ -174,6 +186,11 @@ def host_of(arguments: argparse.Namespace) -> Host:
         random=generator.random,
         offline=offline,
         script=script(arguments.offline_script) if arguments.offline_script else None,
+        random_bits=generator.getrandbits,
+        args=arguments.program_arguments,
+        permissions=permissions(arguments),
+        folder=working_directory(),
+        network=None if offline else LazyNetwork(),
     )
     if offline:
         use_virtual_time(host)
@@ -185,7 +202,32 @@ def use_virtual_time(host: Host) -> None:
     from ..runtime.offline_loop import OfflineLoop
 
     loop = OfflineLoop(time.monotonic())
-    host.loop, host.now, host.sleep = loop, loop.time, loop.sleep
+    began = time.time() - loop.time()
+    host.loop, host.now, host.sleep, host.wall = loop, loop.time, loop.sleep, lambda: began + loop.time()
+
+
+def permissions(arguments: argparse.Namespace) -> Permissions:
+    """What the project grants its own source, and the flags on top of it (O-4.12)."""
+    made = granted(arguments)
+    for key, scope in project_permissions(arguments.file).items():
+        made.grant(key, scope)
+    return made
+
+
+def working_directory() -> str:
+    try:
+        return os.getcwd()
+    except OSError:  # it was removed
+        return "/"
+
+
+class LazyNetwork:
+    """The network of the system, loaded by the first request."""
+
+    def __getattr__(self, name: str) -> Any:
+        from ..runtime.network import SystemNetwork
+
+        return getattr(SystemNetwork(), name)
 
 
 async def _sleep(seconds: float) -> None:

@@ -5,6 +5,11 @@ Hands on `Outcome`s. asyncio is imported only when something really waits. Must 
 
 from __future__ import annotations
 
+import os
+import random
+import sys
+import time
+
 from ..vm.effects import EmitPayload
 from ..vm.machine import Machine, Stopped
 from ..vm.panics import Panic
@@ -36,6 +41,8 @@ if TYPE_CHECKING:
     from ..vm.linked import Code
     from ..vm.tasks import Task
     from .connections import ConnectionSettings
+    from .http_requests import Network
+    from .permissions import Permissions
 
 
 class Outcome:
@@ -59,12 +66,18 @@ class Outcome:
         return 0
 
 
+def log_to_stderr(level: str, text: str) -> None:
+    print(f"[{level}] {text}", file=sys.stderr)
+
+
 class Host:
     """What a session takes from outside.
 
-    `emit(channel, value, by_runtime)` and `print(text)` are sinks; `now` and `sleep` are the clock in seconds; `random` gives
-    [0, 1); `provider`, when given, makes the provider of a connection; `loop` is the event loop that runs the
-    session, None: asyncio's.
+    `emit(channel, value, by_runtime)`, `print(text)` and `log(level, text)` are sinks; `now` and `sleep` are the clock in
+    seconds, `wall` the seconds since 1970; `random` gives [0, 1), `random_bits(n)` an Int of n bits, `secure_bytes(n)` bytes
+    nobody can foresee; `provider`, when given, makes the provider of a connection. `args` are those of the program,
+    `permissions` what it may touch, `folder` the directory its paths start from, `network` what carries `std::http` (None:
+    nothing does); `loop` is the event loop that runs the session, None: asyncio's.
     """
 
     def __init__(
@@ -83,6 +96,14 @@ class Host:
         provider: Callable[[str], Any] | None = None,
         http_client: Any = None,
         loop: Any = None,
+        log: Callable[[str, str], object] = log_to_stderr,
+        wall: Callable[[], float] = time.time,
+        random_bits: Callable[[int], int] = random.getrandbits,
+        secure_bytes: Callable[[int], bytes] = os.urandom,
+        args: Sequence[str] = (),
+        permissions: Permissions | None = None,
+        folder: str = ".",
+        network: Network | None = None,
     ) -> None:
         self.emit = emit
         self.print = print
@@ -97,6 +118,14 @@ class Host:
         self.provider = provider
         self.http_client = http_client
         self.loop = loop
+        self.log = log
+        self.wall = wall
+        self.random_bits = random_bits
+        self.secure_bytes = secure_bytes
+        self.args = args
+        self.permissions = permissions
+        self.folder = folder
+        self.network = network
 
 
 class Session:
@@ -167,12 +196,13 @@ class Session:
             value = await self._finish(machine.start(self._entry(function), list(arguments)))
         except Panic as raised:
             panic = raised
-            self.host.emit("panic", raised.message, True)
+            self.host.emit("panic", self.redactor.clean(raised.message), True)
         finally:
             if timer is not None:
                 timer.cancel()
             await self.work.close_all()
             await self.pool.aclose()
+            self._close_families()
         self.metrics.execution_time_ms = round((self.host.now() - started) * 1000)
         return Outcome(value, panic, machine.used)
 
@@ -242,7 +272,7 @@ class Session:
             if type(value) is Settled:
                 value = value.commit()
         except Panic as panic:
-            raise self.machine.placed(effect.task, panic) from None
+            raise panic if panic.trace else self.machine.placed(effect.task, panic) from None
         self.machine.resume(effect, value)
 
     # ------------------------------------------------------------ what performers use
@@ -275,10 +305,25 @@ class Session:
 
     def _emit(self, payload: EmitPayload) -> None:
         self.metrics.emit_count += 1
-        self.host.emit(payload.channel, payload.value, False)
+        self.host.emit(payload.channel, self._clean(payload.value), False)
 
     def runtime_emit(self, channel: str, payload: dict[str, Any]) -> None:
-        self.host.emit(channel, from_json(payload), True)
+        self.host.emit(channel, self._clean(from_json(payload)), True)
+
+    def _close_families(self) -> None:
+        """What families of effects hold open of the system."""
+        for name, kept in list(self.state.items()):
+            if hasattr(kept, "close"):
+                kept.close()
+                del self.state[name]
+
+    def _clean(self, value: Any) -> Any:
+        """What leaves the session, without secrets (G-10.3)."""
+        if self.redactor.is_empty:
+            return value
+        from .redaction import without_secrets
+
+        return without_secrets(value, self.redactor)
 
 
 def run_offline(session: Session, **limits: Any) -> Outcome:

@@ -20,8 +20,15 @@ if TYPE_CHECKING:
     Performer = Callable[[Running, Effect], Coroutine[Any, Any, Any]]
 
 FAMILIES = {
-    "sleep": "sleep",
     "model": "models",
+    "clock": "clock",
+    "sleep": "sleep",
+    "random": "chance",
+    "log": "log",
+    "env": "environment",
+    "file": "files",
+    "http": "http",
+    "schema": "schemas",
 }
 
 

@@ -24,6 +24,7 @@ from ..ops import (
     display,
     div,
     equal,
+    fill,
     get_member,
     greater,
     greater_equal,
@@ -43,6 +44,7 @@ from ..ops import (
     not_bool,
     overflow,
     own,
+    parse_as,
     power,
     read_index,
     rem,
@@ -160,87 +162,90 @@ NUMBERS = {
     "ARRAY": 87,
     "AWAIT": 88,
     "AWAIT_ALL": 89,
-    "CALL_INOUT": 90,
-    "CALL_METHOD": 91,
-    "CAST": 92,
-    "CELL_OWN": 93,
-    "CHANGES_SELF": 94,
-    "CHECK": 95,
-    "CLOSURE": 96,
-    "CONFIGURE": 97,
-    "DROP": 98,
-    "EMIT": 99,
-    "EQ": 100,
-    "ERR": 101,
-    "FAIL_LENGTH": 102,
-    "FAIL_MATCH": 103,
-    "FIELD_OWN": 104,
-    "GE": 105,
-    "GET_PAYLOAD": 106,
-    "GE_INT": 107,
-    "GT": 108,
-    "HALT": 109,
-    "INDEX": 110,
-    "INT_TO_FLOAT": 111,
-    "INT__GE_INT__JUMP_UNLESS": 112,
-    "INT__LE_INT__JUMP_UNLESS": 113,
-    "INT__LT_INT__JUMP_UNLESS": 114,
-    "INT__NE_INT__JUMP_UNLESS": 115,
-    "IS_ERR": 116,
-    "IS_ERROR": 117,
-    "IS_NIL": 118,
-    "LE": 119,
-    "LENGTH": 120,
-    "LE_INT": 121,
-    "LINK": 122,
-    "LOAD__EQ_INT__JUMP_UNLESS": 123,
-    "LOAD__GE_INT__JUMP_UNLESS": 124,
-    "LOAD__INT__GE_INT__JUMP_UNLESS": 125,
-    "LOAD__INT__GT_INT__JUMP_UNLESS": 126,
-    "LOAD__INT__LE_INT__JUMP_UNLESS": 127,
-    "LOAD__INT__MUL_INT__STORE": 128,
-    "LOAD__LE_INT__JUMP_UNLESS": 129,
-    "LOAD__LOAD__EQ_INT__JUMP_UNLESS": 130,
-    "LOAD__LOAD__GE_INT__JUMP_UNLESS": 131,
-    "LOAD__LOAD__GT_INT__JUMP_UNLESS": 132,
-    "LOAD__LOAD__MUL_INT__STORE": 133,
-    "LOAD__LOAD__NE_INT__JUMP_UNLESS": 134,
-    "LOAD__LOAD__SUB_INT": 135,
-    "LOAD__NE_INT__JUMP_UNLESS": 136,
-    "LOAD__SUB_INT": 137,
-    "LT": 138,
-    "MAP": 139,
-    "MEMBER_OWN": 140,
-    "MEMORY": 141,
-    "MODEL": 142,
-    "MUL": 143,
-    "NE": 144,
-    "NEG": 145,
-    "NEG_INT": 146,
-    "NEW_CELL": 147,
-    "NE_INT": 148,
-    "NIL": 149,
-    "NOT": 150,
-    "PARALLEL": 151,
-    "POP_TRY": 152,
-    "POW": 153,
-    "PRINT": 154,
-    "PRINTLN": 155,
-    "RACE": 156,
-    "REM": 157,
-    "SCHEMA": 158,
-    "SETTLE": 159,
-    "SET_ELEMENT": 160,
-    "SET_INDEX": 161,
-    "SET_MEMBER": 162,
-    "SLIDE": 163,
-    "START": 164,
-    "STRUCT": 165,
-    "SUB": 166,
-    "SUB_INT": 167,
-    "TRUE": 168,
-    "VARIANT": 169,
-    "WRAP": 170,
+    "CALL_HOST": 90,
+    "CALL_INOUT": 91,
+    "CALL_METHOD": 92,
+    "CAST": 93,
+    "CELL_OWN": 94,
+    "CHANGES_SELF": 95,
+    "CHECK": 96,
+    "CLOSURE": 97,
+    "CONFIGURE": 98,
+    "DROP": 99,
+    "EMIT": 100,
+    "EQ": 101,
+    "ERR": 102,
+    "FAIL_LENGTH": 103,
+    "FAIL_MATCH": 104,
+    "FIELD_OWN": 105,
+    "FILL": 106,
+    "GE": 107,
+    "GET_PAYLOAD": 108,
+    "GE_INT": 109,
+    "GT": 110,
+    "HALT": 111,
+    "INDEX": 112,
+    "INT_TO_FLOAT": 113,
+    "INT__GE_INT__JUMP_UNLESS": 114,
+    "INT__LE_INT__JUMP_UNLESS": 115,
+    "INT__LT_INT__JUMP_UNLESS": 116,
+    "INT__NE_INT__JUMP_UNLESS": 117,
+    "IS_ERR": 118,
+    "IS_ERROR": 119,
+    "IS_NIL": 120,
+    "LE": 121,
+    "LENGTH": 122,
+    "LE_INT": 123,
+    "LINK": 124,
+    "LOAD__EQ_INT__JUMP_UNLESS": 125,
+    "LOAD__GE_INT__JUMP_UNLESS": 126,
+    "LOAD__INT__GE_INT__JUMP_UNLESS": 127,
+    "LOAD__INT__GT_INT__JUMP_UNLESS": 128,
+    "LOAD__INT__LE_INT__JUMP_UNLESS": 129,
+    "LOAD__INT__MUL_INT__STORE": 130,
+    "LOAD__LE_INT__JUMP_UNLESS": 131,
+    "LOAD__LOAD__EQ_INT__JUMP_UNLESS": 132,
+    "LOAD__LOAD__GE_INT__JUMP_UNLESS": 133,
+    "LOAD__LOAD__GT_INT__JUMP_UNLESS": 134,
+    "LOAD__LOAD__MUL_INT__STORE": 135,
+    "LOAD__LOAD__NE_INT__JUMP_UNLESS": 136,
+    "LOAD__LOAD__SUB_INT": 137,
+    "LOAD__NE_INT__JUMP_UNLESS": 138,
+    "LOAD__SUB_INT": 139,
+    "LT": 140,
+    "MAP": 141,
+    "MEMBER_OWN": 142,
+    "MEMORY": 143,
+    "MODEL": 144,
+    "MUL": 145,
+    "NE": 146,
+    "NEG": 147,
+    "NEG_INT": 148,
+    "NEW_CELL": 149,
+    "NE_INT": 150,
+    "NIL": 151,
+    "NOT": 152,
+    "PARALLEL": 153,
+    "PARSE_AS": 154,
+    "POP_TRY": 155,
+    "POW": 156,
+    "PRINT": 157,
+    "PRINTLN": 158,
+    "RACE": 159,
+    "REM": 160,
+    "SCHEMA": 161,
+    "SETTLE": 162,
+    "SET_ELEMENT": 163,
+    "SET_INDEX": 164,
+    "SET_MEMBER": 165,
+    "SLIDE": 166,
+    "START": 167,
+    "STRUCT": 168,
+    "SUB": 169,
+    "SUB_INT": 170,
+    "TRUE": 171,
+    "VARIANT": 172,
+    "WRAP": 173,
 }
 
 # runs of opcodes that one node stands for: its number, and which of them a panic in it belongs to
@@ -248,27 +253,27 @@ FUSED = {
     ('LOAD', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (72, 2),
     ('LOAD', 'LT_INT', 'JUMP_UNLESS'): (62, 1),
     ('LOAD', 'INT', 'LT_INT', 'JUMP_UNLESS'): (22, 2),
-    ('INT', 'LT_INT', 'JUMP_UNLESS'): (114, 1),
+    ('INT', 'LT_INT', 'JUMP_UNLESS'): (116, 1),
     ('LOAD', 'LOAD', 'LE_INT', 'JUMP_UNLESS'): (37, 2),
-    ('LOAD', 'LE_INT', 'JUMP_UNLESS'): (129, 1),
-    ('LOAD', 'INT', 'LE_INT', 'JUMP_UNLESS'): (127, 2),
-    ('INT', 'LE_INT', 'JUMP_UNLESS'): (113, 1),
-    ('LOAD', 'LOAD', 'GT_INT', 'JUMP_UNLESS'): (132, 2),
+    ('LOAD', 'LE_INT', 'JUMP_UNLESS'): (131, 1),
+    ('LOAD', 'INT', 'LE_INT', 'JUMP_UNLESS'): (129, 2),
+    ('INT', 'LE_INT', 'JUMP_UNLESS'): (115, 1),
+    ('LOAD', 'LOAD', 'GT_INT', 'JUMP_UNLESS'): (134, 2),
     ('LOAD', 'GT_INT', 'JUMP_UNLESS'): (59, 1),
-    ('LOAD', 'INT', 'GT_INT', 'JUMP_UNLESS'): (126, 2),
+    ('LOAD', 'INT', 'GT_INT', 'JUMP_UNLESS'): (128, 2),
     ('INT', 'GT_INT', 'JUMP_UNLESS'): (54, 1),
-    ('LOAD', 'LOAD', 'GE_INT', 'JUMP_UNLESS'): (131, 2),
-    ('LOAD', 'GE_INT', 'JUMP_UNLESS'): (124, 1),
-    ('LOAD', 'INT', 'GE_INT', 'JUMP_UNLESS'): (125, 2),
-    ('INT', 'GE_INT', 'JUMP_UNLESS'): (112, 1),
-    ('LOAD', 'LOAD', 'EQ_INT', 'JUMP_UNLESS'): (130, 2),
-    ('LOAD', 'EQ_INT', 'JUMP_UNLESS'): (123, 1),
+    ('LOAD', 'LOAD', 'GE_INT', 'JUMP_UNLESS'): (133, 2),
+    ('LOAD', 'GE_INT', 'JUMP_UNLESS'): (126, 1),
+    ('LOAD', 'INT', 'GE_INT', 'JUMP_UNLESS'): (127, 2),
+    ('INT', 'GE_INT', 'JUMP_UNLESS'): (114, 1),
+    ('LOAD', 'LOAD', 'EQ_INT', 'JUMP_UNLESS'): (132, 2),
+    ('LOAD', 'EQ_INT', 'JUMP_UNLESS'): (125, 1),
     ('LOAD', 'INT', 'EQ_INT', 'JUMP_UNLESS'): (67, 2),
     ('INT', 'EQ_INT', 'JUMP_UNLESS'): (12, 1),
-    ('LOAD', 'LOAD', 'NE_INT', 'JUMP_UNLESS'): (134, 2),
-    ('LOAD', 'NE_INT', 'JUMP_UNLESS'): (136, 1),
+    ('LOAD', 'LOAD', 'NE_INT', 'JUMP_UNLESS'): (136, 2),
+    ('LOAD', 'NE_INT', 'JUMP_UNLESS'): (138, 1),
     ('LOAD', 'INT', 'NE_INT', 'JUMP_UNLESS'): (40, 2),
-    ('INT', 'NE_INT', 'JUMP_UNLESS'): (115, 1),
+    ('INT', 'NE_INT', 'JUMP_UNLESS'): (117, 1),
     ('LOAD', 'LOAD', 'ADD_INT', 'STORE'): (33, 2),
     ('LOAD', 'LOAD', 'ADD_INT'): (28, 2),
     ('LOAD', 'ADD_INT'): (71, 1),
@@ -276,15 +281,15 @@ FUSED = {
     ('LOAD', 'INT', 'ADD_INT'): (83, 2),
     ('INT', 'ADD_INT'): (19, 1),
     ('LOAD', 'LOAD', 'SUB_INT', 'STORE'): (42, 2),
-    ('LOAD', 'LOAD', 'SUB_INT'): (135, 2),
-    ('LOAD', 'SUB_INT'): (137, 1),
+    ('LOAD', 'LOAD', 'SUB_INT'): (137, 2),
+    ('LOAD', 'SUB_INT'): (139, 1),
     ('LOAD', 'INT', 'SUB_INT', 'STORE'): (61, 2),
     ('LOAD', 'INT', 'SUB_INT'): (21, 2),
     ('INT', 'SUB_INT'): (56, 1),
-    ('LOAD', 'LOAD', 'MUL_INT', 'STORE'): (133, 2),
+    ('LOAD', 'LOAD', 'MUL_INT', 'STORE'): (135, 2),
     ('LOAD', 'LOAD', 'MUL_INT'): (79, 2),
     ('LOAD', 'MUL_INT'): (46, 1),
-    ('LOAD', 'INT', 'MUL_INT', 'STORE'): (128, 2),
+    ('LOAD', 'INT', 'MUL_INT', 'STORE'): (130, 2),
     ('LOAD', 'INT', 'MUL_INT'): (82, 2),
     ('INT', 'MUL_INT'): (66, 1),
     ('LOAD', 'LOAD'): (9, 0),
@@ -959,8 +964,8 @@ def run(machine, task):
                 # IS
                 tos = matches(tos, arg)
                 continue
-            if op < 109:
-                if op < 83:
+            if op < 111:
+                if op < 84:
                     if op < 80:
                         if op < 79:
                             if op < 78:
@@ -999,36 +1004,36 @@ def run(machine, task):
                         # IS_SOME
                         tos = type(tos) is Some
                         continue
-                    # LOAD__INT__MUL_INT
+                    if op < 83:
+                        # LOAD__INT__MUL_INT
+                        left, right = arg
+                        r = locs[left] * right
+                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                            push(tos)
+                            tos = r
+                            continue
+                        tos = overflow('*')
+                        continue
+                    # LOAD__INT__ADD_INT
                     left, right = arg
-                    r = locs[left] * right
+                    r = locs[left] + right
                     if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
                         push(tos)
                         tos = r
                         continue
-                    tos = overflow('*')
+                    tos = overflow('+')
                     continue
-                if op < 94:
-                    if op < 86:
-                        if op < 85:
-                            if op < 84:
-                                # LOAD__INT__ADD_INT
-                                left, right = arg
-                                r = locs[left] + right
-                                if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                                    push(tos)
-                                    tos = r
-                                    continue
-                                tos = overflow('+')
+                if op < 96:
+                    if op < 89:
+                        if op < 86:
+                            if op < 85:
+                                # NONE
+                                push(tos)
+                                tos = NONE_VALUE
                                 continue
-                            # NONE
-                            push(tos)
-                            tos = NONE_VALUE
+                            # SOME
+                            tos = Some(tos)
                             continue
-                        # SOME
-                        tos = Some(tos)
-                        continue
-                    if op < 90:
                         if op < 88:
                             if op < 87:
                                 # ADD
@@ -1041,21 +1046,8 @@ def run(machine, task):
                             del st[len(st) - arg:]
                             tos = Array(new)
                             continue
-                        if op < 89:
-                            # AWAIT
-                            value = machine.await_value(task, tos)
-                            if value is SUSPENDED:
-                                tos = pop()
-                                task.state = (ins, locs, cells, code, tos)
-                                machine.fuel += fuel
-                                return
-                            tos = value
-                            continue
-                        # AWAIT_ALL
-                        push(tos)
-                        new = st[len(st) - arg:]
-                        del st[len(st) - arg:]
-                        value = machine.join(task, new)
+                        # AWAIT
+                        value = machine.await_value(task, tos)
                         if value is SUSPENDED:
                             tos = pop()
                             task.state = (ins, locs, cells, code, tos)
@@ -1063,8 +1055,33 @@ def run(machine, task):
                             return
                         tos = value
                         continue
-                    if op < 92:
+                    if op < 93:
                         if op < 91:
+                            if op < 90:
+                                # AWAIT_ALL
+                                push(tos)
+                                new = st[len(st) - arg:]
+                                del st[len(st) - arg:]
+                                value = machine.join(task, new)
+                                if value is SUSPENDED:
+                                    tos = pop()
+                                    task.state = (ins, locs, cells, code, tos)
+                                    machine.fuel += fuel
+                                    return
+                                tos = value
+                                continue
+                            # CALL_HOST
+                            push(tos)
+                            n = arg.argc
+                            new = st[len(st) - n:]
+                            del st[len(st) - n:]
+                            payload = arg.prepare(*new)
+                            tos = pop()
+                            machine.suspend(task, arg.effect, payload)
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
+                        if op < 92:
                             # CALL_INOUT
                             push(tos)
                             n = arg.argc
@@ -1113,68 +1130,68 @@ def run(machine, task):
                             continue
                         tos = value
                         continue
-                    if op < 93:
-                        # CAST
-                        tos = cast(tos, arg)
-                        continue
-                    # CELL_OWN
-                    push(tos)
-                    cell = cells[arg]
-                    if getattr(cell.value, 'shared', False):
-                        cell.value = own(cell.value)
-                    tos = cell.value
-                    continue
-                if op < 102:
-                    if op < 98:
-                        if op < 96:
-                            if op < 95:
-                                # CHANGES_SELF
-                                tos = changes_self(machine, tos, arg)
-                                continue
-                            # CHECK
-                            tos = check(tos, arg)
+                    if op < 95:
+                        if op < 94:
+                            # CAST
+                            tos = cast(tos, arg)
                             continue
-                        if op < 97:
+                        # CELL_OWN
+                        push(tos)
+                        cell = cells[arg]
+                        if getattr(cell.value, 'shared', False):
+                            cell.value = own(cell.value)
+                        tos = cell.value
+                        continue
+                    # CHANGES_SELF
+                    tos = changes_self(machine, tos, arg)
+                    continue
+                if op < 104:
+                    if op < 100:
+                        if op < 98:
+                            if op < 97:
+                                # CHECK
+                                tos = check(tos, arg)
+                                continue
                             # CLOSURE
                             push(tos)
                             tos = Closure(arg, tuple([cells[i] for i in arg.captures]))
                             continue
-                        # CONFIGURE
-                        machine.configure(arg, tos)
-                        tos = pop()
-                        continue
-                    if op < 100:
                         if op < 99:
-                            # DROP
-                            if arg:
-                                if arg > 1:
-                                    del st[len(st) - arg + 1:]
-                                tos = pop()
+                            # CONFIGURE
+                            machine.configure(arg, tos)
+                            tos = pop()
                             continue
-                        # EMIT
-                        payload = tos
-                        channel = pop()
-                        tos = pop()
-                        machine.emit(task, channel, payload)
-                        task.state = (ins, locs, cells, code, tos)
-                        machine.fuel += fuel
-                        return
-                    if op < 101:
+                        # DROP
+                        if arg:
+                            if arg > 1:
+                                del st[len(st) - arg + 1:]
+                            tos = pop()
+                        continue
+                    if op < 102:
+                        if op < 101:
+                            # EMIT
+                            payload = tos
+                            channel = pop()
+                            tos = pop()
+                            machine.emit(task, channel, payload)
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
                         # EQ
                         a = pop()
                         tos = equal(a, tos)
                         continue
-                    # ERR
-                    tos = Err(tos)
-                    continue
-                if op < 106:
-                    if op < 104:
-                        if op < 103:
-                            # FAIL_LENGTH
-                            raise wrong_length(arg, tos)
-                        # FAIL_MATCH
-                        raise Panic("P009", f"no arm matches {debug(tos)}")
-                    if op < 105:
+                    if op < 103:
+                        # ERR
+                        tos = Err(tos)
+                        continue
+                    # FAIL_LENGTH
+                    raise wrong_length(arg, tos)
+                if op < 108:
+                    if op < 106:
+                        if op < 105:
+                            # FAIL_MATCH
+                            raise Panic("P009", f"no arm matches {debug(tos)}")
                         # FIELD_OWN
                         value = getattr(tos, arg)
                         try:
@@ -1185,12 +1202,18 @@ def run(machine, task):
                             pass
                         tos = value
                         continue
+                    if op < 107:
+                        # FILL
+                        hole = pop()
+                        fill(hole, tos)
+                        tos = pop()
+                        continue
                     # GE
                     a = pop()
                     tos = greater_equal(a, tos)
                     continue
-                if op < 108:
-                    if op < 107:
+                if op < 110:
+                    if op < 109:
                         # GET_PAYLOAD
                         tos = tos.payload[arg]
                         continue
@@ -1202,12 +1225,12 @@ def run(machine, task):
                 a = pop()
                 tos = greater(a, tos)
                 continue
-            if op < 140:
-                if op < 125:
-                    if op < 117:
-                        if op < 113:
-                            if op < 111:
-                                if op < 110:
+            if op < 143:
+                if op < 127:
+                    if op < 119:
+                        if op < 115:
+                            if op < 113:
+                                if op < 112:
                                     # HALT
                                     task.finish(tos)
                                     machine.fuel += fuel
@@ -1216,7 +1239,7 @@ def run(machine, task):
                                 object = pop()
                                 tos = read_index(object, tos)
                                 continue
-                            if op < 112:
+                            if op < 114:
                                 # INT_TO_FLOAT
                                 tos = float(tos) if type(tos) is int else tos
                                 continue
@@ -1231,8 +1254,8 @@ def run(machine, task):
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
-                        if op < 115:
-                            if op < 114:
+                        if op < 117:
+                            if op < 116:
                                 # INT__LE_INT__JUMP_UNLESS
                                 right, arg = arg
                                 holds = tos <= right
@@ -1255,7 +1278,7 @@ def run(machine, task):
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
-                        if op < 116:
+                        if op < 118:
                             # INT__NE_INT__JUMP_UNLESS
                             right, arg = arg
                             holds = tos != right
@@ -1270,16 +1293,16 @@ def run(machine, task):
                         # IS_ERR
                         tos = type(tos) is Err
                         continue
-                    if op < 121:
-                        if op < 119:
-                            if op < 118:
+                    if op < 123:
+                        if op < 121:
+                            if op < 120:
                                 # IS_ERROR
                                 tos = arg.matches(tos)
                                 continue
                             # IS_NIL
                             tos = tos is None
                             continue
-                        if op < 120:
+                        if op < 122:
                             # LE
                             a = pop()
                             tos = less_equal(a, tos)
@@ -1287,8 +1310,8 @@ def run(machine, task):
                         # LENGTH
                         tos = length(tos)
                         continue
-                    if op < 123:
-                        if op < 122:
+                    if op < 125:
+                        if op < 124:
                             # LE_INT
                             a = pop()
                             tos = a <= tos
@@ -1299,7 +1322,7 @@ def run(machine, task):
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    if op < 124:
+                    if op < 126:
                         # LOAD__EQ_INT__JUMP_UNLESS
                         right, arg = arg
                         holds = tos == locs[right]
@@ -1322,10 +1345,10 @@ def run(machine, task):
                     if fuel < 0:
                         fuel = machine.refill(fuel)
                     continue
-                if op < 133:
-                    if op < 129:
-                        if op < 127:
-                            if op < 126:
+                if op < 135:
+                    if op < 131:
+                        if op < 129:
+                            if op < 128:
                                 # LOAD__INT__GE_INT__JUMP_UNLESS
                                 left, right, arg = arg
                                 if locs[left] >= right:
@@ -1344,7 +1367,7 @@ def run(machine, task):
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
-                        if op < 128:
+                        if op < 130:
                             # LOAD__INT__LE_INT__JUMP_UNLESS
                             left, right, arg = arg
                             if locs[left] <= right:
@@ -1362,8 +1385,8 @@ def run(machine, task):
                             continue
                         tos = overflow('*')
                         continue
-                    if op < 131:
-                        if op < 130:
+                    if op < 133:
+                        if op < 132:
                             # LOAD__LE_INT__JUMP_UNLESS
                             right, arg = arg
                             holds = tos <= locs[right]
@@ -1384,7 +1407,7 @@ def run(machine, task):
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    if op < 132:
+                    if op < 134:
                         # LOAD__LOAD__GE_INT__JUMP_UNLESS
                         left, right, arg = arg
                         if locs[left] >= locs[right]:
@@ -1403,9 +1426,9 @@ def run(machine, task):
                     if fuel < 0:
                         fuel = machine.refill(fuel)
                     continue
-                if op < 137:
-                    if op < 135:
-                        if op < 134:
+                if op < 139:
+                    if op < 137:
+                        if op < 136:
                             # LOAD__LOAD__MUL_INT__STORE
                             left, right, target = arg
                             r = locs[left] * locs[right]
@@ -1423,7 +1446,7 @@ def run(machine, task):
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    if op < 136:
+                    if op < 138:
                         # LOAD__LOAD__SUB_INT
                         left, right = arg
                         r = locs[left] - locs[right]
@@ -1444,8 +1467,8 @@ def run(machine, task):
                     if fuel < 0:
                         fuel = machine.refill(fuel)
                     continue
-                if op < 139:
-                    if op < 138:
+                if op < 141:
+                    if op < 140:
                         # LOAD__SUB_INT
                         right, = arg
                         r = tos - locs[right]
@@ -1458,65 +1481,65 @@ def run(machine, task):
                     a = pop()
                     tos = less(a, tos)
                     continue
-                # MAP
-                push(tos)
-                new = st[len(st) - arg:]
-                del st[len(st) - arg:]
-                tos = Map.of(new)
+                if op < 142:
+                    # MAP
+                    push(tos)
+                    new = st[len(st) - arg:]
+                    del st[len(st) - arg:]
+                    tos = Map.of(new)
+                    continue
+                # MEMBER_OWN
+                value = read_index(tos, arg) if type(tos) is Map else get_member(tos, arg)
+                if getattr(value, 'shared', False):
+                    value = own(value)
+                    store_member(tos, arg, value)
+                tos = value
                 continue
-            if op < 156:
-                if op < 148:
-                    if op < 144:
-                        if op < 142:
-                            if op < 141:
-                                # MEMBER_OWN
-                                value = read_index(tos, arg) if type(tos) is Map else get_member(tos, arg)
-                                if getattr(value, 'shared', False):
-                                    value = own(value)
-                                    store_member(tos, arg, value)
-                                tos = value
+            if op < 159:
+                if op < 151:
+                    if op < 147:
+                        if op < 145:
+                            if op < 144:
+                                # MEMORY
+                                push(tos)
+                                tos = arg
                                 continue
-                            # MEMORY
-                            push(tos)
-                            tos = arg
-                            continue
-                        if op < 143:
                             # MODEL
                             push(tos)
                             tos = arg
                             continue
-                        # MUL
-                        a = pop()
-                        tos = mul(a, tos)
-                        continue
-                    if op < 146:
-                        if op < 145:
-                            # NE
+                        if op < 146:
+                            # MUL
                             a = pop()
-                            tos = not equal(a, tos)
+                            tos = mul(a, tos)
                             continue
-                        # NEG
-                        tos = negate(tos)
+                        # NE
+                        a = pop()
+                        tos = not equal(a, tos)
                         continue
-                    if op < 147:
+                    if op < 149:
+                        if op < 148:
+                            # NEG
+                            tos = negate(tos)
+                            continue
                         # NEG_INT
                         tos = negate(tos)
                         continue
-                    # NEW_CELL
-                    cells[arg] = Cell()
-                    continue
-                if op < 152:
                     if op < 150:
-                        if op < 149:
-                            # NE_INT
-                            a = pop()
-                            tos = a != tos
-                            continue
-                        # NIL
-                        push(tos)
-                        tos = None
+                        # NEW_CELL
+                        cells[arg] = Cell()
                         continue
-                    if op < 151:
+                    # NE_INT
+                    a = pop()
+                    tos = a != tos
+                    continue
+                if op < 155:
+                    if op < 153:
+                        if op < 152:
+                            # NIL
+                            push(tos)
+                            tos = None
+                            continue
                         # NOT
                         if tos is True:
                             tos = False
@@ -1525,17 +1548,25 @@ def run(machine, task):
                             tos = True
                             continue
                         raise not_bool(tos)
-                    # PARALLEL
-                    value = machine.parallel(task, arg, cells, pop(), tos)
-                    if value is SUSPENDED:
-                        tos = pop()
-                        task.state = (ins, locs, cells, code, tos)
-                        machine.fuel += fuel
-                        return
-                    tos = value
+                    if op < 154:
+                        # PARALLEL
+                        value = machine.parallel(task, arg, cells, pop(), tos)
+                        if value is SUSPENDED:
+                            tos = pop()
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
+                        tos = value
+                        continue
+                    # PARSE_AS
+                    text = pop()
+                    result, holes = parse_as(text, tos, *arg)
+                    moved = holes
+                    push(result)
+                    tos = moved
                     continue
-                if op < 154:
-                    if op < 153:
+                if op < 157:
+                    if op < 156:
                         # POP_TRY
                         if type(tos) is not Err:
                             tos = pop()
@@ -1557,7 +1588,7 @@ def run(machine, task):
                     a = pop()
                     tos = power(a, tos)
                     continue
-                if op < 155:
+                if op < 158:
                     # PRINT
                     push(tos)
                     new = st[len(st) - arg:]
@@ -1576,10 +1607,10 @@ def run(machine, task):
                 task.state = (ins, locs, cells, code, tos)
                 machine.fuel += fuel
                 return
-            if op < 164:
-                if op < 160:
-                    if op < 158:
-                        if op < 157:
+            if op < 167:
+                if op < 163:
+                    if op < 161:
+                        if op < 160:
                             # RACE
                             push(tos)
                             new = st[len(st) - arg:]
@@ -1596,7 +1627,7 @@ def run(machine, task):
                         a = pop()
                         tos = rem(a, tos)
                         continue
-                    if op < 159:
+                    if op < 162:
                         # SCHEMA
                         push(tos)
                         tos = arg
@@ -1610,8 +1641,8 @@ def run(machine, task):
                         return
                     tos = value
                     continue
-                if op < 162:
-                    if op < 161:
+                if op < 165:
+                    if op < 164:
                         # SET_ELEMENT
                         value = pop()
                         tos = with_element(tos, arg, value)
@@ -1625,7 +1656,7 @@ def run(machine, task):
                         write_element(object, tos, value)
                     tos = pop()
                     continue
-                if op < 163:
+                if op < 166:
                     # SET_MEMBER
                     value = pop()
                     store_member(tos, arg, value)
@@ -1635,9 +1666,9 @@ def run(machine, task):
                 if arg:
                     del st[len(st) - arg:]
                 continue
-            if op < 168:
-                if op < 166:
-                    if op < 165:
+            if op < 171:
+                if op < 169:
+                    if op < 168:
                         # START
                         push(tos)
                         new = st[len(st) - arg.argc:]
@@ -1650,7 +1681,7 @@ def run(machine, task):
                     del st[len(st) - len(arg.decl.fields):]
                     tos = arg.of(new)
                     continue
-                if op < 167:
+                if op < 170:
                     # SUB
                     a = pop()
                     tos = sub(a, tos)
@@ -1663,8 +1694,8 @@ def run(machine, task):
                     continue
                 overflow('-')
                 continue
-            if op < 170:
-                if op < 169:
+            if op < 173:
+                if op < 172:
                     # TRUE
                     push(tos)
                     tos = True
