@@ -82,6 +82,10 @@ class Machine(Scheduler):
         task = next(iter(self.roots), None)
         return self.placed(task, stop) if isinstance(stop, Panic) and task is not None else stop
 
+    def deadlock(self) -> Exception:
+        """Nothing can run and nothing is awaited from the host: tasks that got hold of their own handles."""
+        return self._stopped(Panic("P013", "await: the tasks wait for each other"))
+
     def _slice(self, task: Task) -> None:
         self.running = task
         try:

@@ -92,12 +92,12 @@ class Scheduler:
     def after_slice(self, task: Task) -> None:
         if task.status is DONE:
             self._end(task)
-        elif task.doomed:
-            self.cancel(task)
         elif task.answer is not NOTHING:
             task.push(task.answer)
             task.answer = NOTHING
             task.status = READY
+        elif task.doomed and task.status is WAITING:
+            self.cancel(task)
         if task.status is READY:
             self.current = task
 
@@ -178,11 +178,6 @@ class Scheduler:
             raise panic
 
         self.answer(wait, fault)
-
-    def deadlock(self) -> Panic:
-        """Nothing can run and nothing is awaited from the host: tasks that got hold of their own handles."""
-        self.cancel_all()
-        return Panic("P013", "await: the tasks wait for each other")
 
     # ------------------------------------------------------------ what instructions call
 

@@ -29,7 +29,8 @@ def body(c: Checker, task: ast.TaskBody, element: Type | None = None, expected: 
     outer, c.loops = c.loops, [] if task.kind == "async" else [*c.loops, barrier]
     if task.pattern is not None and element is not None:
         bind_irrefutable(c, task.pattern, element)
-    made = c.infer(task.body, expected if expected.used and not isinstance(task.body, ast.AsyncBlock) else FREE)
+    # a tail may be the value or the Result of it, so that only other types guide it
+    made = c.infer(task.body, FREE if generic(expected.type, "Result") else expected)
     c.loops = outer
     c.targets.pop()
     target.result = _result(c, task, target, made)
@@ -82,7 +83,7 @@ def race(c: Checker, node: ast.Call, callee: ast.PathExpr, expected: Expected) -
     """`race(a, b)`: the join of the operands (L-9.2.2)."""
     named = next((argument.name for argument in node.arguments if argument.name is not None), None)
     if named is not None:
-        c.report("E2007", named.span, f"`race` takes no named argument `{named.text}`")
+        return c.report("E2007", named.span, f"`race` takes no named argument `{named.text}`")
     if node.tasks is None:
         return c.report("E2016", callee.span, "`race` takes its operands itself", help="write `race(a, b)`")
     if not node.tasks:
@@ -106,7 +107,7 @@ def spawn(c: Checker, node: ast.Spawn, expected: Expected) -> Type:
         c.infer(operand)
         return c.report("E2045", operand.span, "`spawn` takes a call or an `async` block", help=help)
     if not isinstance(operand, ast.AsyncBlock):
-        around = (c.targets, c.loops)
+        around = (list(c.targets), c.loops)
         c.outside.update((argument.value, around) for argument in operand.arguments)
         if isinstance(operand, ast.Call) and not isinstance(operand.callee, ast.PathExpr):
             c.outside[operand.callee] = around

@@ -25,7 +25,7 @@ def body(g: Generator, task: ast.TaskBody, name: str, given: list[ast.Expr] | No
     if task.scope.spawns:
         errors_leave(inner, start)
     result = static_type(task)
-    finish(inner, number, name, params, g.module.pool.type(result if result is not None else t.ANY), flags)
+    finish(inner, number, name, params, g.module.pool.type(result if result is not None else t.ANY), im.F_CLOSURE | flags)
     return number
 
 
@@ -86,7 +86,7 @@ def race(g: Generator, node: ast.Call) -> None:
 @value_of(ast.AsyncBlock)
 def async_block(g: Generator, node: ast.AsyncBlock) -> None:
     """It runs where it stands, in a frame of its own, which `return` leaves (L-9.1.3)."""
-    g.emitter.emit("CLOSURE", body(g, node.task, "async", flags=im.F_CLOSURE))
+    g.emitter.emit("CLOSURE", body(g, node.task, "async"))
     g.emitter.emit("CALL_VALUE", 0, 0)
 
 
