@@ -55,9 +55,10 @@ def unknown_tool(settings: CallSettings, call: Call) -> Msg:
 
 
 class Services:
-    """What a call needs from its session. `remaining` gives the seconds up to the deadline of the run, None without."""
+    """What a call needs from its session. `remaining` gives the seconds up to the deadline of the run, None without; `future`
+    makes a future of the loop that runs the call."""
 
-    __slots__ = ("provider", "sleep", "random", "clock", "metrics", "pricing", "emit", "tools", "remaining", "limiters")
+    __slots__ = ("provider", "sleep", "random", "clock", "metrics", "pricing", "emit", "tools", "remaining", "limiters", "future")
 
     def __init__(
         self,
@@ -71,6 +72,7 @@ class Services:
         emit: Callable[[str, dict[str, Any]], None] = lambda channel, payload: None,
         tools: ToolRunner | None = None,
         remaining: Callable[[], float | None] = lambda: None,
+        future: Callable[[], Any] | None = None,
     ) -> None:
         self.provider = provider
         self.sleep = sleep
@@ -81,6 +83,7 @@ class Services:
         self.emit = emit
         self.tools = tools or NoTools()
         self.remaining = remaining
+        self.future = future
         self.limiters: dict[str, RateLimiter] = {}
 
     def limiter(self, connection: ConnectionSettings) -> RateLimiter | None:
@@ -89,5 +92,5 @@ class Services:
             return None
         made = self.limiters.get(connection.name)
         if made is None:
-            made = self.limiters[connection.name] = RateLimiter(connection.rate_limit, self.clock, self.sleep)
+            made = self.limiters[connection.name] = RateLimiter(connection.rate_limit, self.clock, self.sleep, self.future)
         return made

@@ -20,14 +20,15 @@ class NoListener(Exception):
 
 
 class EmitBus:
-    """`interval` in seconds, None for immediate mode; `now` is the clock. The order of emits is kept in both modes."""
+    """`interval` in seconds, None for immediate mode; `loop` gives the event loop whose clock counts: the interval ends while the
+    program waits too. The order of emits is kept in both modes."""
 
-    __slots__ = ("sink", "interval", "now", "waiting", "since", "timer")
+    __slots__ = ("sink", "interval", "loop", "waiting", "since", "timer")
 
-    def __init__(self, sink: Sink, interval: float | None, now: Callable[[], float]) -> None:
+    def __init__(self, sink: Sink, interval: float | None, loop: Callable[[], Any]) -> None:
         self.sink = sink
         self.interval = interval
-        self.now = now
+        self.loop = loop
         self.waiting: list[tuple[str, Any, bool]] = []
         self.since = 0.0
         self.timer: Any = None
@@ -36,11 +37,12 @@ class EmitBus:
         if self.interval is None:
             self.sink(channel, value, by_runtime)
             return
+        loop = self.loop()
         if not self.waiting:
-            self.since = self.now()
-            self._wind(self.interval)
+            self.since = loop.time()
+            self.timer = loop.call_later(self.interval, self.flush)
         self.waiting.append((channel, value, by_runtime))
-        if len(self.waiting) >= MOST_BUFFERED or self.now() - self.since >= self.interval:
+        if len(self.waiting) >= MOST_BUFFERED or loop.time() - self.since >= self.interval:
             self.flush()
 
     def flush(self) -> None:
@@ -51,12 +53,3 @@ class EmitBus:
         waiting, self.waiting = self.waiting, []
         for channel, value, by_runtime in waiting:
             self.sink(channel, value, by_runtime)
-
-    def _wind(self, interval: float) -> None:
-        """The interval ends while the program waits too; without an event loop nothing waits."""
-        from asyncio import get_running_loop
-
-        try:
-            self.timer = get_running_loop().call_later(interval, self.flush)
-        except RuntimeError:
-            self.timer = None

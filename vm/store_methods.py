@@ -197,7 +197,8 @@ def _load(machine: Running, store: HashStore, text: str) -> None:
     data = read(text)
     if isinstance(data, Fault):
         raise Panic("P412", f"file {store.path} of hashmap {store.name} is no JSON: {data.reason}")
-    builder = Builder(DeclaredTypes(machine.program), Map({}))
+    program = machine.program
+    builder = Builder(DeclaredTypes(program.types, program.classes, program.descriptors), Map({}))
     try:
         store.items = builder.build(data, ("map", store.key_type, store.value_type)).items
     except Misfit as misfit:

@@ -85,7 +85,7 @@ def from_python(value: Any, program: Program, wanted: tuple[Any, ...] = ("any",)
 class _Reader:
     def __init__(self, program: Program) -> None:
         self.program = program
-        self.types = DeclaredTypes(program)
+        self.types = DeclaredTypes(program.types, program.classes, program.descriptors)
         self.keys = {entry[1] for entry in program.types if entry[0] in ("struct", "schema", "enum")}
 
     def read(self, value: Any, wanted: tuple[Any, ...], what: str) -> Any:

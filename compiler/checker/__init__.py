@@ -27,7 +27,7 @@ from ..symbols import (
     StructSymbol,
 )
 from ..types import Nominal
-from . import calls, control, expressions, functions, literals, methods, operators, places, propagation, unbuilt
+from . import calls, control, expressions, functions, literals, methods, operators, places, propagation, tasks, unbuilt
 from .assignment import check_assignments
 from .context import Checker
 from .declarations import check_constants, check_cycles, check_defaults, declare_types
@@ -50,6 +50,7 @@ RULES = {
     **control.RULES,
     **propagation.RULES,
     **functions.RULES,
+    **tasks.RULES,
     **unbuilt.RULES,
 }
 

@@ -38,6 +38,7 @@ from .relations import ERRONEOUS, is_text
 from .signatures import Formal
 from .standard import collection_arguments, std_call
 from .stores import FORMS
+from .tasks import race
 from .types import written_type
 
 CONSTRUCTORS = ("Some", "Ok", "Err")
@@ -289,6 +290,7 @@ SPECIAL = {
     "assert": _assert,
     "emit": emit,
     "parse_schema": _parse_schema,
+    "race": race,
 }
 
 

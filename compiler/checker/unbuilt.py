@@ -8,24 +8,15 @@ from __future__ import annotations
 from .. import ast
 from ..types import Type
 from .context import Checker, Expected, ExpressionRule
-from .emits import awaited_emit
 from .relations import ERRONEOUS
 
 NAMES: dict[type[ast.Expr], str] = {
-    ast.Spawn: "spawn",
-    ast.AsyncBlock: "async",
-    ast.ParallelFor: "parallel for",
     ast.Listen: "listen",
 }
 
 
 def unbuilt(c: Checker, node: ast.Expr, expected: Expected) -> Type:
     return c.unbuilt(node.span, NAMES[type(node)])
-
-
-def await_(c: Checker, node: ast.Await, expected: Expected) -> Type:
-    found = awaited_emit(c, node.operand)
-    return c.unbuilt(node.span, "await") if found is None else found
 
 
 def erroneous(c: Checker, node: ast.Expr, expected: Expected) -> Type:
@@ -36,6 +27,5 @@ def erroneous(c: Checker, node: ast.Expr, expected: Expected) -> Type:
 
 RULES: dict[type[ast.Expr], ExpressionRule] = {
     **dict.fromkeys(NAMES, unbuilt),
-    ast.Await: await_,
     ast.ErrorExpr: erroneous,
 }

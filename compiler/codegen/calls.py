@@ -15,6 +15,7 @@ from .constants import emit_constant
 from .generator import Generator, effect_of, static_type, value_of
 from .interference import root_of
 from .methods import declared_method, dynamic_call
+from .tasks import race
 from .typed_json import parse_as
 
 _CONSTRUCTORS = {"Some": "SOME", "Ok": "OK", "Err": "ERR"}
@@ -22,6 +23,9 @@ _CONSTRUCTORS = {"Some": "SOME", "Ok": "OK", "Err": "ERR"}
 
 @value_of(ast.Call, ast.MethodCall)
 def call(g: Generator, node: ast.Call | ast.MethodCall) -> None:
+    if isinstance(node, ast.Call) and node.tasks is not None:
+        race(g, node)
+        return
     target = node.target
     if isinstance(target, symbols.FunctionCall):
         function_call(g, node, target)
@@ -280,12 +284,6 @@ def handle_call(g: Generator, node: ast.MethodCall, target: symbols.BuiltinCall)
 def _emit(g: Generator, target: symbols.BuiltinCall) -> None:
     _channel_and_payload(g, target)
     g.emitter.emit("EMIT")
-
-
-@value_of(ast.Await)
-def awaited(g: Generator, node: ast.Await) -> None:
-    """An awaited emit: a call whose target is `ask`."""
-    g.value(node.operand)
 
 
 def _ask(g: Generator, target: symbols.BuiltinCall) -> None:

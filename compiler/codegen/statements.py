@@ -284,6 +284,8 @@ def return_(g: Generator, node: ast.Return) -> None:
         g.emitter.emit("NIL")
     else:
         returned(g, node.value)
+    if g.scope is not None and g.scope.wraps:
+        g.emitter.emit("OK")
     g.leave()
 
 

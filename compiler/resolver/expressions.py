@@ -13,6 +13,7 @@ from .names import find, find_item
 from .paths import use_local
 from .patterns import bind_pattern
 from .state import Handler, Resolver
+from .tasks import race
 
 
 def binary(r: Resolver, node: ast.Binary) -> ast.Node:
@@ -21,6 +22,8 @@ def binary(r: Resolver, node: ast.Binary) -> ast.Node:
 
 
 def call(r: Resolver, node: ast.Call) -> ast.Node:
+    if race(r, node):
+        return node.callee
     for argument in node.arguments:
         r.visit(argument.value)
     return node.callee

@@ -108,8 +108,6 @@ def unbuilt_impl(item: ast.Impl) -> str | None:
 
 
 def _unbuilt_function(item: ast.Function) -> str | None:
-    if item.is_async:
-        return "async fn"
     if item.clauses:
         return item.clauses[0].kind
     test = next((d.name.text for d in item.decorators if d.name.text in ("test", "expect_fail")), None)

@@ -13,7 +13,7 @@ from .scopes import Scope, UnbuiltSymbol
 # Type names and their numbers of type arguments (L-3.1).
 TYPES: dict[str, int] = {
     **dict.fromkeys(("Int", "Float", "String", "Bool", "Nil", "Any", "Range"), 0),
-    "Array": 1, "Map": 2, "Option": 1, "Result": 2, "Schema": 1, "Set": 1, "Queue": 1, "Stack": 1,
+    "Array": 1, "Map": 2, "Option": 1, "Result": 2, "Schema": 1, "Task": 1, "Set": 1, "Queue": 1, "Stack": 1,
     **dict.fromkeys(("Prompt", "Response", "Message", "ToolCall", "Emit"), 0),
     **dict.fromkeys(("ModelRef", "ModelBuilder", "SchemaRef", "Memory", "MemoryRef"), 0),
     **dict.fromkeys(("HashMapRef", "Ledger", "LedgerRef", "LedgerQuery", "LedgerEntry"), 0), "HashMap": 2,
@@ -23,10 +23,10 @@ TYPES: dict[str, int] = {
 LIBRARY_TYPES = {"HttpResponse": 0, "RegexMatch": 0}
 
 UNBUILT_TYPES = (
-    "Task", "Stream", "Entry", "Turn", "Fact", "Provenance", "Learned", "AgentRef",
+    "Stream", "Entry", "Turn", "Fact", "Provenance", "Learned", "AgentRef",
     "ToolRef", "McpRef", "PipelineRef", "KeyedMemory", "Agent",
 )  # fmt: skip
-UNBUILT_FUNCTIONS = ("race", "test_emits")
+UNBUILT_FUNCTIONS = ("test_emits",)
 
 MEMORY_CONSTRUCTORS = ("new", "of")
 STORES = ("HashMap", "HashMapRef", "Ledger", "LedgerRef")

@@ -46,7 +46,7 @@ from concerto.vm.values import display, from_json, to_json, typeof
 Json = dict[str, Any]
 HELLO = {
     "event": "hello", "name": "concerto", "version": VERSION, "spec": "1.0", "protocol": 1,
-    "levels": [0, 1, 2, 4, 5], "features": [], "routes": ["interp", "image", "asm"],
+    "levels": [0, 1, 2, 3, 4, 5], "features": [], "routes": ["interp", "image", "asm"],
 }  # fmt: skip
 
 
@@ -238,7 +238,9 @@ class World:
         asyncio.set_event_loop(self.loop)
         limits = self.op.get("limits") or {}
         try:
-            work = self.session.run(steps=limits.get("steps"), depth=limits.get("depth", 10_000))
+            work = self.session.run(
+                steps=limits.get("steps"), depth=limits.get("depth", 10_000), seconds=limits.get("seconds")
+            )
             outcome = self.loop.run_until_complete(work)
         except Cancelled:
             return {"status": "cancelled", "exit": 130}
@@ -340,8 +342,10 @@ class Asking(Provider):
             async with asyncio.timeout(request.timeout):
                 message = await future
         except TimeoutError:
-            send({"id": world.id, "event": "abort", "to": to})
             raise origin.timed_out() from None
+        finally:
+            if not future.done() or future.cancelled():
+                send({"id": world.id, "event": "abort", "to": to})
         return reply_of(message, origin, request)
 
     def announce(self, request: Request, arguments: Json) -> int:

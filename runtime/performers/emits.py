@@ -38,12 +38,8 @@ class HandlerFailed(Exception):
 
 
 async def _answer(run: Running, emit: EmitPayload, timeout_ms: int | None) -> Any:
-    if timeout_ms is None:
-        return await _handled(run, emit)
-    import asyncio
-
-    async with asyncio.timeout(timeout_ms / 1000):
-        return await _handled(run, emit)
+    answering = _handled(run, emit)
+    return await (answering if timeout_ms is None else run.within(timeout_ms / 1000, answering))
 
 
 async def _handled(run: Running, emit: EmitPayload) -> Any:

@@ -17,7 +17,7 @@ memory log: Memory = Memory::new();
 h.set("start", 1);
 pub fn count(k: String) -> Int { h.set(k, (h.get(k) ?? 0) + 1); h.get(k) ?? 0 }
 pub fn emits(n: Int) { for i in 0..n { emit("n", i); } }
-pub fn ask(q: Any) -> Result<Any, EmitError> { await emit("ask", q) }
+pub async fn ask(q: Any) -> Result<Any, EmitError> { await emit("ask", q) }
 pub fn model(q: String) -> Result<String, AgentError> { Ok(M.with_memory(log).execute(q)?.text) }
 pub fn remembered() -> Int { log.len() }
 pub fn forever() { let mut i = 0; loop { i += 1; if i > 1000000000 { break; } } }
@@ -54,7 +54,8 @@ def test_a_call_raises_what_the_program_ended_in() -> None:
 
 
 def test_a_missing_key_is_an_error_that_names_the_variable() -> None:
-    with PROGRAM.session(env={}) as session, pytest.raises(concerto.ProgramError, match="ConnectionError::MissingKey.*OPENAI_API_KEY"):
+    missing = pytest.raises(concerto.ProgramError, match="ConnectionError::MissingKey.*OPENAI_API_KEY")
+    with PROGRAM.session(env={}) as session, missing:
         session.call("model", "q")
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from concerto.compiler.pipeline import compile_source
 from concerto.runtime.emits import MOST_BUFFERED, EmitBus
+from concerto.runtime.offline_loop import OfflineLoop
 from concerto.runtime.session import Host, Outcome, Session
 from concerto.runtime.virtual_time import VirtualLoop
 from concerto.vm.load import load_image
@@ -19,36 +20,36 @@ class Listener:
 
     def __init__(self) -> None:
         self.heard: list[tuple[str, Any]] = []
-        self.time = 0.0
+        self.clock = OfflineLoop()
 
     def hear(self, channel: str, value: Any, by_runtime: bool) -> None:
         self.heard.append((channel, value))
 
-    def now(self) -> float:
-        return self.time
+    def loop(self) -> OfflineLoop:
+        return self.clock
 
 
 def test_immediate_mode_delivers_at_once() -> None:
     listener = Listener()
-    EmitBus(listener.hear, None, listener.now).send("a", 1, False)
+    EmitBus(listener.hear, None, listener.loop).send("a", 1, False)
     assert listener.heard == [("a", 1)]
 
 
 def test_buffered_mode_delivers_at_the_interval_in_order() -> None:
     listener = Listener()
-    bus = EmitBus(listener.hear, 2.0, listener.now)
+    bus = EmitBus(listener.hear, 2.0, listener.loop)
     bus.send("a", 1, False)
-    listener.time = 1.9
+    listener.clock._now = 1.9
     bus.send("b", 2, True)
     assert listener.heard == []
-    listener.time = 2.0
+    listener.clock._now = 2.0
     bus.send("c", 3, False)
     assert listener.heard == [("a", 1), ("b", 2), ("c", 3)]
 
 
 def test_buffered_mode_delivers_at_a_thousand_entries() -> None:
     listener = Listener()
-    bus = EmitBus(listener.hear, 60.0, listener.now)
+    bus = EmitBus(listener.hear, 60.0, listener.loop)
     for number in range(MOST_BUFFERED - 1):
         bus.send("a", number, False)
     assert listener.heard == []
@@ -60,14 +61,13 @@ def test_the_interval_ends_while_the_program_waits() -> None:
     listener = Listener()
 
     async def wait() -> list[tuple[str, Any]]:
-        loop = asyncio.get_running_loop()
-        EmitBus(listener.hear, 2.0, loop.time).send("a", 1, False)
-        await asyncio.sleep(1.9)
+        EmitBus(listener.hear, 2.0, listener.loop).send("a", 1, False)
+        await listener.clock.sleep(1.9)
         before = list(listener.heard)
-        await asyncio.sleep(0.2)
+        await listener.clock.sleep(0.2)
         return before
 
-    assert on_virtual_time(wait()) == [] and listener.heard == [("a", 1)]
+    assert listener.clock.run_until_complete(wait()) == [] and listener.heard == [("a", 1)]
 
 
 def on_virtual_time(work: Any) -> Any:

@@ -161,89 +161,95 @@ NUMBERS = {
     "ADD": 86,
     "ARRAY": 87,
     "ASK": 88,
-    "CALL_HOST": 89,
-    "CALL_INOUT": 90,
-    "CALL_METHOD": 91,
-    "CAST": 92,
-    "CELL_OWN": 93,
-    "CHANGES_SELF": 94,
-    "CHECK": 95,
-    "CLOSURE": 96,
-    "CONFIGURE": 97,
-    "DROP": 98,
-    "EMIT": 99,
-    "EQ": 100,
-    "ERR": 101,
-    "FAIL_LENGTH": 102,
-    "FAIL_MATCH": 103,
-    "FIELD_OWN": 104,
-    "FILL": 105,
-    "FLUSH": 106,
-    "GE": 107,
-    "GET_PAYLOAD": 108,
-    "GE_INT": 109,
-    "GT": 110,
-    "HALT": 111,
-    "HASHMAP": 112,
-    "INDEX": 113,
-    "INT_TO_FLOAT": 114,
-    "INT__GE_INT__JUMP_UNLESS": 115,
-    "INT__LE_INT__JUMP_UNLESS": 116,
-    "INT__LT_INT__JUMP_UNLESS": 117,
-    "INT__NE_INT__JUMP_UNLESS": 118,
-    "IS_ERR": 119,
-    "IS_ERROR": 120,
-    "IS_NIL": 121,
-    "LE": 122,
-    "LEDGER": 123,
-    "LENGTH": 124,
-    "LE_INT": 125,
-    "LINK": 126,
-    "LOAD__EQ_INT__JUMP_UNLESS": 127,
-    "LOAD__GE_INT__JUMP_UNLESS": 128,
-    "LOAD__INT__GE_INT__JUMP_UNLESS": 129,
-    "LOAD__INT__GT_INT__JUMP_UNLESS": 130,
-    "LOAD__INT__LE_INT__JUMP_UNLESS": 131,
-    "LOAD__INT__MUL_INT__STORE": 132,
-    "LOAD__LE_INT__JUMP_UNLESS": 133,
-    "LOAD__LOAD__EQ_INT__JUMP_UNLESS": 134,
-    "LOAD__LOAD__GE_INT__JUMP_UNLESS": 135,
-    "LOAD__LOAD__GT_INT__JUMP_UNLESS": 136,
-    "LOAD__LOAD__MUL_INT__STORE": 137,
-    "LOAD__LOAD__NE_INT__JUMP_UNLESS": 138,
-    "LOAD__LOAD__SUB_INT": 139,
-    "LOAD__NE_INT__JUMP_UNLESS": 140,
-    "LOAD__SUB_INT": 141,
-    "LT": 142,
-    "MAP": 143,
-    "MEMBER_OWN": 144,
-    "MEMORY": 145,
-    "MODEL": 146,
-    "MUL": 147,
-    "NE": 148,
-    "NEG": 149,
-    "NEG_INT": 150,
-    "NEW_CELL": 151,
-    "NE_INT": 152,
-    "NIL": 153,
-    "NOT": 154,
-    "PARSE_AS": 155,
-    "POP_TRY": 156,
-    "POW": 157,
-    "PRINT": 158,
-    "PRINTLN": 159,
-    "REM": 160,
-    "SCHEMA": 161,
-    "SET_ELEMENT": 162,
-    "SET_INDEX": 163,
-    "SET_MEMBER": 164,
-    "SLIDE": 165,
-    "STRUCT": 166,
-    "SUB": 167,
-    "SUB_INT": 168,
-    "TRUE": 169,
-    "VARIANT": 170,
-    "WRAP": 171,
+    "AWAIT": 89,
+    "AWAIT_ALL": 90,
+    "CALL_HOST": 91,
+    "CALL_INOUT": 92,
+    "CALL_METHOD": 93,
+    "CAST": 94,
+    "CELL_OWN": 95,
+    "CHANGES_SELF": 96,
+    "CHECK": 97,
+    "CLOSURE": 98,
+    "CONFIGURE": 99,
+    "DROP": 100,
+    "EMIT": 101,
+    "EQ": 102,
+    "ERR": 103,
+    "FAIL_LENGTH": 104,
+    "FAIL_MATCH": 105,
+    "FIELD_OWN": 106,
+    "FILL": 107,
+    "FLUSH": 108,
+    "GE": 109,
+    "GET_PAYLOAD": 110,
+    "GE_INT": 111,
+    "GT": 112,
+    "HALT": 113,
+    "HASHMAP": 114,
+    "INDEX": 115,
+    "INT_TO_FLOAT": 116,
+    "INT__GE_INT__JUMP_UNLESS": 117,
+    "INT__LE_INT__JUMP_UNLESS": 118,
+    "INT__LT_INT__JUMP_UNLESS": 119,
+    "INT__NE_INT__JUMP_UNLESS": 120,
+    "IS_ERR": 121,
+    "IS_ERROR": 122,
+    "IS_NIL": 123,
+    "LE": 124,
+    "LEDGER": 125,
+    "LENGTH": 126,
+    "LE_INT": 127,
+    "LINK": 128,
+    "LOAD__EQ_INT__JUMP_UNLESS": 129,
+    "LOAD__GE_INT__JUMP_UNLESS": 130,
+    "LOAD__INT__GE_INT__JUMP_UNLESS": 131,
+    "LOAD__INT__GT_INT__JUMP_UNLESS": 132,
+    "LOAD__INT__LE_INT__JUMP_UNLESS": 133,
+    "LOAD__INT__MUL_INT__STORE": 134,
+    "LOAD__LE_INT__JUMP_UNLESS": 135,
+    "LOAD__LOAD__EQ_INT__JUMP_UNLESS": 136,
+    "LOAD__LOAD__GE_INT__JUMP_UNLESS": 137,
+    "LOAD__LOAD__GT_INT__JUMP_UNLESS": 138,
+    "LOAD__LOAD__MUL_INT__STORE": 139,
+    "LOAD__LOAD__NE_INT__JUMP_UNLESS": 140,
+    "LOAD__LOAD__SUB_INT": 141,
+    "LOAD__NE_INT__JUMP_UNLESS": 142,
+    "LOAD__SUB_INT": 143,
+    "LT": 144,
+    "MAP": 145,
+    "MEMBER_OWN": 146,
+    "MEMORY": 147,
+    "MODEL": 148,
+    "MUL": 149,
+    "NE": 150,
+    "NEG": 151,
+    "NEG_INT": 152,
+    "NEW_CELL": 153,
+    "NE_INT": 154,
+    "NIL": 155,
+    "NOT": 156,
+    "PARALLEL": 157,
+    "PARSE_AS": 158,
+    "POP_TRY": 159,
+    "POW": 160,
+    "PRINT": 161,
+    "PRINTLN": 162,
+    "RACE": 163,
+    "REM": 164,
+    "SCHEMA": 165,
+    "SETTLE": 166,
+    "SET_ELEMENT": 167,
+    "SET_INDEX": 168,
+    "SET_MEMBER": 169,
+    "SLIDE": 170,
+    "START": 171,
+    "STRUCT": 172,
+    "SUB": 173,
+    "SUB_INT": 174,
+    "TRUE": 175,
+    "VARIANT": 176,
+    "WRAP": 177,
 }
 
 # runs of opcodes that one node stands for: its number, and which of them a panic in it belongs to
@@ -251,27 +257,27 @@ FUSED = {
     ('LOAD', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (72, 2),
     ('LOAD', 'LT_INT', 'JUMP_UNLESS'): (62, 1),
     ('LOAD', 'INT', 'LT_INT', 'JUMP_UNLESS'): (22, 2),
-    ('INT', 'LT_INT', 'JUMP_UNLESS'): (117, 1),
+    ('INT', 'LT_INT', 'JUMP_UNLESS'): (119, 1),
     ('LOAD', 'LOAD', 'LE_INT', 'JUMP_UNLESS'): (37, 2),
-    ('LOAD', 'LE_INT', 'JUMP_UNLESS'): (133, 1),
-    ('LOAD', 'INT', 'LE_INT', 'JUMP_UNLESS'): (131, 2),
-    ('INT', 'LE_INT', 'JUMP_UNLESS'): (116, 1),
-    ('LOAD', 'LOAD', 'GT_INT', 'JUMP_UNLESS'): (136, 2),
+    ('LOAD', 'LE_INT', 'JUMP_UNLESS'): (135, 1),
+    ('LOAD', 'INT', 'LE_INT', 'JUMP_UNLESS'): (133, 2),
+    ('INT', 'LE_INT', 'JUMP_UNLESS'): (118, 1),
+    ('LOAD', 'LOAD', 'GT_INT', 'JUMP_UNLESS'): (138, 2),
     ('LOAD', 'GT_INT', 'JUMP_UNLESS'): (59, 1),
-    ('LOAD', 'INT', 'GT_INT', 'JUMP_UNLESS'): (130, 2),
+    ('LOAD', 'INT', 'GT_INT', 'JUMP_UNLESS'): (132, 2),
     ('INT', 'GT_INT', 'JUMP_UNLESS'): (54, 1),
-    ('LOAD', 'LOAD', 'GE_INT', 'JUMP_UNLESS'): (135, 2),
-    ('LOAD', 'GE_INT', 'JUMP_UNLESS'): (128, 1),
-    ('LOAD', 'INT', 'GE_INT', 'JUMP_UNLESS'): (129, 2),
-    ('INT', 'GE_INT', 'JUMP_UNLESS'): (115, 1),
-    ('LOAD', 'LOAD', 'EQ_INT', 'JUMP_UNLESS'): (134, 2),
-    ('LOAD', 'EQ_INT', 'JUMP_UNLESS'): (127, 1),
+    ('LOAD', 'LOAD', 'GE_INT', 'JUMP_UNLESS'): (137, 2),
+    ('LOAD', 'GE_INT', 'JUMP_UNLESS'): (130, 1),
+    ('LOAD', 'INT', 'GE_INT', 'JUMP_UNLESS'): (131, 2),
+    ('INT', 'GE_INT', 'JUMP_UNLESS'): (117, 1),
+    ('LOAD', 'LOAD', 'EQ_INT', 'JUMP_UNLESS'): (136, 2),
+    ('LOAD', 'EQ_INT', 'JUMP_UNLESS'): (129, 1),
     ('LOAD', 'INT', 'EQ_INT', 'JUMP_UNLESS'): (67, 2),
     ('INT', 'EQ_INT', 'JUMP_UNLESS'): (12, 1),
-    ('LOAD', 'LOAD', 'NE_INT', 'JUMP_UNLESS'): (138, 2),
-    ('LOAD', 'NE_INT', 'JUMP_UNLESS'): (140, 1),
+    ('LOAD', 'LOAD', 'NE_INT', 'JUMP_UNLESS'): (140, 2),
+    ('LOAD', 'NE_INT', 'JUMP_UNLESS'): (142, 1),
     ('LOAD', 'INT', 'NE_INT', 'JUMP_UNLESS'): (40, 2),
-    ('INT', 'NE_INT', 'JUMP_UNLESS'): (118, 1),
+    ('INT', 'NE_INT', 'JUMP_UNLESS'): (120, 1),
     ('LOAD', 'LOAD', 'ADD_INT', 'STORE'): (33, 2),
     ('LOAD', 'LOAD', 'ADD_INT'): (28, 2),
     ('LOAD', 'ADD_INT'): (71, 1),
@@ -279,15 +285,15 @@ FUSED = {
     ('LOAD', 'INT', 'ADD_INT'): (83, 2),
     ('INT', 'ADD_INT'): (19, 1),
     ('LOAD', 'LOAD', 'SUB_INT', 'STORE'): (42, 2),
-    ('LOAD', 'LOAD', 'SUB_INT'): (139, 2),
-    ('LOAD', 'SUB_INT'): (141, 1),
+    ('LOAD', 'LOAD', 'SUB_INT'): (141, 2),
+    ('LOAD', 'SUB_INT'): (143, 1),
     ('LOAD', 'INT', 'SUB_INT', 'STORE'): (61, 2),
     ('LOAD', 'INT', 'SUB_INT'): (21, 2),
     ('INT', 'SUB_INT'): (56, 1),
-    ('LOAD', 'LOAD', 'MUL_INT', 'STORE'): (137, 2),
+    ('LOAD', 'LOAD', 'MUL_INT', 'STORE'): (139, 2),
     ('LOAD', 'LOAD', 'MUL_INT'): (79, 2),
     ('LOAD', 'MUL_INT'): (46, 1),
-    ('LOAD', 'INT', 'MUL_INT', 'STORE'): (132, 2),
+    ('LOAD', 'INT', 'MUL_INT', 'STORE'): (134, 2),
     ('LOAD', 'INT', 'MUL_INT'): (82, 2),
     ('INT', 'MUL_INT'): (66, 1),
     ('LOAD', 'LOAD'): (9, 0),
@@ -312,7 +318,7 @@ def run(machine, task):
     frames = task.frames
     push_frame = frames.append
     pop_frame = frames.pop
-    limit = machine.depth_limit
+    limit = machine.depth_limit - task.base
     fuel = machine.chunk()
     try:
         while True:
@@ -416,7 +422,7 @@ def run(machine, task):
                     else:
                         new = []
                     if len(frames) >= limit:
-                        raise Panic("P012", f"call depth exceeded: limit {limit - 1}")
+                        raise machine.too_deep()
                     push_frame((ins, locs, cells, code))
                     code = callee
                     ins = code.entry
@@ -771,7 +777,7 @@ def run(machine, task):
                                 raise bad_call(closure, arg)
                             callee = closure.function
                             if len(frames) >= limit:
-                                raise Panic("P012", f"call depth exceeded: limit {limit - 1}")
+                                raise machine.too_deep()
                             push_frame((ins, locs, cells, code))
                             code = callee
                             ins = code.entry
@@ -962,7 +968,7 @@ def run(machine, task):
                 # IS
                 tos = matches(tos, arg)
                 continue
-            if op < 110:
+            if op < 113:
                 if op < 84:
                     if op < 80:
                         if op < 79:
@@ -1021,7 +1027,7 @@ def run(machine, task):
                         continue
                     tos = overflow('+')
                     continue
-                if op < 96:
+                if op < 97:
                     if op < 89:
                         if op < 86:
                             if op < 85:
@@ -1056,38 +1062,61 @@ def run(machine, task):
                     if op < 93:
                         if op < 91:
                             if op < 90:
-                                # CALL_HOST
-                                push(tos)
-                                n = arg.argc
-                                new = st[len(st) - n:]
-                                del st[len(st) - n:]
-                                payload = arg.prepare(*new)
+                                # AWAIT
+                                value = machine.await_value(task, tos)
+                                if value is SUSPENDED:
+                                    tos = pop()
+                                    task.state = (ins, locs, cells, code, tos)
+                                    machine.fuel += fuel
+                                    return
+                                tos = value
+                                continue
+                            # AWAIT_ALL
+                            push(tos)
+                            new = st[len(st) - arg:]
+                            del st[len(st) - arg:]
+                            value = machine.join(task, new)
+                            if value is SUSPENDED:
                                 tos = pop()
-                                machine.suspend(task, arg.effect, payload)
                                 task.state = (ins, locs, cells, code, tos)
                                 machine.fuel += fuel
                                 return
-                            # CALL_INOUT
+                            tos = value
+                            continue
+                        if op < 92:
+                            # CALL_HOST
                             push(tos)
                             n = arg.argc
                             new = st[len(st) - n:]
                             del st[len(st) - n:]
-                            value = exec_call_inout(machine, pop(), arg, new)
+                            payload = arg.prepare(*new)
                             tos = pop()
-                            callee = value.code
-                            new = value.arguments
-                            if len(frames) >= limit:
-                                raise Panic("P012", f"call depth exceeded: limit {limit - 1}")
-                            push_frame((ins, locs, cells, code))
-                            code = callee
-                            ins = code.entry
-                            fuel -= code.cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            locs = new + code.blank if code.blank else new
-                            cells = [None] * code.cell_count if code.cell_count else NO_CELLS
-                            continue
-                        if op < 92:
+                            machine.suspend(task, arg.effect, payload)
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
+                        # CALL_INOUT
+                        push(tos)
+                        n = arg.argc
+                        new = st[len(st) - n:]
+                        del st[len(st) - n:]
+                        value = exec_call_inout(machine, pop(), arg, new)
+                        tos = pop()
+                        callee = value.code
+                        new = value.arguments
+                        if len(frames) >= limit:
+                            raise machine.too_deep()
+                        push_frame((ins, locs, cells, code))
+                        code = callee
+                        ins = code.entry
+                        fuel -= code.cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        locs = new + code.blank if code.blank else new
+                        cells = [None] * code.cell_count if code.cell_count else NO_CELLS
+                        continue
+                    if op < 95:
+                        if op < 94:
                             # CALL_METHOD
                             push(tos)
                             n = arg.argc
@@ -1104,7 +1133,7 @@ def run(machine, task):
                                 callee = value.code
                                 new = value.arguments
                                 if len(frames) >= limit:
-                                    raise Panic("P012", f"call depth exceeded: limit {limit - 1}")
+                                    raise machine.too_deep()
                                 push_frame((ins, locs, cells, code))
                                 code = callee
                                 ins = code.entry
@@ -1119,62 +1148,62 @@ def run(machine, task):
                         # CAST
                         tos = cast(tos, arg)
                         continue
-                    if op < 95:
-                        if op < 94:
-                            # CELL_OWN
-                            push(tos)
-                            cell = cells[arg]
-                            if getattr(cell.value, 'shared', False):
-                                cell.value = own(cell.value)
-                            tos = cell.value
-                            continue
-                        # CHANGES_SELF
-                        tos = changes_self(machine, tos, arg)
+                    if op < 96:
+                        # CELL_OWN
+                        push(tos)
+                        cell = cells[arg]
+                        if getattr(cell.value, 'shared', False):
+                            cell.value = own(cell.value)
+                        tos = cell.value
                         continue
-                    # CHECK
-                    tos = check(tos, arg)
+                    # CHANGES_SELF
+                    tos = changes_self(machine, tos, arg)
                     continue
-                if op < 103:
-                    if op < 100:
-                        if op < 98:
-                            if op < 97:
-                                # CLOSURE
-                                push(tos)
-                                tos = Closure(arg, tuple([cells[i] for i in arg.captures]))
+                if op < 105:
+                    if op < 101:
+                        if op < 99:
+                            if op < 98:
+                                # CHECK
+                                tos = check(tos, arg)
                                 continue
+                            # CLOSURE
+                            push(tos)
+                            tos = Closure(arg, tuple([cells[i] for i in arg.captures]))
+                            continue
+                        if op < 100:
                             # CONFIGURE
                             machine.configure(arg, tos)
                             tos = pop()
                             continue
-                        if op < 99:
-                            # DROP
-                            if arg:
-                                if arg > 1:
-                                    del st[len(st) - arg + 1:]
-                                tos = pop()
-                            continue
-                        # EMIT
-                        payload = tos
-                        channel = pop()
-                        tos = pop()
-                        machine.emit(task, channel, payload)
-                        task.state = (ins, locs, cells, code, tos)
-                        machine.fuel += fuel
-                        return
-                    if op < 102:
-                        if op < 101:
-                            # EQ
-                            a = pop()
-                            tos = equal(a, tos)
-                            continue
+                        # DROP
+                        if arg:
+                            if arg > 1:
+                                del st[len(st) - arg + 1:]
+                            tos = pop()
+                        continue
+                    if op < 103:
+                        if op < 102:
+                            # EMIT
+                            payload = tos
+                            channel = pop()
+                            tos = pop()
+                            machine.emit(task, channel, payload)
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
+                        # EQ
+                        a = pop()
+                        tos = equal(a, tos)
+                        continue
+                    if op < 104:
                         # ERR
                         tos = Err(tos)
                         continue
                     # FAIL_LENGTH
                     raise wrong_length(arg, tos)
-                if op < 107:
-                    if op < 105:
-                        if op < 104:
+                if op < 109:
+                    if op < 107:
+                        if op < 106:
                             # FAIL_MATCH
                             raise Panic("P009", f"no arm matches {debug(tos)}")
                         # FIELD_OWN
@@ -1187,7 +1216,7 @@ def run(machine, task):
                             pass
                         tos = value
                         continue
-                    if op < 106:
+                    if op < 108:
                         # FILL
                         hole = pop()
                         fill(hole, tos)
@@ -1198,8 +1227,8 @@ def run(machine, task):
                     task.state = (ins, locs, cells, code, tos)
                     machine.fuel += fuel
                     return
-                if op < 109:
-                    if op < 108:
+                if op < 111:
+                    if op < 110:
                         # GE
                         a = pop()
                         tos = greater_equal(a, tos)
@@ -1207,35 +1236,35 @@ def run(machine, task):
                     # GET_PAYLOAD
                     tos = tos.payload[arg]
                     continue
-                # GE_INT
+                if op < 112:
+                    # GE_INT
+                    a = pop()
+                    tos = a >= tos
+                    continue
+                # GT
                 a = pop()
-                tos = a >= tos
+                tos = greater(a, tos)
                 continue
-            if op < 141:
-                if op < 126:
-                    if op < 118:
-                        if op < 114:
-                            if op < 112:
-                                if op < 111:
-                                    # GT
-                                    a = pop()
-                                    tos = greater(a, tos)
+            if op < 146:
+                if op < 130:
+                    if op < 122:
+                        if op < 118:
+                            if op < 116:
+                                if op < 115:
+                                    if op < 114:
+                                        # HALT
+                                        task.finish(tos)
+                                        machine.fuel += fuel
+                                        return
+                                    # HASHMAP
+                                    push(tos)
+                                    tos = arg
                                     continue
-                                # HALT
-                                task.finish(tos)
-                                machine.fuel += fuel
-                                return
-                            if op < 113:
-                                # HASHMAP
-                                push(tos)
-                                tos = arg
+                                # INDEX
+                                object = pop()
+                                tos = read_index(object, tos)
                                 continue
-                            # INDEX
-                            object = pop()
-                            tos = read_index(object, tos)
-                            continue
-                        if op < 116:
-                            if op < 115:
+                            if op < 117:
                                 # INT_TO_FLOAT
                                 tos = float(tos) if type(tos) is int else tos
                                 continue
@@ -1250,35 +1279,11 @@ def run(machine, task):
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
-                        if op < 117:
-                            # INT__LE_INT__JUMP_UNLESS
-                            right, arg = arg
-                            holds = tos <= right
-                            tos = pop()
-                            if holds:
-                                continue
-                            ins, cost = arg
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        # INT__LT_INT__JUMP_UNLESS
-                        right, arg = arg
-                        holds = tos < right
-                        tos = pop()
-                        if holds:
-                            continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    if op < 122:
                         if op < 120:
                             if op < 119:
-                                # INT__NE_INT__JUMP_UNLESS
+                                # INT__LE_INT__JUMP_UNLESS
                                 right, arg = arg
-                                holds = tos != right
+                                holds = tos <= right
                                 tos = pop()
                                 if holds:
                                     continue
@@ -1287,18 +1292,42 @@ def run(machine, task):
                                 if fuel < 0:
                                     fuel = machine.refill(fuel)
                                 continue
-                            # IS_ERR
-                            tos = type(tos) is Err
+                            # INT__LT_INT__JUMP_UNLESS
+                            right, arg = arg
+                            holds = tos < right
+                            tos = pop()
+                            if holds:
+                                continue
+                            ins, cost = arg
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
                             continue
                         if op < 121:
-                            # IS_ERROR
-                            tos = arg.matches(tos)
+                            # INT__NE_INT__JUMP_UNLESS
+                            right, arg = arg
+                            holds = tos != right
+                            tos = pop()
+                            if holds:
+                                continue
+                            ins, cost = arg
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
                             continue
-                        # IS_NIL
-                        tos = tos is None
+                        # IS_ERR
+                        tos = type(tos) is Err
                         continue
-                    if op < 124:
-                        if op < 123:
+                    if op < 126:
+                        if op < 124:
+                            if op < 123:
+                                # IS_ERROR
+                                tos = arg.matches(tos)
+                                continue
+                            # IS_NIL
+                            tos = tos is None
+                            continue
+                        if op < 125:
                             # LE
                             a = pop()
                             tos = less_equal(a, tos)
@@ -1307,58 +1336,58 @@ def run(machine, task):
                         push(tos)
                         tos = arg
                         continue
-                    if op < 125:
-                        # LENGTH
-                        tos = length(tos)
+                    if op < 128:
+                        if op < 127:
+                            # LENGTH
+                            tos = length(tos)
+                            continue
+                        # LE_INT
+                        a = pop()
+                        tos = a <= tos
                         continue
-                    # LE_INT
-                    a = pop()
-                    tos = a <= tos
-                    continue
-                if op < 134:
-                    if op < 130:
-                        if op < 128:
-                            if op < 127:
-                                # LINK
-                                ins = arg.home.link(arg)
-                                fuel -= arg.cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            # LOAD__EQ_INT__JUMP_UNLESS
-                            right, arg = arg
-                            holds = tos == locs[right]
-                            tos = pop()
-                            if holds:
-                                continue
-                            ins, cost = arg
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        if op < 129:
-                            # LOAD__GE_INT__JUMP_UNLESS
-                            right, arg = arg
-                            holds = tos >= locs[right]
-                            tos = pop()
-                            if holds:
-                                continue
-                            ins, cost = arg
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        # LOAD__INT__GE_INT__JUMP_UNLESS
-                        left, right, arg = arg
-                        if locs[left] >= right:
-                            continue
-                        ins, cost = arg
-                        fuel -= cost
+                    if op < 129:
+                        # LINK
+                        ins = arg.home.link(arg)
+                        fuel -= arg.cost
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    if op < 132:
-                        if op < 131:
+                    # LOAD__EQ_INT__JUMP_UNLESS
+                    right, arg = arg
+                    holds = tos == locs[right]
+                    tos = pop()
+                    if holds:
+                        continue
+                    ins, cost = arg
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    continue
+                if op < 138:
+                    if op < 134:
+                        if op < 132:
+                            if op < 131:
+                                # LOAD__GE_INT__JUMP_UNLESS
+                                right, arg = arg
+                                holds = tos >= locs[right]
+                                tos = pop()
+                                if holds:
+                                    continue
+                                ins, cost = arg
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            # LOAD__INT__GE_INT__JUMP_UNLESS
+                            left, right, arg = arg
+                            if locs[left] >= right:
+                                continue
+                            ins, cost = arg
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        if op < 133:
                             # LOAD__INT__GT_INT__JUMP_UNLESS
                             left, right, arg = arg
                             if locs[left] > right:
@@ -1377,41 +1406,21 @@ def run(machine, task):
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    if op < 133:
-                        # LOAD__INT__MUL_INT__STORE
-                        left, right, target = arg
-                        r = locs[left] * right
-                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                            locs[target] = r
-                            continue
-                        tos = overflow('*')
-                        continue
-                    # LOAD__LE_INT__JUMP_UNLESS
-                    right, arg = arg
-                    holds = tos <= locs[right]
-                    tos = pop()
-                    if holds:
-                        continue
-                    ins, cost = arg
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                if op < 138:
                     if op < 136:
                         if op < 135:
-                            # LOAD__LOAD__EQ_INT__JUMP_UNLESS
-                            left, right, arg = arg
-                            if locs[left] == locs[right]:
+                            # LOAD__INT__MUL_INT__STORE
+                            left, right, target = arg
+                            r = locs[left] * right
+                            if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                                locs[target] = r
                                 continue
-                            ins, cost = arg
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
+                            tos = overflow('*')
                             continue
-                        # LOAD__LOAD__GE_INT__JUMP_UNLESS
-                        left, right, arg = arg
-                        if locs[left] >= locs[right]:
+                        # LOAD__LE_INT__JUMP_UNLESS
+                        right, arg = arg
+                        holds = tos <= locs[right]
+                        tos = pop()
+                        if holds:
                             continue
                         ins, cost = arg
                         fuel -= cost
@@ -1419,25 +1428,45 @@ def run(machine, task):
                             fuel = machine.refill(fuel)
                         continue
                     if op < 137:
-                        # LOAD__LOAD__GT_INT__JUMP_UNLESS
+                        # LOAD__LOAD__EQ_INT__JUMP_UNLESS
                         left, right, arg = arg
-                        if locs[left] > locs[right]:
+                        if locs[left] == locs[right]:
                             continue
                         ins, cost = arg
                         fuel -= cost
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    # LOAD__LOAD__MUL_INT__STORE
-                    left, right, target = arg
-                    r = locs[left] * locs[right]
-                    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                        locs[target] = r
+                    # LOAD__LOAD__GE_INT__JUMP_UNLESS
+                    left, right, arg = arg
+                    if locs[left] >= locs[right]:
                         continue
-                    tos = overflow('*')
+                    ins, cost = arg
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
                     continue
-                if op < 140:
-                    if op < 139:
+                if op < 142:
+                    if op < 140:
+                        if op < 139:
+                            # LOAD__LOAD__GT_INT__JUMP_UNLESS
+                            left, right, arg = arg
+                            if locs[left] > locs[right]:
+                                continue
+                            ins, cost = arg
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        # LOAD__LOAD__MUL_INT__STORE
+                        left, right, target = arg
+                        r = locs[left] * locs[right]
+                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                            locs[target] = r
+                            continue
+                        tos = overflow('*')
+                        continue
+                    if op < 141:
                         # LOAD__LOAD__NE_INT__JUMP_UNLESS
                         left, right, arg = arg
                         if locs[left] != locs[right]:
@@ -1456,165 +1485,198 @@ def run(machine, task):
                         continue
                     tos = overflow('-')
                     continue
-                # LOAD__NE_INT__JUMP_UNLESS
-                right, arg = arg
-                holds = tos != locs[right]
-                tos = pop()
-                if holds:
-                    continue
-                ins, cost = arg
-                fuel -= cost
-                if fuel < 0:
-                    fuel = machine.refill(fuel)
-                continue
-            if op < 157:
-                if op < 149:
-                    if op < 145:
-                        if op < 143:
-                            if op < 142:
-                                # LOAD__SUB_INT
-                                right, = arg
-                                r = tos - locs[right]
-                                if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                                    tos = r
-                                    continue
-                                tos = overflow('-')
-                                continue
-                            # LT
-                            a = pop()
-                            tos = less(a, tos)
+                if op < 144:
+                    if op < 143:
+                        # LOAD__NE_INT__JUMP_UNLESS
+                        right, arg = arg
+                        holds = tos != locs[right]
+                        tos = pop()
+                        if holds:
                             continue
-                        if op < 144:
-                            # MAP
-                            push(tos)
-                            new = st[len(st) - arg:]
-                            del st[len(st) - arg:]
-                            tos = Map.of(new)
-                            continue
-                        # MEMBER_OWN
-                        value = read_index(tos, arg) if type(tos) is Map else get_member(tos, arg)
-                        if getattr(value, 'shared', False):
-                            value = own(value)
-                            store_member(tos, arg, value)
-                        tos = value
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
                         continue
-                    if op < 147:
-                        if op < 146:
+                    # LOAD__SUB_INT
+                    right, = arg
+                    r = tos - locs[right]
+                    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                        tos = r
+                        continue
+                    tos = overflow('-')
+                    continue
+                if op < 145:
+                    # LT
+                    a = pop()
+                    tos = less(a, tos)
+                    continue
+                # MAP
+                push(tos)
+                new = st[len(st) - arg:]
+                del st[len(st) - arg:]
+                tos = Map.of(new)
+                continue
+            if op < 162:
+                if op < 154:
+                    if op < 150:
+                        if op < 148:
+                            if op < 147:
+                                # MEMBER_OWN
+                                value = read_index(tos, arg) if type(tos) is Map else get_member(tos, arg)
+                                if getattr(value, 'shared', False):
+                                    value = own(value)
+                                    store_member(tos, arg, value)
+                                tos = value
+                                continue
                             # MEMORY
                             push(tos)
                             tos = arg
                             continue
-                        # MODEL
-                        push(tos)
-                        tos = arg
-                        continue
-                    if op < 148:
+                        if op < 149:
+                            # MODEL
+                            push(tos)
+                            tos = arg
+                            continue
                         # MUL
                         a = pop()
                         tos = mul(a, tos)
                         continue
-                    # NE
-                    a = pop()
-                    tos = not equal(a, tos)
-                    continue
-                if op < 153:
-                    if op < 151:
-                        if op < 150:
-                            # NEG
-                            tos = negate(tos)
+                    if op < 152:
+                        if op < 151:
+                            # NE
+                            a = pop()
+                            tos = not equal(a, tos)
                             continue
+                        # NEG
+                        tos = negate(tos)
+                        continue
+                    if op < 153:
                         # NEG_INT
                         tos = negate(tos)
                         continue
-                    if op < 152:
-                        # NEW_CELL
-                        cells[arg] = Cell()
-                        continue
-                    # NE_INT
-                    a = pop()
-                    tos = a != tos
+                    # NEW_CELL
+                    cells[arg] = Cell()
                     continue
-                if op < 155:
-                    if op < 154:
+                if op < 158:
+                    if op < 156:
+                        if op < 155:
+                            # NE_INT
+                            a = pop()
+                            tos = a != tos
+                            continue
                         # NIL
                         push(tos)
                         tos = None
                         continue
-                    # NOT
-                    if tos is True:
-                        tos = False
-                        continue
-                    if tos is False:
-                        tos = True
-                        continue
-                    raise not_bool(tos)
-                if op < 156:
-                    # PARSE_AS
-                    text = pop()
-                    result, holes = parse_as(text, tos, *arg)
-                    moved = holes
-                    push(result)
-                    tos = moved
-                    continue
-                # POP_TRY
-                if type(tos) is not Err:
-                    tos = pop()
-                    continue
-                tos = tos.value
-                target, cost, drop, _ = arg
-                if drop:
-                    del st[len(st) - drop:]
-                if target is None:
-                    tos = Err(tos)
-                    ins, locs, cells, code = pop_frame()
-                    continue
-                ins = target
-                fuel -= cost
-                if fuel < 0:
-                    fuel = machine.refill(fuel)
-                continue
-            if op < 165:
-                if op < 161:
-                    if op < 159:
-                        if op < 158:
-                            # POW
-                            a = pop()
-                            tos = power(a, tos)
+                    if op < 157:
+                        # NOT
+                        if tos is True:
+                            tos = False
                             continue
-                        # PRINT
-                        push(tos)
-                        new = st[len(st) - arg:]
-                        del st[len(st) - arg:]
+                        if tos is False:
+                            tos = True
+                            continue
+                        raise not_bool(tos)
+                    # PARALLEL
+                    value = machine.parallel(task, arg, cells, pop(), tos)
+                    if value is SUSPENDED:
                         tos = pop()
-                        machine.print(task, new, "")
                         task.state = (ins, locs, cells, code, tos)
                         machine.fuel += fuel
                         return
-                    if op < 160:
-                        # PRINTLN
-                        push(tos)
-                        new = st[len(st) - arg:]
-                        del st[len(st) - arg:]
-                        tos = pop()
-                        machine.print(task, new, "\n")
-                        task.state = (ins, locs, cells, code, tos)
-                        machine.fuel += fuel
-                        return
-                    # REM
-                    a = pop()
-                    tos = rem(a, tos)
+                    tos = value
                     continue
-                if op < 163:
-                    if op < 162:
-                        # SCHEMA
+                if op < 160:
+                    if op < 159:
+                        # PARSE_AS
+                        text = pop()
+                        result, holes = parse_as(text, tos, *arg)
+                        moved = holes
+                        push(result)
+                        tos = moved
+                        continue
+                    # POP_TRY
+                    if type(tos) is not Err:
+                        tos = pop()
+                        continue
+                    tos = tos.value
+                    target, cost, drop, _ = arg
+                    if drop:
+                        del st[len(st) - drop:]
+                    if target is None:
+                        tos = Err(tos)
+                        ins, locs, cells, code = pop_frame()
+                        continue
+                    ins = target
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    continue
+                if op < 161:
+                    # POW
+                    a = pop()
+                    tos = power(a, tos)
+                    continue
+                # PRINT
+                push(tos)
+                new = st[len(st) - arg:]
+                del st[len(st) - arg:]
+                tos = pop()
+                machine.print(task, new, "")
+                task.state = (ins, locs, cells, code, tos)
+                machine.fuel += fuel
+                return
+            if op < 170:
+                if op < 166:
+                    if op < 164:
+                        if op < 163:
+                            # PRINTLN
+                            push(tos)
+                            new = st[len(st) - arg:]
+                            del st[len(st) - arg:]
+                            tos = pop()
+                            machine.print(task, new, "\n")
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
+                        # RACE
                         push(tos)
-                        tos = arg
+                        new = st[len(st) - arg:]
+                        del st[len(st) - arg:]
+                        value = machine.race(task, new)
+                        if value is SUSPENDED:
+                            tos = pop()
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
+                        tos = value
+                        continue
+                    if op < 165:
+                        # REM
+                        a = pop()
+                        tos = rem(a, tos)
+                        continue
+                    # SCHEMA
+                    push(tos)
+                    tos = arg
+                    continue
+                if op < 168:
+                    if op < 167:
+                        # SETTLE
+                        value = machine.settle(task, tos, len(frames))
+                        if value is SUSPENDED:
+                            tos = pop()
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
+                        tos = value
                         continue
                     # SET_ELEMENT
                     value = pop()
                     tos = with_element(tos, arg, value)
                     continue
-                if op < 164:
+                if op < 169:
                     # SET_INDEX
                     object = pop()
                     value = pop()
@@ -1629,38 +1691,45 @@ def run(machine, task):
                 store_member(tos, arg, value)
                 tos = pop()
                 continue
-            if op < 169:
-                if op < 167:
-                    if op < 166:
+            if op < 174:
+                if op < 172:
+                    if op < 171:
                         # SLIDE
                         if arg:
                             del st[len(st) - arg:]
                         continue
+                    # START
+                    push(tos)
+                    new = st[len(st) - arg.argc:]
+                    del st[len(st) - arg.argc:]
+                    tos = machine.start_task(task, arg, new, cells)
+                    continue
+                if op < 173:
                     # STRUCT
                     push(tos)
                     new = st[len(st) - len(arg.decl.fields):]
                     del st[len(st) - len(arg.decl.fields):]
                     tos = arg.of(new)
                     continue
-                if op < 168:
-                    # SUB
-                    a = pop()
-                    tos = sub(a, tos)
-                    continue
-                # SUB_INT
+                # SUB
                 a = pop()
-                r = a - tos
-                if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
-                    tos = r
-                    continue
-                overflow('-')
+                tos = sub(a, tos)
                 continue
-            if op < 171:
-                if op < 170:
-                    # TRUE
-                    push(tos)
-                    tos = True
+            if op < 176:
+                if op < 175:
+                    # SUB_INT
+                    a = pop()
+                    r = a - tos
+                    if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
+                        tos = r
+                        continue
+                    overflow('-')
                     continue
+                # TRUE
+                push(tos)
+                tos = True
+                continue
+            if op < 177:
                 # VARIANT
                 push(tos)
                 new = st[len(st) - arg.decl.variants[arg.variant].arity:]

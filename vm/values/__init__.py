@@ -64,6 +64,7 @@ from .handles import (
     ModelRef,
     Ref,
     SchemaRef,
+    TaskHandle,
     Unset,
 )
 from .json import from_json, json_string, to_json
@@ -135,6 +136,7 @@ __all__ = [
     "Struct",
     "StructType",
     "TRUE_KEY",
+    "TaskHandle",
     "ToolCall",
     "UNSET",
     "Unset",
