@@ -20,9 +20,10 @@ from ..runtime.session import Host
 
 @dataclass(frozen=True, slots=True)
 class Budgets:
-    """Limits of one call: `steps` of fuel, `depth` of calls. A program that reaches one ends in a panic."""
+    """Limits of one call: `steps` of fuel, `seconds` of time, `depth` of calls. A program that reaches one ends in a panic."""
 
     steps: int | None = None
+    seconds: float | None = None
     depth: int = 10_000
 
     def __post_init__(self) -> None:
@@ -30,6 +31,8 @@ class Budgets:
             value = getattr(self, name)
             if value is not None and (type(value) is not int or value < 1):
                 raise ValueError(f"budget {name} is {value!r}; it is an int of at least 1")
+        if self.seconds is not None and not (type(self.seconds) in (int, float) and self.seconds > 0):
+            raise ValueError(f"budget seconds is {self.seconds!r}; it is a number above 0")
 
 
 @dataclass(frozen=True, slots=True)

@@ -173,8 +173,11 @@ class Session:
         session = self._session
         session.machine.stop = None
         code = self._program.codes[number]
-        call = asyncio.ensure_future(session.invoke(code, arguments, steps=self._budgets.steps, depth=self._budgets.depth))
+        budgets = self._budgets
+        work = session.invoke(code, arguments, steps=budgets.steps, depth=budgets.depth, seconds=budgets.seconds)
+        call = asyncio.ensure_future(work)
         self._running = call, asyncio.get_running_loop()
+        watchdog = self._watchdog(budgets.seconds)
         try:
             return await call
         except Stopped:
@@ -185,6 +188,17 @@ class Session:
             return None
         finally:
             self._running = None
+            if watchdog is not None:
+                watchdog.cancel()
+
+    def _watchdog(self, seconds: float | None) -> threading.Timer | None:
+        """A program that computes never comes back to the event loop, whose own timer only ends what waits (G-6.1)."""
+        if seconds is None:
+            return None
+        watchdog = threading.Timer(seconds, self._session.expire, (seconds,))
+        watchdog.daemon = True
+        watchdog.start()
+        return watchdog
 
     def _error(self, outcome: runtime.Outcome | None) -> ErrorValue | Panic | None:
         if outcome is None:

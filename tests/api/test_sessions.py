@@ -233,6 +233,12 @@ def test_budgets() -> None:
             session.call("forever")
         assert caught.value.code == "P101"
         assert session.call("count", "a") == 1  # the budget is that of one call
+    with PROGRAM.session(budgets=concerto.Budgets(seconds=0.02)) as session:
+        session.on_emit("ask", lambda q: asyncio.sleep(60))
+        for function, arguments in (("ask", [1]), ("forever", [])):
+            with pytest.raises(concerto.Panic) as caught:
+                session.call(function, *arguments)
+            assert caught.value.code == "P102"
 
 
 def test_nothing_is_permitted_unless_it_is_said(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -281,6 +287,7 @@ def test_bad_options_are_refused(options: Any, error: type[Exception], part: str
 def test_bad_values_of_options_are_refused() -> None:
     for make in (
         lambda: concerto.Budgets(steps=0),
+        lambda: concerto.Budgets(seconds=0),
         lambda: concerto.Buffered(-1),
         lambda: concerto.Permissions(net=("a b",)),
         lambda: concerto.Permissions(fs_read="x"),  # type: ignore[arg-type]
