@@ -138,10 +138,11 @@ class Host:
 
 
 class Session:
-    """One program's run. `earlier`: memories of a session that this one goes on from, where it declares them too."""
+    """One program's run. `earlier`: a session that this one goes on from, with its memories and stores, where it declares them
+    too."""
 
-    def __init__(self, program: Program, host: Host, *, earlier: MemoryStore | None = None) -> None:
-        self.earlier = earlier or MemoryStore()
+    def __init__(self, program: Program, host: Host, *, earlier: Session | None = None) -> None:
+        self.earlier = earlier
         image = program.image
         self.program = program
         self.host = host
@@ -234,7 +235,10 @@ class Session:
     async def _initialise(self) -> None:
         for number in self.program.image.exports.init:
             await self._finish(self.machine.start(self.program.codes[number], []))
-        self.memories.take_over(self.earlier)
+        if self.earlier is not None:
+            self.memories.take_over(self.earlier.memories)
+            self.machine.stores.take_over(self.earlier.machine.stores)
+            self.earlier = None  # what is older may go
         self.initialised = True
 
     async def aclose(self) -> None:

@@ -13,7 +13,7 @@ from .values.descriptors import type_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
     from typing import Any
 
     from .values import HashMapRef, LedgerRef, Map
@@ -173,6 +173,7 @@ class Stores:
         types = program.descriptors
         image = program.image
         self.hashmaps = {h.name: HashStore(h.name, types[h.key], types[h.value], h.path) for h in image.hashmaps}
+        self.ledger_names = {entry.name for entry in image.ledgers}
         self.ledgers: dict[tuple[str, tuple[str, ...]], Ledger] = {}
 
     def view(self, ref: HashMapRef) -> View:
@@ -185,6 +186,10 @@ class Stores:
             self.ledgers[at] = Ledger(ref.name)
         return self.ledgers[at]
 
-    def ledgers_of(self, name: str) -> Iterator[tuple[tuple[str, ...], Ledger]]:
-        """A ledger and its scopes."""
-        return ((scope, ledger) for (owner, scope), ledger in self.ledgers.items() if owner == name)
+    def take_over(self, earlier: Stores) -> None:
+        """Go on with the stores of another program where both declare one of that name and type."""
+        for name, store in earlier.hashmaps.items():
+            own = self.hashmaps.get(name)
+            if own is not None and (own.key_type, own.value_type, own.path) == (store.key_type, store.value_type, store.path):
+                self.hashmaps[name] = store
+        self.ledgers.update({at: ledger for at, ledger in earlier.ledgers.items() if at[0] in self.ledger_names})
