@@ -19,7 +19,7 @@ from conformance.oracle.types import NotClaimed
 
 Json = dict[str, Any]
 HELLO = {
-    "event": "hello", "name": "oracle", "version": "1", "spec": "1.0", "protocol": 1, "levels": [1, 2], "features": [],
+    "event": "hello", "name": "oracle", "version": "1", "spec": "1.0", "protocol": 1, "levels": [0, 1, 2], "features": [],
     "routes": ["interp"], "diagnostics": False,
 }  # fmt: skip
 
@@ -31,11 +31,10 @@ def send(message: Json) -> None:
 def run(op: Json) -> None:
     limits = op.get("limits") or {}
     try:
-        if op["op"] != "run" or op["mode"] != "run" or set(limits) - {"depth"} or len(op["files"]) > 1:
+        if op["op"] != "run" or set(limits) - {"depth"} or op["permissions"]:
             raise NotClaimed(f"{op['op']} with these fields")
-        content = op["files"][op["main"]]
-        data = content.encode() if isinstance(content, str) else base64.b64decode(content["base64"])
-        result, emits = evaluate(data, op["main"], limits.get("depth", 10_000))
+        files = {name: c.encode() if isinstance(c, str) else base64.b64decode(c["base64"]) for name, c in op["files"].items()}
+        result, emits = evaluate(files, op["main"], limits.get("depth", 10_000), op["mode"] == "test")
     except NotClaimed as reason:
         send({"id": op["id"], "status": "not claimed", "reason": str(reason)})
         return

@@ -1,4 +1,4 @@
-"""Items and calls: functions, constructors, built-in functions, methods, errors (L-3.8, L-5.9, L-6.1)."""
+"""Calls: what is called, how its arguments are typed, and what happens then (L-3.8, L-3.10, L-5.9, L-6.1)."""
 
 from __future__ import annotations
 
@@ -6,484 +6,427 @@ from collections.abc import Callable
 from typing import Any
 
 from concerto.compiler import ast
-from concerto.compiler.diagnostics import Diagnostics
-from concerto.compiler.parse import parse
-from concerto.compiler.source import Source
 
-from .members import MEMBERS, SIGNATURES, bounds, elements, length, total
+from .builtins import METHODS
+from .casts import parse_as
 from .places import read, write
-from .scopes import Constant, Frame, Function, Scope, StructItem, type_of
-from .types import ANY, BOOL, FLOAT, INT, NEVER, NIL, STRING, NotClaimed, Type, Var, checked, convert, prune, substitute
-from .values import FAMILIES, Arr, Err, Fn, Mapping, Opt, Panic, Res, Rng, Struct, Tup, Unit, display, equal, json_text, kind_of
+from .scopes import Builtin, Frame, Function, Item, Local, Missing, Program, Scope, Std, Variant, declared, resolve, type_of
+from .types import (
+    ANY,
+    FLOAT,
+    INT,
+    NEVER,
+    NIL,
+    STRING,
+    NotClaimed,
+    Param,
+    Type,
+    Var,
+    convert,
+    has_kind,
+    inside,
+    known,
+    prune,
+    substitute,
+    to_float,
+)  # fmt: skip
+from .values import NONE, Case, Err, Fn, Map, Panic, Rec, display, equal, head_of, json_text, kind_of
 
-Code = Callable[[list[Any]], Any]
+Code = Callable[[Any], Any]
 Typed = tuple[Type, Code]
-Parameters = list[tuple[str, Type, bool]]  # name, type, may be left out
-
-
-class Signature:
-    """A built-in method's, as SIGNATURES declares it."""
-
-    def __init__(self, owner: ast.Trait, node: ast.Function) -> None:
-        names = tuple(p.name.text for p in [*owner.type_parameters, *node.type_parameters])
-        scope = Scope(None, Frame(None))
-        self.owner, self.names = [p.name.text for p in owner.type_parameters], names
-        self.mut = node.parameters[0].mutable
-        self.parameters = [
-            (p.name.text, type_of(p.type, scope, names), p.default is not None) for p in node.parameters[1:]
-        ]
-        self.result = type_of(node.result, scope, names)
-
-
-def _signatures() -> dict[tuple[str, str], Signature]:
-    found = Diagnostics()
-    traits = parse(Source("signatures", SIGNATURES), found).items
-    assert not found.has_errors, found.found
-    return {(t.name.text, f.name.text): Signature(t, f) for t in traits if isinstance(t, ast.Trait) for f in t.methods}
-
-
-METHODS = _signatures()
+Place = tuple[Type, Local, list[tuple[str, Code]]]
 
 
 class Calls:
     expr: Callable[..., Typed]
     site: Callable[..., Code]
-    place: Callable[..., Any]
+    place: Callable[..., Place | None]
     body: Callable[..., Typed]
-    line: Callable[[ast.Node], int]
+    converted: Callable[..., Code]
 
-    def __init__(self) -> None:
-        self.depth = 0
-        self.limit = 10_000
-        self.asserts = 0
-        self.emit: Callable[[str, str], None] = lambda channel, payload: None
-        self.waiting: list[Callable[[], None]] = []
-        self.never: dict[int, bool] = {}
+    def __init__(self, program: Program, limit: int) -> None:
+        self.program, self.limit = program, limit
+        self.depth = self.asserts = 0
+        self.emits: list[tuple[str, str]] = []
+        self.extra: dict[tuple[str, str], Function] = {}  # methods that impls add to built-in types
+        self.piped: dict[int, Any] = {}  # left sides of pipes, by node
 
-    # ------------------------------------------------------------ items
+    # ------------------------------------------------------------ declarations
 
-    def declare(self, scope: Scope, items: list[Any]) -> None:
-        """All names of a scope first, then what stands behind them (L-5.4.2)."""
-        inner = scope.items_only() if scope.parent else scope
-        makers = {ast.Function: Function, ast.Const: Constant, ast.Struct: StructItem, ast.Schema: StructItem}
-        for item in items:
-            plain = isinstance(item, tuple(makers) + (ast.Enum, ast.TypeAlias))
-            generic = getattr(item, "type_parameters", None)
-            if not plain or generic or item.decorators or getattr(item, "is_async", False) or getattr(item, "clauses", None):
-                raise NotClaimed(f"item {type(item).__name__}")
-            if isinstance(item, ast.Enum) and any(v.items is not None or v.fields is not None for v in item.variants):
-                raise NotClaimed("enum with payload")
-            if isinstance(item, (ast.Enum, ast.TypeAlias)):
-                scope.names[item.name.text] = inner.names[item.name.text] = item
-            elif isinstance(item, (ast.Struct, ast.Schema)):
-                scope.names[item.name.text] = inner.names[item.name.text] = StructItem(item, inner)
-        for item in items:
-            if isinstance(item, (ast.Function, ast.Const)):
-                made = makers[type(item)](item, inner)
-                scope.names[item.name.text] = inner.names[item.name.text] = made
-        for item in items:
-            self._define(inner.names[item.name.text], inner)
-        while scope.parent is None and self.waiting:
-            self.waiting.pop()()
+    def register(self) -> None:
+        """Files the impls of the modules that have been read."""
+        while self.program.impls:
+            node, module = self.program.impls.pop(0)
+            scope = Scope(module, barrier=True)
+            heads = scope.parameters(node)
+            scope.names["Self"] = target = type_of(node.target, scope)
+            made = {m.name.text: Function(m, scope, (heads, target)) for m in node.methods}
+            if node.trait is not None:
+                made |= self._defaults(node, scope, heads, target, made)
+            for name, function in made.items():
+                if isinstance(target[0], str):
+                    self.extra[target[0], name] = function
+                elif node.trait is None or name not in target[0].methods:
+                    target[0].methods[name] = function
 
-    def _define(self, item: Any, scope: Scope) -> None:
-        if isinstance(item, StructItem):
-            for f in item.node.fields or []:
-                if f.optional:
-                    raise NotClaimed("optional field")
-                item.fields[f.name.text] = type_of(f.type, scope)
-            self.waiting.append(lambda: self._field_defaults(item, scope))
-        elif isinstance(item, Function):
-            self.waiting.append(lambda: self._elaborate(item))
+    def _defaults(self, node: ast.Impl, scope: Scope, heads: Any, target: Type, made: dict[str, Function]) -> dict[str, Function]:
+        """Default methods, as if they stood in the impl; the trait learns of the impl."""
+        trait, *arguments = type_of(node.trait, scope)
+        if trait == "Error":
+            target[0].is_error = True
+        if not isinstance(trait, Item):
+            target[0].conversions += made.values()
+            return {}
+        own = Scope(trait.scope, barrier=True)
+        own.names = {"Self": target, **dict(zip((p.name for p in trait.params), arguments, strict=True))}
+        rest = [m for m in trait.node.methods if m.name.text not in made]
+        filled = {m.name.text: Function(m, own, (heads, target)) for m in rest}
+        trait.impls[target[0]] = made | filled
+        return filled
 
-    def _field_defaults(self, item: StructItem, scope: Scope) -> None:
-        for f in item.node.fields or []:
-            if f.default is not None:
-                item.defaults[f.name.text] = self.alone(f.default, item.fields[f.name.text], scope)
+    def trait_methods(self, trait: Item) -> dict[str, Function]:
+        """Of a trait itself: they are chosen by the run-time type of `self` (L-3.10.4)."""
+        if not trait.methods:
+            me = Param("Self", -1)
+            scope = Scope(trait.scope, barrier=True)
+            scope.names["Self"] = (me,)
+            for m in trait.node.methods:
+                trait.methods[m.name.text] = Function(m, scope, ((*trait.params, me), (me,)), trait)
+        return trait.methods
 
-    def alone(self, node: ast.Expr, type_: Type, scope: Scope) -> Code:
-        """Code of an expression that stands in no function; it takes any environment."""
-        frame = Frame(type_)
-        code = self.site(node, Scope(scope, frame), type_)
-        return lambda env: code([None] * frame.size)
+    def method(self, head: Any, name: str, scope: Scope) -> Any:
+        """An inherent or built-in method, then one of a trait (L-3.10.3)."""
+        self.register()
+        if isinstance(head, Param):
+            bounds = [declared(resolve(scope, [s.text for s in b.path])) for b in head.bounds]
+            return next((found for b in bounds if (found := self.trait_methods(b).get(name))), None)
+        if isinstance(head, Item) and isinstance(head.node, ast.Trait):
+            return self.trait_methods(head).get(name)
+        return head.methods.get(name) if isinstance(head, Item) else METHODS.get((head, name)) or self.extra.get((head, name))
 
-    def constant(self, item: Constant) -> Any:
-        if not item.found:
-            item.found.append(self.alone(item.node.value, item.type, item.scope)([]))
-        return item.found[0]
+    def alone(self, node: ast.Expr, type_: Type, scope: Scope) -> Any:
+        """The value of an expression that stands in no function."""
+        return self.site(node, Scope(scope, Frame(type_)), type_)({})
 
-    def _elaborate(self, item: Function) -> None:
-        node = item.node
-        frame = Frame(item.result, is_main=item.name == "main" and node.result is None)
-        inner = Scope(item.scope, frame)
-        for p, type_ in zip(node.parameters, item.types, strict=True):
-            item.defaults.append(None if p.default is None else self.site(p.default, inner, type_))
-            inner.declare(p.name.text, type_)
-        if node.body is None:
-            raise NotClaimed("function without body")
-        item.code = self.body(node.body, inner, frame)[1]
-        item.size = -1
-        item.frame = frame  # type: ignore[attr-defined]
+    def constant(self, item: Item) -> Any:
+        if not item.value:
+            item.value.append(self.alone(item.node.value, type_of(item.node.type, item.scope), item.scope))
+        return item.value[0]
 
-    def value_of(self, item: Function) -> Fn:
-        if item.value is None:
-            item.value = self.function(item.name, len(item.types), lambda arguments: self.enter(item, [[a] for a in arguments]))
-        made: Fn = item.value
-        return made
-
-    def enter(self, item: Function, cells: list[Any]) -> Any:
-        """Runs a function whose arguments are in `cells`; None where a default is wanted (L-5.9.1)."""
-        env = cells + [None] * (item.frame.size - len(cells))  # type: ignore[attr-defined]
-        for i, default in enumerate(item.defaults):
-            if env[i] is None:
-                env[i] = [default(env)]
-        return item.code(env)
-
-    def function(self, name: str | None, arity: int, run: Callable[[list[Any]], Any]) -> Fn:
-        def call(arguments: list[Any], line: int) -> Any:
-            if len(arguments) != arity:
-                raise Panic("P015", f"{arity} arguments expected, {len(arguments)} given", line)
-            return self.framed(run, arguments, line)
-
-        return Fn(name, arity, call)
-
-    def framed(self, run: Callable[[Any], Any], argument: Any, line: int) -> Any:
+    def enter(self, function: Function, given: list[Any]) -> tuple[Any, Any]:
+        """Runs a function; gives its result and its `self` as it is then (L-5.5.6)."""
         if self.depth >= self.limit:
-            raise Panic("P012", f"call depth exceeded: {self.limit}", line)
+            raise Panic("P012", f"call depth exceeded: {self.limit}")
+        if function.trait is not None:
+            function = function.trait.impls[head_of(given[0])][function.name]
+        if function.code is None:
+            self._elaborate(function)
         self.depth += 1
         try:
-            return run(argument)
+            env: dict[Local, Any] = {}
+            for local, default, value in zip(function.locals, function.defaults, given, strict=True):
+                env[local] = [default(env) if value is Missing else value]
+            return function.code(env), env[function.locals[0]][0] if given else None
         finally:
             self.depth -= 1
 
-    # ------------------------------------------------------------ constructors, paths
+    def _elaborate(self, function: Function) -> None:
+        node, signature = function.node, function.signature
+        if node.body is None or node.clauses:
+            raise NotClaimed("function without body")
+        frame = Frame(signature.result, takes_errors=node.result is None and (function.name == "main" or bool(node.decorators)))
+        scope = Scope(function.scope, frame)
+        if signature.receiver is not None:
+            function.locals.append(scope.declare("self", signature.receiver, signature.mut))
+            function.defaults.append(None)
+        for name, type_, default in zip(signature.names, signature.types, signature.defaults, strict=True):
+            function.defaults.append(None if default is None else self.site(default, scope, type_))
+            function.locals.append(scope.declare(name, type_))
+        function.code = self.body(node.body, scope, frame)[1]
 
-    def named_type(self, path: list[ast.Ident], scope: Scope) -> Type:
-        item = scope.find(path[0].text)
-        if isinstance(item, ast.TypeAlias):
-            return type_of(item.target, scope)
-        if isinstance(item, StructItem) and len(path) == 1:
-            return ("Struct", item.name, item)
-        if path[0].text in FAMILIES and item is None and len(path) == 2:
-            return ("Error", path[0].text)
-        raise NotClaimed("literal")
+    # ------------------------------------------------------------ what a path denotes
 
-    def error_literal(self, node: ast.StructExpr, scope: Scope, type_: Type) -> Typed:
-        rows = [(f.name.text, self.expr(f.value, scope)[1]) for f in node.fields]
-        variant = node.path[1].text
+    def target(self, node: ast.PathExpr, scope: Scope) -> Any:
+        self.register()
+        names = [s.text for s in node.segments] + ([node.member.text] if node.member else [])
+        found = scope.find("self") if names == ["self"] else resolve(scope, names)
+        if found is None and len(names) > 1:
+            owner, trait = declared(resolve(scope, names[:-1])), None
+            if owner is None and len(names) > 2:  # T::X::m
+                owner, trait = declared(resolve(scope, names[:-2])), declared(resolve(scope, names[:-1]) or resolve(scope, [names[-2]]))
+            found = trait.impls[owner][names[-1]] if isinstance(trait, Item) else self.method(owner, names[-1], scope)
+        if isinstance(found, Std):
+            found = METHODS.get(found[-2:])  # type: ignore[arg-type]
+        found = METHODS.get(("Core", names[0])) if found is None and len(names) == 1 else found
+        if found is None and names != ["None"]:
+            raise NotClaimed(f"name {'::'.join(names)}")
+        return found
 
-        def make(env: list[Any]) -> Err:
-            return Err(type_[1], variant, variant, {name: code(env) for name, code in rows})
+    def _given(self, node: ast.PathExpr, target: Any, scope: Scope) -> dict[Any, Type]:
+        """Type parameters of a called function, with the arguments that are written (L-3.2.6)."""
+        names: dict[Any, Type] = {h: Var() for h in target.signature.heads}
+        types = [type_of(t, scope) for t in node.type_arguments or []]
+        if node.member is not None:
+            owner = declared(resolve(scope, [s.text for s in node.segments]))
+            convert(substitute(target.owner[1], names), (owner, *types))
+        else:
+            names.update(zip(target.signature.heads[-len(types) :] if types else (), types, strict=True))
+        return names
 
-        return type_, make
+    def on_PathExpr(self, node: ast.PathExpr, scope: Scope, expected: Type | None) -> Typed:
+        found = self.target(node, scope)
+        if isinstance(found, Local):
+            return found.type, lambda env: env[found][0]
+        if isinstance(found, (Function, Builtin)):
+            types, result = found.signature.value(self._given(node, found, scope))
+            arity, value = len(types), getattr(found, "value", None)
+            if value is None:
+                found.value = value = Fn(found.name, arity, lambda given: self.perform(found, given)[0])
+            return ("Fn", result, *types), lambda env: value
+        if isinstance(found, Item):
+            return type_of(found.node.type, found.scope), lambda env: self.constant(found)
+        if isinstance(found, Variant) and isinstance(found.item, str):
+            return (found.item,), lambda env: Err(found.item, found.name, found.name, {})
+        return self._variant_value(found)
 
-    def associated(self, names: list[str], found: Any) -> Typed:
-        """`E::V`, `F::V`."""
-        if isinstance(found, ast.Enum) and len(names) == 2:
-            value = Unit(*names)
-            return ("Enum", names[0]), lambda env: value
-        if found is None and names[0] in FAMILIES and len(names) == 2:
-            error = Err(names[0], names[1], names[1], {})
-            return ("Error", names[0]), lambda env: error
-        raise NotClaimed("path")
-
-    def constructor(self, name: str) -> Typed:
-        payload = Var()
-        types = {"Some": ("Option", payload), "Ok": ("Result", payload, Var()), "Err": ("Result", Var(), payload)}
-        make = {"Some": lambda a: Opt(True, *a), "Ok": lambda a: Res(True, *a), "Err": lambda a: Res(False, *a)}[name]
-        value = self.function(name, 1, make)
-        return ("Fn", (payload,), types[name]), lambda env: value
+    def _variant_value(self, found: Variant | None) -> Typed:
+        if found is None:
+            return ("Option", Var()), lambda env: NONE
+        type_ = found.item.fresh()
+        if found.node.items is None:
+            return type_, lambda env: Case(found.item, found.name)
+        types = found.types(type_)
+        value = Fn(found.name, len(types), lambda given: Case(found.item, found.name, tuple(given)))
+        return ("Fn", type_, *types), lambda env: value
 
     # ------------------------------------------------------------ calls
 
     def on_Call(self, node: ast.Call, scope: Scope, expected: Type | None) -> Typed:
-        callee, line = node.callee, self.line(node)
-        if isinstance(callee, ast.PathExpr) and callee.member is None:
-            names = [s.text for s in callee.segments]
-            found = scope.find(names[0])
-            if isinstance(found, Function) and len(names) == 1:
-                return self._function_call(found, node, scope)
-            if found is None and len(names) == 1 and names[0] in ("Some", "Ok", "Err"):
-                return self._constructor_call(names[0], node, scope, expected)
-            if found is None and len(names) == 2 and names[0] in FAMILIES:
-                variant = None if names[1] == "new" else names[1]
-                message = self.site(node.arguments[0].value, scope, STRING)
-                return ("Error", names[0]), lambda env: Err(names[0], variant, message(env), {})
-            if found is None and len(names) == 1:
-                return self._builtin(names[0], node, scope)
-        type_, code = self.expr(callee, scope)
-        return self.call_value(type_, code, [a.value for a in node.arguments], scope, line)
+        callee, rest = node.callee, node.arguments
+        found = self.target(callee, scope) if isinstance(callee, ast.PathExpr) else None
+        if isinstance(found, (Function, Builtin)) and isinstance(callee, ast.PathExpr):
+            if getattr(found, "kind", "") == "Core" and hasattr(self, "call_" + found.name):
+                return getattr(self, "call_" + found.name)(found, callee, rest, scope)  # type: ignore[no-any-return]
+            names = self._given(callee, found, scope)
+            if found.signature.receiver is not None:
+                return self._method(found, names, rest[0].value, rest[1:], scope, expected)
+            codes, result = self.arguments(found, names, rest, scope, expected)
+            if found.name == "parse_as":
+                return result, lambda env: parse_as(codes(env)[0], prune(result)[1])
+            return result, lambda env: self.perform(found, codes(env))[0]
+        if isinstance(found, Variant) and isinstance(found.item, str):
+            family, variant = found.item, None if found.name == "new" else found.name
+            message = self.site(rest[0].value, scope, STRING)
+            return (family,), lambda env: Err(family, variant, message(env), {})
+        if isinstance(found, Variant):
+            type_, _ = self._variant_value(found)
+            convert(type_[1], inside(expected, found.item) or Var())
+            rows = [self.site(a.value, scope, t) for a, t in zip(rest, type_[2:], strict=True)]
+            return type_[1], lambda env: Case(found.item, found.name, tuple([code(env) for code in rows]))
+        return self.call_value(*self.expr(callee, scope), [a.value for a in rest], scope)
 
-    def call_value(self, type_: Type, code: Code, nodes: list[ast.Expr], scope: Scope, line: int) -> Typed:
+    def call_value(self, type_: Type, code: Code, nodes: list[ast.Expr], scope: Scope) -> Typed:
         type_ = prune(type_)
-        if type_[0] == "Fn":
-            codes = [self.site(n, scope, t) for n, t in zip(nodes, type_[1], strict=True)]
-            result = type_[2]
-        elif type_ == ANY:
-            codes, result = [self.site(n, scope, ANY) for n in nodes], ANY
-        else:
-            raise NotClaimed("call of another value")
+        types, result = (type_[2:], type_[1]) if type_[0] == "Fn" else ([ANY] * len(nodes), ANY)
+        codes = [self.site(n, scope, t) for n, t in zip(nodes, types, strict=True)]
 
-        def run(env: list[Any]) -> Any:
+        def run(env: Any) -> Any:
             f = code(env)
-            arguments = [c(env) for c in codes]
+            given = [c(env) for c in codes]
             if not isinstance(f, Fn):
-                raise Panic("P015", f"{kind_of(f)} is no function", line)
-            return f.call(arguments, line)
+                raise Panic("P015", f"{kind_of(f)} is no function")
+            return f(*given)
 
         return result, run
 
-    def arguments(self, node: Any, parameters: Parameters, scope: Scope) -> list[tuple[int, Code, Type]]:
-        """The arguments as written, each with the number of its parameter (L-3.8.1)."""
-        names = [name for name, _, _ in parameters]
-        rows = []
-        for i, argument in enumerate(node.arguments):
-            at = i if argument.name is None else names.index(argument.name.text)
-            type_, code = self.expr(argument.value, scope, parameters[at][1])
-            line = self.line(argument.value)
-            rows.append((at, _converted(code, convert(type_, parameters[at][1], line)), prune(type_)))
-        return rows
+    def arguments(self, target: Any, names: dict[Any, Type], rest: Any, scope: Scope, expected: Any) -> tuple[Code, Type]:
+        """Evaluates the arguments as written; gives them in the order of the parameters (L-5.9.1), and the result's type."""
+        signature, rows, types = target.signature, [], []
+        result = substitute(signature.result, names)
+        is_open = isinstance(prune(result), Var)
+        wanted = known(expected) if is_open else inside(expected, prune(result)[0])
+        if wanted not in (None, ANY) and (is_open or wanted[0] == prune(result)[0]):
+            convert(result, wanted)
+        for i, argument in enumerate(rest):
+            at = i if argument.name is None else signature.names.index(argument.name.text)
+            type_, code = self.expr(argument.value, scope, known(substitute(signature.types[at], names)))
+            types.append(type_)
+            rows.append((at, self.converted(code, convert(type_, substitute(signature.types[at], names)), argument.value)))
+        if not rest and isinstance(target, Builtin) and target.name == "Ok":
+            convert(NIL, prune(result)[1])
+        if prune(result) == ("Number",):
+            numbers = {prune(t) for t in [*types, *([(target.kind,)] if signature.receiver is not None else [])]}
+            result = ANY if ANY in numbers else FLOAT if FLOAT in numbers else INT
+        count = len(signature.types)
 
-    def _function_call(self, item: Function, node: ast.Call, scope: Scope) -> Typed:
-        line, count = self.line(node), len(item.types)
-        parameters = [(name, type_, False) for name, type_ in zip(item.parameters, item.types, strict=True)]
-        rows = self.arguments(node, parameters, scope)
-
-        def run(env: list[Any]) -> Any:
-            cells: list[Any] = [None] * count
-            for at, code, _ in rows:
-                cells[at] = [code(env)]
-            return self.framed(lambda c: self.enter(item, c), cells, line)
-
-        return item.result, run
-
-    def _constructor_call(self, name: str, node: ast.Call, scope: Scope, expected: Type | None) -> Typed:
-        head, part = {"Some": ("Option", 1), "Ok": ("Result", 1), "Err": ("Result", 2)}[name]
-        wanted = expected
-        while wanted is not None and not isinstance(wanted, Var) and wanted[0] == "Nilable":
-            wanted = prune(wanted[1])
-        known = prune(wanted[part]) if isinstance(wanted, tuple) and wanted[0] == head else Var()
-        known = ANY if wanted == ANY else known
-        argument = node.arguments[0].value if node.arguments else None
-        if argument is None:
-            payload, code = NIL, lambda env: None
-        elif isinstance(known, Var):
-            payload, code = self.expr(argument, scope)
-        else:
-            payload, code = known, self.site(argument, scope, known)
-        if head == "Option":
-            return ("Option", payload), lambda env: Opt(True, code(env))
-        types = (payload, Var()) if name == "Ok" else (Var(), payload)
-        return ("Result", *types), lambda env: Res(name == "Ok", code(env))
-
-    # ------------------------------------------------------------ built-in functions
-
-    def _builtin(self, name: str, node: ast.Call, scope: Scope) -> Typed:
-        line = self.line(node)
-        made = getattr(self, "_call_" + name, None)
-        if made is None:
-            raise NotClaimed(f"call of {name}")
-        if name == "emit":
-            return self._call_emit(node, scope, line)
-        shapes: dict[str, Parameters] = {
-            "panic": [("msg", STRING, False)], "assert": [("c", ANY, False), ("msg", STRING, True)],
-            "assert_eq": [("a", ANY, False), ("b", ANY, False), ("msg", STRING, True)],
-        }  # fmt: skip
-        shapes["assert_ne"] = shapes["assert_eq"]
-        parameters = shapes.get(name) or [("x", ANY, False)] * len(node.arguments)
-        rows = self.arguments(node, parameters, scope)
-        results = {"len": INT, "typeof": STRING, "panic": NEVER}
-
-        def run(env: list[Any]) -> Any:
-            given: dict[int, Any] = {}
-            for at, code, _ in rows:
+        def run(env: Any) -> list[Any]:
+            given = [Missing] * count
+            for at, code in rows:
                 given[at] = code(env)
-            return made([given.get(i, "") for i in range(len(parameters))], line)
+            return given
 
-        return results.get(name, NIL), run
+        return run, result
 
-    def _call_emit(self, node: ast.Call, scope: Scope, line: int) -> Typed:
-        named = {a.name.text if a.name else ("channel", "payload")[i]: a.value for i, a in enumerate(node.arguments)}
-        if not set(named) <= {"channel", "payload"}:
-            raise NotClaimed("emit with a time limit")
-        types = node.callee.type_arguments or []  # type: ignore[attr-defined]
-        wanted = type_of(types[0], scope) if types else ANY
-        codes = [(name, self.site(value, scope, STRING if name == "channel" else wanted)) for name, value in named.items()]
-
-        def run(env: list[Any]) -> None:
-            given: dict[str, Any] = {"payload": None}
-            for name, code in codes:
-                try:
-                    given[name] = code(env)
-                except Panic as panic:
-                    if types and name == "payload" and panic.code == "P007" and panic.line == line:
-                        raise Panic("P415", panic.message, line) from None
-                    raise
-            self.emit(given["channel"], json_text(given["payload"]))
-
-        return NIL, run
-
-    def _call_print(self, values: list[Any], line: int) -> None:
-        for value in values:
-            display(value)
-
-    _call_println = _call_print
-
-    def _call_len(self, values: list[Any], line: int) -> int:
-        match values[0]:
-            case Rng():
-                return length(bounds(values[0]))
-            case str() | Arr() | Tup() | Mapping():
-                return len(elements(values[0], line)) if not isinstance(values[0], Mapping) else len(values[0].entries)
-        raise Panic("P007", f"{kind_of(values[0])} has no length", line)
-
-    def _call_typeof(self, values: list[Any], line: int) -> str:
-        return kind_of(values[0])
-
-    def _call_panic(self, values: list[Any], line: int) -> None:
-        raise Panic("P001", values[0], line)
-
-    def _claim(self, holds: bool, message: str, line: int) -> None:
-        self.asserts += 1
-        if not holds:
-            raise Panic("P011", f"assertion failed: {message}", line)
-
-    def _call_assert(self, values: list[Any], line: int) -> None:
-        value = values[0]
-        if type(value) is not bool:
-            raise NotClaimed("assert of another kind")
-        self._claim(value, values[1], line)
-
-    def _call_assert_eq(self, values: list[Any], line: int) -> None:
-        self._claim(equal(values[0], values[1]), values[2], line)
-
-    def _call_assert_ne(self, values: list[Any], line: int) -> None:
-        self._claim(not equal(values[0], values[1]), values[2], line)
+    def perform(self, target: Any, given: list[Any]) -> tuple[Any, Any]:
+        """Calls a function or method whose arguments, receiver first, are known; gives result and receiver."""
+        if isinstance(target, Function):
+            return self.enter(target, given)
+        signature = target.signature
+        if signature.receiver is not None and kind_of(given[0]) != target.kind:
+            raise NotClaimed("a value of another kind behind an unchecked element")
+        start = len(given) - len(signature.types)
+        plain = [signature.literal(i - start) if v is Missing else v for i, v in enumerate(given)]
+        made = target.run(*plain)
+        return made if signature.mut else (made, None)
 
     # ------------------------------------------------------------ methods
 
     def on_MethodCall(self, node: ast.MethodCall, scope: Scope, expected: Type | None) -> Typed:
-        name, line = node.name.text, self.line(node)
-        place = self.place(node.receiver, scope)
-        type_, code = self.expr(node.receiver, scope) if place is None else (place[0], _reader(place))
+        name, place = node.name.text, self.place(node.receiver, scope)
+        type_, code = self.expr(node.receiver, scope) if place is None else (place[0], self.reader(place))
         type_ = prune(type_)
-        if isinstance(type_, Var) or node.type_arguments:
+        if isinstance(type_, Var):
             raise NotClaimed("method of an open type")
-        if name == "to_string" and not node.arguments:
+        if type_ == ANY and name != "to_string":
+            return self._dynamic(node, place, code, scope)
+        found = self.method(type_[0], name, scope)
+        if found is None and name == "to_string":
             return STRING, lambda env: display(code(env))
-        if type_ == ANY:
-            return self._dynamic(node, place, code, scope, line)
-        if type_[0] == "Struct" and name in type_[2].fields:
-            nodes = [a.value for a in node.arguments]
-            return self.call_value(type_[2].fields[name], lambda env: code(env).fields[name], nodes, scope, line)
-        if (type_[0], name) not in METHODS:
+        if found is None and isinstance(type_[0], Item):
+            fields = type_[0].fields(type_)
+            return self.call_value(fields[name], lambda env: code(env).fields[name], [a.value for a in node.arguments], scope)
+        if found is None:
             raise NotClaimed(f"method {name} of {type_[0]}")
-        return self._method(node, type_, METHODS[type_[0], name], place, code, scope)
+        names: dict[Any, Type] = {h: Var() for h in found.signature.heads}
+        explicit = [type_of(t, scope) for t in node.type_arguments or []]
+        names.update(zip(found.signature.heads[len(found.signature.heads) - len(explicit) :], explicit, strict=True))
+        return self._method(found, names, node.receiver, node.arguments, scope, expected)
 
-    def _method(self, node: Any, type_: Type, signature: Signature, place: Any, code: Code, scope: Scope) -> Typed:
-        name, line, kind = node.name.text, self.line(node), type_[0]
-        names: dict[str, Type] = {n: Var() for n in signature.names}
-        names |= dict(zip(signature.owner, type_[1:], strict=False))
-        rows = self.arguments(node, [(n, substitute(t, names), o) for n, t, o in signature.parameters], scope)
-        result = substitute(signature.result, names)
-        if kind in ("Int", "Float") and name in ("abs", "pow", "min", "max"):
-            types = {type_, *(t for _, _, t in rows)}
-            result = ANY if ANY in types else FLOAT if FLOAT in types else INT
-        method = MEMBERS[f"{kind}.{name}"]
-        if name == "sum":
-            zero = 0.0 if prune(type_[1]) == FLOAT else 0
-            method = lambda value, line: total(value, zero, line)  # noqa: E731
+    def _method(self, found: Any, names: Any, receiver: ast.Expr, rest: Any, scope: Scope, expected: Any) -> Typed:
+        signature, place = found.signature, self.place(receiver, scope)
+        type_, code = self.expr(receiver, scope) if place is None else (place[0], self.reader(place))
+        if getattr(found, "trait", None) is not None and prune(type_)[0] is found.trait:
+            names.update(zip(found.trait.params, prune(type_)[1:], strict=True))
+        convert(type_, substitute(signature.receiver, names))
+        codes, result = self.arguments(found, names, rest, scope, expected)
+        total = found.name == "sum" and isinstance(found, Builtin) and prune(result) == FLOAT
 
-        def run(env: list[Any]) -> Any:
-            steps = None if place is None or not signature.mut else _steps(env, place)
-            value = code(env) if steps is None else None
-            given = {at: c(env) for at, c, _ in rows}
-            arguments = [given[at] for at in sorted(given)]
-            if steps is not None:
-                return _change(env, place, steps, kind, method, arguments, line)
-            made = method(_of_kind(value, kind), *arguments, line)
-            return made[0] if signature.mut else made
+        def run(env: Any) -> Any:
+            if place is not None and signature.mut:
+                steps = [(how, key(env)) for how, key in place[2]]
+                return self.change(env, place[1], steps, found, codes(env))
+            value = code(env)
+            made = self.perform(found, [value, *codes(env)])[0]
+            return to_float(made) if total else made
 
         return result, run
 
-    def _dynamic(self, node: ast.MethodCall, place: Any, code: Code, scope: Scope, line: int) -> Typed:
+    def _dynamic(self, node: ast.MethodCall, place: Place | None, code: Code, scope: Scope) -> Typed:
         """L-3.7.1: the method is found by run-time type."""
         name = node.name.text
         rows = [(a.name and a.name.text, self.site(a.value, scope, ANY)) for a in node.arguments]
 
-        def run(env: list[Any]) -> Any:
-            steps = None if place is None else _steps(env, place)
-            value = code(env) if steps is None else _walk(env, place, steps)
+        def run(env: Any) -> Any:
+            steps = [] if place is None else [(how, key(env)) for how, key in place[2]]
+            value = code(env) if place is None else walk(env[place[1]][0], steps)
             given = [(label, c(env)) for label, c in rows]
-            kind = kind_of(value)
-            field = value.fields.get(name) if isinstance(value, Struct) else None
-            signature = METHODS.get((kind, name))
-            if isinstance(field, Fn):
-                return field.call([v for _, v in given], line)
-            if signature is None or signature.mut and place is not None and not place[1].mutable:
-                raise Panic("P014", f"{kind} has no method {name}", line)
-            arguments, method = _ordered(signature, given, line), MEMBERS[f"{kind}.{name}"]
-            if signature.mut and steps is not None:
-                return _change(env, place, steps, kind, method, arguments, line)
-            made = method(value, *arguments, line)
-            return made[0] if signature.mut else made
+            found = self.method(head_of(value), name, scope)
+            if found is None and isinstance(value, Rec) and isinstance(value.fields.get(name), Fn):
+                return value.fields[name](*[v for _, v in given])
+            mut = found is not None and found.signature.mut
+            if found is None or found.signature.receiver is None or mut and place is not None and not place[1].mutable:
+                raise Panic("P014", f"{kind_of(value)} has no method {name}")
+            ordered = _ordered(found.signature, given)
+            if mut and place is not None:
+                return self.change(env, place[1], steps, found, ordered)
+            return self.perform(found, [value, *ordered])[0]
 
         return ANY, run
 
+    def change(self, env: Any, root: Local, steps: list[Any], found: Any, given: list[Any]) -> Any:
+        """A *mut* method works in place on its receiver place (L-5.5.6); a key on the way must exist (L-5.5.5)."""
+        result, new = self.perform(found, [walk(env[root][0], steps, exists=True), *given])
+        env[root][0] = write(env[root][0], steps, new)
+        return result
 
-def _converted(code: Code, conversion: Any) -> Code:
-    return code if conversion is None else lambda env: conversion(code(env))
+    def reader(self, place: Place) -> Code:
+        return lambda env: walk(env[place[1]][0], ((how, key(env)) for how, key in place[2]))
+
+    # ------------------------------------------------------------ built-in functions that know the evaluator
+
+    def call_emit(self, found: Builtin, callee: ast.PathExpr, rest: Any, scope: Scope) -> Typed:
+        wanted = type_of(callee.type_arguments[0], scope) if callee.type_arguments else None
+        types = {"channel": STRING, "payload": wanted or ANY}
+        rows = []
+        for i, a in enumerate(rest):
+            name = a.name.text if a.name else ("channel", "payload")[i]
+            if name not in types:
+                raise NotClaimed("emit with a time limit")
+            rows.append((name, self.expr(a.value, scope, types[name])))
+
+        def run(env: Any) -> None:
+            given: dict[str, Any] = {"payload": None}
+            for name, (type_, code) in rows:
+                value, conversion = code(env), convert(type_, types[name])
+                try:
+                    given[name] = value if conversion is None else conversion(value)
+                except Panic as panic:
+                    raise Panic("P415" if name == "payload" and wanted else panic.code, panic.message) from None
+            self.emits.append((given["channel"], json_text(given["payload"])))
+
+        return NIL, run
+
+    def call_print(self, found: Builtin, callee: ast.PathExpr, rest: Any, scope: Scope) -> Typed:
+        codes = [self.expr(a.value, scope)[1] for a in rest]
+        return NIL, lambda env: [display(code(env)) for code in codes] and None
+
+    call_println = call_print
+
+    def call_panic(self, found: Builtin, callee: ast.PathExpr, rest: Any, scope: Scope) -> Typed:
+        message = self.site(rest[0].value, scope, STRING)
+
+        def run(env: Any) -> None:
+            raise Panic("P001", message(env))
+
+        return NEVER, run
+
+    def call_assert(self, found: Builtin, callee: ast.PathExpr, rest: Any, scope: Scope) -> Typed:
+        codes, _ = self.arguments(found, {}, rest, scope, None)
+
+        def run(env: Any) -> None:
+            *values, message = codes(env)
+            self.asserts += 1
+            shown = " and ".join(display(v, True) for v in values)
+            if len(values) == 1 and type(values[0]) is not bool:
+                raise NotClaimed("assert of another kind")
+            holds = values[0] if len(values) == 1 else equal(*values) is (found.name == "assert_eq")
+            if not holds:
+                raise Panic("P011", f"assertion failed: {shown if message is Missing else message}")
+
+        return NIL, run
+
+    call_assert_eq = call_assert_ne = call_assert
 
 
-def _ordered(signature: Signature, given: list[tuple[str | None, Any]], line: int) -> list[Any]:
-    names = [name for name, _, _ in signature.parameters]
+def _ordered(signature: Any, given: list[tuple[str | None, Any]]) -> list[Any]:
+    """Arguments of a dynamic call, checked as far as L-3.3.3 goes."""
     found: dict[str, Any] = {}
     for i, (label, value) in enumerate(given):
-        label = label or (names[i] if i < len(names) else "")
-        if label not in names or label in found:
-            raise Panic("P015", f"{len(names)} arguments expected, {len(given)} given", line)
+        label = label or (signature.names[i] if i < len(signature.names) else "")
+        if label not in signature.names or label in found:
+            raise Panic("P015", f"expects {len(signature.names)} arguments, {len(given)} given")
         found[label] = value
-    if any(name not in found and not optional for name, _, optional in signature.parameters):
-        raise Panic("P015", f"{len(names)} arguments expected, {len(given)} given", line)
-    for name, type_, _ in signature.parameters:
-        if name in found and type_ in (INT, FLOAT, STRING, BOOL):
-            found[name] = checked(found[name], type_, line)
-    return [found[name] for name in names if name in found]
+    rest = [n for n, d in zip(signature.names, signature.defaults, strict=True) if n not in found and d is None]
+    if rest:
+        raise Panic("P015", f"expects {len(signature.names)} arguments, {len(given)} given")
+    names: dict[Any, Type] = dict.fromkeys(signature.heads, ANY)
+    for name, type_ in zip(signature.names, signature.types, strict=True):
+        if name in found and (conversion := convert(ANY, substitute(type_, names))) is not None:
+            found[name] = conversion(found[name])
+    return [found.get(name, Missing) for name in signature.names]
 
 
-def _of_kind(value: Any, kind: str) -> Any:
-    if kind_of(value) != kind:
-        raise NotClaimed("a value of another kind behind an unchecked element")
+def walk(value: Any, steps: Any, exists: bool = False) -> Any:
+    for how, key in steps:
+        value = read(value, "index" if exists and isinstance(value, Map) else how, key)
     return value
-
-
-def _steps(env: list[Any], place: Any) -> list[Any]:
-    return [(how, key(env), line) for how, key, line in place[2]]
-
-
-def _walk(env: list[Any], place: Any, steps: list[Any]) -> Any:
-    value = env[place[1].slot][0]
-    for step in steps:
-        value = read(value, step)
-    return value
-
-
-def _reader(place: Any) -> Code:
-    def run(env: list[Any]) -> Any:
-        value = env[place[1].slot][0]
-        for how, key, line in place[2]:
-            value = read(value, (how, key(env), line))
-        return value
-
-    return run
-
-
-def _change(env: list[Any], place: Any, steps: list[Any], kind: str, method: Any, arguments: list[Any], line: int) -> Any:
-    """A *mut* method works in place on its receiver place (L-5.5.6); a key on the way must exist (L-5.5.5)."""
-    cell = env[place[1].slot]
-    value = cell[0]
-    for how, key, at in steps:
-        value = read(value, ("index" if isinstance(value, Mapping) else how, key, at))
-    result, new = method(_of_kind(value, kind), *arguments, line)
-    cell[0] = write(cell[0], steps, new)
-    return result
