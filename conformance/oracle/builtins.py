@@ -192,8 +192,9 @@ def elements(value: Any) -> Any:
 
 
 def extreme(pick: Callable[..., Any], *given: Any) -> Any:
-    plain = all(type(number(x)) is int for x in given)
-    return pick(given if plain else [float(x) for x in given])
+    if all(type(number(x)) is int for x in given):
+        return pick(given)
+    return math.nan if any(x != x for x in given) else pick([float(x) for x in given])
 
 
 def clamp(x: Any, low: Any, high: Any) -> Any:
@@ -471,7 +472,7 @@ IMPLEMENTATIONS: dict[str, dict[str, Callable[..., Any]]] = {
     "fmt": {
         "format": formatted, "pad_left": lambda s, width, ch: (ch or " ")[0] * (width - len(s)) + s,
         "pad_right": lambda s, width, ch: s + (ch or " ")[0] * (width - len(s)), "truncate": lambda s, n: s[: max(0, n)],
-        "indent": lambda s, n: "\n".join(" " * n + line for line in s.split("\n")), "debug": lambda v: display(v, True),
+        "indent": lambda s, n: re.sub(r"(?m)^(?!\Z)", " " * n, s), "debug": lambda v: display(v, True),
     },
     "json": {
         "parse": json_parse, "is_valid": lambda s: is_good(json_parse(s)), "stringify": values.json_text,

@@ -8,7 +8,7 @@ from typing import Any
 from concerto.compiler import ast
 
 from .scopes import Item, Local, Scope, Variant, declared, resolve
-from .types import ANY, STRING, NotClaimed, Type, has_kind, prune
+from .types import ANY, STRING, NotClaimed, Type, has_kind, known, prune
 from .values import PARENTS, Arr, Case, Err, Rec, Tup, equal, is_number
 
 Matcher = Callable[[Any, Any], bool]
@@ -27,7 +27,7 @@ class Patterns:
         return made
 
     def of(self, node: ast.Pattern, type_: Type) -> Matcher:
-        type_ = prune(type_)
+        type_ = known(type_) or ANY
         if type_[0] == "Nilable" and not isinstance(node, (ast.BindPattern, ast.OrPattern)):
             type_ = prune(type_[1])
         match node:
