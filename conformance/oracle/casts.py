@@ -7,7 +7,7 @@ from typing import Any
 from .builtins import from_json, parse_float, parse_int
 from .scopes import Item
 from .types import BOOL, FLOAT, INT, STRING, NotClaimed, Type, has_kind, prune, show, to_float
-from .values import NONE, Arr, Case, Fn, Map, Panic, Rec, Rng, Tup, display, failed, is_good, ok, saturated, some
+from .values import NONE, Arr, Case, Map, Panic, Rec, Tup, display, failed, is_good, ok, saturated, some
 
 
 class Unfit(Exception): ...
@@ -21,7 +21,7 @@ def cast(value: Any, t: Type) -> Any:
     if t == BOOL:
         if isinstance(value, Case) and value.item.name in ("Option", "Result"):
             return is_good(value)
-        return value is not None and (isinstance(value, (Rec, Case, Fn, Rng)) or value != value or bool(value))
+        return value is not None and (type(value) not in (bool, int, float, str, Arr, Map, Tup) or value != value or bool(value))
     if t in (INT, FLOAT) and type(value) is str:
         parsed = parse_int(value) if t == INT else parse_float(value)
         if is_good(parsed):
