@@ -15,37 +15,10 @@ from collections.abc import Callable
 from typing import Any
 
 from . import values
-from .scopes import Builtin, Program, Signature
+from .scopes import METHODS, Builtin, Program
 from .values import (
-    MAX,
-    MIN,
-    NONE,
-    Arr,
-    Case,
-    Err,
-    Map,
-    Panic,
-    Queue,
-    Rec,
-    Rng,
-    Set,
-    Stack,
-    Tup,
-    arithmetic,
-    compared,
-    display,
-    equal,
-    err,
-    failed,
-    in_range,
-    is_good,
-    is_number,
-    key_of,
-    kind_of,
-    mismatch,
-    ok,
-    saturated,
-    some,
+    MAX, MIN, NONE, Arr, Case, Err, Map, Panic, Queue, Rec, Rng, Set, Stack, Tup, arithmetic, compared, display, equal, err,
+    failed, in_range, is_good, is_number, key_of, kind_of, mismatch, ok, saturated, some,
 )  # fmt: skip
 
 LIBRARY = """struct RegexMatch { pub text: String, pub start: Int, pub end: Int, pub groups: Array<Option<String>> }
@@ -489,12 +462,9 @@ IMPLEMENTATIONS: dict[str, dict[str, Callable[..., Any]]] = {
     },
 }  # fmt: skip
 
-METHODS: dict[tuple[str, str], Builtin] = {}
-_library = Program({"library": LIBRARY.replace("NUMBER", NUMBER).replace("BAG", BAG).encode()}, "library")
-_traits, MATCH = _library.root.names, _library.root.names["RegexMatch"]
-_library.root.names = {"RegexMatch": MATCH}  # the other names are those of predeclared types
+_library = Program({"library": LIBRARY.replace("NUMBER", NUMBER).replace("BAG", BAG).encode()}, "library").root
+_traits, MATCH = _library.names, _library.names["RegexMatch"]
+_library.names = {"RegexMatch": MATCH}  # the other names are those of predeclared types
 for _name, _trait in _traits.items():
     for _f in getattr(_trait.node, "methods", ()):
-        _type = (_name, *((p,) for p in _trait.params))
-        _run = IMPLEMENTATIONS[_name].get(_f.name.text, display)
-        METHODS[_name, _f.name.text] = Builtin(_name, _f.name.text, Signature(_f, _trait.scope, _trait.params, _type), _run)
+        METHODS[_name, _f.name.text] = Builtin(_trait, _f, IMPLEMENTATIONS[_name].get(_f.name.text, display))

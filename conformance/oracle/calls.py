@@ -7,27 +7,11 @@ from typing import Any
 
 from concerto.compiler import ast
 
-from .builtins import METHODS
 from .casts import parse_as
 from .places import read, write
-from .scopes import Builtin, Frame, Function, Item, Local, Missing, Program, Scope, Std, Variant, declared, resolve, type_of
+from .scopes import METHODS, Builtin, Frame, Function, Item, Local, Missing, Program, Scope, Variant, declared, resolve, type_of
 from .types import (
-    ANY,
-    FLOAT,
-    INT,
-    NEVER,
-    NIL,
-    STRING,
-    NotClaimed,
-    Param,
-    Type,
-    Var,
-    convert,
-    has_kind,
-    inside,
-    known,
-    prune,
-    substitute,
+    ANY, FLOAT, INT, NEVER, NIL, STRING, NotClaimed, Param, Type, Var, convert, has_kind, inside, known, prune, substitute,
     to_float,
 )  # fmt: skip
 from .values import NONE, Case, Err, Fn, Map, Panic, Rec, display, equal, head_of, json_text, kind_of
@@ -109,9 +93,9 @@ class Calls:
         return self.site(node, Scope(scope, Frame(type_)), type_)({})
 
     def constant(self, item: Item) -> Any:
-        if not item.value:
-            item.value.append(self.alone(item.node.value, type_of(item.node.type, item.scope), item.scope))
-        return item.value[0]
+        if item.value is Missing:
+            item.value = self.alone(item.node.value, type_of(item.node.type, item.scope), item.scope)
+        return item.value
 
     def enter(self, function: Function, given: list[Any]) -> tuple[Any, Any]:
         """Runs a function; gives its result and its `self` as it is then (L-5.5.6)."""
@@ -155,8 +139,6 @@ class Calls:
             if owner is None and len(names) > 2:  # T::X::m
                 owner, trait = declared(resolve(scope, names[:-2])), declared(resolve(scope, names[:-1]) or resolve(scope, [names[-2]]))
             found = trait.impls[owner][names[-1]] if isinstance(trait, Item) else self.method(owner, names[-1], scope)
-        if isinstance(found, Std):
-            found = METHODS.get(found[-2:])  # type: ignore[arg-type]
         found = METHODS.get(("Core", names[0])) if found is None and len(names) == 1 else found
         if found is None and names != ["None"]:
             raise NotClaimed(f"name {'::'.join(names)}")
@@ -177,12 +159,11 @@ class Calls:
         found = self.target(node, scope)
         if isinstance(found, Local):
             return found.type, lambda env: env[found][0]
-        if isinstance(found, (Function, Builtin)):
-            types, result = found.signature.value(self._given(node, found, scope))
-            arity, value = len(types), getattr(found, "value", None)
-            if value is None:
-                found.value = value = Fn(found.name, arity, lambda given: self.perform(found, given)[0])
-            return ("Fn", result, *types), lambda env: value
+        if isinstance(found, Function):
+            names, signature = self._given(node, found, scope), found.signature
+            types = [substitute(t, names) for t in [*([signature.receiver] if signature.receiver else []), *signature.types]]
+            found.value = found.value or Fn(found.name, len(types), lambda given: self.perform(found, given)[0])
+            return ("Fn", substitute(signature.result, names), *types), lambda env: found.value
         if isinstance(found, Item):
             return type_of(found.node.type, found.scope), lambda env: self.constant(found)
         if isinstance(found, Variant) and isinstance(found.item, str):
@@ -204,8 +185,8 @@ class Calls:
     def on_Call(self, node: ast.Call, scope: Scope, expected: Type | None) -> Typed:
         callee, rest = node.callee, node.arguments
         found = self.target(callee, scope) if isinstance(callee, ast.PathExpr) else None
-        if isinstance(found, (Function, Builtin)) and isinstance(callee, ast.PathExpr):
-            if getattr(found, "kind", "") == "Core" and hasattr(self, "call_" + found.name):
+        if isinstance(found, Function) and isinstance(callee, ast.PathExpr):
+            if isinstance(found, Builtin) and found.kind == "Core" and hasattr(self, "call_" + found.name):
                 return getattr(self, "call_" + found.name)(found, callee, rest, scope)  # type: ignore[no-any-return]
             names = self._given(callee, found, scope)
             if found.signature.receiver is not None:
@@ -269,14 +250,14 @@ class Calls:
 
     def perform(self, target: Any, given: list[Any]) -> tuple[Any, Any]:
         """Calls a function or method whose arguments, receiver first, are known; gives result and receiver."""
-        if isinstance(target, Function):
+        if not isinstance(target, Builtin):
             return self.enter(target, given)
         signature = target.signature
         if signature.receiver is not None and kind_of(given[0]) != target.kind:
             raise NotClaimed("a value of another kind behind an unchecked element")
         start = len(given) - len(signature.types)
-        plain = [signature.literal(i - start) if v is Missing else v for i, v in enumerate(given)]
-        made = target.run(*plain)
+        literals = [getattr(d, "value", None) for d in signature.defaults]
+        made = target.run(*[literals[i - start] if v is Missing else v for i, v in enumerate(given)])
         return made if signature.mut else (made, None)
 
     # ------------------------------------------------------------ methods
@@ -305,7 +286,7 @@ class Calls:
     def _method(self, found: Any, names: Any, receiver: ast.Expr, rest: Any, scope: Scope, expected: Any) -> Typed:
         signature, place = found.signature, self.place(receiver, scope)
         type_, code = self.expr(receiver, scope) if place is None else (place[0], self.reader(place))
-        if getattr(found, "trait", None) is not None and prune(type_)[0] is found.trait:
+        if found.trait is not None and prune(type_)[0] is found.trait:
             names.update(zip(found.trait.params, prune(type_)[1:], strict=True))
         convert(type_, substitute(signature.receiver, names))
         codes, result = self.arguments(found, names, rest, scope, expected)

@@ -17,60 +17,22 @@ from .calls import Calls, Code, Place, Typed
 from .casts import cast
 from .patterns import Patterns
 from .places import read, write
-from .scopes import Frame, Item, Join, Local, Loop, Scope, Target, Variant, declared, resolve, type_of
+from .scopes import DISCARD, Exit, Frame, Item, Join, Local, Scope, Variant, declared, resolve, type_of
 from .types import (
-    ANY,
-    BOOL,
-    FLOAT,
-    INT,
-    NEVER,
-    NIL,
-    RANGE,
-    STRING,
-    NotClaimed,
-    Type,
-    Var,
-    closed,
-    convert,
-    has_kind,
-    inside,
-    join,
-    joined,
-    known,
-    prune,
+    ANY, BOOL, FLOAT, INT, NEVER, NIL, RANGE, STRING, NotClaimed, Type, Var, closed, convert, has_kind, inside, join, joined,
+    known, prune,
 )  # fmt: skip
 from .values import (
-    NONE,
-    PARENTS,
-    RESULT,
-    Arr,
-    Case,
-    Err,
-    Fn,
-    Map,
-    Panic,
-    Rec,
-    Rng,
-    Tup,
-    arithmetic,
-    compared,
-    display,
-    equal,
-    err,
-    is_good,
-    key_of,
-    kind_of,
-    mismatch,
-    negative,
-    ok,
+    NONE, PARENTS, RESULT, Arr, Case, Err, Fn, Map, Panic, Rec, Rng, Tup, arithmetic, compared, display, equal, err, is_good,
+    key_of, kind_of, mismatch, negative, ok,
 )  # fmt: skip
 
+BRANCHING = (ast.Block, ast.GroupExpr, ast.If, ast.Match, ast.Try, ast.For, ast.While, ast.Loop)
 LITERALS = (ast.IntLiteral, ast.FloatLiteral, ast.StringLiteral, ast.BoolLiteral, ast.NilLiteral)
-DISCARD = ("Discard",)  # expected of a value nobody uses: its branches are not joined (L-3.2.7, L-3.4.1)
 
 
 class Leave(Exception):
-    """Control on its way to `target`: a Loop, a Target or a Frame."""
+    """Control on its way to `target`: an Exit or a Frame."""
 
     def __init__(self, target: Any, value: Any, again: bool = False) -> None:
         self.target, self.value, self.again = target, value, again
@@ -94,6 +56,8 @@ class Evaluator(Calls):
         method = getattr(self, "on_" + type(node).__name__, None)
         if method is None:
             raise NotClaimed(type(node).__name__)
+        if expected == DISCARD and not isinstance(node, BRANCHING):
+            expected = None
         type_, code = method(node, scope, known(expected))
         if id(node) in self.piped:
             local = Local(type_, False)
@@ -406,26 +370,19 @@ class Evaluator(Calls):
         then_type, then = self.expr(node.then, scope, expected)
         if node.otherwise is None:
             return NIL, lambda env: then(env) and None if condition(env) else None
-        else_type, otherwise = self.expr(node.otherwise, scope, expected)
-        if expected == DISCARD:
-            type_ = NEVER if prune(then_type) == prune(else_type) == NEVER else ANY
-        else:
-            both = Join(expected)
-            then, otherwise = both.add(then_type, then), both.add(else_type, otherwise)
-            type_ = both.close()
-        return type_, lambda env: then(env) if condition(env) else otherwise(env)
+        both = Join(expected)
+        chosen, otherwise = both.add(then_type, then), both.add(*self.expr(node.otherwise, scope, expected))
+        return both.close(), lambda env: chosen(env) if condition(env) else otherwise(env)
 
     def on_Match(self, node: ast.Match, scope: Scope, expected: Type | None) -> Typed:
         subject_type, subject = self.expr(node.subject, scope)
         subject_type = closed(subject_type)
-        both, rows, types = Join(None if expected == DISCARD else expected), [], []
+        both, rows = Join(expected), []
         for arm in node.arms:
             inner = Scope(scope)
             matcher = Patterns(inner, self.constant).matcher(arm.pattern, subject_type)
             guard = None if arm.guard is None else self.site(arm.guard, inner, BOOL)
-            type_, body = self.expr(arm.body, inner, expected)
-            types.append(prune(type_))
-            rows.append((matcher, guard, body if expected == DISCARD else both.add(type_, body)))
+            rows.append((matcher, guard, both.add(*self.expr(arm.body, inner, expected))))
             if isinstance(arm.pattern, ast.LiteralPattern) and arm.pattern.value is None and guard is None:
                 subject_type = subject_type[1] if subject_type[0] == "Nilable" else subject_type  # L-3.7.3
 
@@ -436,15 +393,13 @@ class Evaluator(Calls):
                     return body(env)
             raise Panic("P009", f"no arm matches {display(value)}")
 
-        if expected == DISCARD:
-            return NEVER if all(t == NEVER for t in types) else ANY, run
         return both.close(), run
 
     # ------------------------------------------------------------ loops
 
     def _loop(self, node: Any, scope: Scope, expected: Type | None, rounds: Callable[[Any], Any], start: Type = NIL) -> Typed:
         """The loop that runs its body once for each of the `rounds`; break values join with `start` (L-5.7.2)."""
-        loop = Loop(node.label and node.label.text, Join(None if expected == DISCARD else expected))
+        loop = Exit(Join(expected), node.label and node.label.text)
         scope.frame.loops.append(loop)
         body = self.expr(node.body, scope, DISCARD)[1]
         scope.frame.loops.pop()
@@ -488,7 +443,7 @@ class Evaluator(Calls):
 
         return NEVER, run
 
-    def _target(self, label: ast.Ident | None, scope: Scope) -> Loop:
+    def _target(self, label: ast.Ident | None, scope: Scope) -> Exit:
         return next(loop for loop in reversed(scope.frame.loops) if label is None or loop.label == label.text)
 
     def on_Break(self, node: ast.Break, scope: Scope, expected: Type | None) -> Typed:
@@ -565,16 +520,16 @@ class Evaluator(Calls):
         return type_ if type_ == ANY else type_[1], run
 
     def on_Try(self, node: ast.Try, scope: Scope, expected: Type | None) -> Typed:
-        target, wanted = Target(), expected
+        wanted = expected
         if not node.catches and expected != DISCARD:
             wanted = inside(expected, "Result")
             wanted = known(wanted[1]) if wanted and wanted[0] == "Result" else None
-        both = Join(None if wanted == DISCARD else wanted)
+        both = Join(wanted)
+        target = Exit(both)
         scope.frame.targets.append(target)
-        type_, body = self.expr(node.body, scope, wanted)
+        typed = self.expr(node.body, scope, wanted)
         scope.frame.targets.pop()
-        if wanted != DISCARD:
-            body = both.add(type_, body)
+        body = both.add(*typed)
         rows = [self._clause(clause, scope, wanted, both) for clause in node.catches]
         outward = self.raiser(ANY, scope) if rows and all(test is not None for test, _ in rows) else None
 
@@ -590,16 +545,13 @@ class Evaluator(Calls):
                     return code(env, error)
             return outward(error) if outward else err(error)
 
-        if rows:
-            return ANY if wanted == DISCARD else both.close(), run
-        return ("Result", both.close(), self._raised(target)), run
+        return both.close() if rows else ("Result", both.close(), self._raised(target)), run
 
     def _clause(self, clause: ast.CatchClause, scope: Scope, wanted: Type | None, both: Join) -> tuple[Type | None, Any]:
         inner = Scope(scope)
         type_ = ANY if clause.type is None else type_of(clause.type, scope)
         local = Local(type_, False) if clause.name is None else inner.declare(clause.name.text, type_)
-        made, code = self.expr(clause.body, inner, wanted)
-        body = code if wanted == DISCARD else both.add(made, code)
+        body = both.add(*self.expr(clause.body, inner, wanted))
 
         def run(env: Any, error: Any) -> Any:
             env[local] = [error]
@@ -607,7 +559,7 @@ class Evaluator(Calls):
 
         return None if type_ == ANY else type_, run
 
-    def _raised(self, target: Target) -> Type:
+    def _raised(self, target: Exit) -> Type:
         """L-3.12.6."""
         if not target.raised:
             return Var()
@@ -656,9 +608,8 @@ class Evaluator(Calls):
     def body(self, node: ast.Expr, scope: Scope, frame: Frame) -> Typed:
         """A function's body: its tail and its returns convert to the result type, else to their join."""
         discards = frame.result == NIL
-        type_, code = self.expr(node, scope, DISCARD if discards else frame.result)
-        code = code if discards else frame.returns.add(type_, code)
-        type_ = frame.returns.close()
+        code = frame.returns.add(*self.expr(node, scope, frame.returns.expected))
+        type_ = NIL if discards else frame.returns.close()
 
         def run(env: Any) -> Any:
             try:

@@ -14,9 +14,10 @@ from concerto.compiler.diagnostics import Diagnostics
 from concerto.compiler.parse import decode_source, parse
 from concerto.compiler.source import Source
 
-from .types import ANY, NIL, PLAIN, STRUCTURAL, NotClaimed, Param, Type, Var, convert, join, known, substitute
+from .types import ANY, NEVER, NIL, PLAIN, STRUCTURAL, NotClaimed, Param, Type, Var, convert, joined, known, prune, substitute
 from .values import PARENTS
 
+DISCARD = ("Discard",)  # expected of a value nobody uses: its branches are not joined (L-3.2.7, L-3.4.1)
 Missing = object()  # an argument that is left to the parameter's default
 
 
@@ -39,15 +40,6 @@ class Signature:
         self.types = [type_of(p.type, scope) for p in rows]
         self.result = type_of(node.result, scope)
 
-    def value(self, names: dict[Any, Type]) -> tuple[list[Type], Type]:
-        """Parameters and result as a function value has them: the receiver is the first one (L-3.8.3)."""
-        types = self.types if self.receiver is None else [self.receiver, *self.types]
-        return [substitute(t, names) for t in types], substitute(self.result, names)
-
-    def literal(self, index: int) -> Any:
-        """The default of a built-in function's parameter."""
-        return getattr(self.defaults[index], "value", None)
-
 
 class Function:
     """A declared function or method; `code` and `locals` are filled at the first call. `trait`: it is chosen by run-time type."""
@@ -65,13 +57,15 @@ class Function:
         return Signature(self.node, self.scope, *self.owner)
 
 
-class Builtin:
+class Builtin(Function):
     """A predeclared function, or a method of a built-in type; one that is *mut* gives its result and the new receiver."""
 
-    def __init__(self, kind: str, name: str, signature: Signature, run: Callable[..., Any]) -> None:
-        self.kind, self.name, self.signature, self.run = kind, name, signature, run
-        self.owner = (signature.heads, (kind, *((h,) for h in signature.heads[:STRUCTURAL.get(kind, 0)])))
-        self.value: Any = None
+    def __init__(self, kind: Item, node: ast.Function, run: Callable[..., Any]) -> None:
+        super().__init__(node, kind.scope, (kind.params, (kind.name, *((p,) for p in kind.params))))
+        self.kind, self.run = kind.name, run
+
+
+METHODS: dict[tuple[str, str], Builtin] = {}  # by kind or library module, and name
 
 
 class Item:
@@ -85,6 +79,7 @@ class Item:
         self.methods: dict[str, Function] = {}
         self.impls: dict[Any, dict[str, Function]] = {}
         self.conversions: list[Function] = []  # of impls of From
+        self.value: Any = Missing  # of a constant, once it is known
 
     @property
     def anything(self) -> Type:
@@ -96,20 +91,11 @@ class Item:
     def fields(self, t: Type, of: Any = None) -> dict[str, Type]:
         """Types of the fields (of the item, or of one of its variants) in the instance `t`."""
         given = dict(zip(self.params, t[1:], strict=False))
-        rows = ((of or self.node).fields) or []
-        return {f.name.text: substitute(_field_type(f, self.scope), given) for f in rows}
+        rows = [(f, type_of(f.type, self.scope)) for f in (of or self.node).fields or []]
+        return {f.name.text: substitute(("Option", t) if f.optional else t, given) for f, t in rows}
 
     def variant(self, name: str) -> Any:
         return next((v for v in getattr(self.node, "variants", ()) if v.name.text == name), None)
-
-    @cached_property
-    def value(self) -> list[Any]:
-        """Of a constant, once it is known."""
-        return []
-
-
-def _field_type(node: ast.Field, scope: Scope) -> Type:
-    return ("Option", type_of(node.type, scope)) if node.optional else type_of(node.type, scope)
 
 
 class Variant:
@@ -139,19 +125,39 @@ class Use:
         return found
 
 
-class Std(tuple[str, ...]):
-    """A path below `std`, or below a built-in type."""
+class Join:
+    """Collects the values of branches, elements, breaks or returns; they convert to the expected type, else to their join."""
+
+    def __init__(self, expected: Type | None) -> None:
+        self.expected = known(expected)
+        self.rows: list[tuple[Type, list[Any]]] = []
+
+    def add(self, type_: Type, code: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        later: list[Any] = [None]
+        self.rows.append((type_, later))
+        if self.expected == DISCARD:
+            return code
+        if self.expected is not None:
+            later[0] = convert(type_, self.expected)
+            return code if later[0] is None else lambda env: later[0](code(env))
+        return lambda env: code(env) if later[0] is None else later[0](code(env))
+
+    def close(self, result: Type = NEVER) -> Type:
+        if self.expected == DISCARD:
+            return NEVER if result == NEVER and all(prune(t) == NEVER for t, _ in self.rows) else ANY
+        if self.expected is not None:
+            return self.expected
+        result = joined([result, *(t for t, _ in self.rows)])
+        for type_, later in self.rows:
+            later[0] = convert(type_, result)
+        return result
 
 
-class Loop:
-    def __init__(self, label: str | None, values: Join) -> None:
-        self.label, self.values = label, values
+class Exit:
+    """A loop with its break values, or a `try` body with the types of the errors raised in it (L-3.12.2)."""
 
-
-class Target:
-    """A `try` body: where errors raised in it go (L-3.12.2)."""
-
-    def __init__(self) -> None:
+    def __init__(self, values: Join, label: str | None = None) -> None:
+        self.values, self.label = values, label
         self.raised: list[Type] = []
 
 
@@ -159,9 +165,9 @@ class Frame:
     """What elaboration knows of the function or closure it is in. `result` None: still to be inferred."""
 
     def __init__(self, result: Type | None, takes_errors: bool = False) -> None:
-        self.result, self.takes_errors, self.returns = result, takes_errors, Join(result)
-        self.loops: list[Loop] = []
-        self.targets: list[Target] = []
+        self.result, self.takes_errors, self.returns = result, takes_errors, Join(DISCARD if result == NIL else result)
+        self.loops: list[Exit] = []
+        self.targets: list[Exit] = []
 
 
 class Scope:
@@ -278,7 +284,7 @@ class Program:
 def resolve(scope: Scope, path: list[str]) -> Any:
     """What a path denotes (L-8.3); None for a predeclared name."""
     first, module = path[0], scope.module
-    found = {"self": module, "super": module.above, "crate": module.program.root, "std": Std(())}.get(first)
+    found = {"self": module, "super": module.above, "crate": module.program.root, "std": "std"}.get(first)
     if found is None or len(path) == 1:
         found = scope.find(first)
     if found is None and (first in PARENTS or first in STRUCTURAL):
@@ -292,45 +298,16 @@ def declared(found: Any) -> Any:
     """The declaration, or the word, behind an alias, `Self` or a type parameter."""
     if isinstance(found, Item) and isinstance(found.node, ast.TypeAlias):
         found = type_of(found.node.target, found.scope)
-    return found[0] if isinstance(found, tuple) and not isinstance(found, Std) else found
+    return found[0] if isinstance(found, tuple) else found
 
 
 def member(owner: Any, name: str) -> Any:
     owner = declared(owner)
-    if isinstance(owner, Std):
-        return name if name in ("Set", "Queue", "Stack") else Std((*owner, name))
     if isinstance(owner, Module):
         return owner.above if name == "super" else owner.own(name)
-    if isinstance(owner, str):
-        return Variant(owner, name) if owner in PARENTS else Std((owner, name))
     if isinstance(owner, Item):
         return Variant(owner, name) if owner.variant(name) else owner.methods.get(name)
-    return None
-
-
-class Join:
-    """Collects the values of branches, elements, breaks or returns; they convert to the expected type, else to their join."""
-
-    def __init__(self, expected: Type | None) -> None:
-        self.expected = known(expected)
-        self.rows: list[tuple[Type, list[Any]]] = []
-
-    def add(self, type_: Type, code: Callable[[Any], Any]) -> Callable[[Any], Any]:
-        if self.expected is not None:
-            conversion = convert(type_, self.expected)
-            return code if conversion is None else lambda env: conversion(code(env))
-        later: list[Any] = [None]
-        self.rows.append((type_, later))
-        return lambda env: code(env) if later[0] is None else later[0](code(env))
-
-    def close(self, result: Type = ("Never",)) -> Type:
-        if self.expected is not None:
-            return self.expected
-        for type_, _ in self.rows:
-            result = join(result, type_)
-        for type_, later in self.rows:
-            later[0] = convert(type_, result)
-        return result
+    return Variant(owner, name) if owner in PARENTS else METHODS.get((owner, name)) or (name if owner == "std" else None)
 
 
 def type_of(node: ast.TypeExpr | None, scope: Scope) -> Type:
@@ -361,7 +338,7 @@ def _named(node: ast.NamedType, scope: Scope) -> Type:
         return substitute(type_of(found.node.target, found.scope), dict(zip(found.params, arguments, strict=True)))
     if isinstance(found, Item):
         return (found, *arguments)
-    if isinstance(found, tuple) and not isinstance(found, Std):
+    if isinstance(found, tuple):
         return found
     if name in STRUCTURAL and len(arguments) == STRUCTURAL[name] or name in PLAIN:
         return (name, *arguments)
