@@ -188,7 +188,7 @@ class Expressions(Declared):
             ]
             rows += [("@.keys()", ("Map", STRING, s))]
         if e[0] == "Tuple" and len(e) == 3:
-            rows += [("@.zip(#)", ("Array", e[1]), ("Array", e[2]))] * 2
+            rows += [("@.zip($)", ("Array", e[1]), ("Array", e[2]))] * 2
             rows += [("@.enumerate()", ("Array", e[2]))] * (3 if e[1] == INT else 0)
             rows += [("@.entries()", ("Map", e[1], e[2]))] * (2 if e[1] in (STRING, INT) else 0)
         rows += [("@.values()", ("Map", INT, e))]

@@ -272,7 +272,8 @@ class Calls:
             return self._dynamic(node, place, code, scope)
         found = self.method(type_[0], name, scope)
         if found is None and name == "to_string":
-            return STRING, lambda env: display(code(env))
+            shown = self.expr(node.receiver, scope)[1]
+            return STRING, lambda env: display(shown(env))
         if found is None and isinstance(type_[0], Item):
             fields = type_[0].fields(type_)
             return self.call_value(fields[name], lambda env: code(env).fields[name], [a.value for a in node.arguments], scope)

@@ -231,7 +231,7 @@ class Evaluator(Calls):
         t = prune(receiver)
         if isinstance(node, ast.FieldAccess):
             name = node.name.text
-            return self._field_type(t, name, place), "field", lambda env: name
+            return self._field_type(t, name, place), "index" if place and t[0] == "Map" else "field", lambda env: name
         if isinstance(node, ast.TupleAccess):
             return t[1 + node.index] if t[0] == "Tuple" else ANY, "at", lambda env: node.index
         key_type, key = self.expr(node.index, scope)

@@ -313,7 +313,6 @@ def _integers(op: str, a: int, b: int) -> int:
     if b == 0:
         raise Panic("P003", "division by zero")
     quotient = abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
-    # The minimum by -1 has no quotient; its remainder is taken the same way (L-5.2.1 speaks of the division).
     return in_range(quotient) if op == "/" else a - quotient * b
 
 
