@@ -1,7 +1,7 @@
 """The second evaluator (C-12.1): written from the specification, over the parser's tree and nothing else of the implementation.
 
-`values` knows what values are, `types` what is expected where the meaning depends on it, `scopes` what names denote, `builtins`
-the library, `patterns`, `places`, `calls` and `evaluate` turn the tree into nested Python functions, `program` runs a program.
+`values` knows what values are, `types` what is expected where the meaning depends on it, `scopes` what names denote; `patterns`,
+`places`, `casts`, `calls` and `evaluate` turn the tree into nested Python functions; `library` holds what programs find declared.
 
 Not covered, answered by `NotClaimed`: declarations of models and the like, concurrency, what reaches the host, limits other than
 call depth; diagnostics never, for a program is taken to be well-typed.

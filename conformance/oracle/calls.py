@@ -7,7 +7,8 @@ from typing import Any
 
 from concerto.compiler import ast
 
-from .casts import parse_as
+from .library.predeclared import Predeclared
+from .library.shapes import parse_as
 from .places import read, write
 from .scopes import METHODS, Builtin, Frame, Function, Item, Local, Missing, Program, Scope, Variant, declared, resolve, type_of
 from .types import (
@@ -21,7 +22,7 @@ Typed = tuple[Type, Code]
 Place = tuple[Type, Local, list[tuple[str, Code]]]
 
 
-class Calls:
+class Calls(Predeclared):
     expr: Callable[..., Typed]
     site: Callable[..., Code]
     place: Callable[..., Place | None]
@@ -333,61 +334,6 @@ class Calls:
 
     def reader(self, place: Place) -> Code:
         return lambda env: walk(env[place[1]][0], ((how, key(env)) for how, key in place[2]))
-
-    # ------------------------------------------------------------ built-in functions that know the evaluator
-
-    def call_emit(self, found: Builtin, callee: ast.PathExpr, rest: Any, scope: Scope) -> Typed:
-        wanted = type_of(callee.type_arguments[0], scope) if callee.type_arguments else None
-        types = {"channel": STRING, "payload": wanted or ANY}
-        rows = []
-        for i, a in enumerate(rest):
-            name = a.name.text if a.name else ("channel", "payload")[i]
-            if name not in types:
-                raise NotClaimed("emit with a time limit")
-            rows.append((name, self.expr(a.value, scope, types[name])))
-
-        def run(env: Any) -> None:
-            given: dict[str, Any] = {"payload": None}
-            for name, (type_, code) in rows:
-                value, conversion = code(env), convert(type_, types[name])
-                try:
-                    given[name] = value if conversion is None else conversion(value)
-                except Panic as panic:
-                    raise Panic("P415" if name == "payload" and wanted else panic.code, panic.message) from None
-            self.emits.append((given["channel"], json_text(given["payload"])))
-
-        return NIL, run
-
-    def call_print(self, found: Builtin, callee: ast.PathExpr, rest: Any, scope: Scope) -> Typed:
-        codes = [self.expr(a.value, scope)[1] for a in rest]
-        return NIL, lambda env: [display(code(env)) for code in codes] and None
-
-    call_println = call_print
-
-    def call_panic(self, found: Builtin, callee: ast.PathExpr, rest: Any, scope: Scope) -> Typed:
-        message = self.site(rest[0].value, scope, STRING)
-
-        def run(env: Any) -> None:
-            raise Panic("P001", message(env))
-
-        return NEVER, run
-
-    def call_assert(self, found: Builtin, callee: ast.PathExpr, rest: Any, scope: Scope) -> Typed:
-        codes, _ = self.arguments(found, {}, rest, scope, None)
-
-        def run(env: Any) -> None:
-            *values, message = codes(env)
-            self.asserts += 1
-            shown = " and ".join(display(v, True) for v in values)
-            if len(values) == 1 and type(values[0]) is not bool:
-                raise NotClaimed("assert of another kind")
-            holds = values[0] if len(values) == 1 else equal(*values) is (found.name == "assert_eq")
-            if not holds:
-                raise Panic("P011", f"assertion failed: {shown if message is Missing else message}")
-
-        return NIL, run
-
-    call_assert_eq = call_assert_ne = call_assert
 
 
 def _ordered(signature: Any, given: list[tuple[str | None, Any]]) -> list[Any]:

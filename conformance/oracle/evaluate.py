@@ -12,7 +12,7 @@ from typing import Any
 
 from concerto.compiler import ast
 
-from .builtins import elements
+from .library.functions import elements
 from .calls import Calls, Code, Place, Typed
 from .casts import cast
 from .patterns import Patterns

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .builtins import bounds, clamped, element
+from .library.functions import bounds, clamped, element
 from .patterns import error_field
 from .values import Arr, Err, Map, Panic, Rec, Rng, Tup, display, key_of, kind_of
 
