@@ -11,11 +11,8 @@ from .library.predeclared import Predeclared
 from .library.shapes import parse_as
 from .places import read, write
 from .scopes import METHODS, Builtin, Frame, Function, Item, Local, Missing, Program, Scope, Variant, declared, resolve, type_of
-from .types import (
-    ANY, FLOAT, INT, NEVER, NIL, STRING, NotClaimed, Param, Type, Var, convert, has_kind, inside, known, prune, substitute,
-    to_float,
-)  # fmt: skip
-from .values import NONE, Case, Err, Fn, Map, Panic, Rec, display, equal, head_of, json_text, kind_of
+from .types import ANY, FLOAT, INT, NIL, STRING, NotClaimed, Param, Type, Var, convert, inside, known, prune, substitute, to_float
+from .values import NONE, Case, Err, Fn, Map, Panic, Rec, display, head_of, kind_of
 
 Code = Callable[[Any], Any]
 Typed = tuple[Type, Code]
@@ -23,12 +20,6 @@ Place = tuple[Type, Local, list[tuple[str, Code]]]
 
 
 class Calls(Predeclared):
-    expr: Callable[..., Typed]
-    site: Callable[..., Code]
-    place: Callable[..., Place | None]
-    body: Callable[..., Typed]
-    converted: Callable[..., Code]
-
     def __init__(self, program: Program, limit: int) -> None:
         self.program, self.limit = program, limit
         self.depth = self.asserts = 0
@@ -138,73 +129,62 @@ class Calls(Predeclared):
         if found is None and len(names) > 1:
             owner, trait = declared(resolve(scope, names[:-1])), None
             if owner is None and len(names) > 2:  # T::X::m
-                owner, trait = declared(resolve(scope, names[:-2])), declared(resolve(scope, names[:-1]) or resolve(scope, [names[-2]]))
+                owner, trait = declared(resolve(scope, names[:-2])), declared(resolve(scope, [names[-2]]))
             found = trait.impls[owner][names[-1]] if isinstance(trait, Item) else self.method(owner, names[-1], scope)
         found = METHODS.get(("Core", names[0])) if found is None and len(names) == 1 else found
         if found is None and names != ["None"]:
             raise NotClaimed(f"name {'::'.join(names)}")
         return found
 
-    def _given(self, node: ast.PathExpr, target: Any, scope: Scope) -> dict[Any, Type]:
-        """Type parameters of a called function, with the arguments that are written (L-3.2.6)."""
-        names: dict[Any, Type] = {h: Var() for h in target.signature.heads}
-        types = [type_of(t, scope) for t in node.type_arguments or []]
-        if node.member is not None:
-            owner = declared(resolve(scope, [s.text for s in node.segments]))
-            convert(substitute(target.owner[1], names), (owner, *types))
+    def _instance(self, target: Any, types: Any, scope: Scope, owner: Any = None) -> dict[Any, Type]:
+        """Type parameters of what is called: the last ones are written (L-3.2.6), or they are those of its `owner`."""
+        heads, given = target.signature.heads, [type_of(t, scope) for t in types or []]
+        names: dict[Any, Type] = {h: Var() for h in heads}
+        if owner is None:
+            names.update(zip(heads[len(heads) - len(given) :], given, strict=True))
         else:
-            names.update(zip(target.signature.heads[-len(types) :] if types else (), types, strict=True))
+            convert(substitute(target.owner[1], names), (owner, *given))
         return names
+
+    def _called(self, node: ast.PathExpr, target: Any, scope: Scope) -> dict[Any, Type]:
+        owner = None if node.member is None else declared(resolve(scope, [s.text for s in node.segments]))
+        return self._instance(target, node.type_arguments, scope, owner)
 
     def on_PathExpr(self, node: ast.PathExpr, scope: Scope, expected: Type | None) -> Typed:
         found = self.target(node, scope)
         if isinstance(found, Local):
             return found.type, lambda env: env[found][0]
-        if isinstance(found, Function):
-            names, signature = self._given(node, found, scope), found.signature
+        if isinstance(found, Item):
+            return type_of(found.node.type, found.scope), lambda env: self.constant(found)
+        if found is None:
+            return ("Option", Var()), lambda env: NONE
+        if hasattr(found, "signature"):
+            names, signature = self._called(node, found, scope), found.signature
             types = [substitute(t, names) for t in [*([signature.receiver] if signature.receiver else []), *signature.types]]
             found.value = found.value or Fn(found.name, len(types), lambda given: self.perform(found, given)[0])
             return ("Fn", substitute(signature.result, names), *types), lambda env: found.value
-        if isinstance(found, Item):
-            return type_of(found.node.type, found.scope), lambda env: self.constant(found)
-        if isinstance(found, Variant) and isinstance(found.item, str):
+        if isinstance(found.item, str):
             return (found.item,), lambda env: Err(found.item, found.name, found.name, {})
-        return self._variant_value(found)
-
-    def _variant_value(self, found: Variant | None) -> Typed:
-        if found is None:
-            return ("Option", Var()), lambda env: NONE
-        type_ = found.item.fresh()
-        if found.node.items is None:
-            return type_, lambda env: Case(found.item, found.name)
-        types = found.types(type_)
-        value = Fn(found.name, len(types), lambda given: Case(found.item, found.name, tuple(given)))
-        return ("Fn", type_, *types), lambda env: value
+        return found.item.fresh(), lambda env: Case(found.item, found.name)
 
     # ------------------------------------------------------------ calls
 
     def on_Call(self, node: ast.Call, scope: Scope, expected: Type | None) -> Typed:
         callee, rest = node.callee, node.arguments
         found = self.target(callee, scope) if isinstance(callee, ast.PathExpr) else None
-        if isinstance(found, Function) and isinstance(callee, ast.PathExpr):
+        if hasattr(found, "signature") and isinstance(callee, ast.PathExpr):
             if isinstance(found, Builtin) and found.kind == "Core" and hasattr(self, "call_" + found.name):
                 return getattr(self, "call_" + found.name)(found, callee, rest, scope)  # type: ignore[no-any-return]
-            names = self._given(callee, found, scope)
+            names = self._called(callee, found, scope)
             if found.signature.receiver is not None:
-                return self._method(found, names, rest[0].value, rest[1:], scope, expected)
+                return self._method(found, names, self._receiver(rest[0].value, scope), rest[1:], scope, expected)
             codes, result = self.arguments(found, names, rest, scope, expected)
             if found.name == "parse_as":
                 return result, lambda env: parse_as(codes(env)[0], prune(result)[1])
             return result, lambda env: self.perform(found, codes(env))[0]
-        if isinstance(found, Variant) and isinstance(found.item, str):
-            family, variant = found.item, None if found.name == "new" else found.name
-            message = self.site(rest[0].value, scope, STRING)
-            return (family,), lambda env: Err(family, variant, message(env), {})
         if isinstance(found, Variant):
-            type_, _ = self._variant_value(found)
-            convert(type_[1], inside(expected, found.item) or Var())
-            rows = [self.site(a.value, scope, t) for a, t in zip(rest, type_[2:], strict=True)]
-            return type_[1], lambda env: Case(found.item, found.name, tuple([code(env) for code in rows]))
+            variant, message = None if found.name == "new" else found.name, self.site(rest[0].value, scope, STRING)
+            return (found.item,), lambda env: Err(found.item, variant, message(env), {})
         return self.call_value(*self.expr(callee, scope), [a.value for a in rest], scope)
 
     def call_value(self, type_: Type, code: Code, nodes: list[ast.Expr], scope: Scope) -> Typed:
@@ -237,7 +217,7 @@ class Calls(Predeclared):
         if not rest and isinstance(target, Builtin) and target.name == "Ok":
             convert(NIL, prune(result)[1])
         if prune(result) == ("Number",):
-            numbers = {prune(t) for t in [*types, *([(target.kind,)] if signature.receiver is not None else [])]}
+            numbers = {(target.kind,), *map(prune, types)}
             result = ANY if ANY in numbers else FLOAT if FLOAT in numbers else INT
         count = len(signature.types)
 
@@ -247,11 +227,11 @@ class Calls(Predeclared):
                 given[at] = code(env)
             return given
 
-        return run, result
+        return run, prune(result)
 
     def perform(self, target: Any, given: list[Any]) -> tuple[Any, Any]:
         """Calls a function or method whose arguments, receiver first, are known; gives result and receiver."""
-        if not isinstance(target, Builtin):
+        if isinstance(target, Function) and not isinstance(target, Builtin):
             return self.enter(target, given)
         signature = target.signature
         if signature.receiver is not None and kind_of(given[0]) != target.kind:
@@ -263,10 +243,16 @@ class Calls(Predeclared):
 
     # ------------------------------------------------------------ methods
 
+    def _receiver(self, node: ast.Expr, scope: Scope) -> tuple[Place | None, Type, Code]:
+        place = self.place(node, scope)
+        if place is None:
+            type_, code = self.expr(node, scope)
+            return None, prune(type_), code
+        return place, prune(place[0]), lambda env: walk(env[place[1]][0], ((how, key(env)) for how, key in place[2]))
+
     def on_MethodCall(self, node: ast.MethodCall, scope: Scope, expected: Type | None) -> Typed:
-        name, place = node.name.text, self.place(node.receiver, scope)
-        type_, code = self.expr(node.receiver, scope) if place is None else (place[0], self.reader(place))
-        type_ = prune(type_)
+        name, receiver = node.name.text, self._receiver(node.receiver, scope)
+        place, type_, code = receiver
         if isinstance(type_, Var):
             raise NotClaimed("method of an open type")
         if type_ == ANY and name != "to_string":
@@ -276,23 +262,19 @@ class Calls(Predeclared):
             shown = self.expr(node.receiver, scope)[1]
             return STRING, lambda env: display(shown(env))
         if found is None and isinstance(type_[0], Item):
-            fields = type_[0].fields(type_)
+            fields = type_[0].parts(type_)
             return self.call_value(fields[name], lambda env: code(env).fields[name], [a.value for a in node.arguments], scope)
         if found is None:
             raise NotClaimed(f"method {name} of {type_[0]}")
-        names: dict[Any, Type] = {h: Var() for h in found.signature.heads}
-        explicit = [type_of(t, scope) for t in node.type_arguments or []]
-        names.update(zip(found.signature.heads[len(found.signature.heads) - len(explicit) :], explicit, strict=True))
-        return self._method(found, names, node.receiver, node.arguments, scope, expected)
+        names = self._instance(found, node.type_arguments, scope)
+        return self._method(found, names, receiver, node.arguments, scope, expected)
 
-    def _method(self, found: Any, names: Any, receiver: ast.Expr, rest: Any, scope: Scope, expected: Any) -> Typed:
-        signature, place = found.signature, self.place(receiver, scope)
-        type_, code = self.expr(receiver, scope) if place is None else (place[0], self.reader(place))
-        if found.trait is not None and prune(type_)[0] is found.trait:
-            names.update(zip(found.trait.params, prune(type_)[1:], strict=True))
+    def _method(self, found: Any, names: Any, receiver: Any, rest: Any, scope: Scope, expected: Any) -> Typed:
+        signature, (place, type_, code) = found.signature, receiver
+        if found.trait is not None and type_[0] is found.trait:
+            names.update(zip(found.trait.params, type_[1:], strict=True))
         convert(type_, substitute(signature.receiver, names))
         codes, result = self.arguments(found, names, rest, scope, expected)
-        total = found.name == "sum" and isinstance(found, Builtin) and prune(result) == FLOAT
 
         def run(env: Any) -> Any:
             if place is not None and signature.mut:
@@ -300,7 +282,7 @@ class Calls(Predeclared):
                 return self.change(env, place[1], steps, found, codes(env))
             value = code(env)
             made = self.perform(found, [value, *codes(env)])[0]
-            return to_float(made) if total else made
+            return to_float(made) if result == FLOAT else made  # the sum of no Floats
 
         return result, run
 
@@ -331,9 +313,6 @@ class Calls(Predeclared):
         result, new = self.perform(found, [walk(env[root][0], steps, exists=True), *given])
         env[root][0] = write(env[root][0], steps, new)
         return result
-
-    def reader(self, place: Place) -> Code:
-        return lambda env: walk(env[place[1]][0], ((how, key(env)) for how, key in place[2]))
 
 
 def _ordered(signature: Any, given: list[tuple[str | None, Any]]) -> list[Any]:

@@ -6,8 +6,8 @@ from typing import Any
 
 from .library.functions import parse_float, parse_int
 from .scopes import Item
-from .types import BOOL, FLOAT, INT, STRING, NotClaimed, Type, has_kind, prune, show, to_float
-from .values import NONE, Arr, Case, Map, Panic, Rec, Tup, display, failed, is_good, ok, saturated, some
+from .types import BOOL, FLOAT, INT, STRING, Type, has_kind, prune, show, to_float
+from .values import Arr, Case, Map, Panic, Rec, Tup, display, is_good, saturated
 
 
 class Unfit(Exception): ...
@@ -55,6 +55,6 @@ def deep(value: Any, t: Type) -> Any:
     if t[0] in ("Option", "Result"):
         return value._replace(payload=value.payload and (deep(value.payload[0], t[2 if value.variant == "Err" else 1]),))
     if isinstance(t[0], Item) and isinstance(value, Rec):
-        types = t[0].fields(t)
+        types = t[0].parts(t)
         return Rec(value.item, {name: deep(v, types[name]) for name, v in value.fields.items()})
     return value

@@ -141,7 +141,7 @@ class Evaluator(Calls):
         item = of.item if of else declared(found)
         type_ = found if isinstance(found, tuple) else (item, *arguments) if arguments else item.fresh()
         convert(type_, wanted) if (wanted := inside(expected, item)) and wanted[0] is item else None
-        types = item.fields(type_, of and of.node)
+        types = item.parts(type_, of)
         rows = [(f.name.text, self.site(f.value, scope, types[f.name.text])) for f in node.fields]
         base = None if node.base is None else self.site(node.base, scope, type_)
         declarations = (of.node if of else item.node).fields or []
@@ -247,7 +247,7 @@ class Evaluator(Calls):
 
     def _field_type(self, t: Type, name: str, place: bool) -> Type:
         if isinstance(t[0], Item):
-            return t[0].fields(t)[name]
+            return t[0].parts(t)[name]
         if t[0] == "Map":
             return t[2] if place or prune(t[2]) == ANY else join(t[2], NIL)
         return {"kind": STRING, "message": STRING, "variant": ("Nilable", STRING)}.get(name, ANY) if t[0] in PARENTS else ANY

@@ -9,7 +9,7 @@ from concerto.compiler import ast
 
 from .scopes import Item, Local, Scope, Variant, declared, resolve
 from .types import ANY, STRING, NotClaimed, Type, has_kind, known, prune
-from .values import PARENTS, Arr, Case, Err, Rec, Tup, equal, is_number
+from .values import OPTION, PARENTS, RESULT, Arr, Case, Err, Rec, Tup, equal, is_number
 
 Matcher = Callable[[Any, Any], bool]
 
@@ -47,11 +47,11 @@ class Patterns:
             case ast.ArrayPattern():
                 return self._array(node, type_)
             case ast.PathPattern():
-                return self._variant(self._target(node), [], type_)
+                return self._parts(self._target(node), {}, type_)
             case ast.TupleStructPattern():
-                return self._variant(self._target(node), node.items, type_)
+                return self._parts(self._target(node), dict(enumerate(node.items)), type_)
             case ast.StructPattern():
-                return self._fields(node, type_)
+                return self._parts(self._target(node), {f.name.text: f.pattern for f in node.fields}, type_)
         raise NotClaimed(f"pattern {type(node).__name__}")
 
     def _bind(self, node: ast.BindPattern, type_: Type) -> Matcher:
@@ -60,7 +60,7 @@ class Patterns:
         if node.inner is None and not node.mutable:
             is_constant = isinstance(item, Item) and isinstance(item.node, ast.Const)
             if is_constant or isinstance(item, Variant) or name == "None" and item is None:
-                return self._variant(item or name, [], type_)
+                return self._parts(item or name, {}, type_)
         return self._variable(name, type_, node.mutable, None if node.inner is None else self.of(node.inner, type_))
 
     def _variable(self, name: str, type_: Type, mutable: bool, inner: Matcher | None) -> Matcher:
@@ -103,55 +103,39 @@ class Patterns:
         path = [p.text for p in node.path]
         return resolve(self.scope, path) or path[-1]
 
-    def _variant(self, target: Any, nodes: list[ast.Pattern], type_: Type) -> Matcher:
-        if isinstance(target, Item):
+    def _parts(self, target: Any, nodes: dict[Any, ast.Pattern], type_: Type) -> Matcher:
+        """A constant, or what has fields or a payload: `nodes` by name or position."""
+        if isinstance(target, Item) and isinstance(target.node, ast.Const):
             return lambda env, value: equal(value, self.constant(target))
-        if isinstance(target, str):  # of Option or Result
-            types: list[Type] = [type_[2 if target == "Err" else 1] if type_[0] in ("Option", "Result") else ANY]
-            owner = "Option" if target in ("Some", "None") else "Result"
-        elif isinstance(target.item, str):
-            message = self.of(nodes[0], STRING) if nodes else lambda env, value: True
-            return lambda env, value: _is(value, target) and message(env, value.message)
+        family = getattr(target, "item", target)
+        if target in ("Some", "None", "Ok", "Err"):
+            types: dict[Any, Type] = {0: type_[2 if target == "Err" else 1] if type_[0] in ("Option", "Result") else ANY}
+        elif isinstance(family, str) and family in PARENTS:
+            types = {name: STRING if name in (0, "kind", "message") else ANY for name in nodes}
         else:
-            types = target.types(type_ if type_[0] is target.item else target.item.anything)
-            owner = target.item
-        inner = self._all(Tup, nodes, types[: len(nodes)])
-        name = target if isinstance(target, str) else target.name
-
-        def test(env: Any, value: Any) -> bool:
-            if not isinstance(value, Case) or owner not in (value.item, value.item.name) or value.variant != name:
-                return False
-            return inner(env, Tup(value.payload or ()))
-
-        return test
-
-    def _fields(self, node: ast.StructPattern, type_: Type) -> Matcher:
-        target = self._target(node)
-        if target in PARENTS or isinstance(target, Variant) and isinstance(target.item, str):
-            rows = [(f.name.text, self.of(f.pattern, STRING if f.name.text in ("kind", "message") else ANY)) for f in node.fields]
-            known = (lambda value, t: has_kind(value, (t,))) if target in PARENTS else _is
-            return lambda env, value: known(value, target) and all(p(env, error_field(value, f)) for f, p in rows)
-        of = target if isinstance(target, Variant) else None
-        item = of.item if of else declared(target)
-        types = item.fields(type_ if type_[0] is item else item.anything, of and of.node)
-        made = [(f.name.text, self.of(f.pattern, types[f.name.text])) for f in node.fields]
-
-        def test(env: Any, value: Any) -> bool:
-            if not isinstance(value, (Rec, Case)) or value.item is not item or of and value.variant != of.name:  # type: ignore[union-attr]
-                return False
-            return all(p(env, value[-1][f]) for f, p in made)
-
-        return test
+            item = declared(family)
+            types = item.parts(type_ if type_[0] is item else item.anything, target)
+        made = [(name, self.of(p, types[name])) for name, p in nodes.items()]
+        return lambda env, value: _denotes(target, value) and all(p(env, part(value, name)) for name, p in made)
 
 
-def _is(value: Any, target: Any) -> bool:
-    return isinstance(value, Err) and (value.family, value.variant) == (target.item, target.name)
+def _denotes(target: Any, value: Any) -> bool:
+    """Whether a value is of the variant, family or type."""
+    if isinstance(target, Variant) and isinstance(target.item, str):
+        return isinstance(value, Err) and (value.family, value.variant) == (target.item, target.name)
+    if isinstance(target, Variant):
+        return isinstance(value, Case) and (value.item, value.variant) == (target.item, target.name)
+    if target in ("Some", "None", "Ok", "Err"):
+        return isinstance(value, Case) and value.item in (OPTION, RESULT) and value.variant == target
+    return has_kind(value, (declared(target),))
 
 
-def error_field(value: Any, name: str) -> Any:
-    """L-3.11.1, L-3.11.13: an extra field that is not carried is nil."""
-    plain = {"kind": value.family, "variant": value.variant, "message": value.message}
-    return plain[name] if name in plain else value.extra.get(name)
+def part(value: Any, name: Any) -> Any:
+    """A field, or a part of a payload. An extra field that an error does not carry is nil (L-3.11.1, L-3.11.13)."""
+    if isinstance(value, Err):
+        plain = {"kind": value.family, "variant": value.variant, "message": value.message, 0: value.message}
+        return plain[name] if name in plain else value.extra.get(name)
+    return value.fields.get(name) if isinstance(value, Rec) else value.payload[name]
 
 
 def _in_interval(node: ast.RangePattern, value: Any) -> bool:

@@ -8,15 +8,13 @@ from __future__ import annotations
 from typing import Any
 
 from .library.functions import bounds, clamped, element
-from .patterns import error_field
+from .patterns import part
 from .values import Arr, Err, Map, Panic, Rec, Rng, Tup, display, key_of, kind_of
 
 
 def read(value: Any, how: str, key: Any) -> Any:
     if how == "field" and isinstance(value, (Rec, Map, Err)):
-        if isinstance(value, Err):
-            return error_field(value, key)
-        return value.fields.get(key) if isinstance(value, Rec) else value.get((str, key))
+        return value.get((str, key)) if isinstance(value, Map) else part(value, key)
     if how == "field":
         raise Panic("P014", f"{kind_of(value)} has no member {key}")
     if type(value) is Tup or type(value) in (Arr, str) and how == "index":

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cached_property
+from types import SimpleNamespace
 from typing import Any
 
 from concerto.compiler import ast
@@ -15,7 +16,7 @@ from concerto.compiler.parse import decode_source, parse
 from concerto.compiler.source import Source
 
 from .types import ANY, NEVER, NIL, PLAIN, STRUCTURAL, NotClaimed, Param, Type, Var, convert, joined, known, prune, substitute
-from .values import PARENTS
+from .values import PARENTS, Case
 
 DISCARD = ("Discard",)  # expected of a value nobody uses: its branches are not joined (L-3.2.7, L-3.4.1)
 Missing = object()  # an argument that is left to the parameter's default
@@ -82,17 +83,22 @@ class Item:
         self.value: Any = Missing  # of a constant, once it is known
 
     @property
+    def itself(self) -> Type:
+        return (self, *((p,) for p in self.params))
+
+    @property
     def anything(self) -> Type:
         return (self, *(ANY for _ in self.params))
 
     def fresh(self) -> Type:
         return (self, *(Var() for _ in self.params))
 
-    def fields(self, t: Type, of: Any = None) -> dict[str, Type]:
-        """Types of the fields (of the item, or of one of its variants) in the instance `t`."""
-        given = dict(zip(self.params, t[1:], strict=False))
-        rows = [(f, type_of(f.type, self.scope)) for f in (of or self.node).fields or []]
-        return {f.name.text: substitute(("Option", t) if f.optional else t, given) for f, t in rows}
+    def parts(self, t: Type, of: Any = None) -> dict[Any, Type]:
+        """Types of the fields or of the payload (of the item, or of one of its variants) in the instance `t`."""
+        given, node = dict(zip(self.params, t[1:], strict=False)), of.node if isinstance(of, Variant) else self.node
+        rows = [(f.name.text, type_of(f.type, self.scope), f.optional) for f in node.fields or []]
+        rows += [(i, type_of(part, self.scope), False) for i, part in enumerate(getattr(node, "items", None) or [])]
+        return {name: substitute(("Option", type_) if optional else type_, given) for name, type_, optional in rows}
 
     def variant(self, name: str) -> Any:
         return next((v for v in getattr(self.node, "variants", ()) if v.name.text == name), None)
@@ -102,12 +108,15 @@ class Variant:
     """A variant of a declared enum, or of an error family; a tuple variant can be called."""
 
     def __init__(self, item: Any, name: str) -> None:
-        self.item, self.name = item, name
+        self.item, self.name, self.value = item, name, None
         self.node = None if isinstance(item, str) else item.variant(name)
+        if self.node is not None and self.node.items is not None:
+            types = [type_of(t, item.scope) for t in self.node.items]
+            shape = {"heads": item.params, "receiver": None, "mut": False, "names": [], "defaults": [None] * len(types)}
+            self.owner, self.signature = (item.params, item.itself), SimpleNamespace(**shape, types=types, result=item.itself)
 
-    def types(self, t: Type) -> list[Type]:
-        given = dict(zip(self.item.params, t[1:], strict=False))
-        return [substitute(type_of(i, self.item.scope), given) for i in self.node.items or []]
+    def run(self, *payload: Any) -> Case:
+        return Case(self.item, self.name, payload)
 
 
 class Use:

@@ -71,6 +71,10 @@ def size(value: Any) -> int:
     return len(value)
 
 
+def length(value: Any) -> int:
+    return in_range(size(value))
+
+
 def elements(value: Any) -> Any:
     """What a loop walks (L-5.7.4 to L-5.7.10)."""
     if isinstance(value, Map):
@@ -211,11 +215,12 @@ def has(xs: Any, x: Any) -> bool:
 
 
 ARRAYS = {
-    "len": size, "is_empty": lambda xs: not size(xs), "get": at, "first": lambda xs: at(xs, 0),
-    "last": lambda xs: at(xs, len(xs) - 1), "push": lambda xs, x: (None, Arr((*xs, x))), "pop": lambda xs: (at(xs, len(xs) - 1), Arr(xs[:-1])), "insert": insert,
-    "remove": remove, "clear": lambda xs: (None, Arr()), "reverse": lambda xs: (None, Arr(xs[::-1])), "sort": sort,
-    "sort_by": sort_by, "contains": has, "index_of": where, "map": lambda xs, f: Arr(f(x) for x in elements(xs)),
-    "flat_map": flat_map, "filter": lambda xs, f: Arr(x for x in elements(xs) if truth(f(x))),
+    "len": length, "is_empty": lambda xs: not size(xs), "get": at, "first": lambda xs: at(xs, 0),
+    "last": lambda xs: at(xs, len(xs) - 1), "push": lambda xs, x: (None, Arr((*xs, x))), "insert": insert, "remove": remove,
+    "pop": lambda xs: (at(xs, len(xs) - 1), Arr(xs[:-1])), "clear": lambda xs: (None, Arr()),
+    "reverse": lambda xs: (None, Arr(xs[::-1])), "sort": sort, "sort_by": sort_by, "contains": has, "index_of": where,
+    "map": lambda xs, f: Arr(f(x) for x in elements(xs)), "flat_map": flat_map,
+    "filter": lambda xs, f: Arr(x for x in elements(xs) if truth(f(x))),
     "find": lambda xs, f: next((some(x) for x in xs if truth(f(x))), NONE), "any": lambda xs, f: any(truth(f(x)) for x in xs),
     "all": lambda xs, f: all(truth(f(x)) for x in xs), "reduce": lambda xs, init, f: functools.reduce(f, xs, init),
     "enumerate": lambda xs: Arr(map(Tup, enumerate(xs))), "zip": lambda xs, o: Arr(map(Tup, zip(xs, o, strict=False))),
@@ -225,9 +230,9 @@ ARRAYS = {
 }  # fmt: skip
 MAPS = {
     "len": len, "is_empty": lambda m: not m, "has": lambda m, k: key_of(k) in m, "clear": lambda m: (None, Map()),
-    "delete": delete, "get": lambda m, k: some(m[key_of(k)]) if key_of(k) in m else NONE, "entries": entries, "values": lambda m: Arr(m.values()),
-    "set": lambda m, k, v: (None, Map({**m, key_of(k): v})), "keys": lambda m: Arr(k for _, k in m),
-    "merge": lambda m, o: Map({**m, **o}),
+    "delete": delete, "get": lambda m, k: some(m[key_of(k)]) if key_of(k) in m else NONE,
+    "entries": entries, "values": lambda m: Arr(m.values()), "set": lambda m, k, v: (None, Map({**m, key_of(k): v})),
+    "keys": lambda m: Arr(k for _, k in m), "merge": lambda m, o: Map({**m, **o}),
 }  # fmt: skip
 RANGES = {
     **ARRAYS, "contains": lambda r, i: i in bounds(r), "to_array": lambda r: Arr(bounds(r)), "step_by": step_by,
@@ -275,7 +280,8 @@ def context(r: Case, message: str) -> Case:
 
 CASES = {
     "is_some": is_good, "is_ok": is_good, "is_none": lambda o: not is_good(o), "is_err": lambda r: not is_good(r),
-    "unwrap": unwrap, "expect": lambda v, message: unwrap(v, message + ":"), "unwrap_or": lambda v, other: v.payload[0] if is_good(v) else other,
+    "unwrap": unwrap, "expect": lambda v, message: unwrap(v, message + ":"),
+    "unwrap_or": lambda v, other: v.payload[0] if is_good(v) else other,
     "unwrap_or_else": lambda v, f: v.payload[0] if is_good(v) else f(*v.payload or ()),
     "map": lambda v, f: v._replace(payload=(f(*v.payload),)) if is_good(v) else v,
     "and_then": lambda v, f: f(*v.payload) if is_good(v) else v, "ok_or": lambda o, e: ok(*o.payload) if is_good(o) else err(e),
@@ -361,7 +367,7 @@ IMPLEMENTATIONS: dict[str, dict[str, Callable[..., Any]]] = {
     "Int": NUMBERS, "Float": NUMBERS, "String": STRINGS, "Array": ARRAYS, "Map": MAPS, "Tuple": {"len": len}, "Range": RANGES,
     "Option": CASES, "Result": CASES, "Set": SETS, "Queue": QUEUES, "Stack": STACKS, "math": NUMBERS, "string": STRINGS,
     "Core": {
-        "len": size, "typeof": kind_of, "Some": some, "Ok": ok, "Err": err, "print": display, "println": display,
+        "len": length, "typeof": kind_of, "Some": some, "Ok": ok, "Err": err, "print": display, "println": display,
     },
     "fmt": {
         "format": formatted, "pad_left": lambda s, width, ch: (ch or " ")[0] * (width - len(s)) + s,

@@ -32,7 +32,7 @@ def shaped(value: Any, t: Type) -> Any:
     if head == "Tuple" and type(value) is Arr and len(value) == len(t) - 1:
         return Tup(map(shaped, value, t[1:]))
     if isinstance(head, Item) and isinstance(value, Map):
-        return Rec(head, {name: field(value, name, type_) for name, type_ in head.fields(t).items()})
+        return Rec(head, {name: field(value, name, type_) for name, type_ in head.parts(t).items()})
     if type(value) is Arr and head == "Array":
         return Arr(shaped(v, t[1]) for v in value)
     if isinstance(value, Map) and head == "Map" and prune(t[1]) == STRING:

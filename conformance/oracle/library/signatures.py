@@ -1,4 +1,4 @@
-"""The signatures of predeclared functions, built-in methods and the library, read by the parser: calls are typed like any other."""
+"""Signatures of predeclared functions, built-in methods and the library, for the parser: calls are typed like any other."""
 
 LIBRARY = """struct RegexMatch { pub text: String, pub start: Int, pub end: Int, pub groups: Array<Option<String>> }
 trait Core { fn print(x: Any); fn println(x: Any); fn len(x: Any) -> Int; fn typeof(x: Any) -> String;
@@ -54,8 +54,8 @@ trait Queue<T> { fn new() -> Queue<T>; BAG fn enqueue(mut self, v: T); fn dequeu
 trait Stack<T> { fn new() -> Stack<T>; BAG fn push(mut self, v: T); fn pop(mut self) -> Option<T>;
     fn peek(self) -> Option<T>; fn rest(self) -> Stack<T>; }
 trait math { fn abs(x: Any) -> Number; fn min(a: Any, b: Any) -> Number; fn max(a: Any, b: Any) -> Number;
-    fn sqrt(x: Float) -> Float; fn clamp(x: Any, lo: Any, hi: Any) -> Number; fn pow(b: Any, e: Any) -> Number; fn floor(x: Any) -> Int;
-    fn ceil(x: Any) -> Int; fn round(x: Any) -> Int; }
+    fn sqrt(x: Float) -> Float; fn clamp(x: Any, lo: Any, hi: Any) -> Number; fn pow(b: Any, e: Any) -> Number;
+    fn floor(x: Any) -> Int; fn ceil(x: Any) -> Int; fn round(x: Any) -> Int; }
 trait string { fn len(s: String) -> Int; fn trim(s: String) -> String; fn trim_start(s: String) -> String;
     fn trim_end(s: String) -> String; fn to_upper(s: String) -> String; fn to_lower(s: String) -> String;
     fn contains(s: String, part: String) -> Bool; fn starts_with(s: String, part: String) -> Bool;
