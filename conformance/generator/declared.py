@@ -1,4 +1,4 @@
-"""Declarations that programs may use, and the expressions and changes that use them: generics, impls, enums, modules, the library."""
+"""Declarations that programs may use, and expressions and changes that use them: generics, impls, enums, modules, the library."""
 
 from __future__ import annotations
 
@@ -111,13 +111,15 @@ class Declared(Base):
         return [
             ("@.total()", ("Struct", "P")), ("@.size()", PAYLOAD), ("LIMIT",), ("geo::deep::half(#)", INT), ("half($)", INT),
             ("math::abs($)", INT), ("math::min($, $)", INT, INT), ("math::clamp($, 0, 9)", INT), ("@.len()", ("Set", s)),
-            ("@.n", ("Box", s)), ("@.x", DOT), ("math::round($)", FLOAT), ("@.len()", ("Queue", s)), ("@.moved(#).x", ("Struct", "P"), INT),
+            ("@.n", ("Box", s)), ("@.x", DOT), ("math::round($)", FLOAT), ("@.len()", ("Queue", s)),
+            ("@.moved(#).x", ("Struct", "P"), INT),
             ("math::pow($, 2)", INT), ("@.len()", ("Stack", INT)),
         ]  # fmt: skip
 
     def _float(self, t: Type) -> list[tuple[Any, ...]]:
         return [
-            ("math::abs($)", FLOAT), ("math::sqrt($)", FLOAT), ("math::max($, $)", INT, FLOAT), ("geo::SCALE",), ("scaled(#)", INT),
+            ("math::abs($)", FLOAT), ("math::sqrt($)", FLOAT), ("math::max($, $)", INT, FLOAT), ("geo::SCALE",),
+            ("scaled(#)", INT),
             ("math::pow($, $)", FLOAT, INT), ("scaled(#, #)", INT, INT), ("scaled(c: #, a: #)", FLOAT, INT),
             ("math::clamp($, 0.5, $)", FLOAT, Expr(INT, "7")),
         ]  # fmt: skip
@@ -127,14 +129,16 @@ class Declared(Base):
         return [
             ("fmt::pad_left(#, @)", STRING, width), ("fmt::pad_right(#, @, ch: #)", STRING, width, STRING),
             ("fmt::truncate(#, @)", STRING, width), ("json::stringify($)", self.type(2)), ("fmt::indent(#, 2)", STRING),
-            ('fmt::format("{}-{}", [$])', self.type(1)), ("json::stringify_pretty($)", self.type(2)), ("std::string::to_upper(#)", STRING),
+            ('fmt::format("{}-{}", [$])', self.type(1)), ("json::stringify_pretty($)", self.type(2)),
+            ("std::string::to_upper(#)", STRING),
             ("std::string::join(#, @)", ("Array", STRING), Expr(STRING, '"+"')), ("typeof($)", self.type(2)),
         ]  # fmt: skip
 
     def _bool(self, t: Type) -> list[tuple[Any, ...]]:
         s = self.scalar()
         return [
-            ("@.contains(#)", ("Set", s), s), ("json::is_valid(#)", STRING), ("@.is_empty()", ("Queue", s)), ("(@ == @)", PAYLOAD, PAYLOAD),
+            ("@.contains(#)", ("Set", s), s), ("json::is_valid(#)", STRING), ("@.is_empty()", ("Queue", s)),
+            ("(@ == @)", PAYLOAD, PAYLOAD),
             ("(@ == @)", ("Set", s), ("Set", s)), ("(@ != @)", ("Box", s), ("Box", s)), ("(@ == @)", DOT, DOT),
         ]  # fmt: skip
 
@@ -143,7 +147,8 @@ class Declared(Base):
         sets = ("Set", e)
         return [
             ("Set::from($).to_array()", t), ("@.to_array()", sets), ("@.union(#).to_array()", sets, sets),
-            ("@.intersection(#).to_array()", sets, sets), ("@.difference(#).to_array()", sets, sets), ("@.to_array()", ("Stack", e)),
+            ("@.intersection(#).to_array()", sets, sets), ("@.difference(#).to_array()", sets, sets),
+            ("@.to_array()", ("Stack", e)),
             ("@.rest().to_array()", ("Queue", e)), ("@.map(id)", t),
         ]  # fmt: skip
 
@@ -159,7 +164,8 @@ class Declared(Base):
         return [("P::origin()",), ("@.moved(#)", t, INT)] if t[1] == "P" else [("id($)", t)]
 
     def _enum(self, t: Type) -> list[tuple[Any, ...]]:
-        rows = [("F::V(#)", INT), ("F::W(#, #)", STRING, ("Array", INT)), ("F::X { a: # }", INT), ("F::X { b: #, a: # }", FLOAT, INT)]
+        rows: list[Any] = [("F::V(#)", INT), ("F::W(#, #)", STRING, ("Array", INT)), ("F::X { a: # }", INT)]
+        rows.append(("F::X { b: #, a: # }", FLOAT, INT))
         return [("id($)", t)] if t == ENUM else [*rows, ("[$].map(F::V)[0]", INT)]
 
     def _box(self, t: Type) -> list[tuple[Any, ...]]:

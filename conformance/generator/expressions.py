@@ -360,7 +360,8 @@ class Expressions(Declared):
         return Expr(t, "try ", Block(body, value), " catch ", Block([], self.expr(t, sited)))
 
     def match(self, t: Type, sited: bool) -> Expr:
-        subject = self.pick([INT, STRING, BOOL, ENUM, PAYLOAD, PAYLOAD, ("Box", INT), ("Option", self.scalar()), ("Result", self.scalar(), STRING),
+        subject = self.pick([INT, STRING, BOOL, ENUM, PAYLOAD, PAYLOAD, ("Box", INT), ("Option", self.scalar()),
+                             ("Result", self.scalar(), STRING),
         ("Tuple", INT, STRING),
                              ("Array", INT), ("Nilable", INT), FLOAT, ("Struct", "P"),
                              ("Option", ("Tuple", INT, INT))])  # fmt: skip

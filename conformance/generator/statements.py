@@ -210,7 +210,7 @@ class Statements(Expressions):
             ways += [[f"break{word};"], [f"continue{word};"]] if label or label is self.loops[-1] else []
         if self.result is not None:
             ways.append(["return ", self.expr(self.result, True), ";"] if self.result != NIL else ["return;"])
-        if self.in_try or self.result is not None and self.result[0] == "Result":
+        if self.in_try or self.result is not None and self.result[0] == "Result" and self.result[2] == STRING:
             ways.append(["throw ", self.expr(STRING), ";"])
         return [Stmt("if (", self.expr(BOOL), ") { ", *self.pick(ways), " }")] if ways else []
 
@@ -295,7 +295,8 @@ class Statements(Expressions):
         ]  # fmt: skip
         body = Block([Stmt(*self.pick(ways)), *([Stmt(*self.pick(ways))] if self.chance(0.4) else [])])
         clauses = [
-            [f' catch ParseError({e}) {{ emit("f", [{e}.kind, {e}.input]); }}'], [f' catch Error({e}) {{ emit("f", {e}.kind); }}'],
+            [f' catch ParseError({e}) {{ emit("f", [{e}.kind, {e}.input]); }}'],
+            [f' catch Error({e}) {{ emit("f", {e}.kind); }}'],
             [f' catch RuntimeError({e}) {{ emit("f", {e}.message); }}'], [f' catch String({e}) {{ emit("f", {e}); }}'],
         ]  # fmt: skip
         chosen = [part for clause in self.random.sample(clauses, self.pick([1, 2])) for part in clause]

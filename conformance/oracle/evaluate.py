@@ -78,13 +78,10 @@ class Evaluator(Calls):
     # ------------------------------------------------------------ literals
 
     def on_IntLiteral(self, node: Any, scope: Scope, expected: Type | None) -> Typed:
-        value = node.value
+        value = getattr(node, "value", None)
         return (kind_of(value),), lambda env: value
 
-    on_FloatLiteral = on_StringLiteral = on_BoolLiteral = on_IntLiteral
-
-    def on_NilLiteral(self, node: ast.NilLiteral, scope: Scope, expected: Type | None) -> Typed:
-        return NIL, lambda env: None
+    on_FloatLiteral = on_StringLiteral = on_BoolLiteral = on_NilLiteral = on_IntLiteral
 
     def on_GroupExpr(self, node: ast.GroupExpr, scope: Scope, expected: Type | None) -> Typed:
         return self.expr(node.inner, scope, expected)
@@ -207,9 +204,8 @@ class Evaluator(Calls):
     def on_Cast(self, node: ast.Cast, scope: Scope, expected: Type | None) -> Typed:
         target = type_of(node.target, scope)
         type_, code = self.expr(node.operand, scope, target if target not in (INT, FLOAT, STRING, BOOL) else None)
-        if prune(type_) == ANY or target in (INT, FLOAT, STRING, BOOL) or target[0] == "Union":
-            return target, lambda env: cast(code(env), target)
-        conversion = convert(type_, target)
+        direct = prune(type_) == ANY or target in (INT, FLOAT, STRING, BOOL) or target[0] == "Union"
+        conversion = None if direct else convert(type_, target)
         return target, lambda env: cast(conversion(code(env)) if conversion else code(env), target)
 
     def on_Pipe(self, node: ast.Pipe, scope: Scope, expected: Type | None) -> Typed:
@@ -473,8 +469,6 @@ class Evaluator(Calls):
             inner.raised.append(type_)
         elif result is None:
             frame.returns.add(("Result", Var(), type_), lambda env: None)
-        elif not frame.takes_errors and wanted is None:
-            raise NotClaimed("an error with no target")
 
         def leave(error: Any) -> Any:
             raise Leave(inner or frame, error if inner else err(self.adapted(error, type_, wanted)))
@@ -545,7 +539,7 @@ class Evaluator(Calls):
                     return code(env, error)
             return outward(error) if outward else err(error)
 
-        return both.close() if rows else ("Result", both.close(), self._raised(target)), run
+        return both.close() if rows else ("Result", both.close(), joined(target.raised) if target.raised else Var()), run
 
     def _clause(self, clause: ast.CatchClause, scope: Scope, wanted: Type | None, both: Join) -> tuple[Type | None, Any]:
         inner = Scope(scope)
@@ -558,16 +552,6 @@ class Evaluator(Calls):
             return body(env)
 
         return None if type_ == ANY else type_, run
-
-    def _raised(self, target: Exit) -> Type:
-        """L-3.12.6."""
-        if not target.raised:
-            return Var()
-        types = [prune(t) for t in target.raised]
-        try:
-            return joined(types)
-        except NotClaimed:
-            return ("Error",) if all(t[0] in PARENTS for t in types) else ANY
 
     # ------------------------------------------------------------ closures
 

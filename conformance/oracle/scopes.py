@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 from concerto.compiler import ast
 from concerto.compiler.diagnostics import Diagnostics
@@ -119,19 +119,10 @@ class Variant:
         return Case(self.item, self.name, payload)
 
 
-class Use:
+class Use(NamedTuple):
     """An import, looked up when its name is used."""
 
-    def __init__(self, scope: Scope, path: list[str]) -> None:
-        self.scope, self.path, self.busy = scope, path, False
-
-    def find(self) -> Any:
-        if self.busy:  # `use a;` inside module that has no `a`: the name further out is meant
-            return None
-        self.busy = True
-        found = resolve(self.scope, self.path)
-        self.busy = False
-        return found
+    path: list[str]
 
 
 class Join:
@@ -186,15 +177,19 @@ class Scope:
         self.parent, self.module, self.barrier = parent, getattr(parent, "module", None), barrier
         self.frame: Frame = frame or getattr(parent, "frame", None) or Frame(None)
         self.names: dict[str, Any] = {}
-        self.globs: list[Use] = []
+        self.globs: list[list[str]] = []
 
     def own(self, name: str) -> Any:
         """What this scope itself declares or imports; something explicit wins over a glob (L-8.2.2)."""
         found = self.names.get(name)
-        found = found.find() if isinstance(found, Use) else found
-        for glob in self.globs if found is None else ():
-            if (owner := glob.find()) is not None and (found := member(owner, name)) is not None:
-                break
+        if isinstance(found, Use):
+            del self.names[name]  # for `use a;` in a module that has no `a` the name further out is meant
+            use, found = found, resolve(self, found.path)
+            self.names[name] = use
+        globs, self.globs = self.globs, []  # their own paths are not looked for in themselves
+        for path in globs if found is None else ():
+            found = found or member(resolve(self, path), name)
+        self.globs = globs
         return found
 
     def find(self, name: str) -> Any:
@@ -240,9 +235,9 @@ class Scope:
         if path[-1] == "self":
             path = path[:-1]
         if tree.glob:
-            self.globs.append(Use(self, path))
+            self.globs.append(path)
         elif tree.group is None:
-            self.names[tree.alias.text if tree.alias else path[-1]] = Use(self, path)
+            self.names[tree.alias.text if tree.alias else path[-1]] = Use(path)
 
 
 class Module(Scope):
@@ -313,7 +308,8 @@ def declared(found: Any) -> Any:
 def member(owner: Any, name: str) -> Any:
     owner = declared(owner)
     if isinstance(owner, Module):
-        return owner.above if name == "super" else owner.own(name)
+        found = owner.above if name == "super" else owner.own(name)
+        return owner.program.file_module(owner, name) if found is None and owner is owner.program.root else found
     if isinstance(owner, Item):
         return Variant(owner, name) if owner.variant(name) else owner.methods.get(name)
     return Variant(owner, name) if owner in PARENTS else METHODS.get((owner, name)) or (name if owner == "std" else None)

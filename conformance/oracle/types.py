@@ -34,7 +34,7 @@ class Param:
 
 INT, FLOAT, STRING, BOOL, NIL = ("Int",), ("Float",), ("String",), ("Bool",), ("Nil",)
 ANY, NEVER, RANGE, ERROR = ("Any",), ("Never",), ("Range",), ("Error",)
-STRUCTURAL = {"Array": 1, "Map": 2, "Option": 1, "Result": 2, "Set": 1, "Queue": 1, "Stack": 1}
+STRUCTURAL = {"Tuple": -1, "Array": 1, "Map": 2, "Option": 1, "Result": 2, "Set": 1, "Queue": 1, "Stack": 1}
 PLAIN = {"Int", "Float", "String", "Bool", "Nil", "Any", "Never", "Range", "Number", *PARENTS}
 
 
@@ -163,9 +163,9 @@ def join(a: Type, b: Type) -> Type:
         return a
     if a[0] in ("Union", "String") and b[0] in ("Union", "String"):
         return STRING
-    if a[0] == b[0] and len(a) == len(b):
+    if a[0] == b[0] in STRUCTURAL and len(a) == len(b):
         return (a[0], *(join(x, y) for x, y in zip(a[1:], b[1:], strict=True)))
-    raise NotClaimed(f"no join of {show(a)} and {show(b)}")
+    return ERROR if a[0] in PARENTS or b[0] in PARENTS else ANY  # of raised errors (L-3.12.6)
 
 
 def joined(types: Any) -> Type:

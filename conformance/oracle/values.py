@@ -200,18 +200,11 @@ def display(value: Any, debug: bool = False) -> str:
     return str(value)
 
 
-def json_text(value: Any, gap: str | None = None, level: str = "") -> str:
-    """The JSON column of L-5.1; `gap`: the blanks of one level, None for the compact form."""
-    inner = level if gap is None else level + gap
-
-    def wrapped(start: str, rows: list[str], end: str) -> str:
-        if gap is None or not rows:
-            return start + ",".join(rows) + end
-        return f"{start}\n{inner}" + f",\n{inner}".join(rows) + f"\n{level}{end}"
+def json_text(value: Any) -> str:
+    """The JSON column of L-5.1, compact."""
 
     def pairs(found: Any) -> str:
-        colon = ":" if gap is None else ": "
-        return wrapped("{", [json_text(name) + colon + json_text(v, gap, inner) for name, v in found], "}")
+        return "{" + ",".join(f"{json_text(name)}:{json_text(v)}" for name, v in found) + "}"
 
     match value:
         case None | bool() | int() | str():
@@ -225,11 +218,10 @@ def json_text(value: Any, gap: str | None = None, level: str = "") -> str:
             one = isinstance(payload, tuple) and len(payload) == 1
             data = payload[0] if one else Arr(payload) if isinstance(payload, tuple) else payload
             if item is OPTION:
-                return json_text(data, gap, level)
+                return json_text(data)
             if item is RESULT:
                 return pairs([(variant.lower(), data)])
-            data = Rec(None, payload) if isinstance(payload, dict) else data
-            return pairs([("variant", variant), ("data", data)])
+            return pairs([("variant", variant), ("data", Rec(None, data) if isinstance(payload, dict) else data)])
         case Rng(start, end, inclusive):
             return pairs([("start", start), ("end", end), ("inclusive", inclusive)])
         case Err(family, variant, message, extra):
@@ -237,7 +229,7 @@ def json_text(value: Any, gap: str | None = None, level: str = "") -> str:
         case Map():
             return pairs((display(key), v) for (_, key), v in value.items())
         case tuple():
-            return wrapped("[", [json_text(v, gap, inner) for v in value], "]")
+            return "[" + ",".join(map(json_text, value)) + "]"
     return json.dumps(display(value), ensure_ascii=False)
 
 
@@ -319,9 +311,7 @@ def _integers(op: str, a: int, b: int) -> int:
 def _power(a: int, b: int) -> int:
     if b < 0:
         raise Panic("P013", f"negative exponent {b}")
-    if a in (0, 1, -1):
-        return 1 if b == 0 or a == 1 or (a == -1 and b % 2 == 0) else a
-    return in_range(a ** min(b, 64))  # the 64th power of any other number is out of range, as is every later one
+    return in_range(a ** (min(b, 64) if abs(a) > 1 else b))  # the 64th power is out of range, as is every later one
 
 
 def _floats(op: str, a: float, b: float) -> float:

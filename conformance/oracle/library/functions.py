@@ -319,6 +319,17 @@ def json_parse(text: str) -> Case:
         return failed("JsonError", str(error), line=at_line, column=column)
 
 
+def pretty(value: Any, indent: int) -> str:
+    """Compact JSON broken into lines: after brackets that are not empty, and commas."""
+    made, level = "", 0
+    for token in re.findall(r'"(?:[^"\\]|\\.)*"|\[\]|\{\}|[][{},:]|[^][{},:"]+', values.json_text(value)):
+        level += (token in ("[", "{")) - (token in ("]", "}"))
+        line_end = "\n" + " " * indent * level
+        after = line_end if token in ("[", "{", ",") else " " * (token == ":")
+        made += line_end + token if token in ("]", "}") else token + after
+    return made
+
+
 def formatted(template: str, args: Arr) -> str:
     rest = list(args)
     return re.sub(r"\{\}", lambda _: display(rest.pop(0)) if rest else "{}", template)
@@ -376,7 +387,7 @@ IMPLEMENTATIONS: dict[str, dict[str, Callable[..., Any]]] = {
     },
     "json": {
         "parse": json_parse, "is_valid": lambda s: is_good(json_parse(s)), "stringify": values.json_text,
-        "stringify_pretty": lambda v, indent: values.json_text(v, " " * indent),
+        "stringify_pretty": pretty,
     },
     "crypto": {
         "sha256": lambda s: hashlib.sha256(s.encode()).hexdigest(), "md5": lambda s: hashlib.md5(s.encode()).hexdigest(),
