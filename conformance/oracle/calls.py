@@ -91,18 +91,25 @@ class Calls(Predeclared):
 
     def enter(self, function: Function, given: list[Any]) -> tuple[Any, Any]:
         """Runs a function; gives its result and its `self` as it is then (L-5.5.6)."""
-        if self.depth >= self.limit:
-            raise Panic("P012", f"call depth exceeded: {self.limit}")
         if function.trait is not None:
             function = function.trait.impls[head_of(given[0])][function.name]
         if function.code is None:
             self._elaborate(function)
-        self.depth += 1
-        try:
-            env: dict[Local, Any] = {}
+        env: dict[Local, Any] = {}
+
+        def run(given: list[Any]) -> tuple[Any, Any]:
             for local, default, value in zip(function.locals, function.defaults, given, strict=True):
                 env[local] = [default(env) if value is Missing else value]
             return function.code(env), env[function.locals[0]][0] if given else None
+
+        return self.framed(run, given)
+
+    def framed(self, run: Callable[[Any], Any], given: Any) -> Any:
+        if self.depth >= self.limit:
+            raise Panic("P012", f"call depth exceeded: {self.limit}")
+        self.depth += 1
+        try:
+            return run(given)
         finally:
             self.depth -= 1
 
@@ -110,7 +117,7 @@ class Calls(Predeclared):
         node, signature = function.node, function.signature
         if node.body is None or node.clauses:
             raise NotClaimed("function without body")
-        frame = Frame(signature.result, takes_errors=node.result is None and (function.name == "main" or bool(node.decorators)))
+        frame = Frame(signature.result)
         scope = Scope(function.scope, frame)
         if signature.receiver is not None:
             function.locals.append(scope.declare("self", signature.receiver, signature.mut))

@@ -32,10 +32,24 @@ LITERALS = (ast.IntLiteral, ast.FloatLiteral, ast.StringLiteral, ast.BoolLiteral
 
 
 class Leave(Exception):
-    """Control on its way to `target`: an Exit or a Frame."""
+    """Control on its way to `target` with a value."""
 
-    def __init__(self, target: Any, value: Any, again: bool = False) -> None:
-        self.target, self.value, self.again = target, value, again
+    def __init__(self, target: Any, value: Any) -> None:
+        self.target, self.value = target, value
+
+
+def landing(code: Code, target: Any) -> Code:
+    """Code to whose end control comes that is on its way to `target`."""
+
+    def run(env: Any) -> Any:
+        try:
+            return code(env)
+        except Leave as leave:
+            if leave.target is not target:
+                raise
+            return leave.value
+
+    return run
 
 
 def located(code: Code, at: Any) -> Code:
@@ -334,7 +348,7 @@ class Evaluator(Calls):
         def run(env: Any) -> Any:
             value = code(env)
             if isinstance(value, Case) and value.item is RESULT and not is_good(value):
-                raise Leave(target, value.payload[0])
+                raise Leave(target, value)
             return value
 
         return run
@@ -397,25 +411,15 @@ class Evaluator(Calls):
         """The loop that runs its body once for each of the `rounds`; break values join with `start` (L-5.7.2)."""
         loop = Exit(Join(expected), node.label and node.label.text)
         scope.frame.loops.append(loop)
-        body = self.expr(node.body, scope, DISCARD)[1]
+        body = landing(self.expr(node.body, scope, DISCARD)[1], loop.again)
         scope.frame.loops.pop()
         type_ = loop.values.close(start) if start == NIL or loop.values.rows or loop.values.expected else NEVER
 
-        def run(env: Any) -> Any:
-            try:
-                for _ in rounds(env):
-                    try:
-                        body(env)
-                    except Leave as leave:
-                        if leave.target is not loop or not leave.again:
-                            raise
-            except Leave as leave:
-                if leave.target is not loop:
-                    raise
-                return leave.value
-            return None
+        def run(env: Any) -> None:
+            for _ in rounds(env):
+                body(env)
 
-        return type_, run
+        return type_, landing(run, loop)
 
     def on_For(self, node: ast.For, scope: Scope, expected: Type | None) -> Typed:
         type_, iterable = self.expr(node.iterable, scope)
@@ -450,12 +454,7 @@ class Evaluator(Calls):
         return self._leaving(scope.frame.returns, scope.frame, node.value, scope)
 
     def on_Continue(self, node: ast.Continue, scope: Scope, expected: Type | None) -> Typed:
-        loop = self._target(node.label, scope)
-
-        def run(env: Any) -> Any:
-            raise Leave(loop, None, again=True)
-
-        return NEVER, run
+        return self._leaving(Join(None), self._target(node.label, scope).again, None, scope)
 
     # ------------------------------------------------------------ errors
 
@@ -471,7 +470,7 @@ class Evaluator(Calls):
             frame.returns.add(("Result", Var(), type_), lambda env: None)
 
         def leave(error: Any) -> Any:
-            raise Leave(inner or frame, error if inner else err(self.adapted(error, type_, wanted)))
+            raise Leave(inner or frame, err(error if inner else self.adapted(error, type_, wanted)))
 
         return leave
 
@@ -524,20 +523,19 @@ class Evaluator(Calls):
         typed = self.expr(node.body, scope, wanted)
         scope.frame.targets.pop()
         body = both.add(*typed)
+        attempt = landing(lambda env: ok(body(env)), target)
         rows = [self._clause(clause, scope, wanted, both) for clause in node.catches]
-        outward = self.raiser(ANY, scope) if rows and all(test is not None for test, _ in rows) else None
+        leave = self.raiser(ANY, scope) if rows and all(test is not None for test, _ in rows) else None
 
         def run(env: Any) -> Any:
-            try:
-                return body(env) if rows else ok(body(env))
-            except Leave as leave:
-                if leave.target is not target:
-                    raise
-                error = leave.value
-            for test, code in rows:
-                if test is None or has_kind(error, test):
-                    return code(env, error)
-            return outward(error) if outward else err(error)
+            made = attempt(env)
+            if not rows:
+                return made
+            if is_good(made):
+                return made.payload[0]
+            (error,) = made.payload
+            caught = next((code for test, code in rows if test is None or has_kind(error, test)), None)
+            return leave(error) if caught is None and leave else caught(env, error)  # type: ignore[misc]
 
         return both.close() if rows else ("Result", both.close(), joined(target.raised) if target.raised else Var()), run
 
@@ -574,18 +572,12 @@ class Evaluator(Calls):
             captured = dict(env)
 
             def call(given: list[Any]) -> Any:
-                if self.depth >= self.limit:
-                    raise Panic("P012", f"call depth exceeded: {self.limit}")
-                self.depth += 1
-                try:
-                    own = dict(captured)
-                    for bind, value in zip(binders, given, strict=True):
-                        bind(own, value)
-                    return body(own)
-                finally:
-                    self.depth -= 1
+                own = dict(captured)
+                for bind, value in zip(binders, given, strict=True):
+                    bind(own, value)
+                return body(own)
 
-            return Fn(None, len(binders), call)
+            return Fn(None, len(binders), lambda given: self.framed(call, given))
 
         return ("Fn", type_, *types), make
 
@@ -595,16 +587,7 @@ class Evaluator(Calls):
         code = frame.returns.add(*self.expr(node, scope, frame.returns.expected))
         type_ = NIL if discards else frame.returns.close()
 
-        def run(env: Any) -> Any:
-            try:
-                value = code(env)
-                return None if discards else value
-            except Leave as leave:
-                if leave.target is not frame:
-                    raise
-                return leave.value
-
-        return type_, run
+        return type_, landing((lambda env: code(env) and None) if discards else code, frame)
 
 
 def _element(t: Type) -> Type:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any
 
 from concerto.compiler import ast
 from concerto.compiler.diagnostics import Diagnostics
@@ -119,12 +119,6 @@ class Variant:
         return Case(self.item, self.name, payload)
 
 
-class Use(NamedTuple):
-    """An import, looked up when its name is used."""
-
-    path: list[str]
-
-
 class Join:
     """Collects the values of branches, elements, breaks or returns; they convert to the expected type, else to their join."""
 
@@ -157,15 +151,15 @@ class Exit:
     """A loop with its break values, or a `try` body with the types of the errors raised in it (L-3.12.2)."""
 
     def __init__(self, values: Join, label: str | None = None) -> None:
-        self.values, self.label = values, label
+        self.values, self.label, self.again = values, label, object()  # `again`: where `continue` goes
         self.raised: list[Type] = []
 
 
 class Frame:
     """What elaboration knows of the function or closure it is in. `result` None: still to be inferred."""
 
-    def __init__(self, result: Type | None, takes_errors: bool = False) -> None:
-        self.result, self.takes_errors, self.returns = result, takes_errors, Join(DISCARD if result == NIL else result)
+    def __init__(self, result: Type | None) -> None:
+        self.result, self.returns = result, Join(DISCARD if result == NIL else result)
         self.loops: list[Exit] = []
         self.targets: list[Exit] = []
 
@@ -182,10 +176,10 @@ class Scope:
     def own(self, name: str) -> Any:
         """What this scope itself declares or imports; something explicit wins over a glob (L-8.2.2)."""
         found = self.names.get(name)
-        if isinstance(found, Use):
+        if isinstance(found, list):  # the path of an import
             del self.names[name]  # for `use a;` in a module that has no `a` the name further out is meant
-            use, found = found, resolve(self, found.path)
-            self.names[name] = use
+            path, found = found, resolve(self, found)
+            self.names[name] = path
         globs, self.globs = self.globs, []  # their own paths are not looked for in themselves
         for path in globs if found is None else ():
             found = found or member(resolve(self, path), name)
@@ -237,7 +231,7 @@ class Scope:
         if tree.glob:
             self.globs.append(path)
         elif tree.group is None:
-            self.names[tree.alias.text if tree.alias else path[-1]] = Use(path)
+            self.names[tree.alias.text if tree.alias else path[-1]] = path
 
 
 class Module(Scope):
