@@ -143,19 +143,16 @@ class Calls(Predeclared):
             raise NotClaimed(f"name {'::'.join(names)}")
         return found
 
-    def _instance(self, target: Any, types: Any, scope: Scope, owner: Any = None) -> dict[Any, Type]:
-        """Type parameters of what is called: the last ones are written (L-3.2.6), or they are those of its `owner`."""
-        heads, given = target.signature.heads, [type_of(t, scope) for t in types or []]
+    def _instance(self, target: Any, node: Any, scope: Scope) -> dict[Any, Type]:
+        """Type parameters of what is called: the last ones are written (L-3.2.6), or, before `::`, those of its type."""
+        heads, given = target.signature.heads, [type_of(t, scope) for t in node.type_arguments or []]
         names: dict[Any, Type] = {h: Var() for h in heads}
-        if owner is None:
+        if getattr(node, "member", None) is None:
             names.update(zip(heads[len(heads) - len(given) :], given, strict=True))
         else:
+            owner = declared(resolve(scope, [s.text for s in node.segments]))
             convert(substitute(target.owner[1], names), (owner, *given))
         return names
-
-    def _called(self, node: ast.PathExpr, target: Any, scope: Scope) -> dict[Any, Type]:
-        owner = None if node.member is None else declared(resolve(scope, [s.text for s in node.segments]))
-        return self._instance(target, node.type_arguments, scope, owner)
 
     def on_PathExpr(self, node: ast.PathExpr, scope: Scope, expected: Type | None) -> Typed:
         found = self.target(node, scope)
@@ -166,7 +163,7 @@ class Calls(Predeclared):
         if found is None:
             return ("Option", Var()), lambda env: NONE
         if hasattr(found, "signature"):
-            names, signature = self._called(node, found, scope), found.signature
+            names, signature = self._instance(found, node, scope), found.signature
             types = [substitute(t, names) for t in [*([signature.receiver] if signature.receiver else []), *signature.types]]
             found.value = found.value or Fn(found.name, len(types), lambda given: self.perform(found, given)[0])
             return ("Fn", substitute(signature.result, names), *types), lambda env: found.value
@@ -182,7 +179,7 @@ class Calls(Predeclared):
         if hasattr(found, "signature") and isinstance(callee, ast.PathExpr):
             if isinstance(found, Builtin) and found.kind == "Core" and hasattr(self, "call_" + found.name):
                 return getattr(self, "call_" + found.name)(found, callee, rest, scope)  # type: ignore[no-any-return]
-            names = self._called(callee, found, scope)
+            names = self._instance(found, callee, scope)
             if found.signature.receiver is not None:
                 return self._method(found, names, self._receiver(rest[0].value, scope), rest[1:], scope, expected)
             codes, result = self.arguments(found, names, rest, scope, expected)
@@ -273,7 +270,7 @@ class Calls(Predeclared):
             return self.call_value(fields[name], lambda env: code(env).fields[name], [a.value for a in node.arguments], scope)
         if found is None:
             raise NotClaimed(f"method {name} of {type_[0]}")
-        names = self._instance(found, node.type_arguments, scope)
+        names = self._instance(found, node, scope)
         return self._method(found, names, receiver, node.arguments, scope, expected)
 
     def _method(self, found: Any, names: Any, receiver: Any, rest: Any, scope: Scope, expected: Any) -> Typed:
@@ -324,20 +321,16 @@ class Calls(Predeclared):
 
 def _ordered(signature: Any, given: list[tuple[str | None, Any]]) -> list[Any]:
     """Arguments of a dynamic call, checked as far as L-3.3.3 goes."""
-    found: dict[str, Any] = {}
-    for i, (label, value) in enumerate(given):
-        label = label or (signature.names[i] if i < len(signature.names) else "")
-        if label not in signature.names or label in found:
-            raise Panic("P015", f"expects {len(signature.names)} arguments, {len(given)} given")
-        found[label] = value
-    rest = [n for n, d in zip(signature.names, signature.defaults, strict=True) if n not in found and d is None]
-    if rest:
-        raise Panic("P015", f"expects {len(signature.names)} arguments, {len(given)} given")
-    names: dict[Any, Type] = dict.fromkeys(signature.heads, ANY)
-    for name, type_ in zip(signature.names, signature.types, strict=True):
-        if name in found and (conversion := convert(ANY, substitute(type_, names))) is not None:
+    names, count = signature.names, len(signature.names)
+    found = {label or (names[i] if i < count else ""): value for i, (label, value) in enumerate(given)}
+    required = {n for n, d in zip(names, signature.defaults, strict=True) if d is None}
+    if len(found) < len(given) or not required <= found.keys() <= set(names):
+        raise Panic("P015", f"expects {count} arguments, {len(given)} given")
+    anything: dict[Any, Type] = dict.fromkeys(signature.heads, ANY)
+    for name, type_ in zip(names, signature.types, strict=True):
+        if name in found and (conversion := convert(ANY, substitute(type_, anything))) is not None:
             found[name] = conversion(found[name])
-    return [found.get(name, Missing) for name in signature.names]
+    return [found.get(name, Missing) for name in names]
 
 
 def walk(value: Any, steps: Any, exists: bool = False) -> Any:

@@ -139,8 +139,5 @@ def part(value: Any, name: Any) -> Any:
 
 
 def _in_interval(node: ast.RangePattern, value: Any) -> bool:
-    if node.start is not None and not value >= node.start:
-        return False
-    if node.end is None:
-        return bool(value == value)
-    return bool(value <= node.end if node.inclusive else value < node.end)
+    below = value == value if node.end is None else value <= node.end if node.inclusive else value < node.end
+    return bool(below and (node.start is None or value >= node.start))

@@ -216,7 +216,7 @@ class Scope:
             elif isinstance(item, (ast.Struct, ast.Schema, ast.Enum, ast.Trait, ast.TypeAlias, ast.Const)):
                 self.names[name] = Item(item, self)
             elif isinstance(item, ast.Module):
-                self.names[name] = self.module.program.submodule(self.module, name, item.items)
+                self.names[name] = self.module.inner(name, item.items)
             elif isinstance(item, ast.Impl):
                 yield item
             else:
@@ -238,6 +238,10 @@ class Module(Scope):
     def __init__(self, program: Program, folder: str, above: Module | None) -> None:
         super().__init__(None)  # type: ignore[arg-type]
         self.program, self.folder, self.above, self.module = program, folder, above, self
+
+    def inner(self, name: str, items: list[Any] | None) -> Module | None:
+        program = self.program
+        return program.file_module(self, name) if items is None else program.fill(Module(program, self.folder, self), items)
 
 
 class Program:
@@ -271,9 +275,6 @@ class Program:
             self.found[file] = Module(self, file.rpartition("/")[0], above)
             self.fill(self.found[file], self.parsed(file))
         return self.found[file] if file else None
-
-    def submodule(self, above: Module, name: str, items: list[Any] | None) -> Module | None:
-        return self.file_module(above, name) if items is None else self.fill(Module(self, above.folder, above), items)
 
     def at(self, node: ast.Node) -> tuple[str, int]:
         return node.span.file, self.sources[node.span.file].position(node.span.start).line

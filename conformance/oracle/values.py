@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 from decimal import Decimal
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 MAX, MIN = 2**63 - 1, -(2**63)
@@ -83,13 +84,7 @@ class Fn:
         return self.call(list(arguments))
 
 
-class Named(NamedTuple):
-    """The declaration of a predeclared enum."""
-
-    name: str
-
-
-OPTION, RESULT = Named("Option"), Named("Result")
+OPTION, RESULT = SimpleNamespace(name="Option"), SimpleNamespace(name="Result")  # in place of a declaration
 NONE = Case(OPTION, "None")
 PARENTS = {
     "AgentError": "Error", "SchemaError": "AgentError", "ConnectionError": "AgentError", "TimeoutError": "AgentError",
@@ -131,7 +126,7 @@ def kind_of(value: Any) -> str:
 
 def head_of(value: Any) -> Any:
     """What impls are filed under: the declaration of the value's type, or its kind."""
-    return value.item if isinstance(value, (Rec, Case)) and type(value.item) is not Named else kind_of(value)
+    return value.item if isinstance(value, (Rec, Case)) and value.item not in (OPTION, RESULT) else kind_of(value)
 
 
 def descends(family: str, ancestor: str) -> bool:
@@ -180,7 +175,7 @@ def display(value: Any, debug: bool = False) -> str:
         case Rec():
             return value.item.name + " " + fields(value.fields.items())
         case Case(item, variant, payload):
-            name = variant if type(item) is Named else f"{item.name}::{variant}"
+            name = variant if item in (OPTION, RESULT) else f"{item.name}::{variant}"
             text = " " + fields(payload.items()) if isinstance(payload, dict) else f"({listed(payload or ())})"
             return name if payload is None else name + text
         case Rng(start, end, inclusive):
