@@ -10,9 +10,6 @@ from .types import BOOL, FLOAT, INT, STRING, Type, has_kind, prune, show, to_flo
 from .values import Arr, Case, Map, Panic, Rec, Tup, display, is_good, saturated
 
 
-class Unfit(Exception): ...
-
-
 def cast(value: Any, t: Type) -> Any:
     """L-3.5.1 to L-3.5.6."""
     t = prune(t)
@@ -28,27 +25,20 @@ def cast(value: Any, t: Type) -> Any:
             return parsed.payload[0]
     elif t == INT and type(value) in (float, bool):
         return saturated(value)
-    else:
-        try:
-            return deep(value, t)
-        except Unfit:
-            pass
-    raise Panic("P008", f"cannot cast {display(value)} to {show(t)}")
+    return deep(value, t)
 
 
 def deep(value: Any, t: Type) -> Any:
     """Checked through all elements and fields, Int to Float where asked (L-3.5.6)."""
     t = prune(t)
     value = to_float(value) if t == FLOAT else value
-    if not has_kind(value, t):
-        raise Unfit
+    if not has_kind(value, t) or t[0] == "Tuple" and len(value) != len(t) - 1:
+        raise Panic("P008", f"cannot cast {display(value)} to {show(t)}")
     if t[0] == "Nilable":
         return None if value is None else deep(value, t[1])
     if isinstance(value, Map) and t[0] == "Map":
         return Map({(k, deep(key, t[1])): deep(v, t[2]) for (k, key), v in value.items()})
     if t[0] == "Tuple":
-        if len(value) != len(t) - 1:
-            raise Unfit
         return Tup(map(deep, value, t[1:]))
     if t[0] in ("Array", "Set", "Queue", "Stack"):
         return type(value)([deep(v, t[1]) for v in value])

@@ -13,7 +13,7 @@ from typing import Any
 from concerto.compiler import ast
 
 from .library.functions import elements
-from .calls import Calls, Code, Place, Typed
+from .calls import Calls, Code, Place, Typed, walk
 from .casts import cast
 from .patterns import Patterns
 from .places import read, write
@@ -99,12 +99,6 @@ class Evaluator(Calls):
 
     def on_GroupExpr(self, node: ast.GroupExpr, scope: Scope, expected: Type | None) -> Typed:
         return self.expr(node.inner, scope, expected)
-
-    def on_Await(self, node: ast.Await, scope: Scope, expected: Type | None) -> Typed:
-        """L-5.9.5: of a value that is no Task."""
-        if not isinstance(node.operand, ast.PathExpr) and not isinstance(getattr(node.operand, "callee", None), ast.PathExpr):
-            raise NotClaimed("await")
-        return self.expr(node.operand, scope, expected)
 
     def on_Interpolation(self, node: ast.Interpolation, scope: Scope, expected: Type | None) -> Typed:
         codes = [self.expr(part, scope)[1] for part in node.parts]
@@ -295,10 +289,7 @@ class Evaluator(Calls):
         def run(env: Any) -> Any:
             steps = [(how, key(env)) for how, key in rows]
             if operator:
-                old = env[root][0]
-                for step in steps:
-                    old = read(old, *step)
-                new = arithmetic(operator, old, value(env))
+                new = arithmetic(operator, walk(env[root][0], steps), value(env))
             else:
                 new = value(env)
             new = new if conversion is None else conversion(new)
@@ -311,8 +302,7 @@ class Evaluator(Calls):
 
     def on_Block(self, node: ast.Block, scope: Scope, expected: Type | None) -> Typed:
         items = Scope(scope)
-        if list(items.add([s.item for s in node.statements if isinstance(s, ast.ItemStmt)])):
-            raise NotClaimed("impl in a block")
+        items.add([s.item for s in node.statements if isinstance(s, ast.ItemStmt)])
         inner, diverges = Scope(items), False
         codes = []
         for statement in node.statements:
@@ -443,18 +433,16 @@ class Evaluator(Calls):
 
         return NEVER, run
 
-    def _target(self, label: ast.Ident | None, scope: Scope) -> Exit:
-        return next(loop for loop in reversed(scope.frame.loops) if label is None or loop.label == label.text)
-
-    def on_Break(self, node: ast.Break, scope: Scope, expected: Type | None) -> Typed:
-        loop = self._target(node.label, scope)
+    def on_Break(self, node: Any, scope: Scope, expected: Type | None) -> Typed:
+        loop = next(loop for loop in reversed(scope.frame.loops) if node.label is None or loop.label == node.label.text)
+        if isinstance(node, ast.Continue):
+            return self._leaving(Join(None), loop.again, None, scope)
         return self._leaving(loop.values, loop, node.value, scope)
+
+    on_Continue = on_Break
 
     def on_Return(self, node: ast.Return, scope: Scope, expected: Type | None) -> Typed:
         return self._leaving(scope.frame.returns, scope.frame, node.value, scope)
-
-    def on_Continue(self, node: ast.Continue, scope: Scope, expected: Type | None) -> Typed:
-        return self._leaving(Join(None), self._target(node.label, scope).again, None, scope)
 
     # ------------------------------------------------------------ errors
 

@@ -5,7 +5,7 @@ Declarations are looked at when something asks for them: order of declaration ne
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cached_property
 from types import SimpleNamespace
 from typing import Any
@@ -129,11 +129,8 @@ class Join:
     def add(self, type_: Type, code: Callable[[Any], Any]) -> Callable[[Any], Any]:
         later: list[Any] = [None]
         self.rows.append((type_, later))
-        if self.expected == DISCARD:
-            return code
-        if self.expected is not None:
+        if self.expected not in (None, DISCARD):
             later[0] = convert(type_, self.expected)
-            return code if later[0] is None else lambda env: later[0](code(env))
         return lambda env: code(env) if later[0] is None else later[0](code(env))
 
     def close(self, result: Type = NEVER) -> Type:
@@ -205,8 +202,8 @@ class Scope:
         self.names.update((p.name, (p,)) for p in made)
         return made
 
-    def add(self, items: list[Any]) -> Iterator[ast.Impl]:
-        """Declares items; gives the impls."""
+    def add(self, items: list[Any]) -> None:
+        """Declares items; impls wait until a method is looked for."""
         for item in items:
             name = item.name.text if hasattr(item, "name") else ""
             if isinstance(item, ast.Use):
@@ -218,7 +215,7 @@ class Scope:
             elif isinstance(item, ast.Module):
                 self.names[name] = self.module.inner(name, item.items)
             elif isinstance(item, ast.Impl):
-                yield item
+                self.module.program.impls.append((item, self.module))
             else:
                 raise NotClaimed(f"item {type(item).__name__}")
 
@@ -240,8 +237,11 @@ class Module(Scope):
         self.program, self.folder, self.above, self.module = program, folder, above, self
 
     def inner(self, name: str, items: list[Any] | None) -> Module | None:
-        program = self.program
-        return program.file_module(self, name) if items is None else program.fill(Module(program, self.folder, self), items)
+        if items is None:
+            return self.program.file_module(self, name)
+        module = Module(self.program, self.folder, self)
+        module.add(items)
+        return module
 
 
 class Program:
@@ -253,7 +253,7 @@ class Program:
         self.found: dict[str, Module] = {}
         self.impls: list[tuple[ast.Impl, Module]] = []
         self.root = Module(self, main.rpartition("/")[0], None)
-        self.fill(self.root, self.parsed(main))
+        self.root.add(self.parsed(main))
 
     def parsed(self, name: str) -> list[Any]:
         found = Diagnostics()
@@ -264,16 +264,12 @@ class Program:
         self.sources[name] = source
         return tree.items
 
-    def fill(self, module: Module, items: list[Any]) -> Module:
-        self.impls += [(item, module) for item in module.add(items)]
-        return module
-
     def file_module(self, above: Module, name: str) -> Module | None:
         stem = f"{above.folder}/{name}".lstrip("/")
         file = next((n for n in (f"{stem}.conc", f"{stem}/mod.conc") if n in self.files), None)
         if file is not None and file not in self.found:
             self.found[file] = Module(self, file.rpartition("/")[0], above)
-            self.fill(self.found[file], self.parsed(file))
+            self.found[file].add(self.parsed(file))
         return self.found[file] if file else None
 
     def at(self, node: ast.Node) -> tuple[str, int]:

@@ -99,7 +99,7 @@ def convert(a: Type, b: Type) -> Conversion:
         return to_float
     if b[0] == "Nilable" and a[0] != "Nilable":
         return None if a == NIL else convert(a, b[1])
-    if b[0] == "Option" and not (a[0] == "Option" and fits(a[1], b[1])):
+    if b[0] == "Option" and not (a[0] == "Option" and (prune(a[1]) == ANY or convert(a[1], b[1]) is None)):
         if a == NIL:
             return lambda value: NONE
         inner = convert(a, b[1])
@@ -109,11 +109,6 @@ def convert(a: Type, b: Type) -> Conversion:
         if a[0] == "Nilable" and (inner := inners[0]) is not None:
             return lambda value: None if value is None else inner(value)
     return None
-
-
-def fits(a: Type, b: Type) -> bool:
-    """a → b without conversion."""
-    return prune(a) == ANY or convert(a, b) is None
 
 
 def has_kind(value: Any, t: Type) -> bool:

@@ -86,11 +86,9 @@ class Fn:
 
 OPTION, RESULT = SimpleNamespace(name="Option"), SimpleNamespace(name="Result")  # in place of a declaration
 NONE = Case(OPTION, "None")
-PARENTS = {
-    "AgentError": "Error", "SchemaError": "AgentError", "ConnectionError": "AgentError", "TimeoutError": "AgentError",
-    "ToolError": "Error", "HashMapError": "Error", "EmitError": "Error", "RuntimeError": "Error", "JsonError": "Error",
-    "ParseError": "Error", "RegexError": "Error", "HttpError": "Error", "FsError": "Error", "EnvError": "Error", "Error": "",
-}  # fmt: skip
+FAMILIES = "AgentError ToolError HashMapError EmitError RuntimeError JsonError ParseError RegexError HttpError FsError EnvError"
+OF_CALLS = ["SchemaError", "ConnectionError", "TimeoutError"]
+PARENTS = {"Error": "", **dict.fromkeys(FAMILIES.split(), "Error"), **dict.fromkeys(OF_CALLS, "AgentError")}
 KINDS = {
     int: "Int", float: "Float", str: "String", bool: "Bool", type(None): "Nil", Arr: "Array", Tup: "Tuple", Map: "Map",
     Set: "Set", Queue: "Queue", Stack: "Stack", Rng: "Range", Fn: "Function",

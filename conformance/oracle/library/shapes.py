@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..casts import Unfit, deep
+from ..casts import deep
 from ..scopes import Item
 from ..types import STRING, NotClaimed, Type, prune, show
-from ..values import NONE, Arr, Case, Map, Rec, Tup, failed, ok, some
+from ..values import NONE, Arr, Case, Map, Panic, Rec, Tup, failed, ok, some
 from .functions import from_json
 
 
@@ -15,7 +15,7 @@ def parse_as(text: str, t: Type) -> Case:
     """`json::parse_as<T>`."""
     try:
         return ok(shaped(from_json(text), t))
-    except (ValueError, Unfit) as error:
+    except (ValueError, Panic) as error:
         return failed("JsonError", str(error), line=getattr(error, "lineno", 1), column=getattr(error, "colno", 1))
 
 
@@ -32,13 +32,15 @@ def shaped(value: Any, t: Type) -> Any:
     if head == "Tuple" and type(value) is Arr and len(value) == len(t) - 1:
         return Tup(map(shaped, value, t[1:]))
     if isinstance(head, Item) and isinstance(value, Map):
+        if any(f.default is not None and (str, f.name.text) not in value for f in head.node.fields or []):
+            raise NotClaimed("parse_as with defaults")
         return Rec(head, {name: field(value, name, type_) for name, type_ in head.parts(t).items()})
     if type(value) is Arr and head == "Array":
         return Arr(shaped(v, t[1]) for v in value)
     if isinstance(value, Map) and head == "Map" and prune(t[1]) == STRING:
         return Map({key: shaped(v, t[2]) for key, v in value.items()})
     if isinstance(value, (Map, Arr)) and head != "Any":
-        raise Unfit(f"expected {show(t)}")
+        raise ValueError(f"expected {show(t)}")
     return deep(value, t)
 
 
@@ -47,4 +49,4 @@ def field(found: Map, name: str, t: Type) -> Any:
         return shaped(found[str, name], t)
     if prune(t)[0] in ("Option", "Nilable"):
         return NONE if prune(t)[0] == "Option" else None
-    raise Unfit(f"missing field {name}")
+    raise ValueError(f"missing field {name}")
