@@ -160,7 +160,7 @@ class Declared(Base):
 
     def _struct(self, t: Type) -> list[tuple[Any, ...]]:
         if t == DOT:
-            return [("@.left()", DOT), ("geo::Dot { x: # }", INT), ("geo::Dot { x: #, ..@ }", INT, DOT)]
+            return [("({ let mut w = @; w.left() })", DOT), ("geo::Dot { x: # }", INT), ("geo::Dot { x: #, ..@ }", INT, DOT)]
         return [("P::origin()",), ("@.moved(#)", t, INT)] if t[1] == "P" else [("id($)", t)]
 
     def _enum(self, t: Type) -> list[tuple[Any, ...]]:

@@ -352,7 +352,12 @@ class Statements(Expressions):
 
 
 def generate(seed: int) -> list[Stmt]:
-    return Statements(seed).program()
+    """The program of a seed: the first try that has 5 to 200 lines."""
+    for attempt in range(100):
+        items = Statements(f"{seed}/{attempt}").program()
+        if 5 <= program_text(items).count("\n") <= 200:
+            break
+    return items
 
 
 __all__ = ["BOOL", "KEYS", "Base", "generate", "program_text"]

@@ -48,7 +48,7 @@ class Var:
 class Base:
     """The source of chance, the names in scope, and what the place allows."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: str) -> None:
         self.random = random.Random(seed)
         self.vars: list[Var] = []
         self.functions: list[tuple[str, list[Type], Type]] = []
