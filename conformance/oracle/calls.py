@@ -11,8 +11,11 @@ from .library.predeclared import Predeclared
 from .library.shapes import parse_as
 from .places import read, write
 from .scopes import METHODS, Builtin, Frame, Function, Item, Local, Missing, Program, Scope, Variant, declared, resolve, type_of
-from .types import ANY, FLOAT, INT, NIL, STRING, NotClaimed, Param, Type, Var, convert, inside, known, prune, substitute, to_float
-from .values import NONE, Case, Err, Fn, Map, Panic, Rec, display, head_of, kind_of
+from .types import (
+    ANY, FLOAT, INT, NIL, STRING, NotClaimed, Param, Type, Var, convert, has_kind, inside, known, prune, served, substitute,
+    to_float,
+)  # fmt: skip
+from .values import NONE, PARENTS, Case, Err, Fn, Map, Panic, Rec, display, head_of, kind_of
 
 Code = Callable[[Any], Any]
 Typed = tuple[Type, Code]
@@ -24,7 +27,7 @@ class Calls(Predeclared):
         self.program, self.limit = program, limit
         self.depth = self.asserts = 0
         self.emits: list[tuple[str, str]] = []
-        self.extra: dict[tuple[str, str], Function] = {}  # methods that impls add to built-in types
+        self.offered: dict[tuple[Any, str], Function | None] = {}  # methods of traits, by head of the type
         self.piped: dict[int, Any] = {}  # left sides of pipes, by node
 
     # ------------------------------------------------------------ declarations
@@ -40,10 +43,11 @@ class Calls(Predeclared):
             if node.trait is not None:
                 made |= self._defaults(node, scope, heads, target, made)
             for name, function in made.items():
-                if isinstance(target[0], str):
-                    self.extra[target[0], name] = function
-                elif node.trait is None or name not in target[0].methods:
+                if node.trait is None:
                     target[0].methods[name] = function
+                else:  # two traits offer it: none is meant
+                    key = (target[0], name)
+                    self.offered[key] = None if key in self.offered else function
 
     def _defaults(self, node: ast.Impl, scope: Scope, heads: Any, target: Type, made: dict[str, Function]) -> dict[str, Function]:
         """Default methods, as if they stood in the impl; the trait learns of the impl."""
@@ -53,6 +57,8 @@ class Calls(Predeclared):
         if not isinstance(trait, Item):
             target[0].conversions += made.values()
             return {}
+        if target[0] in trait.impls:
+            raise NotClaimed("one trait with several arguments")
         own = Scope(trait.scope, barrier=True)
         own.names = {"Self": target, **dict(zip((p.name for p in trait.params), arguments, strict=True))}
         rest = [m for m in trait.node.methods if m.name.text not in made]
@@ -78,7 +84,10 @@ class Calls(Predeclared):
             return next((found for b in bounds if (found := self.trait_methods(b).get(name))), None)
         if isinstance(head, Item) and isinstance(head.node, ast.Trait):
             return self.trait_methods(head).get(name)
-        return head.methods.get(name) if isinstance(head, Item) else METHODS.get((head, name)) or self.extra.get((head, name))
+        found = head.methods.get(name) if isinstance(head, Item) else METHODS.get((head, name))
+        while found is None and head:
+            found, head = self.offered.get((head, name)), PARENTS.get(head)
+        return found
 
     def alone(self, node: ast.Expr, type_: Type, scope: Scope) -> Any:
         """The value of an expression that stands in no function."""
@@ -92,7 +101,9 @@ class Calls(Predeclared):
     def enter(self, function: Function, given: list[Any]) -> tuple[Any, Any]:
         """Runs a function; gives its result and its `self` as it is then (L-5.5.6)."""
         if function.trait is not None:
-            function = function.trait.impls[head_of(given[0])][function.name]
+            function = function.trait.impls[served(function.trait, given[0])][function.name]
+            if any(v is Missing or not has_kind(v, t) for v, t in zip(given[1:], function.signature.types, strict=True)):
+                raise NotClaimed("defaults of a trait method, or another `Self`")
         if function.code is None:
             self._elaborate(function)
         env: dict[Local, Any] = {}
@@ -259,7 +270,7 @@ class Calls(Predeclared):
         place, type_, code = receiver
         if isinstance(type_, Var):
             raise NotClaimed("method of an open type")
-        if type_ == ANY and name != "to_string":
+        if type_ == ANY:
             return self._dynamic(node, place, code, scope)
         found = self.method(type_[0], name, scope)
         if found is None and name == "to_string":
@@ -302,6 +313,8 @@ class Calls(Predeclared):
             found = self.method(head_of(value), name, scope)
             if found is None and isinstance(value, Rec) and isinstance(value.fields.get(name), Fn):
                 return value.fields[name](*[v for _, v in given])
+            if found is None and name == "to_string":
+                return display(value)
             mut = found is not None and found.signature.mut
             if found is None or found.signature.receiver is None or mut and place is not None and not place[1].mutable:
                 raise Panic("P014", f"{kind_of(value)} has no method {name}")
@@ -310,7 +323,7 @@ class Calls(Predeclared):
                 return self.change(env, place[1], steps, found, ordered)
             return self.perform(found, [value, *ordered])[0]
 
-        return ANY, run
+        return STRING if name == "to_string" else ANY, run
 
     def change(self, env: Any, root: Local, steps: list[Any], found: Any, given: list[Any]) -> Any:
         """A *mut* method works in place on its receiver place (L-5.5.6); a key on the way must exist (L-5.5.5)."""

@@ -28,7 +28,6 @@ from .values import (
 )  # fmt: skip
 
 BRANCHING = (ast.Block, ast.GroupExpr, ast.If, ast.Match, ast.Try, ast.For, ast.While, ast.Loop)
-LITERALS = (ast.IntLiteral, ast.FloatLiteral, ast.StringLiteral, ast.BoolLiteral, ast.NilLiteral)
 
 
 class Leave(Exception):
@@ -77,7 +76,7 @@ class Evaluator(Calls):
             local = Local(type_, False)
             self.piped[id(node)] = (local, code)
             return type_, lambda env: env[local][0]
-        return type_, code if isinstance(node, (*LITERALS, ast.Block, ast.GroupExpr)) else located(code, self.program.at(node))
+        return type_, code if isinstance(node, (ast.StringLiteral, ast.Block, ast.GroupExpr)) else located(code, self.program.at(node))
 
     def site(self, node: ast.Expr, scope: Scope, expected: Type) -> Code:
         type_, code = self.expr(node, scope, expected)
@@ -124,17 +123,12 @@ class Evaluator(Calls):
 
     def on_MapExpr(self, node: ast.MapExpr, scope: Scope, expected: Type | None) -> Typed:
         keys, values = self._joins(expected, "Map", 2)
-        rows = [(self.collect(keys, e.key, scope), self.collect(values, e.value, scope), e) for e in node.entries]
+        rows = [
+            (self.converted(self.collect(keys, e.key, scope), key_of, e.key), self.collect(values, e.value, scope))
+            for e in node.entries
+        ]
         types = [j.close() if rows else j.expected or Var() for j in (keys, values)]
-
-        def make(env: Any) -> Map:
-            made = Map()
-            for key, value, entry in rows:
-                found = located(lambda env, key=key: key_of(key(env)), self.program.at(entry))(env)
-                made[found] = value(env)
-            return made
-
-        return ("Map", *types), make
+        return ("Map", *types), lambda env: Map({key(env): value(env) for key, value in rows})
 
     def on_StructExpr(self, node: ast.StructExpr, scope: Scope, expected: Type | None) -> Typed:
         found = resolve(scope, [s.text for s in node.path])
@@ -235,7 +229,8 @@ class Evaluator(Calls):
         t = prune(receiver)
         if isinstance(node, ast.FieldAccess):
             name = node.name.text
-            return self._field_type(t, name, place), "index" if place and t[0] == "Map" else "field", lambda env: name
+            how = "index" if place and t[0] == "Map" else "error" if t[0] in PARENTS else "field"
+            return self._field_type(t, name, place), how, lambda env: name
         if isinstance(node, ast.TupleAccess):
             return t[1 + node.index] if t[0] == "Tuple" else ANY, "at", lambda env: node.index
         key_type, key = self.expr(node.index, scope)
@@ -413,9 +408,8 @@ class Evaluator(Calls):
 
     def on_For(self, node: ast.For, scope: Scope, expected: Type | None) -> Typed:
         type_, iterable = self.expr(node.iterable, scope)
-        inner, at = Scope(scope), self.program.at(node.iterable)
+        inner, walked = Scope(scope), self.converted(iterable, elements, node.iterable)
         bind = self.binder(node.pattern, _element(prune(type_)), inner)
-        walked = located(lambda env: elements(iterable(env)), at)
         return self._loop(node, inner, expected, lambda env: (bind(env, value) for value in walked(env)))
 
     def on_While(self, node: ast.While, scope: Scope, expected: Type | None) -> Typed:

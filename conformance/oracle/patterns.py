@@ -9,7 +9,7 @@ from concerto.compiler import ast
 
 from .scopes import Item, Local, Scope, Variant, declared, resolve
 from .types import ANY, STRING, NotClaimed, Type, has_kind, known, prune
-from .values import OPTION, PARENTS, RESULT, Arr, Case, Err, Rec, Tup, equal, is_number
+from .values import OPTION, PARENTS, RESULT, Arr, Case, Err, Rec, Tup, display, equal, is_number, kind_of
 
 Matcher = Callable[[Any, Any], bool]
 
@@ -115,8 +115,8 @@ class Patterns:
         else:
             item = declared(family)
             types = item.parts(type_ if type_[0] is item else item.anything, target)
-        made = [(name, self.of(p, types[name])) for name, p in nodes.items()]
-        return lambda env, value: _denotes(target, value) and all(p(env, part(value, name)) for name, p in made)
+        made, take = [(name, self.of(p, types[name])) for name, p in nodes.items()], error_part if target in PARENTS else part
+        return lambda env, value: _denotes(target, value) and all(p(env, take(value, name)) for name, p in made)
 
 
 def _denotes(target: Any, value: Any) -> bool:
@@ -131,11 +131,21 @@ def _denotes(target: Any, value: Any) -> bool:
 
 
 def part(value: Any, name: Any) -> Any:
-    """A field, or a part of a payload. An extra field that an error does not carry is nil (L-3.11.1, L-3.11.13)."""
+    """A field, or a part of a payload."""
     if isinstance(value, Err):
-        plain = {"kind": value.family, "variant": value.variant, "message": value.message, 0: value.message}
-        return plain[name] if name in plain else value.extra.get(name)
+        return error_part(value, name)
     return value.fields.get(name) if isinstance(value, Rec) else value.payload[name]
+
+
+def error_part(value: Any, name: Any) -> Any:
+    """Of a value read as an error (L-3.11.1, L-3.11.14); an extra field it does not carry is nil (L-3.11.13)."""
+    if isinstance(value, Err):
+        message, extra = value.message, value.extra
+    else:
+        message, extra = value.fields.get("message") if isinstance(value, Rec) else None, {}
+    message = message if isinstance(message, str) else display(value)
+    plain = {"kind": kind_of(value), "variant": getattr(value, "variant", None), "message": message, 0: message}
+    return plain[name] if name in plain else extra.get(name)
 
 
 def _in_interval(node: ast.RangePattern, value: Any) -> bool:

@@ -282,7 +282,7 @@ def resolve(scope: Scope, path: list[str]) -> Any:
     found = {"self": module, "super": module.above, "crate": module.program.root, "std": "std"}.get(first)
     if found is None or len(path) == 1:
         found = scope.find(first)
-    if found is None and (first in PARENTS or first in STRUCTURAL):
+    if found is None and (first in PLAIN or first in STRUCTURAL):
         found = first
     for name in path[1:]:
         found = member(found, name)

@@ -125,7 +125,15 @@ def has_kind(value: Any, t: Type) -> bool:
         return is_error or type(value) is Err and descends(value.family, head)
     if isinstance(head, str):
         return isinstance(value, Fn) if head == "Fn" else kind_of(value) == head
-    return head_of(value) in (head, *head.impls)
+    return head_of(value) is head or served(head, value) is not None
+
+
+def served(trait: Any, value: Any) -> Any:
+    """The head under which a trait has an impl for a value; one for an error family serves those below it (L-3.10.2)."""
+    head = head_of(value)
+    while head not in trait.impls and head in PARENTS:
+        head = PARENTS[head]
+    return head if head in trait.impls else None
 
 
 def checked(value: Any, t: Type) -> Any:
