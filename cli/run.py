@@ -9,12 +9,12 @@ import time
 
 from . import exits
 from .inputs import load_program, project_permissions, read
-from .permission_flags import add_flags, granted, spelled_out
+from .permission_flags import add_flags, granted
+from .permission_flags import words_of as words_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
     from typing import Any
 
     from ..runtime.permissions import Permissions
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="a source (.conc), an image, or - for source on stdin")
     configure_run(parser)
+    parser.usage = "concerto run [options] FILE [-- ARGS]"
+    parser.epilog = "ARGS are what std::env::args() gives the program"
     parser.add_argument("--metrics", action="store_true", help="print the counters of the run as JSON on stderr")
 
 
@@ -37,15 +39,7 @@ def configure_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, metavar="N", help="fixes the random numbers and retry jitter")
     parser.add_argument("--emit-format", choices=("text", "json"), default="text", help="how emits are printed: text or json")
     parser.add_argument("--verbose", action="store_true", help="print the emits of runtime channels too")
-    parser.usage = "concerto run [options] FILE [-- ARGS]"
-    parser.epilog = "ARGS are what std::env::args() gives the program"
     add_flags(parser)
-
-
-def words_of(words: Sequence[str]) -> tuple[list[str], dict[str, Any]]:
-    """The words for the parser, and what is set beside it: behind `--` stand the arguments of the program."""
-    end = words.index("--") if "--" in words else len(words)
-    return spelled_out(words[:end]), {"program_arguments": list(words[end + 1 :])}
 
 
 def steps(word: str) -> int:
@@ -78,7 +72,7 @@ def execute(arguments: argparse.Namespace) -> int:
     from ..runtime.session import Session
 
     try:
-        session = Session(program, host_of(arguments))
+        session = Session(program, host_of(arguments, arguments.file))
     except ConfigFailure as failure:
         raise exits.Exit(exits.USAGE, f"{failure.code}: {failure.message}") from None
     timer = watchdog(session, arguments.max_seconds)
@@ -172,7 +166,7 @@ async def _interruptible(session: Any, limits: dict[str, Any]) -> Outcome:
             signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def host_of(arguments: argparse.Namespace) -> Host:
+def host_of(arguments: argparse.Namespace, file: str = "-") -> Host:
     from ..runtime.session import Host
 
     offline = arguments.offline or bool(arguments.offline_script) or os.environ.get("CONCERTO_OFFLINE") == "1"
@@ -188,7 +182,7 @@ def host_of(arguments: argparse.Namespace) -> Host:
         script=script(arguments.offline_script) if arguments.offline_script else None,
         random_bits=generator.getrandbits,
         args=arguments.program_arguments,
-        permissions=permissions(arguments),
+        permissions=permissions(arguments, file),
         folder=working_directory(),
         network=None if offline else LazyNetwork(),
     )
@@ -206,10 +200,10 @@ def use_virtual_time(host: Host) -> None:
     host.loop, host.now, host.sleep, host.wall = loop, loop.time, loop.sleep, lambda: began + loop.time()
 
 
-def permissions(arguments: argparse.Namespace) -> Permissions:
+def permissions(arguments: argparse.Namespace, file: str) -> Permissions:
     """What the project grants its own source, and the flags on top of it (O-4.12)."""
     made = granted(arguments)
-    for key, scope in project_permissions(arguments.file).items():
+    for key, scope in project_permissions(file).items():
         made.grant(key, scope)
     return made
 
