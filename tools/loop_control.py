@@ -139,6 +139,16 @@ else:
     del st[len(st) - n:]
     tos = body(*new)
 """,
+    "CALL_HOST": """\
+push(tos)
+n = arg.argc
+new = st[len(st) - n:]
+del st[len(st) - n:]
+payload = arg.prepare(*new)
+tos = pop()
+machine.suspend(task, arg.effect, payload)
+"""
+    + SUSPEND,
     "CALL_METHOD": """\
 push(tos)
 n = arg.argc

@@ -186,13 +186,6 @@ def value_call(
 
 
 def _builtin_call(c: Checker, node: ast.Call, callee: ast.PathExpr, name: str, expected: Expected) -> Type:
-    found = _built_in(c, node, callee, name, expected)
-    if found is not ERRONEOUS and name in UNBUILT_FUNCTIONS:
-        c.unbuilt(callee.span, name)
-    return found
-
-
-def _built_in(c: Checker, node: ast.Call, callee: ast.PathExpr, name: str, expected: Expected) -> Type:
     special = SPECIAL.get(name)
     if special is not None:
         return special(c, node, callee, expected)
@@ -304,9 +297,6 @@ def schema_argument(c: Checker, name: ast.Ident, written: list[ast.TypeExpr] | N
         c.report("E4022", written[0].span, f"`{type_}` is not a schema", help="declare it with `schema`")
     return None
 
-
-# Known to the checker; the machine does not have them yet.
-UNBUILT_FUNCTIONS = ("env", "parse_schema")
 
 SPECIAL = {
     "len": _len,

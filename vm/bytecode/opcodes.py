@@ -135,6 +135,9 @@ _TABLE = (
     ("PRINT", k.COUNT, "values* --", "suspend", "print(values)"),
     ("PRINTLN", k.COUNT, "values* --", "suspend", "println(values)"),
     ("CONFIGURE", k.CONFIG, "value --", "next", "give a declaration a field that is no constant (O-0.3)"),
+    ("CALL_HOST", k.HOST, "args* -- result", "suspend", "call a built-in function that the host performs (V-6.3)"),
+    ("PARSE_AS", k.TYPE, "text defaults -- result holes", "next", "json::parse_as: a Result, and the fields that take a default"),
+    ("FILL", k.NONE, "hole value --", "next", "put the default of a field in its place"),
 )  # fmt: skip
 
 FLOWS = {
