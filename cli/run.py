@@ -13,6 +13,7 @@ from .inputs import load_program, read
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Callable, Coroutine
     from typing import Any
 
     from ..runtime.session import Host, Outcome
@@ -91,19 +92,23 @@ def trace_lines(trace: Any) -> list[str]:
 
 
 def run_session(session: Any, **limits: Any) -> Outcome:
-    """Offline runs need no event loop: nothing in them waits, so asyncio is not imported."""
-    if session.host.offline:
-        coroutine = session.run(**limits)
+    work = session.run(**limits) if session.host.offline else _interruptible(session, limits)
+    outcome: Outcome = drive(work, offline=session.host.offline)
+    return outcome
+
+
+def drive(work: Coroutine[Any, Any, Any], *, offline: bool) -> Any:
+    """Run to the end. Offline runs need no event loop: nothing in them waits, so asyncio is not imported."""
+    if offline:
         try:
-            coroutine.send(None)
+            work.send(None)
         except StopIteration as done:
-            outcome: Outcome = done.value
-            return outcome
+            return done.value
         raise RuntimeError("an offline run waited")
     import asyncio
 
     show_at_once()
-    return asyncio.run(_interruptible(session, limits))
+    return asyncio.run(work)
 
 
 async def _interruptible(session: Any, limits: dict[str, Any]) -> Outcome:
@@ -135,13 +140,14 @@ async def _interruptible(session: Any, limits: dict[str, Any]) -> Outcome:
             signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def host_of(arguments: argparse.Namespace) -> Host:
+def host_of(arguments: argparse.Namespace, emit: Callable[[str, Any, bool], None] | None = None) -> Host:
+    """What the flags of a run say; without `emit`, emits are printed."""
     from ..runtime.session import Host
 
     offline = arguments.offline or bool(arguments.offline_script) or os.environ.get("CONCERTO_OFFLINE") == "1"
     generator = random.Random(arguments.seed)
     return Host(
-        emit=emit_printer(arguments),
+        emit=emit or emit_printer(arguments),
         print=sys.stdout.write,
         env=environment(arguments.env_file),
         now=time.monotonic,

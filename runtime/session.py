@@ -131,9 +131,9 @@ class Session:
     # ------------------------------------------------------------ running
 
     async def run(
-        self, *, steps: int | None = None, depth: int = 10_000, function: str | None = None, arguments: Sequence[Any] = ()
+        self, *, steps: int | None = None, depth: int = 10_000, function: int | None = None, arguments: Sequence[Any] = ()
     ) -> Outcome:
-        """Initialise the program and run its main, or the function named; `arguments` are values of the machine."""
+        """Initialise the program and run its main, or the function of a number; `arguments` are values of the machine."""
         started = self.host.now()
         machine = self.machine
         machine.limit(steps, depth)
@@ -152,13 +152,10 @@ class Session:
         self.metrics.execution_time_ms = round((self.host.now() - started) * 1000)
         return Outcome(value, panic, machine.used)
 
-    def _entry(self, function: str | None) -> Code:
-        codes = self.program.codes
-        number = self.program.image.header.entry
-        if function is None:
-            assert number is not None, "the caller asked for a program with main"
-            return codes[number]
-        return next(code for code in codes if code.label == function)
+    def _entry(self, function: int | None) -> Code:
+        number = self.program.image.header.entry if function is None else function
+        assert number is not None, "the caller asked for a program with main"
+        return self.program.codes[number]
 
     def stop(self, reason: str) -> None:
         """End the run where the machine next looks; `run` raises Stopped."""
@@ -178,7 +175,10 @@ class Session:
         elif effect.kind == "print":
             self.host.print(self.redactor.clean(effect.payload))
         else:
-            machine.resume(effect, await performer(effect.kind)(self, effect))
+            try:
+                machine.resume(effect, await performer(effect.kind)(self, effect))
+            except Panic as panic:
+                raise machine.located(panic, effect.task) from None
 
     def _emit(self, payload: EmitPayload) -> None:
         self.metrics.emit_count += 1

@@ -79,11 +79,15 @@ class Machine:
         try:
             run_loop(self, task)  # type: ignore[no-untyped-call]  # the loop is generated
         except Panic as panic:
-            panic.trace = tuple(self._trace(task))
-            panic.position = panic.trace[0][1:] if panic.trace else None
-            task.status = DONE
-            self.panic = panic
-            raise
+            raise self.located(panic, task) from None
+
+    def located(self, panic: Panic, task: Task) -> Panic:
+        """The panic that ends a task, with the position and trace of the task."""
+        panic.trace = tuple(self._trace(task))
+        panic.position = panic.trace[0][1:] if panic.trace else None
+        task.status = DONE
+        self.panic = panic
+        return panic
 
     def resume(self, effect: Effect, value: Any) -> None:
         """Answer an awaited effect with a value of the machine."""

@@ -63,6 +63,7 @@ class Target:
     name: str = ""
     result: Type | None = None
     accepts_all: bool = False
+    test: bool = False
     raised: list[Raise] = field(default_factory=list)
     returns: list[tuple[ast.Expr, Type]] = field(default_factory=list)
 

@@ -25,7 +25,7 @@ UNBUILT_TYPES = (
     "Task", "Stream", "LedgerEntry", "Entry", "Turn", "Fact", "Provenance", "Learned", "AgentRef",
     "ToolRef", "McpRef", "PipelineRef", "HashMap", "Ledger", "LedgerQuery", "KeyedMemory", "Agent", "HashMapRef", "LedgerRef",
 )  # fmt: skip
-UNBUILT_FUNCTIONS = ("race", "test_emits")
+UNBUILT_FUNCTIONS = ("race",)
 
 MEMORY_CONSTRUCTORS = ("new", "of")
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 FAMILIES = {
     "model": "models",
+    "mock": "tests",
+    "test_emits": "tests",
 }
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from ...vm.bytecode.image import Model
     from ...vm.effects import Effect, ModelCall
+    from ..call_services import Services
     from ..call_settings import CallSettings
     from ..running import Running
 
@@ -45,14 +46,15 @@ class ModelCalls:
     async def call(self, call: ModelCall) -> Any:
         self.calls += 1
         run_id = f"{call.model}-{self.calls}"  # tells logs and traces which model ran
+        services = self._services(call.model)
         try:
             settings = self._settings(call.model).with_prompt(call.overrides)
             conversation = self._conversation(call)
             if call.schema is None:
-                response = await execute(self.run.services, settings, call.prompt, conversation, run_id=run_id)
+                response = await execute(services, settings, call.prompt, conversation, run_id=run_id)
                 return succeeded(response_value(response))
             validated = await execute_with_schema(
-                self.run.services,
+                services,
                 settings,
                 call.prompt,
                 self.run.schemas[call.schema],
@@ -63,6 +65,11 @@ class ModelCalls:
             return succeeded(self.run.builder.value(validated.tree))
         except CallFailure as failure:
             return failed(failure)
+
+    def _services(self, name: str) -> Services:
+        """Those of the run; a mock stands in for the provider only (O-8.16)."""
+        mock = self.run.state.get("mocks", {}).get(name)
+        return self.run.services if mock is None else self.run.services.asking(mock)
 
     def _settings(self, name: str) -> CallSettings:
         """The settings of a model; its fields are evaluated once, at initialisation (O-0.3)."""
