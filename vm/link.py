@@ -6,13 +6,14 @@ operand, next node]. Must not know: tasks, effects.
 
 from __future__ import annotations
 
-from .builtins.table import ARITY, row_of
+from .builtins.table import ARITY, PERFORMED, performed_row, row_of
 from .bytecode import image as im
 from .bytecode import operands as k
 from .bytecode.opcodes import OPCODES
 from .bytecode.positions import position_at
+from .declared_types import DeclaredTypes
 from .generated.loop import FUSED, LONGEST_RUN, NUMBERS
-from .linked import Code, ErrorForm, Site
+from .linked import Code, ErrorForm, HostFunction, Site
 from .values import (
     EnumType,
     EnumValue,
@@ -36,16 +37,18 @@ _NUMBER = tuple(NUMBERS[op.name] for op in OPCODES)
 
 
 class Program:
-    """A verified image, linked function by function. Shared by all sessions of the program: holds no run's state."""
+    """A verified image, linked function by function. Shared by all sessions of the program: holds no run's state. `known`:
+    classes of declared types that programs of one session share, by declaration; it is added to."""
 
-    def __init__(self, verified: Verified) -> None:
+    def __init__(self, verified: Verified, known: dict[Any, Any] | None = None) -> None:
         image = verified.image
+        self.known = {} if known is None else known
         self.verified = verified
         self.image = image
         self.types = [_nested(t) for t in image.types]
         self.classes = [self._class_of(t) for t in image.types]
         self.descriptors = [self._descriptor(i, frozenset()) for i in range(len(image.types))]
-        self.codes = [Code(n, f, NUMBERS["LINK"]) for n, f in enumerate(image.functions)]
+        self.codes = [Code(self, n, f, NUMBERS["LINK"]) for n, f in enumerate(image.functions)]
         self.constants = [self._constant(kind, value) for kind, value in image.constants]
         self.models = [ModelRef(m.name) for m in image.models]
         self.memories = [MemoryRef(m.name) for m in image.memories]
@@ -58,10 +61,20 @@ class Program:
         """A node that enters a function as a first call does, so that its first run is charged whether it is linked or not."""
         return [NUMBERS["LINK"], code, None]
 
+    def is_fallible(self, code: Code) -> bool:
+        """Whether a function gives a Result."""
+        return bool(self.types[self.image.functions[code.number].result][0] == "result")
+
     # ------------------------------------------------------------ tables
 
     def _class_of(self, entry: Any) -> Any:
         """The value class or enum type of a declared type, else None."""
+        declaration = _nested(entry)
+        if declaration not in self.known:
+            self.known[declaration] = self._new_class(entry)
+        return self.known[declaration]
+
+    def _new_class(self, entry: Any) -> Any:
         if entry[0] in ("struct", "schema"):
             names = [field[0] for field in entry[2]]
             return make_struct_class(StructType(plain_name(entry[1]), names, entry[0], key=entry[1]))
@@ -94,8 +107,10 @@ class Program:
             return Site(value[0], value[1], tuple(value[2:]))
         if kind == im.K_BUILTIN:
             row = row_of(value[0], value[1])
-            assert row is not None  # the verifier looked it up
-            return row.body, ARITY[value[0], value[1]]
+            if row is not None:
+                return row.body, ARITY[value[0], value[1]]
+            row = performed_row(value[0], value[1])
+            return None if row is None else HostFunction(row.effect, row.prepare, PERFORMED[value[0], value[1]])
         if kind == im.K_ERROR:
             return ErrorForm(value[0], value[1], tuple(value[2:]))
         if kind == im.K_CONFIG:
@@ -158,11 +173,13 @@ class Program:
 
     def _resolve(self, op: Any, operand: int) -> Any:
         kind = op.kind
-        if kind in (k.CONST, k.VARIANT, k.METHOD, k.BUILTIN, k.ERROR, k.NAME, k.CONFIG):
+        if kind in (k.CONST, k.VARIANT, k.METHOD, k.BUILTIN, k.HOST, k.ERROR, k.NAME, k.CONFIG):
             return self.constants[operand]
         if kind is k.FUNCTION:
             return self.codes[operand]
         if kind is k.TYPE:
+            if op.name == "PARSE_AS":
+                return self.descriptors[operand], DeclaredTypes(self.types, self.classes, self.descriptors)
             return self.classes[operand] if op.name == "STRUCT" else self.descriptors[operand]
         if kind is k.FIELD:
             return f"f{operand}"

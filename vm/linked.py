@@ -14,14 +14,16 @@ if TYPE_CHECKING:
 
 
 class Code:
-    """A linked function. `entry` is a node that links the function on its first call; `cost` the fuel of its first run."""
+    """A linked function. `entry` is a node that links the function on its first call; `cost` the fuel of its first run; `home` is
+    its program, which a closure kept by a later program of the same session still needs."""
 
     __slots__ = (
         "number", "name", "label", "argc", "blank", "cell_count", "captures", "entry", "cost", "nodes", "hidden",
-        "returns_option", "faults", "inout",
+        "returns_option", "faults", "inout", "home",
     )  # fmt: skip
 
-    def __init__(self, number: int, function: im.Function, link_number: int) -> None:
+    def __init__(self, home: Any, number: int, function: im.Function, link_number: int) -> None:
+        self.home = home
         self.number = number
         # an anonymous function displays as <fn> (L-5.1.15); traces call it by the name in the image
         self.name = "" if function.flags & im.F_CLOSURE else function.name
@@ -49,6 +51,17 @@ class Site:
         self.argc = argc
         self.names = names
         self.cache: dict[type, Any] = {}
+
+
+class HostFunction:
+    """The operand of CALL_HOST: the effect it makes, and what makes its payload of the arguments."""
+
+    __slots__ = ("effect", "prepare", "argc")
+
+    def __init__(self, effect: str, prepare: Any, argc: int) -> None:
+        self.effect = effect
+        self.prepare = prepare
+        self.argc = argc
 
 
 class ErrorForm:
