@@ -15,6 +15,7 @@ from .permission_flags import words_of as words_of
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Callable
     from typing import Any
 
     from ..runtime.permissions import Permissions
@@ -166,13 +167,16 @@ async def _interruptible(session: Any, limits: dict[str, Any]) -> Outcome:
             signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def host_of(arguments: argparse.Namespace, file: str = "-") -> Host:
+def host_of(
+    arguments: argparse.Namespace, file: str = "-", emit: Callable[[str, Any, bool], None] | None = None
+) -> Host:
+    """What the flags of a run say; without `emit`, emits are printed."""
     from ..runtime.session import Host
 
     offline = arguments.offline or bool(arguments.offline_script) or os.environ.get("CONCERTO_OFFLINE") == "1"
     generator = random.Random(arguments.seed)
     host = Host(
-        emit=emit_printer(arguments),
+        emit=emit or emit_printer(arguments),
         print=sys.stdout.write,
         env=environment(arguments.env_file),
         now=time.monotonic,

@@ -189,10 +189,10 @@ class Session:
         steps: int | None = None,
         depth: int = 10_000,
         seconds: float | None = None,
-        function: str | None = None,
+        function: int | None = None,
         arguments: Sequence[Any] = (),
     ) -> Outcome:
-        """Initialise the program and run its main, or the function named; the session is over then."""
+        """Initialise the program and run its main, or the function of a number; the session is over then."""
         try:
             return await self.invoke(self._entry(function), arguments, steps=steps, depth=depth, seconds=seconds)
         finally:
@@ -249,13 +249,10 @@ class Session:
                 kept.close()
                 del self.state[name]
 
-    def _entry(self, function: str | None) -> Code:
-        codes = self.program.codes
-        number = self.program.image.header.entry
-        if function is None:
-            assert number is not None, "the caller asked for a program with main"
-            return codes[number]
-        return next(code for code in codes if code.label == function)
+    def _entry(self, function: int | None) -> Code:
+        number = self.program.image.header.entry if function is None else function
+        assert number is not None, "the caller asked for a program with main"
+        return self.program.codes[number]
 
     def stop(self, reason: str) -> None:
         """End the run where the machine next looks; `run` raises Stopped. From any thread."""

@@ -64,7 +64,7 @@ def generate(checked: CheckedProgram, files: list[Source], name: str) -> im.Imag
         [model_entry(module, m) for m in checked.models], [], [], [],
         [im.Connection(module.names[c], c.fields) for c in checked.connections],
         [hashmap_entry(module, h) for h in checked.hashmaps], [im.Ledger(module.names[e]) for e in checked.ledgers],
-        [im.Memory(module.names[m], m.max_messages) for m in checked.memories], [], [], [],
+        [im.Memory(module.names[m], m.max_messages) for m in checked.memories], [], [], test_entries(module, checked),
         exports(module, checked, init), [[source.name, hashlib.sha256(source.text.encode()).digest()] for source in sources],
         [source.text for source in sources],
     )  # fmt: skip
@@ -195,6 +195,11 @@ def hashmap_entry(module: Module, symbol: symbols.HashMapSymbol) -> im.HashMap:
     assert isinstance(symbol.type, t.Generic)
     key, value = symbol.type.arguments
     return im.HashMap(module.names[symbol], module.pool.type(key), module.pool.type(value), symbol.path)
+
+
+def test_entries(module: Module, checked: CheckedProgram) -> list[im.Test]:
+    found = [(f, f.test) for f in checked.functions if f.test is not None]
+    return [im.Test(test.description, module.functions[f], test.expect_fail, test.part) for f, test in found]
 
 
 def header(name: str, module: Module, checked: CheckedProgram) -> im.Header:

@@ -26,7 +26,7 @@ UNBUILT_TYPES = (
     "Stream", "Entry", "Turn", "Fact", "Provenance", "Learned", "AgentRef",
     "ToolRef", "McpRef", "PipelineRef", "KeyedMemory", "Agent",
 )  # fmt: skip
-UNBUILT_FUNCTIONS = ("test_emits",)
+UNBUILT_FUNCTIONS: tuple[str, ...] = ()
 
 MEMORY_CONSTRUCTORS = ("new", "of")
 STORES = ("HashMap", "HashMapRef", "Ledger", "LedgerRef")

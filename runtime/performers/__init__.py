@@ -31,6 +31,8 @@ FAMILIES = {
     "file": "files",
     "http": "http",
     "schema": "schemas",
+    "mock": "tests",
+    "test_emits": "tests",
 }
 
 

@@ -74,6 +74,7 @@ RECORDS: dict[type[i.Record], tuple[f.Checker, ...]] = {
     i.HashMap: (f.name, f.natural, f.natural, f.optional(f.text)),
     i.Ledger: (f.name,),
     i.Memory: (f.name, f.optional(f.natural)),
+    i.Test: (f.text, f.natural, f.boolean, f.optional(f.text)),
     i.Exports: (f.mapped(f.natural), f.listed(f.natural)),
 }
 
