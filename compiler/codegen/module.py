@@ -44,6 +44,7 @@ class Module:
     language_methods: dict[tuple[str, str], int] = field(default_factory=dict)
     constructors: dict[str, int] = field(default_factory=dict)
     variant_functions: dict[symbols.VariantSymbol, int] = field(default_factory=dict)
+    wanted: set[str] = field(default_factory=set)  # permissions that calls will ask for (O-10.21)
     wanted_methods: list[tuple[str, str]] = field(default_factory=list)
     models: dict[symbols.ModelSymbol, int] = field(default_factory=dict)
     memories: dict[symbols.MemorySymbol, int] = field(default_factory=dict)
@@ -137,6 +138,7 @@ class Module:
             if row.source:
                 emitter.emit("CALL", self.language_method(receiver, row.name), len(row.parameters))
             else:
+                self.wanted.add(row.permission)
                 opcode = "CALL_HOST" if row.kind == "effect" else "CALL_BUILTIN"
                 emitter.emit(opcode, self.pool.builtin(receiver, row.name), len(row.parameters))
             emitter.emit("RETURN")
