@@ -11,6 +11,7 @@ from . import exits
 from .inputs import load_program, project_permissions, read
 from .permission_flags import add_flags, granted
 from .permission_flags import words_of as words_of
+from .terminal import shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -74,13 +75,13 @@ def finish(outcome: Outcome, session: Any) -> int:
     """Print how the run ended."""
     clean = session.redactor.clean
     if outcome.panic is not None:
-        print(clean(str(outcome.panic)), file=sys.stderr)
+        print(shown(clean(str(outcome.panic)), sys.stderr), file=sys.stderr)
         for line in trace_lines(outcome.panic.trace):
             print(line, file=sys.stderr)
     elif outcome.exit_code:
         from ..vm.values import display
 
-        print(clean(f"error: {display(outcome.error)}"), file=sys.stderr)
+        print(shown(clean(f"error: {display(outcome.error)}"), sys.stderr), file=sys.stderr)
     return outcome.exit_code
 
 
@@ -148,7 +149,7 @@ def host_of(arguments: argparse.Namespace, file: str = "-") -> Host:
     generator = random.Random(arguments.seed)
     return Host(
         emit=emit_printer(arguments),
-        print=sys.stdout.write,
+        print=write_out,
         env=environment(arguments.env_file),
         now=time.monotonic,
         sleep=_block if offline else _sleep,
@@ -161,6 +162,10 @@ def host_of(arguments: argparse.Namespace, file: str = "-") -> Host:
         folder=working_directory(),
         network=None if offline else LazyNetwork(),
     )
+
+
+def write_out(text: str) -> None:
+    sys.stdout.write(shown(text, sys.stdout))
 
 
 def permissions(arguments: argparse.Namespace, file: str) -> Permissions:
@@ -209,7 +214,7 @@ def emit_printer(arguments: argparse.Namespace) -> Any:
 
     def text(channel: str, value: Any, by_runtime: bool) -> None:
         if not arguments.quiet and (arguments.verbose or not by_runtime):
-            sys.stdout.write(f"[emit:{channel}] {display(value)}\n")
+            write_out(f"[emit:{channel}] {display(value)}\n")
 
     def json_line(channel: str, value: Any, by_runtime: bool) -> None:
         if not arguments.quiet and (arguments.verbose or not by_runtime):
