@@ -9,12 +9,13 @@ import time
 
 from . import exits
 from .inputs import load_program, project_permissions, read
-from .permission_flags import add_flags, granted, spelled_out
+from .permission_flags import add_flags, granted
+from .permission_flags import words_of as words_of
+from .terminal import shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
     from typing import Any
 
     from ..runtime.permissions import Permissions
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="a source (.conc), an image, or - for source on stdin")
     configure_run(parser)
+    parser.usage = "concerto run [options] FILE [-- ARGS]"
+    parser.epilog = "ARGS are what std::env::args() gives the program"
     parser.add_argument("--metrics", action="store_true", help="print the counters of the run as JSON on stderr")
 
 
@@ -37,15 +40,7 @@ def configure_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, metavar="N", help="fixes the random numbers and retry jitter")
     parser.add_argument("--emit-format", choices=("text", "json"), default="text", help="how emits are printed: text or json")
     parser.add_argument("--verbose", action="store_true", help="print the emits of runtime channels too")
-    parser.usage = "concerto run [options] FILE [-- ARGS]"
-    parser.epilog = "ARGS are what std::env::args() gives the program"
     add_flags(parser)
-
-
-def words_of(words: Sequence[str]) -> tuple[list[str], dict[str, Any]]:
-    """The words for the parser, and what is set beside it: behind `--` stand the arguments of the program."""
-    end = words.index("--") if "--" in words else len(words)
-    return spelled_out(words[:end]), {"program_arguments": list(words[end + 1 :])}
 
 
 def steps(word: str) -> int:
@@ -78,7 +73,7 @@ def execute(arguments: argparse.Namespace) -> int:
     from ..runtime.session import Session
 
     try:
-        session = Session(program, host_of(arguments))
+        session = Session(program, host_of(arguments, arguments.file))
     except ConfigFailure as failure:
         raise exits.Exit(exits.USAGE, f"{failure.code}: {failure.message}") from None
     timer = watchdog(session, arguments.max_seconds)
@@ -109,13 +104,13 @@ def finish(outcome: Outcome, session: Any) -> int:
     """Print how the run ended."""
     clean = session.redactor.clean
     if outcome.panic is not None:
-        print(clean(str(outcome.panic)), file=sys.stderr)
+        print(shown(clean(str(outcome.panic)), sys.stderr), file=sys.stderr)
         for line in trace_lines(outcome.panic.trace):
             print(line, file=sys.stderr)
     elif outcome.exit_code:
         from ..vm.values import display
 
-        print(clean(f"error: {display(outcome.error)}"), file=sys.stderr)
+        print(shown(clean(f"error: {display(outcome.error)}"), sys.stderr), file=sys.stderr)
     return outcome.exit_code
 
 
@@ -172,14 +167,14 @@ async def _interruptible(session: Any, limits: dict[str, Any]) -> Outcome:
             signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def host_of(arguments: argparse.Namespace) -> Host:
+def host_of(arguments: argparse.Namespace, file: str = "-") -> Host:
     from ..runtime.session import Host
 
     offline = arguments.offline or bool(arguments.offline_script) or os.environ.get("CONCERTO_OFFLINE") == "1"
     generator = random.Random(arguments.seed)
     host = Host(
         emit=emit_printer(arguments),
-        print=sys.stdout.write,
+        print=write_out,
         env=environment(arguments.env_file),
         now=time.monotonic,
         sleep=_sleep,
@@ -188,7 +183,7 @@ def host_of(arguments: argparse.Namespace) -> Host:
         script=script(arguments.offline_script) if arguments.offline_script else None,
         random_bits=generator.getrandbits,
         args=arguments.program_arguments,
-        permissions=permissions(arguments),
+        permissions=permissions(arguments, file),
         folder=working_directory(),
         network=None if offline else LazyNetwork(),
     )
@@ -206,10 +201,14 @@ def use_virtual_time(host: Host) -> None:
     host.loop, host.now, host.sleep, host.wall = loop, loop.time, loop.sleep, lambda: began + loop.time()
 
 
-def permissions(arguments: argparse.Namespace) -> Permissions:
+def write_out(text: str) -> None:
+    sys.stdout.write(shown(text, sys.stdout))
+
+
+def permissions(arguments: argparse.Namespace, file: str) -> Permissions:
     """What the project grants its own source, and the flags on top of it (O-4.12)."""
     made = granted(arguments)
-    for key, scope in project_permissions(arguments.file).items():
+    for key, scope in project_permissions(file).items():
         made.grant(key, scope)
     return made
 
@@ -247,7 +246,7 @@ def emit_printer(arguments: argparse.Namespace) -> Any:
 
     def text(channel: str, value: Any, by_runtime: bool) -> None:
         if not arguments.quiet and (arguments.verbose or not by_runtime):
-            sys.stdout.write(f"[emit:{channel}] {display(value)}\n")
+            write_out(f"[emit:{channel}] {display(value)}\n")
 
     def json_line(channel: str, value: Any, by_runtime: bool) -> None:
         if not arguments.quiet and (arguments.verbose or not by_runtime):

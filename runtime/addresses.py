@@ -15,7 +15,8 @@ SIX_TO_FOUR = ipaddress.ip_network("2002::/16")
 def is_public(text: str) -> bool:
     """False for loopback, private, link-local, shared, metadata, multicast and reserved addresses."""
     address = unwrapped(ipaddress.ip_address(text.partition("%")[0]))
-    return address.is_global and not address.is_multicast and not address.is_reserved
+    site_local = isinstance(address, ipaddress.IPv6Address) and address.is_site_local
+    return address.is_global and not (address.is_multicast or address.is_reserved or site_local)
 
 
 def unwrapped(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> ipaddress.IPv4Address | ipaddress.IPv6Address:

@@ -126,6 +126,7 @@ class Host:
         self.permissions = permissions
         self.folder = folder
         self.network = network
+        self.redactor = Redactor()  # what one session of a host has learnt, the next one keeps too
 
 
 class Session:
@@ -136,7 +137,7 @@ class Session:
         image = program.image
         self.program = program
         self.host = host
-        self.redactor = Redactor()
+        self.redactor = host.redactor
         self.metrics = Metrics()
         self.memories = MemoryStore((m.name, m.max_messages) for m in image.memories)
         layers: list[Mapping[str, Mapping[str, Any]]] = [host.connections, {c.name: c.fields for c in image.connections}]

@@ -179,7 +179,7 @@ class Program:
             return self.codes[operand]
         if kind is k.TYPE:
             if op.name == "PARSE_AS":
-                return self.descriptors[operand], DeclaredTypes(self)
+                return self.descriptors[operand], DeclaredTypes(self.types, self.classes, self.descriptors)
             return self.classes[operand] if op.name == "STRUCT" else self.descriptors[operand]
         if kind is k.FIELD:
             return f"f{operand}"

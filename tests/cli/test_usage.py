@@ -54,7 +54,8 @@ def test_unknown_verb(cli):
         ["run", "--off", "x.conc"],  # no abbreviations: they would break when a flag is added
         ["run"],
         ["run", "a.conc", "b.conc"],
-        ["run", "a.conc", "--", "more"],
+        ["run", "--", "a.conc"],
+        ["run", "a.conc", "--allow-all=x"],
         ["run", "a.conc", "--max-steps", "0"],
         ["run", "a.conc", "--max-steps", "many"],
         ["run", "a.conc", "--seed", "x"],
