@@ -16,6 +16,7 @@ from .terminal import shown
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Callable
     from typing import Any
 
     from ..runtime.permissions import Permissions
@@ -167,13 +168,16 @@ async def _interruptible(session: Any, limits: dict[str, Any]) -> Outcome:
             signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def host_of(arguments: argparse.Namespace, file: str = "-") -> Host:
+def host_of(
+    arguments: argparse.Namespace, file: str = "-", emit: Callable[[str, Any, bool], None] | None = None
+) -> Host:
+    """What the flags of a run say; without `emit`, emits are printed."""
     from ..runtime.session import Host
 
     offline = arguments.offline or bool(arguments.offline_script) or os.environ.get("CONCERTO_OFFLINE") == "1"
     generator = random.Random(arguments.seed)
     host = Host(
-        emit=emit_printer(arguments),
+        emit=emit or emit_printer(arguments),
         print=write_out,
         env=environment(arguments.env_file),
         now=time.monotonic,

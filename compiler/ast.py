@@ -617,6 +617,8 @@ class Let(Stmt):
 class Mock(Stmt):
     name: Ident
     config: list[ConfigEntry]
+    # annotation: the declared symbol it stands in for
+    target: Any = _annotation()
 
 
 @dataclass(slots=True, kw_only=True, eq=False)

@@ -95,6 +95,15 @@ class TypeParameterSymbol(Symbol):
     type: Type
 
 
+@dataclass(slots=True)
+class TestInfo:
+    """What the decorators of a test say (O-8.1, O-8.2): `part` must be in the text of an expected failure."""
+
+    description: str
+    expect_fail: bool
+    part: str | None
+
+
 @dataclass(eq=False, slots=True)
 class FunctionSymbol(Symbol):
     """A function, associated function or method; `parameters` include `self`. `owner` is the impl it stands in."""
@@ -104,6 +113,11 @@ class FunctionSymbol(Symbol):
     result: Type
     owner: ImplSymbol | None = None
     type_parameters: list[TypeParameterSymbol] = field(default_factory=list)
+    test: TestInfo | None = None
+
+    @property
+    def is_test(self) -> bool:
+        return any(decorator.name.text == "test" for decorator in self.declaration.decorators)
 
     @property
     def all_type_parameters(self) -> list[TypeParameterSymbol]:

@@ -5,6 +5,8 @@ Hands on `Services` and `Conversation`. Must not know: how a call is made, what 
 
 from __future__ import annotations
 
+from copy import copy
+
 from .rate_limit import RateLimiter
 from .records import Msg
 from .schema.json_text import compact_json
@@ -85,6 +87,12 @@ class Services:
         self.remaining = remaining
         self.future = future
         self.limiters: dict[str, RateLimiter] = {}
+
+    def asking(self, sender: Sender) -> Services:
+        """The same services, with one sender in place of every provider."""
+        other = copy(self)
+        other.provider = lambda connection: sender
+        return other
 
     def limiter(self, connection: ConnectionSettings) -> RateLimiter | None:
         """The one limiter of a connection, None without limits."""

@@ -179,11 +179,11 @@ class Session:
         depth: int = 10_000,
         seconds: float | None = None,
         tasks: int = 1024,
-        function: str | None = None,
+        function: int | None = None,
         arguments: Sequence[Any] = (),
     ) -> Outcome:
-        """Initialise the program and run its main, or the function named, under the limits of G-6.1; `arguments` are values of
-        the machine."""
+        """Initialise the program and run its main, or the function of a number, under the limits of G-6.1; `arguments` are
+        values of the machine."""
         started = self.host.now()
         machine = self.machine
         machine.limit(steps, depth, tasks)
@@ -208,13 +208,10 @@ class Session:
         self.metrics.execution_time_ms = round((self.host.now() - started) * 1000)
         return Outcome(value, panic, machine.used)
 
-    def _entry(self, function: str | None) -> Code:
-        codes = self.program.codes
-        number = self.program.image.header.entry
-        if function is None:
-            assert number is not None, "the caller asked for a program with main"
-            return codes[number]
-        return next(code for code in codes if code.label == function)
+    def _entry(self, function: int | None) -> Code:
+        number = self.program.image.header.entry if function is None else function
+        assert number is not None, "the caller asked for a program with main"
+        return self.program.codes[number]
 
     def stop(self, reason: str) -> None:
         """End the run where the machine next looks; `run` raises Stopped. From any thread."""

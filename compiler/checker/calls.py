@@ -36,6 +36,7 @@ from .relations import ERRONEOUS, is_text
 from .signatures import Formal
 from .standard import collection_arguments, std_call
 from .tasks import race
+from .testing import refuse_test
 from .types import written_type
 
 CONSTRUCTORS = ("Some", "Ok", "Err")
@@ -67,6 +68,7 @@ def _function_call(
     instance = Instance(c, symbol.path, symbol.all_type_parameters)
     written_arguments(c, callee, symbol, instance)
     require_visible_method(c, symbol, callee.member or callee.segments[-1])
+    refuse_test(c, symbol, callee.span)
     if symbol.changes_self and node.arguments:
         c.written(node.arguments[0].value)
     matched = match_arguments(c, symbol.path, formals_of(symbol), node.arguments, callee.span)

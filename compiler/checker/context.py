@@ -64,6 +64,7 @@ class Target:
     result: Type | None = None
     accepts_all: bool = False
     asynchronous: bool = False
+    test: bool = False
     raised: list[Raise] = field(default_factory=list)
     returns: list[tuple[ast.Expr, Type]] = field(default_factory=list)
 

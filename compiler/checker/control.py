@@ -15,6 +15,7 @@ from .mismatch import absent_help
 from .patterns import bind_irrefutable, check_pattern, matches_nil_only
 from .propagation import discarded_result
 from .relations import ERRONEOUS, MISMATCH, close, convert, generic, is_complete, is_text, join_all
+from .testing import mock
 from .types import written_type
 
 BLOCK_LIKE = (ast.Block, ast.If, ast.Match, ast.Try, ast.GroupExpr)
@@ -65,7 +66,7 @@ def _statement(c: Checker, node: ast.Stmt) -> bool:
     if isinstance(node, ast.Let):
         return let(c, node)
     if isinstance(node, ast.Mock):
-        c.unbuilt(node.name.span, "mock")
+        mock(c, node)
     return False
 
 

@@ -25,7 +25,7 @@ UNBUILT_TYPES = (
     "Stream", "LedgerEntry", "Entry", "Turn", "Fact", "Provenance", "Learned", "AgentRef",
     "ToolRef", "McpRef", "PipelineRef", "HashMap", "Ledger", "LedgerQuery", "KeyedMemory", "Agent", "HashMapRef", "LedgerRef",
 )  # fmt: skip
-UNBUILT_FUNCTIONS = ("test_emits",)
+UNBUILT_FUNCTIONS: tuple[str, ...] = ()
 
 MEMORY_CONSTRUCTORS = ("new", "of")
 

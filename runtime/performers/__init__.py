@@ -29,6 +29,8 @@ FAMILIES = {
     "file": "files",
     "http": "http",
     "schema": "schemas",
+    "mock": "tests",
+    "test_emits": "tests",
 }
 
 

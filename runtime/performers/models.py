@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from ...vm.bytecode.image import Model
     from ...vm.effects import Effect, ModelCall
+    from ..call_services import Services
     from ..call_settings import CallSettings
     from ..running import Running
 
@@ -47,14 +48,15 @@ class ModelCalls:
         """An Err, or what appends the turn and gives the Ok."""
         self.calls += 1
         run_id = f"{call.model}-{self.calls}"  # tells logs and traces which model ran
+        services = self._services(call.model)
         try:
             settings = self._settings(call.model).with_prompt(call.overrides)
             conversation = self._conversation(call)
             if call.schema is None:
-                response = await answered(self.run.services, settings, call.prompt, conversation, run_id=run_id)
+                response = await answered(services, settings, call.prompt, conversation, run_id=run_id)
                 return Settled(lambda: succeeded(response_value(response())))
             validated = await answered_with_schema(
-                self.run.services,
+                services,
                 settings,
                 call.prompt,
                 self.run.schemas[call.schema],
@@ -65,6 +67,11 @@ class ModelCalls:
             return Settled(lambda: succeeded(self.run.builder.value(validated().tree)))
         except CallFailure as failure:
             return failed(failure)
+
+    def _services(self, name: str) -> Services:
+        """Those of the run; a mock stands in for the provider only (O-8.16)."""
+        mock = self.run.state.get("mocks", {}).get(name)
+        return self.run.services if mock is None else self.run.services.asking(mock)
 
     def _settings(self, name: str) -> CallSettings:
         """The settings of a model; its fields are evaluated once, at initialisation (O-0.3)."""

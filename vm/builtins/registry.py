@@ -189,6 +189,11 @@ def effect(text: str, *, effect: str, clause: str, permission: str = "", special
     return _effect("function", "", text, effect, clause, permission, special)
 
 
+def associated_effect(owner: str, text: str, *, effect: str, clause: str) -> Callable[[Body], Body]:
+    """What the compiler calls for a form of the language that the host performs; `owner` is no type of the language."""
+    return _effect("associated", "", text, effect, clause, "", owner=owner)
+
+
 def std_effect(module: str, text: str, *, effect: str, clause: str, permission: str = "") -> Callable[[Body], Body]:
     """A function of the module `std::…` that the host performs; the decorated one checks the arguments, gives the payload
     of the effect and carries the documentation."""
@@ -196,11 +201,11 @@ def std_effect(module: str, text: str, *, effect: str, clause: str, permission: 
 
 
 def _effect(
-    table: str, module: str, text: str, effect: str, clause: str, permission: str, special: str = ""
+    table: str, module: str, text: str, effect: str, clause: str, permission: str, special: str = "", owner: str = ""
 ) -> Callable[[Body], Body]:
     def register(prepare: Body) -> Body:
         row = Row(
-            "", text, kind="effect", clause=clause, doc=prepare.__doc__ or "", module=module, effect=effect,
+            owner, text, kind="effect", clause=clause, doc=prepare.__doc__ or "", module=module, effect=effect,
             permission=permission, prepare=prepare, special=special,
         )  # fmt: skip
         enter(row, table)
