@@ -189,6 +189,7 @@ class Session:
         steps: int | None = None,
         depth: int = 10_000,
         seconds: float | None = None,
+        tasks: int = 1024,
         function: int | None = None,
         arguments: Sequence[Any] = (),
     ) -> Outcome:
@@ -211,7 +212,7 @@ class Session:
         values of the machine."""
         started = self.host.now()
         machine = self.machine
-        machine.limit(steps, depth)
+        machine.limit(steps, depth, tasks)
         self.work = Work(self.host.loop or asyncio_loop())
         timer = self._set_deadline(seconds)
         value: Any = None

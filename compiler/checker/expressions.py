@@ -145,7 +145,7 @@ def path_expr(c: Checker, node: ast.PathExpr, expected: Expected) -> Type:
         case BuiltinSymbol():
             return _builtin_value(c, node, symbol.name, expected)
         case StdFunctionSymbol():
-            return std_function(symbol)
+            return std_function(c, node, symbol)
         case ModuleSymbol() | StdModuleSymbol():
             return c.report("E1001", node.span, f"`{written(node)}` is a module, not a value")
         case ErrorFamilySymbol() if len(node.segments) > 1:
@@ -238,7 +238,7 @@ def _builtin_value(c: Checker, node: ast.PathExpr, name: str, expected: Expected
         return c.unbuilt(node.span, f"{name} as a value")
     if constructor:
         return Function((STRING,), RECORDS[record])
-    signature = function_value(name)
+    signature = function_value(c, node, name)
     if signature is not None:
         return signature
     return c.report("E1001", node.span, f"`{name}` is a type, not a value", help=NAMES.get(name))

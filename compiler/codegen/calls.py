@@ -17,6 +17,7 @@ from .interference import root_of
 from .methods import declared_method, dynamic_call
 from .tasks import race
 from .typed_json import parse_as
+from .wanted import wanted_by
 
 _CONSTRUCTORS = {"Some": "SOME", "Ok": "OK", "Err": "ERR"}
 
@@ -196,6 +197,7 @@ def _invoke(g: Generator, target: symbols.BuiltinCall, row: Row) -> None:
     if row.source:
         e.emit("CALL", g.module.language_method(target.receiver_kind, target.name), count)
     elif row.kind == "effect":
+        g.module.wanted.add(wanted_by(row, target.arguments))
         e.emit("CALL_HOST", g.module.pool.builtin(target.receiver_kind, target.name), count + row.takes_schema)
     else:
         e.emit("CALL_BUILTIN", g.module.pool.builtin(target.receiver_kind, target.name), count)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from ...vm.builtins import FUNCTIONS, std_row
+from ...vm.builtins.std import STD_PREFIX
 from .. import ast, symbols
 from .. import types as t
 from .constants import AT_ONCE, collect, emit_constant, emit_variant
@@ -182,7 +184,9 @@ def path(g: Generator, node: ast.PathExpr) -> None:
         e.emit("NIL")
         e.emit("ERROR", g.module.pool.error(binding.name, binding.variant, []), 1)
     elif isinstance(binding, symbols.StdFunctionSymbol):
-        e.emit("CLOSURE", g.module.library_function(binding))
+        row = std_row(binding.module, binding.name)
+        assert row is not None
+        e.emit("CLOSURE", g.module.row_function(STD_PREFIX + binding.module, row))
     elif isinstance(binding, symbols.BuiltinSymbol):
         builtin_value(g, binding.name)
     else:
@@ -193,9 +197,12 @@ CONSTRUCTORS = {"Some": "SOME", "Ok": "OK", "Err": "ERR"}
 
 
 def builtin_value(g: Generator, name: str) -> None:
-    """`None`, or a constructor used as a function value (L-3.8.3)."""
+    """`None`, or a constructor or built-in function used as a function value (L-3.8.3)."""
     if name == "None":
         g.emitter.emit("NONE")
+        return
+    if name in FUNCTIONS and name not in CONSTRUCTORS:
+        g.emitter.emit("CLOSURE", g.module.row_function("", FUNCTIONS[name]))
         return
     g.emitter.emit("CLOSURE", g.module.constructor_function(CONSTRUCTORS[name]))
 

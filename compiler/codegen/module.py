@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ...vm.builtins.std import STD_PREFIX, std_row
+from ...vm.builtins import Row
 from ...vm.builtins.table import methods_named
 from ...vm.bytecode import image as im
 from .. import symbols
@@ -44,6 +44,7 @@ class Module:
     language_methods: dict[tuple[str, str], int] = field(default_factory=dict)
     constructors: dict[str, int] = field(default_factory=dict)
     variant_functions: dict[symbols.VariantSymbol, int] = field(default_factory=dict)
+    wanted: set[str] = field(default_factory=set)  # permissions that calls will ask for (O-10.21)
     wanted_methods: list[tuple[str, str]] = field(default_factory=list)
     models: dict[symbols.ModelSymbol, int] = field(default_factory=dict)
     memories: dict[symbols.MemorySymbol, int] = field(default_factory=dict)
@@ -129,26 +130,24 @@ class Module:
             self.pending.append(Pending(number, emitter, None, name, [["value", any_, None]], any_, im.F_HIDDEN))
         return self.constructors[opcode]
 
-    def library_function(self, symbol: symbols.StdFunctionSymbol) -> int:
-        """A function of `std::` as a function value (L-3.8.3)."""
-        receiver = STD_PREFIX + symbol.module
-        name = f"{receiver}::{symbol.name}"
+    def row_function(self, receiver: str, row: Row) -> int:
+        """A global function, or one of the module `std::…`, as a function value (L-3.8.3)."""
+        name = f"{receiver}::{row.name}"
         if name not in self.constructors:
-            row = std_row(symbol.module, symbol.name)
-            assert row is not None
             emitter = Emitter()
             for _ in row.parameters:
                 emitter.emit("LOAD", emitter.slot())
             if row.source:
-                emitter.emit("CALL", self.language_method(receiver, symbol.name), len(row.parameters))
+                emitter.emit("CALL", self.language_method(receiver, row.name), len(row.parameters))
             else:
+                self.wanted.add(row.permission)
                 opcode = "CALL_HOST" if row.kind == "effect" else "CALL_BUILTIN"
-                emitter.emit(opcode, self.pool.builtin(receiver, symbol.name), len(row.parameters))
+                emitter.emit(opcode, self.pool.builtin(receiver, row.name), len(row.parameters))
             emitter.emit("RETURN")
             number = self.constructors[name] = self.pool.reserve_function()
             any_ = self.pool.type(t.ANY)
             params: list[list[int | str | None]] = [[p.name, any_, None] for p in row.parameters]
-            self.pending.append(Pending(number, emitter, None, symbol.name, params, any_, im.F_HIDDEN))
+            self.pending.append(Pending(number, emitter, None, row.name, params, any_, im.F_HIDDEN))
         return self.constructors[name]
 
     def prompt_from_text(self, emitter: Emitter) -> None:

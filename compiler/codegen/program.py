@@ -21,6 +21,7 @@ from .generator import Generator
 from .language_methods import generate_wanted
 from .module import Module
 from .schemas import schema_entry
+from .wanted import reduced
 
 COMPILER = "concerto 0.1"
 
@@ -204,7 +205,8 @@ def test_entries(module: Module, checked: CheckedProgram) -> list[im.Test]:
 
 def header(name: str, module: Module, checked: CheckedProgram) -> im.Header:
     entry = module.functions[checked.main] if checked.main is not None else None
-    return im.Header(list(im.FORMAT), OPCODE_SET_VERSION, im.STD_VERSION, COMPILER, name, entry, [], {}, {})
+    wanted = reduced(module.wanted - {""})
+    return im.Header(list(im.FORMAT), OPCODE_SET_VERSION, im.STD_VERSION, COMPILER, name, entry, wanted, {}, {})
 
 
 def exports(module: Module, checked: CheckedProgram, init: list[int]) -> im.Exports:
