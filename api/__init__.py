@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from .host.options import Immediate as Immediate
     from .host.options import Permissions as Permissions
     from .host.programs import Program as Program
-    from .host.programs import arun as arun
-    from .host.programs import run as run
     from .host.results import Emit as Emit
     from .host.results import Metrics as Metrics
     from .host.results import RunResult as RunResult
+    from .host.running import arun as arun
+    from .host.running import run as run
     from .host.sessions import Session as Session
     from .host.values import Enum as Enum
     from .host.values import Err as Err
@@ -46,8 +46,9 @@ _HOMES = {
     "compiling": "compile load",
     "errors": "CompileError Diagnostic Frame ImageError Panic ProgramError",
     "options": "Budgets Buffered Immediate Permissions",
-    "programs": "Program arun run",
+    "programs": "Program",
     "results": "Emit Metrics RunResult",
+    "running": "arun run",
     "sessions": "Session",
     "values": "Enum Err ErrorValue Handle Ok Struct",
 }

@@ -1,6 +1,6 @@
-"""A compiled program, and the short way to run it (O-9.6).
+"""A compiled program (O-9.6).
 
-Hands on `Program`, `run` and `arun`.
+Hands on `Program`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from ..vm import link
 from ..vm.bytecode.codec import content_hash, encode
 from .errors import Diagnostic
 from .options import Options
-from .results import RunResult
 from .sessions import Session
 
 PathLike = str | os.PathLike[str]
@@ -61,31 +60,3 @@ class Program:
 
     def __repr__(self) -> str:
         return f"<Program {self.name}>"
-
-
-def run(target: Program | PathLike, **options: Unpack[Options]) -> RunResult:
-    """Run `main` of a program, or of a source or image file, in a session of its own. Failures are in the result."""
-    with _program(target).session(**options) as session:
-        return session.run()
-
-
-async def arun(target: Program | PathLike, **options: Unpack[Options]) -> RunResult:
-    """As `run`, within a running event loop."""
-    async with _program(target).session(**options) as session:
-        return await session.arun()
-
-
-def _program(target: Program | PathLike) -> Program:
-    if isinstance(target, Program):
-        return target
-    from .compiling import compile, load
-
-    with open(target, "rb") as file:
-        start = file.read(len(_magic()))
-    return load(target) if start == _magic() else compile(path=target)
-
-
-def _magic() -> bytes:
-    from ..vm.bytecode.codec import MAGIC
-
-    return MAGIC

@@ -108,6 +108,15 @@ CASES = [
     ("E4080", 'emit<Int>("a", «"x");'),
     ("", 'emit("a"); emit("a", 1); emit<Float>("a", 1); 1 |> emit("c"); emit("a", payload: 2);'),
     ("E2009", "emit(«1, 2);"),
+    # tasks
+    ("E2045", "let _t = spawn «main; ()"),
+    ("E3016", "fn f() { print(«await 1); } fn main() { f(); }"),
+    ("E4050", "loop { parallel for i in [1] { print(i); «break; } }"),
+    ("W0404", "let mut x = 1; parallel for i in [1] { «x = i; } print(x);"),
+    ("E2007", 'emit("a", 1, «timeout_ms: 5);'),
+    ("E2009", 'let _ = await emit("a", 1, timeout_ms: «"x");'),
+    ("E4080", 'let _ = await emit<Int>("a", «"x");'),
+    ("", 'let x: Int = await emit("a")?; print(x, emit<Int>("a", payload: 1, timeout_ms: 5).await);'),
 ]
 
 
@@ -123,7 +132,10 @@ UNBUILT = [
     ("pipeline P { }", "pipeline"),
     ("context C { }", "context"),
     ("mcp Q { }", "mcp"),
+<<<<<<< HEAD
     ("fn f(x: Stream) { print(x); }", "Stream"),
+=======
+>>>>>>> refs/heads/stores
     ("use std::tools; fn f() { tools::x(); }", "std::tools"),
     ("memory m: Memory = Memory::new().window(3);", "memory step window"),
     ("model M { provider: offline, tools: [] }", "model field tools"),
