@@ -16,6 +16,7 @@ from .terminal import shown
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Callable
     from typing import Any
 
     from ..runtime.permissions import Permissions
@@ -36,6 +37,7 @@ def configure_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--offline-script", metavar="FILE", help="scripted replies: a JSON array; implies --offline")
     parser.add_argument("--env-file", metavar="FILE", help="NAME=value lines; variables already set win")
     parser.add_argument("--max-steps", type=steps, metavar="N", help="stop with P101 after N steps")
+    parser.add_argument("--max-seconds", type=seconds, metavar="S", help="stop with P102 after S seconds")
     parser.add_argument("--seed", type=int, metavar="N", help="fixes the random numbers and retry jitter")
     parser.add_argument("--emit-format", choices=("text", "json"), default="text", help="how emits are printed: text or json")
     parser.add_argument("--verbose", action="store_true", help="print the emits of runtime channels too")
@@ -51,6 +53,19 @@ def steps(word: str) -> int:
     return int(word)
 
 
+def seconds(word: str) -> float:
+    """The value of --max-seconds."""
+    import argparse
+
+    try:
+        value = float(word)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError("expected a number above 0")
+    return value
+
+
 def execute(arguments: argparse.Namespace) -> int:
     program = load_program(arguments.file, quiet=arguments.quiet)
     if program.image.header.entry is None:
@@ -62,13 +77,28 @@ def execute(arguments: argparse.Namespace) -> int:
         session = Session(program, host_of(arguments, arguments.file))
     except ConfigFailure as failure:
         raise exits.Exit(exits.USAGE, f"{failure.code}: {failure.message}") from None
-    outcome = run_session(session, steps=arguments.max_steps)
+    timer = watchdog(session, arguments.max_seconds)
+    outcome = run_session(session, steps=arguments.max_steps, seconds=arguments.max_seconds)
+    if timer is not None:
+        timer.cancel()
     sys.stdout.flush()
     if arguments.metrics:
         import json
 
         print(json.dumps(session.metrics.as_json()), file=sys.stderr)
     return finish(outcome, session)
+
+
+def watchdog(session: Any, limit: float | None) -> Any:
+    """A program that computes gives the event loop no chance to see the time: a thread does (G-6.1)."""
+    if limit is None:
+        return None
+    from threading import Timer
+
+    timer = Timer(limit, session.expire, [limit])
+    timer.daemon = True
+    timer.start()
+    return timer
 
 
 def finish(outcome: Outcome, session: Any) -> int:
@@ -98,15 +128,11 @@ def trace_lines(trace: Any) -> list[str]:
 
 
 def run_session(session: Any, **limits: Any) -> Outcome:
-    """Offline runs need no event loop: nothing in them waits, so asyncio is not imported."""
+    """Offline runs wait for nothing outside, so asyncio is not imported: their loop is a small one with a virtual clock."""
     if session.host.offline:
-        coroutine = session.run(**limits)
-        try:
-            coroutine.send(None)
-        except StopIteration as done:
-            outcome: Outcome = done.value
-            return outcome
-        raise RuntimeError("an offline run waited")
+        from ..runtime.session import run_offline
+
+        return run_offline(session, **limits)
     import asyncio
 
     show_at_once()
@@ -142,17 +168,20 @@ async def _interruptible(session: Any, limits: dict[str, Any]) -> Outcome:
             signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def host_of(arguments: argparse.Namespace, file: str = "-") -> Host:
+def host_of(
+    arguments: argparse.Namespace, file: str = "-", emit: Callable[[str, Any, bool], None] | None = None
+) -> Host:
+    """What the flags of a run say; without `emit`, emits are printed."""
     from ..runtime.session import Host
 
     offline = arguments.offline or bool(arguments.offline_script) or os.environ.get("CONCERTO_OFFLINE") == "1"
     generator = random.Random(arguments.seed)
-    return Host(
-        emit=emit_printer(arguments),
+    host = Host(
+        emit=emit or emit_printer(arguments),
         print=write_out,
         env=environment(arguments.env_file),
         now=time.monotonic,
-        sleep=_block if offline else _sleep,
+        sleep=_sleep,
         random=generator.random,
         offline=offline,
         script=script(arguments.offline_script) if arguments.offline_script else None,
@@ -162,6 +191,18 @@ def host_of(arguments: argparse.Namespace, file: str = "-") -> Host:
         folder=working_directory(),
         network=None if offline else LazyNetwork(),
     )
+    if offline:
+        use_virtual_time(host)
+    return host
+
+
+def use_virtual_time(host: Host) -> None:
+    """Sleeps and scripted delays of an offline run take no time: its clock jumps when every task waits (V-6.6)."""
+    from ..runtime.offline_loop import OfflineLoop
+
+    loop = OfflineLoop(time.monotonic())
+    began = time.time() - loop.time()
+    host.loop, host.now, host.sleep, host.wall = loop, loop.time, loop.sleep, lambda: began + loop.time()
 
 
 def write_out(text: str) -> None:
@@ -190,11 +231,6 @@ class LazyNetwork:
         from ..runtime.network import SystemNetwork
 
         return getattr(SystemNetwork(), name)
-
-
-async def _block(seconds: float) -> None:
-    """A scripted delay of an offline run: nobody else could run meanwhile."""
-    time.sleep(seconds)
 
 
 async def _sleep(seconds: float) -> None:

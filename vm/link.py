@@ -61,6 +61,10 @@ class Program:
         """A node that enters a function as a first call does, so that its first run is charged whether it is linked or not."""
         return [NUMBERS["LINK"], code, None]
 
+    def is_fallible(self, code: Code) -> bool:
+        """Whether a function gives a Result."""
+        return bool(self.types[self.image.functions[code.number].result][0] == "result")
+
     # ------------------------------------------------------------ tables
 
     def _class_of(self, entry: Any) -> Any:

@@ -35,6 +35,8 @@ from .places import require_mutable, root_of
 from .relations import ERRONEOUS, is_text
 from .signatures import Formal
 from .standard import collection_arguments, std_call
+from .tasks import race
+from .testing import refuse_test
 from .types import written_type
 
 CONSTRUCTORS = ("Some", "Ok", "Err")
@@ -66,6 +68,7 @@ def _function_call(
     instance = Instance(c, symbol.path, symbol.all_type_parameters)
     written_arguments(c, callee, symbol, instance)
     require_visible_method(c, symbol, callee.member or callee.segments[-1])
+    refuse_test(c, symbol, callee.span)
     if symbol.changes_self and node.arguments:
         c.written(node.arguments[0].value)
     matched = match_arguments(c, symbol.path, formals_of(symbol), node.arguments, callee.span)
@@ -303,6 +306,7 @@ SPECIAL = {
     "assert": _assert,
     "emit": _emit,
     "parse_schema": _parse_schema,
+    "race": race,
 }
 
 

@@ -15,6 +15,7 @@ from .constants import emit_constant
 from .generator import Generator, effect_of, static_type, value_of
 from .interference import root_of
 from .methods import declared_method, dynamic_call
+from .tasks import race
 from .typed_json import parse_as
 from .wanted import wanted_by
 
@@ -23,6 +24,9 @@ _CONSTRUCTORS = {"Some": "SOME", "Ok": "OK", "Err": "ERR"}
 
 @value_of(ast.Call, ast.MethodCall)
 def call(g: Generator, node: ast.Call | ast.MethodCall) -> None:
+    if isinstance(node, ast.Call) and node.tasks is not None:
+        race(g, node)
+        return
     target = node.target
     if isinstance(target, symbols.FunctionCall):
         function_call(g, node, target)

@@ -32,7 +32,9 @@ from concerto.runtime.permissions import Permissions
 from concerto.runtime.providers.base import Provider, origin_of
 from concerto.runtime.records import Call, Reply, Request
 from concerto.runtime.schema.json_text import compact_json
+from concerto.runtime.performers.tests import EMITS
 from concerto.runtime.session import Host, Outcome, Session
+from concerto.runtime.testing import judged as judge
 from concerto.runtime.virtual_time import VirtualLoop
 from concerto.vm.bytecode.asm import assemble
 from concerto.vm.bytecode.codec import encode
@@ -45,7 +47,7 @@ from concerto.vm.values import display, to_json, typeof
 Json = dict[str, Any]
 HELLO = {
     "event": "hello", "name": "concerto", "version": VERSION, "spec": "1.0", "protocol": 1,
-    "levels": [0, 1, 2, 4, 5], "features": [], "routes": ["interp", "image", "asm"],
+    "levels": [0, 1, 2, 3, 4, 5], "features": [], "routes": ["interp", "image", "asm"],
 }  # fmt: skip
 
 
@@ -65,7 +67,18 @@ def receive() -> Json:
 # ---------------------------------------------------------------- compiling
 
 
+LAST: dict[str, Compilation] = {}  # the newest one, by what it was made from: the routes of a program share it
+
+
 def compilation(op: Json) -> Compilation:
+    key = json.dumps([op["op"] != "check", op["main"], op["files"]])
+    if key not in LAST:
+        LAST.clear()
+        LAST[key] = compiled(op)
+    return LAST[key]
+
+
+def compiled(op: Json) -> Compilation:
     def read(name: str) -> bytes | None:
         content = op["files"].get(name)
         if content is None:
@@ -101,6 +114,7 @@ def compile_(op: Json) -> Json:
     if result.image is None:
         return {"status": "error", "diagnostics": diagnostics_of(result), "exit": 65}
     if op.get("strip"):
+        LAST.clear()
         result.image.source = []
     image = base64.b64encode(encode(result.image)).decode()
     return {"status": "ok", "diagnostics": diagnostics_of(result), "image": image, "exit": 0}
@@ -132,7 +146,7 @@ def run(op: Json) -> Json:
             diagnostics = diagnostics_of(result)
             if result.image is None:
                 return {"status": "error", "diagnostics": diagnostics, "exit": 65}
-            if result.image.header.entry is None:
+            if result.image.header.entry is None and op["mode"] == "run":
                 return {"status": "error", "diagnostics": [*diagnostics, no_main(op["main"])], "exit": 65}
             program = by_route(op["route"], result)
     except ImageError as error:
@@ -141,10 +155,32 @@ def run(op: Json) -> Json:
         return {"status": "rejected", "stage": "asm", "code": program, "exit": 74, "diagnostics": diagnostics}
     try:
         with file_system(op) as folder:
-            return {**World(op, program, folder).run(), "diagnostics": diagnostics}
+            ended = World(op, program, folder).run() if op["mode"] == "run" else run_tests(op, program, folder)
+            return {**ended, "diagnostics": diagnostics}
     except ConfigFailure as failure:
         fails = {"kind": failure.code, "message": failure.message}
         return {"status": "error", "diagnostics": diagnostics, "exit": 2, "fails": fails}
+
+
+def run_tests(op: Json, program: Program, folder: str) -> Json:
+    """Each test in a world of its own; events are numbered through all of them."""
+    tests: list[Json] = []
+    total: Json = {"fuel": 0, "calls": {}}
+    emitted = requests = 0
+    for test in program.image.tests:
+        world = World(op, program, folder, test.function)
+        world.emitted, world.requests = emitted, requests
+        ended = world.run()
+        if world.outcome is None:
+            return ended
+        judged = judge(test, world.outcome, world.kept, world.session.redactor.clean)
+        tests.append({"name": judged.description, "outcome": "pass" if judged.passed else "fail", "message": judged.failure})
+        emitted, requests = world.emitted, world.requests
+        total["fuel"] += ended["fuel"]
+        for name, count in ended["calls"].items():
+            total["calls"][name] = total["calls"].get(name, 0) + count
+    failed = any(test["outcome"] == "fail" for test in tests)
+    return {**total, "status": "error" if failed else "ok", "exit": 1 if failed or not tests else 0, "tests": tests}
 
 
 def no_main(file: str) -> Json:
@@ -194,10 +230,13 @@ class Cancelled(Exception):
 
 
 class World:
-    """One run: its events out, its replies in, its virtual clock."""
+    """One run of main, or of the function of a test: its events out, its replies in, its virtual clock."""
 
-    def __init__(self, op: Json, program: Program, folder: str) -> None:
+    def __init__(self, op: Json, program: Program, folder: str, function: int | None = None) -> None:
         self.op = op
+        self.function = function
+        self.outcome: Outcome | None = None
+        self.kept: list[tuple[str, Any]] = []
         self.id = op["id"]
         self.program = program
         self.emitted = 0
@@ -227,6 +266,8 @@ class World:
             provider=self.provider,
         )
         self.session = Session(program, host)
+        if function is not None:
+            self.session.state[EMITS] = self.kept
         self.providers: dict[str, Provider] = {}
         for name, messages in (op.get("memories") or {}).items():
             for message in messages:
@@ -236,8 +277,13 @@ class World:
         asyncio.set_event_loop(self.loop)
         limits = self.op.get("limits") or {}
         try:
-            work = self.session.run(steps=limits.get("steps"), depth=limits.get("depth", 10_000))
-            outcome = self.loop.run_until_complete(work)
+            work = self.session.run(
+                steps=limits.get("steps"),
+                depth=limits.get("depth", 10_000),
+                seconds=limits.get("seconds"),
+                function=self.function,
+            )
+            self.outcome = outcome = self.loop.run_until_complete(work)
         except Cancelled:
             return {"status": "cancelled", "exit": 130}
         finally:
@@ -269,6 +315,8 @@ class World:
     # ------------------------------------------------------------ events
 
     def emit(self, channel: str, value: Any, by_runtime: bool) -> None:
+        if not by_runtime:
+            self.kept.append((channel, value))
         send({"id": self.id, "event": "emit", "n": self.emitted, "channel": channel, "json": to_json(value)})
         self.emitted += 1
 
@@ -316,8 +364,10 @@ class Asking(Provider):
             async with asyncio.timeout(request.timeout):
                 message = await future
         except TimeoutError:
-            send({"id": world.id, "event": "abort", "to": to})
             raise origin.timed_out() from None
+        finally:
+            if not future.done() or future.cancelled():
+                send({"id": world.id, "event": "abort", "to": to})
         return reply_of(message, origin, request)
 
     def announce(self, request: Request, arguments: Json) -> int:

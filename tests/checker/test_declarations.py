@@ -105,7 +105,6 @@ UNBUILT = [
     ("trait T { fn f(self); }", "trait"),
     ("schema S<T> { x: T }", "type parameters"),
     ("async fn f() { }", "async fn"),
-    ("@test fn f() { }", "@test"),
     ('agent A { command: "x" }', "agent"),
     ("pipeline P { }", "pipeline"),
     ("hashmap h: HashMap<String, Int> = HashMap::new();", "hashmap"),

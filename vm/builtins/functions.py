@@ -103,5 +103,4 @@ special("print(values: Any...) -> Nil", clause="L-6.1.1", doc="Writes the Displa
 special("println(values: Any...) -> Nil", clause="L-6.1.1", doc="As `print`, with a newline.")
 special("emit(channel: String, payload: Any = nil) -> Nil", clause="L-6.1.9", doc="Sends the payload on a channel.")
 special("flush_emits() -> Nil", clause="L-6.1.10", doc="Delivers the emits a host has buffered.")
-special("test_emits() -> Array<Emit>", clause="L-6.1.10", doc="The emits of the running test, in order.")
 special("race(operands: Any...) -> Any", clause="L-6.1.12", doc="The value of the operand that finishes first.")

@@ -21,7 +21,7 @@ from ..values.containers import Array, Map, Queue, Set, Stack
 from ..values.enums import EnumValue
 from ..values.errors import ErrorValue
 from ..values.functions import Closure
-from ..values.handles import MemoryRef, ModelBuilder, ModelRef, SchemaRef
+from ..values.handles import MemoryRef, ModelBuilder, ModelRef, SchemaRef, TaskHandle
 from ..values.ranges import RangeValue
 from ..values.records import RECORDS
 from ..values.results import Err, NoneOption, Ok, Some
@@ -189,6 +189,11 @@ def effect(text: str, *, effect: str, clause: str, permission: str = "", special
     return _effect("function", "", text, effect, clause, permission, special)
 
 
+def associated_effect(owner: str, text: str, *, effect: str, clause: str) -> Callable[[Body], Body]:
+    """What the compiler calls for a form of the language that the host performs; `owner` is no type of the language."""
+    return _effect("associated", "", text, effect, clause, "", owner=owner)
+
+
 def std_effect(module: str, text: str, *, effect: str, clause: str, permission: str = "") -> Callable[[Body], Body]:
     """A function of the module `std::…` that the host performs; the decorated one checks the arguments, gives the payload
     of the effect and carries the documentation."""
@@ -196,11 +201,11 @@ def std_effect(module: str, text: str, *, effect: str, clause: str, permission: 
 
 
 def _effect(
-    table: str, module: str, text: str, effect: str, clause: str, permission: str, special: str = ""
+    table: str, module: str, text: str, effect: str, clause: str, permission: str, special: str = "", owner: str = ""
 ) -> Callable[[Body], Body]:
     def register(prepare: Body) -> Body:
         row = Row(
-            "", text, kind="effect", clause=clause, doc=prepare.__doc__ or "", module=module, effect=effect,
+            owner, text, kind="effect", clause=clause, doc=prepare.__doc__ or "", module=module, effect=effect,
             permission=permission, prepare=prepare, special=special,
         )  # fmt: skip
         enter(row, table)
@@ -224,6 +229,7 @@ KIND_OF: dict[type, str] = {
     Map: "Map", Set: "Set", Queue: "Queue", Stack: "Stack", RangeValue: "Range", Some: "Option",
     NoneOption: "Option", Ok: "Result", Err: "Result", ErrorValue: "Error", EnumValue: "Enum", Closure: "Function",
     ModelRef: "ModelRef", ModelBuilder: "ModelBuilder", MemoryRef: "Memory", SchemaRef: "SchemaRef",
+    TaskHandle: "Task",
     **{cls: name for name, cls in RECORDS.items()},
 }  # fmt: skip
 

@@ -34,6 +34,7 @@ _KINDS_OF_CONSTANT: dict[str, tuple[int, ...]] = {
     k.CONFIG.name: (i.K_CONFIG,),
 }
 _RANGE = BY_NAME["RANGE"].number
+_PARALLEL = BY_NAME["PARALLEL"].number
 
 
 def check_operands(scope: Scope, function: i.Function, code: Code) -> list[Effect]:
@@ -181,10 +182,12 @@ def _function(scope: Scope, function: i.Function, code: Code, number: int, opera
         yield "V106", f"there are {scope.sizes['functions']} functions"
         return
     callee = scope.image.functions[operand]
-    if OPCODES[number].pops and callee.captures:
+    if p.ROLE[number] != p.CAPTURE and callee.captures:
         yield "V105", f"`{callee.name}` captures cells, so it is called through a closure only"
     elif any(cell >= function.cells for cell in callee.captures):
         yield "V105", f"`{callee.name}` captures a cell that the function has not"
+    if number == _PARALLEL and len(callee.params) != 1:
+        yield "V119", f"`{callee.name}` takes {len(callee.params)} parameters, an element is one"
     if callee.flags & i.F_SUSPENDS and not function.flags & i.F_SUSPENDS:
         yield "V120", f"`{callee.name}` may suspend, the function that names it does not say so"
 

@@ -160,86 +160,92 @@ NUMBERS = {
     "SOME": 85,
     "ADD": 86,
     "ARRAY": 87,
-    "CALL_HOST": 88,
-    "CALL_INOUT": 89,
-    "CALL_METHOD": 90,
-    "CAST": 91,
-    "CELL_OWN": 92,
-    "CHANGES_SELF": 93,
-    "CHECK": 94,
-    "CLOSURE": 95,
-    "CONFIGURE": 96,
-    "DROP": 97,
-    "EMIT": 98,
-    "EQ": 99,
-    "ERR": 100,
-    "FAIL_LENGTH": 101,
-    "FAIL_MATCH": 102,
-    "FIELD_OWN": 103,
-    "FILL": 104,
-    "GE": 105,
-    "GET_PAYLOAD": 106,
-    "GE_INT": 107,
-    "GT": 108,
-    "HALT": 109,
-    "INDEX": 110,
-    "INT_TO_FLOAT": 111,
-    "INT__GE_INT__JUMP_UNLESS": 112,
-    "INT__LE_INT__JUMP_UNLESS": 113,
-    "INT__LT_INT__JUMP_UNLESS": 114,
-    "INT__NE_INT__JUMP_UNLESS": 115,
-    "IS_ERR": 116,
-    "IS_ERROR": 117,
-    "IS_NIL": 118,
-    "LE": 119,
-    "LENGTH": 120,
-    "LE_INT": 121,
-    "LINK": 122,
-    "LOAD__EQ_INT__JUMP_UNLESS": 123,
-    "LOAD__GE_INT__JUMP_UNLESS": 124,
-    "LOAD__INT__GE_INT__JUMP_UNLESS": 125,
-    "LOAD__INT__GT_INT__JUMP_UNLESS": 126,
-    "LOAD__INT__LE_INT__JUMP_UNLESS": 127,
-    "LOAD__INT__MUL_INT__STORE": 128,
-    "LOAD__LE_INT__JUMP_UNLESS": 129,
-    "LOAD__LOAD__EQ_INT__JUMP_UNLESS": 130,
-    "LOAD__LOAD__GE_INT__JUMP_UNLESS": 131,
-    "LOAD__LOAD__GT_INT__JUMP_UNLESS": 132,
-    "LOAD__LOAD__MUL_INT__STORE": 133,
-    "LOAD__LOAD__NE_INT__JUMP_UNLESS": 134,
-    "LOAD__LOAD__SUB_INT": 135,
-    "LOAD__NE_INT__JUMP_UNLESS": 136,
-    "LOAD__SUB_INT": 137,
-    "LT": 138,
-    "MAP": 139,
-    "MEMBER_OWN": 140,
-    "MEMORY": 141,
-    "MODEL": 142,
-    "MUL": 143,
-    "NE": 144,
-    "NEG": 145,
-    "NEG_INT": 146,
-    "NEW_CELL": 147,
-    "NE_INT": 148,
-    "NIL": 149,
-    "NOT": 150,
-    "PARSE_AS": 151,
-    "POP_TRY": 152,
-    "POW": 153,
-    "PRINT": 154,
-    "PRINTLN": 155,
-    "REM": 156,
-    "SCHEMA": 157,
-    "SET_ELEMENT": 158,
-    "SET_INDEX": 159,
-    "SET_MEMBER": 160,
-    "SLIDE": 161,
-    "STRUCT": 162,
-    "SUB": 163,
-    "SUB_INT": 164,
-    "TRUE": 165,
-    "VARIANT": 166,
-    "WRAP": 167,
+    "AWAIT": 88,
+    "AWAIT_ALL": 89,
+    "CALL_HOST": 90,
+    "CALL_INOUT": 91,
+    "CALL_METHOD": 92,
+    "CAST": 93,
+    "CELL_OWN": 94,
+    "CHANGES_SELF": 95,
+    "CHECK": 96,
+    "CLOSURE": 97,
+    "CONFIGURE": 98,
+    "DROP": 99,
+    "EMIT": 100,
+    "EQ": 101,
+    "ERR": 102,
+    "FAIL_LENGTH": 103,
+    "FAIL_MATCH": 104,
+    "FIELD_OWN": 105,
+    "FILL": 106,
+    "GE": 107,
+    "GET_PAYLOAD": 108,
+    "GE_INT": 109,
+    "GT": 110,
+    "HALT": 111,
+    "INDEX": 112,
+    "INT_TO_FLOAT": 113,
+    "INT__GE_INT__JUMP_UNLESS": 114,
+    "INT__LE_INT__JUMP_UNLESS": 115,
+    "INT__LT_INT__JUMP_UNLESS": 116,
+    "INT__NE_INT__JUMP_UNLESS": 117,
+    "IS_ERR": 118,
+    "IS_ERROR": 119,
+    "IS_NIL": 120,
+    "LE": 121,
+    "LENGTH": 122,
+    "LE_INT": 123,
+    "LINK": 124,
+    "LOAD__EQ_INT__JUMP_UNLESS": 125,
+    "LOAD__GE_INT__JUMP_UNLESS": 126,
+    "LOAD__INT__GE_INT__JUMP_UNLESS": 127,
+    "LOAD__INT__GT_INT__JUMP_UNLESS": 128,
+    "LOAD__INT__LE_INT__JUMP_UNLESS": 129,
+    "LOAD__INT__MUL_INT__STORE": 130,
+    "LOAD__LE_INT__JUMP_UNLESS": 131,
+    "LOAD__LOAD__EQ_INT__JUMP_UNLESS": 132,
+    "LOAD__LOAD__GE_INT__JUMP_UNLESS": 133,
+    "LOAD__LOAD__GT_INT__JUMP_UNLESS": 134,
+    "LOAD__LOAD__MUL_INT__STORE": 135,
+    "LOAD__LOAD__NE_INT__JUMP_UNLESS": 136,
+    "LOAD__LOAD__SUB_INT": 137,
+    "LOAD__NE_INT__JUMP_UNLESS": 138,
+    "LOAD__SUB_INT": 139,
+    "LT": 140,
+    "MAP": 141,
+    "MEMBER_OWN": 142,
+    "MEMORY": 143,
+    "MODEL": 144,
+    "MUL": 145,
+    "NE": 146,
+    "NEG": 147,
+    "NEG_INT": 148,
+    "NEW_CELL": 149,
+    "NE_INT": 150,
+    "NIL": 151,
+    "NOT": 152,
+    "PARALLEL": 153,
+    "PARSE_AS": 154,
+    "POP_TRY": 155,
+    "POW": 156,
+    "PRINT": 157,
+    "PRINTLN": 158,
+    "RACE": 159,
+    "REM": 160,
+    "SCHEMA": 161,
+    "SETTLE": 162,
+    "SET_ELEMENT": 163,
+    "SET_INDEX": 164,
+    "SET_MEMBER": 165,
+    "SLIDE": 166,
+    "START": 167,
+    "STRUCT": 168,
+    "SUB": 169,
+    "SUB_INT": 170,
+    "TRUE": 171,
+    "VARIANT": 172,
+    "WRAP": 173,
 }
 
 # runs of opcodes that one node stands for: its number, and which of them a panic in it belongs to
@@ -247,27 +253,27 @@ FUSED = {
     ('LOAD', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (72, 2),
     ('LOAD', 'LT_INT', 'JUMP_UNLESS'): (62, 1),
     ('LOAD', 'INT', 'LT_INT', 'JUMP_UNLESS'): (22, 2),
-    ('INT', 'LT_INT', 'JUMP_UNLESS'): (114, 1),
+    ('INT', 'LT_INT', 'JUMP_UNLESS'): (116, 1),
     ('LOAD', 'LOAD', 'LE_INT', 'JUMP_UNLESS'): (37, 2),
-    ('LOAD', 'LE_INT', 'JUMP_UNLESS'): (129, 1),
-    ('LOAD', 'INT', 'LE_INT', 'JUMP_UNLESS'): (127, 2),
-    ('INT', 'LE_INT', 'JUMP_UNLESS'): (113, 1),
-    ('LOAD', 'LOAD', 'GT_INT', 'JUMP_UNLESS'): (132, 2),
+    ('LOAD', 'LE_INT', 'JUMP_UNLESS'): (131, 1),
+    ('LOAD', 'INT', 'LE_INT', 'JUMP_UNLESS'): (129, 2),
+    ('INT', 'LE_INT', 'JUMP_UNLESS'): (115, 1),
+    ('LOAD', 'LOAD', 'GT_INT', 'JUMP_UNLESS'): (134, 2),
     ('LOAD', 'GT_INT', 'JUMP_UNLESS'): (59, 1),
-    ('LOAD', 'INT', 'GT_INT', 'JUMP_UNLESS'): (126, 2),
+    ('LOAD', 'INT', 'GT_INT', 'JUMP_UNLESS'): (128, 2),
     ('INT', 'GT_INT', 'JUMP_UNLESS'): (54, 1),
-    ('LOAD', 'LOAD', 'GE_INT', 'JUMP_UNLESS'): (131, 2),
-    ('LOAD', 'GE_INT', 'JUMP_UNLESS'): (124, 1),
-    ('LOAD', 'INT', 'GE_INT', 'JUMP_UNLESS'): (125, 2),
-    ('INT', 'GE_INT', 'JUMP_UNLESS'): (112, 1),
-    ('LOAD', 'LOAD', 'EQ_INT', 'JUMP_UNLESS'): (130, 2),
-    ('LOAD', 'EQ_INT', 'JUMP_UNLESS'): (123, 1),
+    ('LOAD', 'LOAD', 'GE_INT', 'JUMP_UNLESS'): (133, 2),
+    ('LOAD', 'GE_INT', 'JUMP_UNLESS'): (126, 1),
+    ('LOAD', 'INT', 'GE_INT', 'JUMP_UNLESS'): (127, 2),
+    ('INT', 'GE_INT', 'JUMP_UNLESS'): (114, 1),
+    ('LOAD', 'LOAD', 'EQ_INT', 'JUMP_UNLESS'): (132, 2),
+    ('LOAD', 'EQ_INT', 'JUMP_UNLESS'): (125, 1),
     ('LOAD', 'INT', 'EQ_INT', 'JUMP_UNLESS'): (67, 2),
     ('INT', 'EQ_INT', 'JUMP_UNLESS'): (12, 1),
-    ('LOAD', 'LOAD', 'NE_INT', 'JUMP_UNLESS'): (134, 2),
-    ('LOAD', 'NE_INT', 'JUMP_UNLESS'): (136, 1),
+    ('LOAD', 'LOAD', 'NE_INT', 'JUMP_UNLESS'): (136, 2),
+    ('LOAD', 'NE_INT', 'JUMP_UNLESS'): (138, 1),
     ('LOAD', 'INT', 'NE_INT', 'JUMP_UNLESS'): (40, 2),
-    ('INT', 'NE_INT', 'JUMP_UNLESS'): (115, 1),
+    ('INT', 'NE_INT', 'JUMP_UNLESS'): (117, 1),
     ('LOAD', 'LOAD', 'ADD_INT', 'STORE'): (33, 2),
     ('LOAD', 'LOAD', 'ADD_INT'): (28, 2),
     ('LOAD', 'ADD_INT'): (71, 1),
@@ -275,15 +281,15 @@ FUSED = {
     ('LOAD', 'INT', 'ADD_INT'): (83, 2),
     ('INT', 'ADD_INT'): (19, 1),
     ('LOAD', 'LOAD', 'SUB_INT', 'STORE'): (42, 2),
-    ('LOAD', 'LOAD', 'SUB_INT'): (135, 2),
-    ('LOAD', 'SUB_INT'): (137, 1),
+    ('LOAD', 'LOAD', 'SUB_INT'): (137, 2),
+    ('LOAD', 'SUB_INT'): (139, 1),
     ('LOAD', 'INT', 'SUB_INT', 'STORE'): (61, 2),
     ('LOAD', 'INT', 'SUB_INT'): (21, 2),
     ('INT', 'SUB_INT'): (56, 1),
-    ('LOAD', 'LOAD', 'MUL_INT', 'STORE'): (133, 2),
+    ('LOAD', 'LOAD', 'MUL_INT', 'STORE'): (135, 2),
     ('LOAD', 'LOAD', 'MUL_INT'): (79, 2),
     ('LOAD', 'MUL_INT'): (46, 1),
-    ('LOAD', 'INT', 'MUL_INT', 'STORE'): (128, 2),
+    ('LOAD', 'INT', 'MUL_INT', 'STORE'): (130, 2),
     ('LOAD', 'INT', 'MUL_INT'): (82, 2),
     ('INT', 'MUL_INT'): (66, 1),
     ('LOAD', 'LOAD'): (9, 0),
@@ -308,7 +314,7 @@ def run(machine, task):
     frames = task.frames
     push_frame = frames.append
     pop_frame = frames.pop
-    limit = machine.depth_limit
+    limit = machine.depth_limit - task.base
     fuel = machine.chunk()
     try:
         while True:
@@ -412,7 +418,7 @@ def run(machine, task):
                     else:
                         new = []
                     if len(frames) >= limit:
-                        raise Panic("P012", f"call depth exceeded: limit {limit - 1}")
+                        raise machine.too_deep()
                     push_frame((ins, locs, cells, code))
                     code = callee
                     ins = code.entry
@@ -549,7 +555,7 @@ def run(machine, task):
                     continue
                 tos = int_div(a, tos)
                 continue
-            if op < 42:
+            if op < 43:
                 if op < 34:
                     if op < 31:
                         if op < 29:
@@ -611,49 +617,49 @@ def run(machine, task):
                         continue
                     tos = overflow('+')
                     continue
-                if op < 38:
-                    if op < 36:
-                        if op < 35:
-                            # JOIN
-                            push(tos)
-                            new = st[len(st) - arg:]
-                            del st[len(st) - arg:]
-                            tos = join('', [part if type(part) is str else display(part) for part in new])
-                            continue
-                        # LOAD__RETURN
-                        slot, = arg
-                        push(tos)
-                        tos = locs[slot]
-                        ins, locs, cells, code = pop_frame()
-                        continue
+                if op < 39:
                     if op < 37:
+                        if op < 36:
+                            if op < 35:
+                                # JOIN
+                                push(tos)
+                                new = st[len(st) - arg:]
+                                del st[len(st) - arg:]
+                                tos = join('', [part if type(part) is str else display(part) for part in new])
+                                continue
+                            # LOAD__RETURN
+                            slot, = arg
+                            push(tos)
+                            tos = locs[slot]
+                            ins, locs, cells, code = pop_frame()
+                            continue
                         # STORE
                         locs[arg] = tos
                         tos = pop()
                         continue
-                    # LOAD__LOAD__LE_INT__JUMP_UNLESS
-                    left, right, arg = arg
-                    if locs[left] <= locs[right]:
-                        continue
-                    ins, cost = arg
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                if op < 40:
-                    if op < 39:
-                        # REM_INT
-                        a = pop()
-                        if a >= 0 and tos > 0:
-                            tos = a % tos
+                    if op < 38:
+                        # LOAD__LOAD__LE_INT__JUMP_UNLESS
+                        left, right, arg = arg
+                        if locs[left] <= locs[right]:
                             continue
-                        tos = int_rem(a, tos)
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
                         continue
-                    # GT_INT
+                    # REM_INT
                     a = pop()
-                    tos = a > tos
+                    if a >= 0 and tos > 0:
+                        tos = a % tos
+                        continue
+                    tos = int_rem(a, tos)
                     continue
                 if op < 41:
+                    if op < 40:
+                        # GT_INT
+                        a = pop()
+                        tos = a > tos
+                        continue
                     # LOAD__INT__NE_INT__JUMP_UNLESS
                     left, right, arg = arg
                     if locs[left] != right:
@@ -663,242 +669,242 @@ def run(machine, task):
                     if fuel < 0:
                         fuel = machine.refill(fuel)
                     continue
-                # INDEX_OWN
-                object = pop()
-                if type(object) is Array and type(tos) is int and (0 <= tos < len(object.items)):
-                    value = object.items[tos]
-                else:
-                    value = index_place(object, tos)
-                try:
-                    if value.shared:
-                        value = own(value)
-                        object.items[tos if type(object) is Array else key_of(tos)] = value
-                except AttributeError:
-                    pass
-                tos = value
+                if op < 42:
+                    # INDEX_OWN
+                    object = pop()
+                    if type(object) is Array and type(tos) is int and (0 <= tos < len(object.items)):
+                        value = object.items[tos]
+                    else:
+                        value = index_place(object, tos)
+                    try:
+                        if value.shared:
+                            value = own(value)
+                            object.items[tos if type(object) is Array else key_of(tos)] = value
+                    except AttributeError:
+                        pass
+                    tos = value
+                    continue
+                # LOAD__LOAD__SUB_INT__STORE
+                left, right, target = arg
+                r = locs[left] - locs[right]
+                if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                    locs[target] = r
+                    continue
+                tos = overflow('-')
                 continue
-            if op < 55:
-                if op < 48:
-                    if op < 45:
-                        if op < 44:
-                            if op < 43:
-                                # LOAD__LOAD__SUB_INT__STORE
-                                left, right, target = arg
-                                r = locs[left] - locs[right]
-                                if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                                    locs[target] = r
+            if op < 56:
+                if op < 49:
+                    if op < 46:
+                        if op < 45:
+                            if op < 44:
+                                # TRY
+                                kind = type(tos)
+                                if kind is Ok or kind is Some:
+                                    tos = tos.value
                                     continue
-                                tos = overflow('-')
-                                continue
-                            # TRY
-                            kind = type(tos)
-                            if kind is Ok or kind is Some:
-                                tos = tos.value
-                                continue
-                            if kind is Err:
-                                tos = tos.value
-                            elif tos is NONE_VALUE:
-                                if arg[3] and arg[0] is None:
-                                    if arg[2]:
-                                        del st[len(st) - arg[2]:]
+                                if kind is Err:
+                                    tos = tos.value
+                                elif tos is NONE_VALUE:
+                                    if arg[3] and arg[0] is None:
+                                        if arg[2]:
+                                            del st[len(st) - arg[2]:]
+                                        ins, locs, cells, code = pop_frame()
+                                        continue
+                                    tos = missing_value()
+                                else:
+                                    raise not_fallible(tos)
+                                target, cost, drop, _ = arg
+                                if drop:
+                                    del st[len(st) - drop:]
+                                if target is None:
+                                    tos = Err(tos)
                                     ins, locs, cells, code = pop_frame()
                                     continue
-                                tos = missing_value()
-                            else:
-                                raise not_fallible(tos)
-                            target, cost, drop, _ = arg
-                            if drop:
-                                del st[len(st) - drop:]
-                            if target is None:
-                                tos = Err(tos)
-                                ins, locs, cells, code = pop_frame()
-                                continue
-                            ins = target
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        # OK
-                        tos = Ok(tos)
-                        continue
-                    if op < 47:
-                        if op < 46:
-                            # MUL_FLOAT
-                            a = pop()
-                            tos = a * tos
-                            continue
-                        # LOAD__MUL_INT
-                        right, = arg
-                        r = tos * locs[right]
-                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                            tos = r
-                            continue
-                        tos = overflow('*')
-                        continue
-                    # TUPLE
-                    push(tos)
-                    new = st[len(st) - arg:]
-                    del st[len(st) - arg:]
-                    tos = tuple(new)
-                    continue
-                if op < 52:
-                    if op < 50:
-                        if op < 49:
-                            # NEXT
-                            for value in tos:
-                                push(tos)
-                                tos = value
-                                break
-                            else:
-                                tos = pop()
-                                ins, cost = arg
+                                ins = target
                                 fuel -= cost
                                 if fuel < 0:
                                     fuel = machine.refill(fuel)
+                                continue
+                            # OK
+                            tos = Ok(tos)
                             continue
-                        # CALL_VALUE
+                        # MUL_FLOAT
+                        a = pop()
+                        tos = a * tos
+                        continue
+                    if op < 48:
+                        if op < 47:
+                            # LOAD__MUL_INT
+                            right, = arg
+                            r = tos * locs[right]
+                            if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                                tos = r
+                                continue
+                            tos = overflow('*')
+                            continue
+                        # TUPLE
                         push(tos)
                         new = st[len(st) - arg:]
                         del st[len(st) - arg:]
-                        closure = pop()
+                        tos = tuple(new)
+                        continue
+                    # NEXT
+                    for value in tos:
+                        push(tos)
+                        tos = value
+                        break
+                    else:
                         tos = pop()
-                        if type(closure) is not Closure or closure.function.argc != arg:
-                            raise bad_call(closure, arg)
-                        callee = closure.function
-                        if len(frames) >= limit:
-                            raise Panic("P012", f"call depth exceeded: limit {limit - 1}")
-                        push_frame((ins, locs, cells, code))
-                        code = callee
-                        ins = code.entry
-                        fuel -= code.cost
+                        ins, cost = arg
+                        fuel -= cost
                         if fuel < 0:
                             fuel = machine.refill(fuel)
-                        locs = new + code.blank if code.blank else new
-                        cells = [*closure.cells, *[None] * (code.cell_count - len(closure.cells))]
-                        continue
+                    continue
+                if op < 53:
                     if op < 51:
+                        if op < 50:
+                            # CALL_VALUE
+                            push(tos)
+                            new = st[len(st) - arg:]
+                            del st[len(st) - arg:]
+                            closure = pop()
+                            tos = pop()
+                            if type(closure) is not Closure or closure.function.argc != arg:
+                                raise bad_call(closure, arg)
+                            callee = closure.function
+                            if len(frames) >= limit:
+                                raise machine.too_deep()
+                            push_frame((ins, locs, cells, code))
+                            code = callee
+                            ins = code.entry
+                            fuel -= code.cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            locs = new + code.blank if code.blank else new
+                            cells = [*closure.cells, *[None] * (code.cell_count - len(closure.cells))]
+                            continue
                         # LT_INT
                         a = pop()
                         tos = a < tos
                         continue
-                    # FALSE
-                    push(tos)
-                    tos = False
+                    if op < 52:
+                        # FALSE
+                        push(tos)
+                        tos = False
+                        continue
+                    # UNWRAP
+                    tos = tos.value if type(tos) in (Some, Ok, Err) else tos
                     continue
-                if op < 54:
-                    if op < 53:
-                        # UNWRAP
-                        tos = tos.value if type(tos) in (Some, Ok, Err) else tos
-                        continue
-                    # JUMP_IF
-                    if tos is False:
+                if op < 55:
+                    if op < 54:
+                        # JUMP_IF
+                        if tos is False:
+                            tos = pop()
+                            continue
+                        if tos is not True:
+                            raise not_bool(tos)
                         tos = pop()
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
                         continue
-                    if tos is not True:
-                        raise not_bool(tos)
+                    # INT__GT_INT__JUMP_UNLESS
+                    right, arg = arg
+                    holds = tos > right
                     tos = pop()
+                    if holds:
+                        continue
                     ins, cost = arg
                     fuel -= cost
                     if fuel < 0:
                         fuel = machine.refill(fuel)
                     continue
-                # INT__GT_INT__JUMP_UNLESS
-                right, arg = arg
-                holds = tos > right
-                tos = pop()
-                if holds:
-                    continue
-                ins, cost = arg
-                fuel -= cost
-                if fuel < 0:
-                    fuel = machine.refill(fuel)
+                # IS_VARIANT
+                tos = type(tos) is EnumValue and tos.decl is arg.decl and (tos.variant == arg.variant)
                 continue
-            if op < 65:
-                if op < 60:
-                    if op < 58:
-                        if op < 57:
-                            if op < 56:
-                                # IS_VARIANT
-                                tos = type(tos) is EnumValue and tos.decl is arg.decl and (tos.variant == arg.variant)
-                                continue
-                            # INT__SUB_INT
-                            right, = arg
-                            r = tos - right
-                            if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                                tos = r
-                                continue
-                            tos = overflow('-')
-                            continue
-                        # CONCAT
-                        a = pop()
-                        tos = concat(a, tos)
-                        continue
+            if op < 66:
+                if op < 61:
                     if op < 59:
+                        if op < 58:
+                            if op < 57:
+                                # INT__SUB_INT
+                                right, = arg
+                                r = tos - right
+                                if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                                    tos = r
+                                    continue
+                                tos = overflow('-')
+                                continue
+                            # CONCAT
+                            a = pop()
+                            tos = concat(a, tos)
+                            continue
                         # DUP
                         push(tos)
                         continue
-                    # LOAD__GT_INT__JUMP_UNLESS
-                    right, arg = arg
-                    holds = tos > locs[right]
-                    tos = pop()
-                    if holds:
-                        continue
-                    ins, cost = arg
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                if op < 63:
-                    if op < 62:
-                        if op < 61:
-                            # ADD_FLOAT
-                            a = pop()
-                            tos = a + tos
+                    if op < 60:
+                        # LOAD__GT_INT__JUMP_UNLESS
+                        right, arg = arg
+                        holds = tos > locs[right]
+                        tos = pop()
+                        if holds:
                             continue
-                        # LOAD__INT__SUB_INT__STORE
-                        left, right, target = arg
-                        r = locs[left] - right
-                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                            locs[target] = r
-                            continue
-                        tos = overflow('-')
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
                         continue
-                    # LOAD__LT_INT__JUMP_UNLESS
-                    right, arg = arg
-                    holds = tos < locs[right]
-                    tos = pop()
-                    if holds:
-                        continue
-                    ins, cost = arg
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
+                    # ADD_FLOAT
+                    a = pop()
+                    tos = a + tos
                     continue
                 if op < 64:
+                    if op < 63:
+                        if op < 62:
+                            # LOAD__INT__SUB_INT__STORE
+                            left, right, target = arg
+                            r = locs[left] - right
+                            if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                                locs[target] = r
+                                continue
+                            tos = overflow('-')
+                            continue
+                        # LOAD__LT_INT__JUMP_UNLESS
+                        right, arg = arg
+                        holds = tos < locs[right]
+                        tos = pop()
+                        if holds:
+                            continue
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
                     # LOAD_CELL
                     push(tos)
                     tos = cells[arg].value
                     continue
-                # IS_ABSENT
-                tos = tos is None or tos is NONE_VALUE
+                if op < 65:
+                    # IS_ABSENT
+                    tos = tos is None or tos is NONE_VALUE
+                    continue
+                # SUB_FLOAT
+                a = pop()
+                tos = a - tos
                 continue
-            if op < 75:
-                if op < 69:
-                    if op < 67:
-                        if op < 66:
-                            # SUB_FLOAT
-                            a = pop()
-                            tos = a - tos
-                            continue
-                        # INT__MUL_INT
-                        right, = arg
-                        r = tos * right
-                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                            tos = r
-                            continue
-                        tos = overflow('*')
-                        continue
+            if op < 77:
+                if op < 70:
                     if op < 68:
+                        if op < 67:
+                            # INT__MUL_INT
+                            right, = arg
+                            r = tos * right
+                            if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                                tos = r
+                                continue
+                            tos = overflow('*')
+                            continue
                         # LOAD__INT__EQ_INT__JUMP_UNLESS
                         left, right, arg = arg
                         if locs[left] == right:
@@ -908,65 +914,65 @@ def run(machine, task):
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    # ITERATE
-                    tos = iterate(tos)
+                    if op < 69:
+                        # ITERATE
+                        tos = iterate(tos)
+                        continue
+                    # EQ_INT
+                    a = pop()
+                    tos = a == tos
                     continue
-                if op < 72:
-                    if op < 71:
-                        if op < 70:
-                            # EQ_INT
-                            a = pop()
-                            tos = a == tos
+                if op < 73:
+                    if op < 72:
+                        if op < 71:
+                            # IS_OK
+                            tos = type(tos) is Ok
                             continue
-                        # IS_OK
-                        tos = type(tos) is Ok
-                        continue
-                    # LOAD__ADD_INT
-                    right, = arg
-                    r = tos + locs[right]
-                    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                        tos = r
-                        continue
-                    tos = overflow('+')
-                    continue
-                if op < 74:
-                    if op < 73:
-                        # LOAD__LOAD__LT_INT__JUMP_UNLESS
-                        left, right, arg = arg
-                        if locs[left] < locs[right]:
+                        # LOAD__ADD_INT
+                        right, = arg
+                        r = tos + locs[right]
+                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                            tos = r
                             continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
+                        tos = overflow('+')
                         continue
-                    # RANGE
-                    start = pop()
-                    tos = RangeValue.checked(start, tos, arg == 1)
+                    # LOAD__LOAD__LT_INT__JUMP_UNLESS
+                    left, right, arg = arg
+                    if locs[left] < locs[right]:
+                        continue
+                    ins, cost = arg
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
                     continue
-                # ERROR
-                push(tos)
-                new = st[len(st) - arg.count:]
-                del st[len(st) - arg.count:]
-                tos = arg.make(new)
+                if op < 75:
+                    if op < 74:
+                        # RANGE
+                        start = pop()
+                        tos = RangeValue.checked(start, tos, arg == 1)
+                        continue
+                    # ERROR
+                    push(tos)
+                    new = st[len(st) - arg.count:]
+                    del st[len(st) - arg.count:]
+                    tos = arg.make(new)
+                    continue
+                if op < 76:
+                    # GET_MEMBER
+                    tos = get_member(tos, arg)
+                    continue
+                # IS
+                tos = matches(tos, arg)
                 continue
-            if op < 101:
-                if op < 81:
-                    if op < 78:
-                        if op < 77:
-                            if op < 76:
-                                # GET_MEMBER
-                                tos = get_member(tos, arg)
-                                continue
-                            # IS
-                            tos = matches(tos, arg)
-                            continue
-                        # STORE_CELL
-                        cells[arg].value = tos
-                        tos = pop()
-                        continue
+            if op < 111:
+                if op < 84:
                     if op < 80:
                         if op < 79:
+                            if op < 78:
+                                # STORE_CELL
+                                cells[arg].value = tos
+                                tos = pop()
+                                continue
                             # THROW
                             target, cost, drop, _ = arg
                             if drop:
@@ -989,16 +995,16 @@ def run(machine, task):
                             continue
                         tos = overflow('*')
                         continue
-                    # DIV
-                    a = pop()
-                    tos = div(a, tos)
-                    continue
-                if op < 86:
-                    if op < 83:
-                        if op < 82:
-                            # IS_SOME
-                            tos = type(tos) is Some
+                    if op < 82:
+                        if op < 81:
+                            # DIV
+                            a = pop()
+                            tos = div(a, tos)
                             continue
+                        # IS_SOME
+                        tos = type(tos) is Some
+                        continue
+                    if op < 83:
                         # LOAD__INT__MUL_INT
                         left, right = arg
                         r = locs[left] * right
@@ -1008,26 +1014,26 @@ def run(machine, task):
                             continue
                         tos = overflow('*')
                         continue
-                    if op < 85:
-                        if op < 84:
-                            # LOAD__INT__ADD_INT
-                            left, right = arg
-                            r = locs[left] + right
-                            if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                                push(tos)
-                                tos = r
-                                continue
-                            tos = overflow('+')
-                            continue
-                        # NONE
+                    # LOAD__INT__ADD_INT
+                    left, right = arg
+                    r = locs[left] + right
+                    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
                         push(tos)
-                        tos = NONE_VALUE
+                        tos = r
                         continue
-                    # SOME
-                    tos = Some(tos)
+                    tos = overflow('+')
                     continue
-                if op < 94:
-                    if op < 90:
+                if op < 96:
+                    if op < 89:
+                        if op < 86:
+                            if op < 85:
+                                # NONE
+                                push(tos)
+                                tos = NONE_VALUE
+                                continue
+                            # SOME
+                            tos = Some(tos)
+                            continue
                         if op < 88:
                             if op < 87:
                                 # ADD
@@ -1040,7 +1046,30 @@ def run(machine, task):
                             del st[len(st) - arg:]
                             tos = Array(new)
                             continue
-                        if op < 89:
+                        # AWAIT
+                        value = machine.await_value(task, tos)
+                        if value is SUSPENDED:
+                            tos = pop()
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
+                        tos = value
+                        continue
+                    if op < 93:
+                        if op < 91:
+                            if op < 90:
+                                # AWAIT_ALL
+                                push(tos)
+                                new = st[len(st) - arg:]
+                                del st[len(st) - arg:]
+                                value = machine.join(task, new)
+                                if value is SUSPENDED:
+                                    tos = pop()
+                                    task.state = (ins, locs, cells, code, tos)
+                                    machine.fuel += fuel
+                                    return
+                                tos = value
+                                continue
                             # CALL_HOST
                             push(tos)
                             n = arg.argc
@@ -1052,60 +1081,60 @@ def run(machine, task):
                             task.state = (ins, locs, cells, code, tos)
                             machine.fuel += fuel
                             return
-                        # CALL_INOUT
-                        push(tos)
-                        n = arg.argc
-                        new = st[len(st) - n:]
-                        del st[len(st) - n:]
-                        value = exec_call_inout(machine, pop(), arg, new)
-                        tos = pop()
-                        callee = value.code
-                        new = value.arguments
-                        if len(frames) >= limit:
-                            raise Panic("P012", f"call depth exceeded: limit {limit - 1}")
-                        push_frame((ins, locs, cells, code))
-                        code = callee
-                        ins = code.entry
-                        fuel -= code.cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        locs = new + code.blank if code.blank else new
-                        cells = [None] * code.cell_count if code.cell_count else NO_CELLS
-                        continue
-                    if op < 92:
-                        if op < 91:
-                            # CALL_METHOD
+                        if op < 92:
+                            # CALL_INOUT
                             push(tos)
                             n = arg.argc
                             new = st[len(st) - n:]
                             del st[len(st) - n:]
-                            value = exec_call_method(machine, task, pop(), arg, new)
-                            if value is SUSPENDED:
-                                tos = pop()
-                                task.state = (ins, locs, cells, code, tos)
-                                machine.fuel += fuel
-                                return
-                            if type(value) is Invoke:
-                                tos = pop()
-                                callee = value.code
-                                new = value.arguments
-                                if len(frames) >= limit:
-                                    raise Panic("P012", f"call depth exceeded: limit {limit - 1}")
-                                push_frame((ins, locs, cells, code))
-                                code = callee
-                                ins = code.entry
-                                fuel -= code.cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                locs = new + code.blank if code.blank else new
-                                cells = [*value.cells, *[None] * (code.cell_count - len(value.cells))]
-                                continue
-                            tos = value
+                            value = exec_call_inout(machine, pop(), arg, new)
+                            tos = pop()
+                            callee = value.code
+                            new = value.arguments
+                            if len(frames) >= limit:
+                                raise machine.too_deep()
+                            push_frame((ins, locs, cells, code))
+                            code = callee
+                            ins = code.entry
+                            fuel -= code.cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            locs = new + code.blank if code.blank else new
+                            cells = [None] * code.cell_count if code.cell_count else NO_CELLS
                             continue
-                        # CAST
-                        tos = cast(tos, arg)
+                        # CALL_METHOD
+                        push(tos)
+                        n = arg.argc
+                        new = st[len(st) - n:]
+                        del st[len(st) - n:]
+                        value = exec_call_method(machine, task, pop(), arg, new)
+                        if value is SUSPENDED:
+                            tos = pop()
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
+                        if type(value) is Invoke:
+                            tos = pop()
+                            callee = value.code
+                            new = value.arguments
+                            if len(frames) >= limit:
+                                raise machine.too_deep()
+                            push_frame((ins, locs, cells, code))
+                            code = callee
+                            ins = code.entry
+                            fuel -= code.cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            locs = new + code.blank if code.blank else new
+                            cells = [*value.cells, *[None] * (code.cell_count - len(value.cells))]
+                            continue
+                        tos = value
                         continue
-                    if op < 93:
+                    if op < 95:
+                        if op < 94:
+                            # CAST
+                            tos = cast(tos, arg)
+                            continue
                         # CELL_OWN
                         push(tos)
                         cell = cells[arg]
@@ -1116,104 +1145,104 @@ def run(machine, task):
                     # CHANGES_SELF
                     tos = changes_self(machine, tos, arg)
                     continue
-                if op < 98:
-                    if op < 96:
-                        if op < 95:
-                            # CHECK
-                            tos = check(tos, arg)
+                if op < 104:
+                    if op < 100:
+                        if op < 98:
+                            if op < 97:
+                                # CHECK
+                                tos = check(tos, arg)
+                                continue
+                            # CLOSURE
+                            push(tos)
+                            tos = Closure(arg, tuple([cells[i] for i in arg.captures]))
                             continue
-                        # CLOSURE
-                        push(tos)
-                        tos = Closure(arg, tuple([cells[i] for i in arg.captures]))
+                        if op < 99:
+                            # CONFIGURE
+                            machine.configure(arg, tos)
+                            tos = pop()
+                            continue
+                        # DROP
+                        if arg:
+                            if arg > 1:
+                                del st[len(st) - arg + 1:]
+                            tos = pop()
                         continue
-                    if op < 97:
-                        # CONFIGURE
-                        machine.configure(arg, tos)
+                    if op < 102:
+                        if op < 101:
+                            # EMIT
+                            payload = tos
+                            channel = pop()
+                            tos = pop()
+                            machine.emit(task, channel, payload)
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
+                        # EQ
+                        a = pop()
+                        tos = equal(a, tos)
+                        continue
+                    if op < 103:
+                        # ERR
+                        tos = Err(tos)
+                        continue
+                    # FAIL_LENGTH
+                    raise wrong_length(arg, tos)
+                if op < 108:
+                    if op < 106:
+                        if op < 105:
+                            # FAIL_MATCH
+                            raise Panic("P009", f"no arm matches {debug(tos)}")
+                        # FIELD_OWN
+                        value = getattr(tos, arg)
+                        try:
+                            if value.shared:
+                                value = own(value)
+                                setattr(tos, arg, value)
+                        except AttributeError:
+                            pass
+                        tos = value
+                        continue
+                    if op < 107:
+                        # FILL
+                        hole = pop()
+                        fill(hole, tos)
                         tos = pop()
                         continue
-                    # DROP
-                    if arg:
-                        if arg > 1:
-                            del st[len(st) - arg + 1:]
-                        tos = pop()
-                    continue
-                if op < 100:
-                    if op < 99:
-                        # EMIT
-                        payload = tos
-                        channel = pop()
-                        tos = pop()
-                        machine.emit(task, channel, payload)
-                        task.state = (ins, locs, cells, code, tos)
-                        machine.fuel += fuel
-                        return
-                    # EQ
+                    # GE
                     a = pop()
-                    tos = equal(a, tos)
+                    tos = greater_equal(a, tos)
                     continue
-                # ERR
-                tos = Err(tos)
+                if op < 110:
+                    if op < 109:
+                        # GET_PAYLOAD
+                        tos = tos.payload[arg]
+                        continue
+                    # GE_INT
+                    a = pop()
+                    tos = a >= tos
+                    continue
+                # GT
+                a = pop()
+                tos = greater(a, tos)
                 continue
-            if op < 135:
-                if op < 118:
-                    if op < 110:
-                        if op < 106:
-                            if op < 104:
-                                if op < 103:
-                                    if op < 102:
-                                        # FAIL_LENGTH
-                                        raise wrong_length(arg, tos)
-                                    # FAIL_MATCH
-                                    raise Panic("P009", f"no arm matches {debug(tos)}")
-                                # FIELD_OWN
-                                value = getattr(tos, arg)
-                                try:
-                                    if value.shared:
-                                        value = own(value)
-                                        setattr(tos, arg, value)
-                                except AttributeError:
-                                    pass
-                                tos = value
-                                continue
-                            if op < 105:
-                                # FILL
-                                hole = pop()
-                                fill(hole, tos)
-                                tos = pop()
-                                continue
-                            # GE
-                            a = pop()
-                            tos = greater_equal(a, tos)
-                            continue
-                        if op < 108:
-                            if op < 107:
-                                # GET_PAYLOAD
-                                tos = tos.payload[arg]
-                                continue
-                            # GE_INT
-                            a = pop()
-                            tos = a >= tos
-                            continue
-                        if op < 109:
-                            # GT
-                            a = pop()
-                            tos = greater(a, tos)
-                            continue
-                        # HALT
-                        task.finish(tos)
-                        machine.fuel += fuel
-                        return
-                    if op < 114:
-                        if op < 112:
-                            if op < 111:
+            if op < 143:
+                if op < 127:
+                    if op < 119:
+                        if op < 115:
+                            if op < 113:
+                                if op < 112:
+                                    # HALT
+                                    task.finish(tos)
+                                    machine.fuel += fuel
+                                    return
                                 # INDEX
                                 object = pop()
                                 tos = read_index(object, tos)
                                 continue
-                            # INT_TO_FLOAT
-                            tos = float(tos) if type(tos) is int else tos
-                            continue
-                        if op < 113:
+                            if op < 114:
+                                # INT_TO_FLOAT
+                                tos = float(tos) if type(tos) is int else tos
+                                continue
                             # INT__GE_INT__JUMP_UNLESS
                             right, arg = arg
                             holds = tos >= right
@@ -1225,19 +1254,19 @@ def run(machine, task):
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
-                        # INT__LE_INT__JUMP_UNLESS
-                        right, arg = arg
-                        holds = tos <= right
-                        tos = pop()
-                        if holds:
-                            continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    if op < 116:
-                        if op < 115:
+                        if op < 117:
+                            if op < 116:
+                                # INT__LE_INT__JUMP_UNLESS
+                                right, arg = arg
+                                holds = tos <= right
+                                tos = pop()
+                                if holds:
+                                    continue
+                                ins, cost = arg
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
                             # INT__LT_INT__JUMP_UNLESS
                             right, arg = arg
                             holds = tos < right
@@ -1249,40 +1278,40 @@ def run(machine, task):
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
-                        # INT__NE_INT__JUMP_UNLESS
-                        right, arg = arg
-                        holds = tos != right
-                        tos = pop()
-                        if holds:
+                        if op < 118:
+                            # INT__NE_INT__JUMP_UNLESS
+                            right, arg = arg
+                            holds = tos != right
+                            tos = pop()
+                            if holds:
+                                continue
+                            ins, cost = arg
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
                             continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    if op < 117:
                         # IS_ERR
                         tos = type(tos) is Err
                         continue
-                    # IS_ERROR
-                    tos = arg.matches(tos)
-                    continue
-                if op < 127:
                     if op < 123:
                         if op < 121:
                             if op < 120:
-                                if op < 119:
-                                    # IS_NIL
-                                    tos = tos is None
-                                    continue
-                                # LE
-                                a = pop()
-                                tos = less_equal(a, tos)
+                                # IS_ERROR
+                                tos = arg.matches(tos)
                                 continue
-                            # LENGTH
-                            tos = length(tos)
+                            # IS_NIL
+                            tos = tos is None
                             continue
                         if op < 122:
+                            # LE
+                            a = pop()
+                            tos = less_equal(a, tos)
+                            continue
+                        # LENGTH
+                        tos = length(tos)
+                        continue
+                    if op < 125:
+                        if op < 124:
                             # LE_INT
                             a = pop()
                             tos = a <= tos
@@ -1293,22 +1322,10 @@ def run(machine, task):
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    if op < 125:
-                        if op < 124:
-                            # LOAD__EQ_INT__JUMP_UNLESS
-                            right, arg = arg
-                            holds = tos == locs[right]
-                            tos = pop()
-                            if holds:
-                                continue
-                            ins, cost = arg
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        # LOAD__GE_INT__JUMP_UNLESS
+                    if op < 126:
+                        # LOAD__EQ_INT__JUMP_UNLESS
                         right, arg = arg
-                        holds = tos >= locs[right]
+                        holds = tos == locs[right]
                         tos = pop()
                         if holds:
                             continue
@@ -1317,28 +1334,40 @@ def run(machine, task):
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    if op < 126:
-                        # LOAD__INT__GE_INT__JUMP_UNLESS
-                        left, right, arg = arg
-                        if locs[left] >= right:
-                            continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    # LOAD__INT__GT_INT__JUMP_UNLESS
-                    left, right, arg = arg
-                    if locs[left] > right:
+                    # LOAD__GE_INT__JUMP_UNLESS
+                    right, arg = arg
+                    holds = tos >= locs[right]
+                    tos = pop()
+                    if holds:
                         continue
                     ins, cost = arg
                     fuel -= cost
                     if fuel < 0:
                         fuel = machine.refill(fuel)
                     continue
-                if op < 131:
-                    if op < 129:
-                        if op < 128:
+                if op < 135:
+                    if op < 131:
+                        if op < 129:
+                            if op < 128:
+                                # LOAD__INT__GE_INT__JUMP_UNLESS
+                                left, right, arg = arg
+                                if locs[left] >= right:
+                                    continue
+                                ins, cost = arg
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            # LOAD__INT__GT_INT__JUMP_UNLESS
+                            left, right, arg = arg
+                            if locs[left] > right:
+                                continue
+                            ins, cost = arg
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        if op < 130:
                             # LOAD__INT__LE_INT__JUMP_UNLESS
                             left, right, arg = arg
                             if locs[left] <= right:
@@ -1356,29 +1385,29 @@ def run(machine, task):
                             continue
                         tos = overflow('*')
                         continue
-                    if op < 130:
-                        # LOAD__LE_INT__JUMP_UNLESS
-                        right, arg = arg
-                        holds = tos <= locs[right]
-                        tos = pop()
-                        if holds:
+                    if op < 133:
+                        if op < 132:
+                            # LOAD__LE_INT__JUMP_UNLESS
+                            right, arg = arg
+                            holds = tos <= locs[right]
+                            tos = pop()
+                            if holds:
+                                continue
+                            ins, cost = arg
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        # LOAD__LOAD__EQ_INT__JUMP_UNLESS
+                        left, right, arg = arg
+                        if locs[left] == locs[right]:
                             continue
                         ins, cost = arg
                         fuel -= cost
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    # LOAD__LOAD__EQ_INT__JUMP_UNLESS
-                    left, right, arg = arg
-                    if locs[left] == locs[right]:
-                        continue
-                    ins, cost = arg
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                if op < 133:
-                    if op < 132:
+                    if op < 134:
                         # LOAD__LOAD__GE_INT__JUMP_UNLESS
                         left, right, arg = arg
                         if locs[left] >= locs[right]:
@@ -1397,240 +1426,280 @@ def run(machine, task):
                     if fuel < 0:
                         fuel = machine.refill(fuel)
                     continue
-                if op < 134:
-                    # LOAD__LOAD__MUL_INT__STORE
-                    left, right, target = arg
-                    r = locs[left] * locs[right]
-                    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                        locs[target] = r
-                        continue
-                    tos = overflow('*')
-                    continue
-                # LOAD__LOAD__NE_INT__JUMP_UNLESS
-                left, right, arg = arg
-                if locs[left] != locs[right]:
-                    continue
-                ins, cost = arg
-                fuel -= cost
-                if fuel < 0:
-                    fuel = machine.refill(fuel)
-                continue
-            if op < 152:
-                if op < 144:
-                    if op < 140:
-                        if op < 138:
-                            if op < 137:
-                                if op < 136:
-                                    # LOAD__LOAD__SUB_INT
-                                    left, right = arg
-                                    r = locs[left] - locs[right]
-                                    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                                        push(tos)
-                                        tos = r
-                                        continue
-                                    tos = overflow('-')
-                                    continue
-                                # LOAD__NE_INT__JUMP_UNLESS
-                                right, arg = arg
-                                holds = tos != locs[right]
-                                tos = pop()
-                                if holds:
-                                    continue
-                                ins, cost = arg
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            # LOAD__SUB_INT
-                            right, = arg
-                            r = tos - locs[right]
+                if op < 139:
+                    if op < 137:
+                        if op < 136:
+                            # LOAD__LOAD__MUL_INT__STORE
+                            left, right, target = arg
+                            r = locs[left] * locs[right]
                             if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                                tos = r
+                                locs[target] = r
                                 continue
-                            tos = overflow('-')
+                            tos = overflow('*')
                             continue
-                        if op < 139:
-                            # LT
-                            a = pop()
-                            tos = less(a, tos)
+                        # LOAD__LOAD__NE_INT__JUMP_UNLESS
+                        left, right, arg = arg
+                        if locs[left] != locs[right]:
                             continue
-                        # MAP
-                        push(tos)
-                        new = st[len(st) - arg:]
-                        del st[len(st) - arg:]
-                        tos = Map.of(new)
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
                         continue
-                    if op < 142:
-                        if op < 141:
-                            # MEMBER_OWN
-                            value = read_index(tos, arg) if type(tos) is Map else get_member(tos, arg)
-                            if getattr(value, 'shared', False):
-                                value = own(value)
-                                store_member(tos, arg, value)
-                            tos = value
+                    if op < 138:
+                        # LOAD__LOAD__SUB_INT
+                        left, right = arg
+                        r = locs[left] - locs[right]
+                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                            push(tos)
+                            tos = r
                             continue
-                        # MEMORY
-                        push(tos)
-                        tos = arg
+                        tos = overflow('-')
                         continue
-                    if op < 143:
-                        # MODEL
-                        push(tos)
-                        tos = arg
+                    # LOAD__NE_INT__JUMP_UNLESS
+                    right, arg = arg
+                    holds = tos != locs[right]
+                    tos = pop()
+                    if holds:
                         continue
-                    # MUL
-                    a = pop()
-                    tos = mul(a, tos)
+                    ins, cost = arg
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
                     continue
-                if op < 148:
-                    if op < 146:
-                        if op < 145:
-                            # NE
-                            a = pop()
-                            tos = not equal(a, tos)
+                if op < 141:
+                    if op < 140:
+                        # LOAD__SUB_INT
+                        right, = arg
+                        r = tos - locs[right]
+                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                            tos = r
                             continue
-                        # NEG
-                        tos = negate(tos)
+                        tos = overflow('-')
                         continue
+                    # LT
+                    a = pop()
+                    tos = less(a, tos)
+                    continue
+                if op < 142:
+                    # MAP
+                    push(tos)
+                    new = st[len(st) - arg:]
+                    del st[len(st) - arg:]
+                    tos = Map.of(new)
+                    continue
+                # MEMBER_OWN
+                value = read_index(tos, arg) if type(tos) is Map else get_member(tos, arg)
+                if getattr(value, 'shared', False):
+                    value = own(value)
+                    store_member(tos, arg, value)
+                tos = value
+                continue
+            if op < 159:
+                if op < 151:
                     if op < 147:
+                        if op < 145:
+                            if op < 144:
+                                # MEMORY
+                                push(tos)
+                                tos = arg
+                                continue
+                            # MODEL
+                            push(tos)
+                            tos = arg
+                            continue
+                        if op < 146:
+                            # MUL
+                            a = pop()
+                            tos = mul(a, tos)
+                            continue
+                        # NE
+                        a = pop()
+                        tos = not equal(a, tos)
+                        continue
+                    if op < 149:
+                        if op < 148:
+                            # NEG
+                            tos = negate(tos)
+                            continue
                         # NEG_INT
                         tos = negate(tos)
                         continue
-                    # NEW_CELL
-                    cells[arg] = Cell()
+                    if op < 150:
+                        # NEW_CELL
+                        cells[arg] = Cell()
+                        continue
+                    # NE_INT
+                    a = pop()
+                    tos = a != tos
                     continue
-                if op < 150:
-                    if op < 149:
-                        # NE_INT
-                        a = pop()
-                        tos = a != tos
-                        continue
-                    # NIL
-                    push(tos)
-                    tos = None
-                    continue
-                if op < 151:
-                    # NOT
-                    if tos is True:
-                        tos = False
-                        continue
-                    if tos is False:
-                        tos = True
-                        continue
-                    raise not_bool(tos)
-                # PARSE_AS
-                text = pop()
-                result, holes = parse_as(text, tos, *arg)
-                moved = holes
-                push(result)
-                tos = moved
-                continue
-            if op < 160:
-                if op < 156:
-                    if op < 154:
-                        if op < 153:
-                            # POP_TRY
-                            if type(tos) is not Err:
-                                tos = pop()
-                                continue
-                            tos = tos.value
-                            target, cost, drop, _ = arg
-                            if drop:
-                                del st[len(st) - drop:]
-                            if target is None:
-                                tos = Err(tos)
-                                ins, locs, cells, code = pop_frame()
-                                continue
-                            ins = target
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
+                if op < 155:
+                    if op < 153:
+                        if op < 152:
+                            # NIL
+                            push(tos)
+                            tos = None
                             continue
-                        # POW
-                        a = pop()
-                        tos = power(a, tos)
+                        # NOT
+                        if tos is True:
+                            tos = False
+                            continue
+                        if tos is False:
+                            tos = True
+                            continue
+                        raise not_bool(tos)
+                    if op < 154:
+                        # PARALLEL
+                        value = machine.parallel(task, arg, cells, pop(), tos)
+                        if value is SUSPENDED:
+                            tos = pop()
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
+                        tos = value
                         continue
-                    if op < 155:
-                        # PRINT
-                        push(tos)
-                        new = st[len(st) - arg:]
-                        del st[len(st) - arg:]
-                        tos = pop()
-                        machine.print(task, new, "")
-                        task.state = (ins, locs, cells, code, tos)
-                        machine.fuel += fuel
-                        return
-                    # PRINTLN
+                    # PARSE_AS
+                    text = pop()
+                    result, holes = parse_as(text, tos, *arg)
+                    moved = holes
+                    push(result)
+                    tos = moved
+                    continue
+                if op < 157:
+                    if op < 156:
+                        # POP_TRY
+                        if type(tos) is not Err:
+                            tos = pop()
+                            continue
+                        tos = tos.value
+                        target, cost, drop, _ = arg
+                        if drop:
+                            del st[len(st) - drop:]
+                        if target is None:
+                            tos = Err(tos)
+                            ins, locs, cells, code = pop_frame()
+                            continue
+                        ins = target
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    # POW
+                    a = pop()
+                    tos = power(a, tos)
+                    continue
+                if op < 158:
+                    # PRINT
                     push(tos)
                     new = st[len(st) - arg:]
                     del st[len(st) - arg:]
                     tos = pop()
-                    machine.print(task, new, "\n")
+                    machine.print(task, new, "")
                     task.state = (ins, locs, cells, code, tos)
                     machine.fuel += fuel
                     return
-                if op < 158:
-                    if op < 157:
+                # PRINTLN
+                push(tos)
+                new = st[len(st) - arg:]
+                del st[len(st) - arg:]
+                tos = pop()
+                machine.print(task, new, "\n")
+                task.state = (ins, locs, cells, code, tos)
+                machine.fuel += fuel
+                return
+            if op < 167:
+                if op < 163:
+                    if op < 161:
+                        if op < 160:
+                            # RACE
+                            push(tos)
+                            new = st[len(st) - arg:]
+                            del st[len(st) - arg:]
+                            value = machine.race(task, new)
+                            if value is SUSPENDED:
+                                tos = pop()
+                                task.state = (ins, locs, cells, code, tos)
+                                machine.fuel += fuel
+                                return
+                            tos = value
+                            continue
                         # REM
                         a = pop()
                         tos = rem(a, tos)
                         continue
-                    # SCHEMA
-                    push(tos)
-                    tos = arg
-                    continue
-                if op < 159:
-                    # SET_ELEMENT
-                    value = pop()
-                    tos = with_element(tos, arg, value)
-                    continue
-                # SET_INDEX
-                object = pop()
-                value = pop()
-                if type(object) is Array and type(tos) is int and (0 <= tos < len(object.items)):
-                    object.items[tos] = value
-                else:
-                    write_element(object, tos, value)
-                tos = pop()
-                continue
-            if op < 164:
-                if op < 162:
-                    if op < 161:
-                        # SET_MEMBER
-                        value = pop()
-                        store_member(tos, arg, value)
-                        tos = pop()
+                    if op < 162:
+                        # SCHEMA
+                        push(tos)
+                        tos = arg
                         continue
-                    # SLIDE
-                    if arg:
-                        del st[len(st) - arg:]
+                    # SETTLE
+                    value = machine.settle(task, tos, len(frames))
+                    if value is SUSPENDED:
+                        tos = pop()
+                        task.state = (ins, locs, cells, code, tos)
+                        machine.fuel += fuel
+                        return
+                    tos = value
                     continue
-                if op < 163:
+                if op < 165:
+                    if op < 164:
+                        # SET_ELEMENT
+                        value = pop()
+                        tos = with_element(tos, arg, value)
+                        continue
+                    # SET_INDEX
+                    object = pop()
+                    value = pop()
+                    if type(object) is Array and type(tos) is int and (0 <= tos < len(object.items)):
+                        object.items[tos] = value
+                    else:
+                        write_element(object, tos, value)
+                    tos = pop()
+                    continue
+                if op < 166:
+                    # SET_MEMBER
+                    value = pop()
+                    store_member(tos, arg, value)
+                    tos = pop()
+                    continue
+                # SLIDE
+                if arg:
+                    del st[len(st) - arg:]
+                continue
+            if op < 171:
+                if op < 169:
+                    if op < 168:
+                        # START
+                        push(tos)
+                        new = st[len(st) - arg.argc:]
+                        del st[len(st) - arg.argc:]
+                        tos = machine.start_task(task, arg, new, cells)
+                        continue
                     # STRUCT
                     push(tos)
                     new = st[len(st) - len(arg.decl.fields):]
                     del st[len(st) - len(arg.decl.fields):]
                     tos = arg.of(new)
                     continue
-                # SUB
-                a = pop()
-                tos = sub(a, tos)
-                continue
-            if op < 166:
-                if op < 165:
-                    # SUB_INT
+                if op < 170:
+                    # SUB
                     a = pop()
-                    r = a - tos
-                    if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
-                        tos = r
-                        continue
-                    overflow('-')
+                    tos = sub(a, tos)
                     continue
-                # TRUE
-                push(tos)
-                tos = True
+                # SUB_INT
+                a = pop()
+                r = a - tos
+                if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
+                    tos = r
+                    continue
+                overflow('-')
                 continue
-            if op < 167:
+            if op < 173:
+                if op < 172:
+                    # TRUE
+                    push(tos)
+                    tos = True
+                    continue
                 # VARIANT
                 push(tos)
                 new = st[len(st) - arg.decl.variants[arg.variant].arity:]
