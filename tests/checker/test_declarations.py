@@ -132,10 +132,6 @@ UNBUILT = [
     ("pipeline P { }", "pipeline"),
     ("context C { }", "context"),
     ("mcp Q { }", "mcp"),
-<<<<<<< HEAD
-    ("fn f(x: Stream) { print(x); }", "Stream"),
-=======
->>>>>>> refs/heads/stores
     ("use std::tools; fn f() { tools::x(); }", "std::tools"),
     ("memory m: Memory = Memory::new().window(3);", "memory step window"),
     ("model M { provider: offline, tools: [] }", "model field tools"),
