@@ -73,11 +73,11 @@ def substitute(t: Type, names: dict[Any, Type]) -> Type:
 
 
 def inside(t: Type | None, head: Any) -> Type | None:
-    """The expected type as a literal of kind `head` sees it: without `?` and Option around it (L-3.2.4)."""
-    t = prune(t)
-    while isinstance(t, tuple) and t[0] != head and t[0] in ("Nilable", "Option"):
-        t = prune(t[1])
-    return t if isinstance(t, tuple) else None
+    """The expected type as a literal of kind `head` sees it: without `?` and Option around it (L-3.2.4); None for another one."""
+    t = known(t)
+    while t and t[0] != head and t[0] in ("Nilable", "Option"):
+        t = known(t[1])
+    return t if t and t[0] in (head, "Any") else None
 
 
 def to_float(value: Any) -> Any:

@@ -44,7 +44,8 @@ def lines_of_code(path: Path) -> int:
 
 def test_lines_of_code_leave_out_what_says_nothing_to_python(tmp_path: Path) -> None:
     path = tmp_path / "x.py"
-    path.write_text('"""Text\nof two lines."""\n\nA = """\ntext\n"""\n\n\ndef f():\n    """Text."""\n    # comment\n    return A  # 1\n')
+    text = '"""Text\nof two lines."""\n\nA = """\ntext\n"""\n\n\ndef f():\n    """Text."""\n    # comment\n    return A  # 1\n'
+    path.write_text(text)
     assert lines_of_code(path) == 5
 
 
