@@ -29,6 +29,7 @@ class Calls(Predeclared):
         self.emits: list[tuple[str, str]] = []
         self.offered: dict[tuple[Any, str], Function | None] = {}  # methods of traits, by head of the type
         self.piped: dict[int, Any] = {}  # left sides of pipes, by node
+        self.conversions: dict[Any, list[Function]] = {}  # of impls of From, by what they give
 
     # ------------------------------------------------------------ declarations
 
@@ -51,7 +52,8 @@ class Calls(Predeclared):
         if trait == "Error":
             target[0].is_error = True
         elif not isinstance(trait, Item):
-            target[0].conversions += made.values()
+            self.conversions.setdefault(target[0], []).extend(made.values())
+            self.offered[target[0], "from"] = made["from"]
         elif target[0] in trait.impls:
             raise NotClaimed("one trait with several arguments")
         else:

@@ -461,7 +461,7 @@ class Evaluator(Calls):
             return error
         if wanted[0] in PARENTS and isinstance(error, str):
             return Err("RuntimeError", None, error, {})
-        for f in getattr(wanted[0], "conversions", ()):
+        for f in self.conversions.get(wanted[0], ()):
             if has_kind(error, f.signature.types[0]):
                 return self.enter(f, [error])[0]
         conversion = convert(type_, wanted)

@@ -75,7 +75,6 @@ class Item:
         self.params = self.scope.parameters(node)
         self.methods: dict[str, Function] = {}
         self.impls: dict[Any, dict[str, Function]] = {}
-        self.conversions: list[Function] = []  # of impls of From
         self.value: Any = Missing  # of a constant, once it is known
 
     @property

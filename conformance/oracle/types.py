@@ -34,7 +34,7 @@ class Param:
 
 INT, FLOAT, STRING, BOOL, NIL = ("Int",), ("Float",), ("String",), ("Bool",), ("Nil",)
 ANY, NEVER, RANGE, ERROR = ("Any",), ("Never",), ("Range",), ("Error",)
-STRUCTURAL = {"Tuple": -1, "Array": 1, "Map": 2, "Option": 1, "Result": 2, "Set": 1, "Queue": 1, "Stack": 1}
+STRUCTURAL = {"From": 1, "Tuple": -1, "Array": 1, "Map": 2, "Option": 1, "Result": 2, "Set": 1, "Queue": 1, "Stack": 1}
 PLAIN = {"Int", "Float", "String", "Bool", "Nil", "Any", "Never", "Range", "Number", *PARENTS}
 
 
