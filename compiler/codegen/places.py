@@ -135,6 +135,15 @@ def own(g: Generator, place: Place) -> None:
         _own_step(g, step)
 
 
+def lend(g: Generator, place: Place) -> None:
+    """Push the value at a place of fields and indexes; what holds it is owned, and so is it, unless it is the variable's own:
+    there a method that does not write need not copy."""
+    if place.steps:
+        own(g, place)
+    else:
+        read(g, place)
+
+
 def _own_step(g: Generator, step: Step) -> None:
     if step.kind == "index":
         _push_index(g, step)
