@@ -23,7 +23,7 @@ from .values import (
     Variant,
     make_struct_class,
 )
-from .values.descriptors import plain_name
+from .values.descriptors import kind_of_type, plain_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,7 +43,8 @@ class Program:
         self.verified = verified
         self.image = image
         self.types = [_nested(t) for t in image.types]
-        self.classes = [self._class_of(t) for t in image.types]
+        errors = {index for t in image.types if t[0] == "errors" for index in t[1]}
+        self.classes = [self._class_of(t, index in errors) for index, t in enumerate(image.types)]
         self.descriptors = [self._descriptor(i, frozenset()) for i in range(len(image.types))]
         self.codes = [Code(n, f, NUMBERS["LINK"]) for n, f in enumerate(image.functions)]
         self.constants = [self._constant(kind, value) for kind, value in image.constants]
@@ -52,6 +53,8 @@ class Program:
         self.schemas = [SchemaRef(s.name) for s in image.schemas]
         self.language_methods = self._language_methods()
         self.methods = self._methods()
+        self.traits = self._traits()
+        self.trait_methods = self._trait_methods()
         self.halt: list[Any] = [NUMBERS["HALT"], None, None]
 
     def begin(self, code: Code) -> list[Any]:
@@ -60,14 +63,14 @@ class Program:
 
     # ------------------------------------------------------------ tables
 
-    def _class_of(self, entry: Any) -> Any:
+    def _class_of(self, entry: Any, is_error: bool) -> Any:
         """The value class or enum type of a declared type, else None."""
         if entry[0] in ("struct", "schema"):
             names = [field[0] for field in entry[2]]
-            return make_struct_class(StructType(plain_name(entry[1]), names, entry[0], key=entry[1]))
+            return make_struct_class(StructType(plain_name(entry[1]), names, entry[0], key=entry[1], is_error=is_error))
         if entry[0] == "enum":
             variants = [Variant(v[0], len(v[1]), tuple(v[2:])) for v in entry[2]]
-            return EnumType(plain_name(entry[1]), variants, key=entry[1])
+            return EnumType(plain_name(entry[1]), variants, key=entry[1], is_error=is_error)
         return None
 
     def _descriptor(self, number: int, seen: frozenset[int]) -> Any:
@@ -79,6 +82,8 @@ class Program:
         if number in seen:
             return ("any",)
         inner = seen | {number}
+        if kind == "trait":
+            return (kind, entry[1], tuple(self._descriptor(row[0], inner) for row in entry[2]))
         if kind in ("array", "option", "nilable", "map", "result", "set", "queue", "stack"):
             return (kind, *(self._descriptor(n, inner) for n in entry[1:]))
         if kind == "tuple":
@@ -118,6 +123,27 @@ class Program:
             if self.image.functions[code.number].flags & im.F_METHOD:
                 kind, _, name = code.label.rpartition("::")
                 found[kind, name] = code
+        return found
+
+    def _traits(self) -> dict[str, dict[str, dict[str, Code]]]:
+        """By trait and the kind of a receiver, its methods by name (V-6.2)."""
+        found: dict[str, dict[str, dict[str, Code]]] = {}
+        for entry in self.image.types:
+            if entry[0] == "trait":
+                table = found.setdefault(entry[1], {})
+                for index, numbers in entry[2]:
+                    methods = table.setdefault(kind_of_type(self.image.types[index]), {})
+                    for number in numbers:
+                        methods.setdefault(self.codes[number].label.rpartition("::")[2], self.codes[number])
+        return found
+
+    def _trait_methods(self) -> dict[tuple[str, str], set[Code]]:
+        """What the impls of all traits give a kind under a name, for receivers whose type is not known when compiling."""
+        found: dict[tuple[str, str], set[Code]] = {}
+        for table in self.traits.values():
+            for kind, methods in table.items():
+                for name, code in methods.items():
+                    found.setdefault((kind, name), set()).add(code)
         return found
 
     # ------------------------------------------------------------ linking

@@ -27,6 +27,7 @@ from ..symbols import (
 from ..types import Nominal
 from . import calls, control, expressions, functions, literals, methods, operators, places, propagation, unbuilt
 from .assignment import check_assignments
+from .bounds import settle_bounds
 from .context import Checker
 from .declarations import check_constants, check_cycles, check_defaults, declare_types
 from .decorators import check_decorators
@@ -36,6 +37,7 @@ from .memory import check_init, check_memory
 from .orchestration import check_connection, check_model
 from .privacy import ModuleMap
 from .schemas import check_schema, declare_schema, fold_nested_defaults
+from .traits import check_trait_impls, declare_traits
 
 RULES = {
     **expressions.RULES,
@@ -83,7 +85,7 @@ def _check(project: Project, diagnostics: Diagnostics) -> CheckedProgram:
             if c.deferring:
                 check_assignments(c, symbol)
     warn_unused(module, diagnostics)
-    return _checked(project, module)
+    return _checked(c, project, module)
 
 
 def _declare(c: Checker, module: Module) -> None:
@@ -92,11 +94,14 @@ def _declare(c: Checker, module: Module) -> None:
     for symbol in module.symbols:
         if isinstance(symbol, StructSymbol) and isinstance(symbol.declaration, ast.Schema):
             declare_schema(c, symbol, symbol.declaration)
+    declare_traits(c, module.symbols, module.traits, module.impls)
     declare_impls(c, module.impls)
+    settle_bounds(c)
     check_cycles(c, module.symbols)
     for symbol in module.symbols:
         if isinstance(symbol, FunctionSymbol):
             declare_signature(c, symbol)
+    check_trait_impls(c)
 
 
 def _check_declarations(c: Checker, module: Module) -> None:
@@ -128,10 +133,12 @@ def _check_declarations(c: Checker, module: Module) -> None:
         check_init(c, statement, home)
 
 
-def _checked(project: Project, module: Module) -> CheckedProgram:
+def _checked(c: Checker, project: Project, module: Module) -> CheckedProgram:
     checked = CheckedProgram(project.trees[project.main], init=[(home.rank, statement) for home, statement in module.inits])
     for symbol in module.symbols:
         match symbol:
+            case FunctionSymbol(declaration=ast.Function(body=None)):
+                checked.promised.append(symbol)
             case FunctionSymbol():
                 checked.functions.append(symbol)
             case StructSymbol(declaration=ast.Schema()):
@@ -148,5 +155,6 @@ def _checked(project: Project, module: Module) -> CheckedProgram:
                 checked.connections.append(symbol)
             case MemorySymbol():
                 checked.memories.append(symbol)
+    checked.implementations = list(c.implementations.items())
     checked.main = module.main if isinstance(module.main, FunctionSymbol) else None
     return checked

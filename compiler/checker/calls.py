@@ -17,10 +17,13 @@ from ..symbols import (
     ErrorFamilySymbol,
     FunctionCall,
     FunctionSymbol,
+    ImplSymbol,
     MethodTarget,
     RecordCall,
     StdFunctionSymbol,
     StructSymbol,
+    TraitCall,
+    TraitItemSymbol,
     ValueCall,
     VariantCall,
     VariantSymbol,
@@ -35,6 +38,7 @@ from .places import require_mutable, root_of
 from .relations import ERRONEOUS, is_text
 from .signatures import Formal
 from .standard import collection_arguments, std_call
+from .trait_calls import Chosen, named_method
 from .types import written_type
 
 CONSTRUCTORS = ("Some", "Ok", "Err")
@@ -49,6 +53,8 @@ def call(c: Checker, node: ast.Call, expected: Expected) -> Type:
         match callee.binding:
             case FunctionSymbol():
                 return _function_call(c, node, callee, callee.binding, expected)
+            case TraitItemSymbol():
+                return _trait_item_call(c, node, callee, callee.binding, expected)
             case BuiltinSymbol():
                 return _builtin_call(c, node, callee, callee.binding.name, expected)
             case StdFunctionSymbol():
@@ -60,10 +66,23 @@ def call(c: Checker, node: ast.Call, expected: Expected) -> Type:
     return value_call(c, node, node.callee, c.infer(node.callee), node.arguments)
 
 
+def _trait_item_call(
+    c: Checker, node: ast.Call, callee: ast.PathExpr, item: TraitItemSymbol, expected: Expected
+) -> Type:
+    """`X::m(x, …)`, `T::m(…)`, `T::X::m(…)` (L-3.10.3)."""
+    chosen = named_method(c, item, callee.member or callee.segments[-1], node.arguments)
+    if chosen is None:
+        infer_all(c, node.arguments)
+        return ERRONEOUS
+    return _function_call(c, node, callee, chosen.symbol, expected, chosen)
+
+
 def _function_call(
-    c: Checker, node: ast.Call, callee: ast.PathExpr, symbol: FunctionSymbol, expected: Expected
+    c: Checker, node: ast.Call, callee: ast.PathExpr, symbol: FunctionSymbol, expected: Expected, chosen: Chosen | None = None
 ) -> Type:
     instance = Instance(c, symbol.path, symbol.all_type_parameters)
+    if chosen is not None:
+        instance.bindings.update(chosen.inside)
     written_arguments(c, callee, symbol, instance)
     require_visible_method(c, symbol, callee.member or callee.segments[-1])
     if symbol.changes_self and node.arguments:
@@ -73,7 +92,7 @@ def _function_call(
         infer_all(c, node.arguments)
         return ERRONEOUS
     give_arguments(c, formals_of(symbol), matched, symbol, instance, expected, callee.span)
-    node.target = _target(matched, symbol)
+    node.target = _target(matched, symbol, chosen.trait if chosen is not None else None)
     receiver = matched.values[0] if matched.values else None
     if symbol.changes_self and receiver is not None:
         check_mutation(c, receiver, symbol.name, callee.span)
@@ -93,9 +112,10 @@ def give_arguments(
     if instance.names:
         instance.expect(symbol.result, expected)
         instance.arguments(formals, matched)
-        of_type = symbol.owner is not None and symbol.owner.type_parameters
+        of_type = isinstance(symbol.owner, ImplSymbol) and symbol.owner.type_parameters
         written = f"{symbol.path.replace('::', '<…>::')}" if of_type else f"{symbol.name}<…>"
         instance.require_all(span, f"write `{written}(…)`")
+        instance.require_bounds(span)
         return
     for formal, value in zip(formals, matched.values, strict=True):
         if value is not None:
@@ -107,9 +127,13 @@ def formals_of(symbol: FunctionSymbol) -> list[Formal]:
     return [Formal(p.name.text, type_, p.default is None) for p, type_ in zip(declared, symbol.parameters, strict=True)]
 
 
-def _target(matched: Matched, symbol: FunctionSymbol) -> FunctionCall | MethodTarget:
+def _target(
+    matched: Matched, symbol: FunctionSymbol, trait: Nominal | None
+) -> FunctionCall | MethodTarget | TraitCall:
     """`T::m(x)` of a `mut self` method changes x, as `x.m()` does."""
     receiver = matched.values[0] if matched.values else None
+    if trait is not None and receiver is not None:
+        return TraitCall(matched.values[1:], [index - 1 for index in matched.order if index], symbol, receiver, trait)
     if not symbol.changes_self or receiver is None:
         return FunctionCall(matched.values, matched.order, symbol)
     return MethodTarget(matched.values[1:], [index - 1 for index in matched.order if index], symbol, receiver)
@@ -150,6 +174,7 @@ def variant_call(
             instance.explicit(instance.names, [written_type(c, argument) for argument in callee.type_arguments], callee.span)
         instance.expect(symbol.enum.type, expected)
         instance.arguments(formals, matched)
+        instance.require_bounds(callee.span)
         return instance.type(symbol.enum.type)
     for formal, value in zip(formals, matched.values, strict=True):
         if value is not None:

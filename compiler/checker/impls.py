@@ -9,10 +9,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from .. import ast
-from ..symbols import FunctionSymbol, ImplSymbol
-from ..types import Generic, Nominal, Simple, Tuple, Type, Union
+from ..symbols import FunctionSymbol, ImplSymbol, TraitSymbol
+from ..types import Generic, Nominal, Simple, Type
 from .context import Checker
 from .relations import ERRONEOUS
+from .traits import declare_trait_impl
 from .types import written_type
 
 TARGETS = ("struct", "schema", "enum")
@@ -22,6 +23,9 @@ def declare_impls(c: Checker, impls: list[ImplSymbol]) -> None:
     """Targets and members, before signatures."""
     for impl in impls:
         impl.target = written_type(c, impl.declaration.target)
+        if impl.declaration.trait is not None:
+            declare_trait_impl(c, impl)
+            continue
         if impl.target is not ERRONEOUS and not _may_have_impl(impl.target):
             node = impl.declaration.target
             help = "wrap it in a struct, or declare a trait for it"
@@ -55,10 +59,6 @@ def head_of(type_: Type) -> str | None:
             return type_.unique_name
         case Generic() | Simple():
             return type_.name
-        case Tuple():
-            return "Tuple"
-        case Union():
-            return "String"
     return None
 
 
@@ -73,11 +73,17 @@ def methods_of(c: Checker, type_: Type) -> list[str]:
 
 def require_visible_method(c: Checker, symbol: FunctionSymbol, name: ast.Ident) -> None:
     """E1006 for a method that is private where it is named (L-8.4.1)."""
-    if symbol.owner is None or symbol.declaration.public or symbol.home is None:
+    owner = symbol.owner
+    home, public = symbol.home, symbol.declaration.public
+    if isinstance(owner, ImplSymbol) and owner.trait is not None:
+        owner = owner.trait  # trait methods are as visible as their trait (L-3.10.4)
+    if isinstance(owner, TraitSymbol):
+        home, public = owner.home, owner.declaration.public
+    if owner is None or public or home is None:
         return
-    if not c.modules.at(name.span).is_inside(symbol.home):
+    if not c.modules.at(name.span).is_inside(home):
         c.report(
-            "E1006", name.span, f"method `{symbol.path}` is private in module `{symbol.home}`",
+            "E1006", name.span, f"method `{symbol.path}` is private in module `{home}`",
             help="declare it `pub`, or offer a function there",
         )  # fmt: skip
 

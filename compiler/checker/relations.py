@@ -29,6 +29,7 @@ from ..types import (
     Union,
     error,
 )
+from .implementing import implements
 
 # The type of an expression that was already reported: equal to Any, told apart by identity (L-4.1.3).
 ERRONEOUS = Simple("Any")
@@ -44,7 +45,13 @@ NUMBERS = (INT, FLOAT)
 
 
 def is_error(type_: Type) -> bool:
+    """A built-in family."""
     return isinstance(type_, Nominal) and type_.kind == "error"
+
+
+def is_error_value(type_: Type) -> bool:
+    """A built-in family or a type with `impl Error`."""
+    return implements(type_, ERROR)
 
 
 def is_text(type_: Type) -> bool:
@@ -116,6 +123,8 @@ def convert(found: Type, wanted: Type) -> Coercion | None | _Mismatch:
         return _to_nilable(found, wanted.inner)
     if isinstance(wanted, Generic):
         return _to_generic(found, wanted)
+    if isinstance(wanted, Nominal) and (wanted.kind == "trait" or wanted == ERROR) and implements(found, wanted):
+        return None
     return None if _same_shape(found, wanted) else _to_prompt(found, wanted)
 
 
@@ -252,4 +261,4 @@ def join_errors(types: list[Type]) -> Type:
         return OPEN
     if len(distinct) == 1:
         return distinct[0]
-    return ERROR if all(map(is_error, distinct)) else ANY
+    return ERROR if all(map(is_error_value, distinct)) else ANY

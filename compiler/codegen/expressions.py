@@ -164,6 +164,9 @@ def path(g: Generator, node: ast.PathExpr) -> None:
         emit_constant(g, binding.value)
     elif isinstance(binding, symbols.FunctionSymbol):
         e.emit("CLOSURE", g.module.function_value(binding))
+    elif isinstance(binding, symbols.TraitItemSymbol):
+        assert binding.trait is not None
+        e.emit("CLOSURE", g.module.trait_function(binding.trait, binding.trait.methods[binding.name]))
     elif isinstance(binding, symbols.ModelSymbol):
         e.emit("MODEL", g.module.models[binding])
     elif isinstance(binding, symbols.MemorySymbol):

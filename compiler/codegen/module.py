@@ -113,6 +113,24 @@ class Module:
             self.pending.append(Pending(number, emitter, None, symbol.path, params, self.pool.type(symbol.result), im.F_HIDDEN))
         return self.method_values[symbol]
 
+    def trait_function(self, trait: symbols.TraitSymbol, symbol: symbols.FunctionSymbol) -> int:
+        """`X::m` as a function of any value that implements X. Of `mut self` the change is lost with the argument."""
+        if symbol not in self.method_values:
+            emitter = Emitter()
+            for _ in symbol.parameters:
+                emitter.emit("LOAD", emitter.slot())
+            assert isinstance(trait.type, t.Nominal)
+            method = trait_site(self, trait.type, symbol)
+            emitter.emit("CALL_INOUT" if symbol.changes_self else "CALL_METHOD", method, len(symbol.parameters) - 1)
+            if symbol.changes_self:
+                emitter.emit("GET_ELEMENT", 0)
+            emitter.emit("RETURN")
+            number = self.method_values[symbol] = self.pool.reserve_function()
+            parameters = zip(symbol.declaration.parameters, symbol.parameters, strict=True)
+            params: list[list[int | str | None]] = [[p.name.text, self.pool.type(type_), None] for p, type_ in parameters]
+            self.pending.append(Pending(number, emitter, None, symbol.path, params, self.pool.type(symbol.result), im.F_HIDDEN))
+        return self.method_values[symbol]
+
     def constructor_function(self, opcode: str) -> int:
         """`Some`, `Ok` or `Err` as a function of one parameter."""
         if opcode not in self.constructors:
@@ -156,3 +174,9 @@ class Module:
         for p in self.pending:
             self.pool.functions[p.number] = p.emitter.finish(p.name, p.params, p.result, p.flags, p.parent)
         return [f for f in self.pool.functions if f is not None]
+
+
+def trait_site(module: Module, trait: t.Nominal, symbol: symbols.FunctionSymbol) -> int:
+    """The constant by which a method of a trait is called; arguments stand in the order of its parameters."""
+    _, name = module.pool.trait(trait)
+    return module.pool.method(f"{name}::{symbol.name}", len(symbol.parameters) - 1, [])

@@ -16,7 +16,7 @@ from ..checked import CheckedProgram
 from ..source import Source
 from . import calls, expressions, places, statements  # noqa: F401 - they register their nodes
 from .constants import NotConstant, constant_of
-from .functions import declare_function, finish, function_body
+from .functions import declare_function, default_functions, finish, function_body
 from .generator import Generator
 from .language_methods import generate_wanted
 from .module import Module
@@ -42,6 +42,9 @@ def generate(checked: CheckedProgram, files: list[Source], name: str) -> im.Imag
         declare_function(module, function)
         if function.changes_self:
             module.changing.add(function.name)
+    for promised in checked.promised:
+        declare_function(module, promised)
+    declare_implementations(module, checked)
     for struct in (*checked.structs, *checked.schemas):
         declare_field_defaults(module, struct)
     for member in (member for enum in checked.enums for member in enum.members):
@@ -49,6 +52,8 @@ def generate(checked: CheckedProgram, files: list[Source], name: str) -> im.Imag
     schemas = [schema_entry(module, symbol, declared) for symbol in checked.schemas]
     for function in checked.functions:
         function_body(module, function)
+    for promised in checked.promised:
+        default_functions(module, promised)
     init = initialisation(module, checked)
     generate_wanted(module)
     functions = module.finish_functions()
@@ -64,6 +69,19 @@ def generate(checked: CheckedProgram, files: list[Source], name: str) -> im.Imag
     for made, digest in zip(functions, hash_functions(image), strict=True):
         made.hash = digest
     return image
+
+
+def declare_implementations(module: Module, checked: CheckedProgram) -> None:
+    """Which functions each impl of a trait gives, defaults included (L-3.10.2), and which types are errors (L-3.11.14)."""
+    for made, impl in checked.implementations:
+        trait = impl.trait
+        assert isinstance(trait, symbols.TraitSymbol)
+        chosen = [impl.method(name) or method for name, method in trait.methods.items()]
+        methods = [module.functions[method] for method in chosen if method.takes_self]
+        module.pool.implementations[made] = methods
+    errors = [own(s.type) for s in (*checked.structs, *checked.schemas, *checked.enums) if own(s.type).facts.is_error]
+    if errors:
+        module.pool.error_types(errors)
 
 
 def unique_names(declarations: Sequence[symbols.Symbol]) -> dict[symbols.Symbol, str]:

@@ -73,7 +73,10 @@ _TESTS: dict[str, Callable[[Any, Descriptor], bool]] = {
     "struct": _is_nominal,
     "schema": _is_nominal,
     "enum": _is_enum,
+    "record": _is_nominal,
     "error": _is_error,
+    "trait": lambda value, descriptor: any(matches(value, each) for each in descriptor[2]),
+    "errors": lambda value, descriptor: False,
     "handle": lambda value, descriptor: typeof(value) == descriptor[1],
 }
 
