@@ -24,8 +24,8 @@ from .types import Implementation
 @dataclass(slots=True)
 class CheckedProgram:
     """The root module's file. Each list in the order of modules, then of source; nested items stand with the others. `init`: the
-    initialisation statements, each with its module's rank. `promised`: methods of traits without body; `implementations`: impls of
-    traits, as their traits know them."""
+    initialisation statements, each with its module's rank. `promised`: methods of traits without body; `implementations`: impls
+    of traits, as their traits know them."""
 
     program: ast.Program
     functions: list[FunctionSymbol] = field(default_factory=list)

@@ -403,6 +403,13 @@ class FieldByName:
     name: str
 
 
+@dataclass(eq=False, slots=True)
+class FieldOfError:
+    """A member of an `Error`, which may be a struct or enum of the program (L-3.11.14)."""
+
+    name: str
+
+
 # What a coercion site asks for (L-3.3); hung on Expr.coercion.
 @dataclass(frozen=True, slots=True)
 class ToFloat:

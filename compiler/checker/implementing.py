@@ -7,7 +7,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..types import ANY, ERROR, NEVER, STRING, Function, Generic, Implementation, Nilable, Nominal, Open, Parameter, Simple, Tuple, Type, Union
+from ..types import (
+    ANY,
+    ERROR,
+    NEVER,
+    STRING,
+    Function,
+    Generic,
+    Implementation,
+    Nilable,
+    Nominal,
+    Open,
+    Parameter,
+    Simple,
+    Tuple,
+    Type,
+    Union,
+)
 
 Matching = dict[str, Type]  # type parameters of an impl, by their unique names
 
@@ -69,7 +85,7 @@ def _satisfied(parameter: Nominal, bindings: Matching) -> bool:
 
 
 def matched(pattern: Type, found: Type, bindings: Matching, parameters: tuple[Nominal, ...] = ()) -> bool:
-    """Whether `found` is of the form `pattern`; a parameter stands for one type throughout. Open sides and Any suit every part."""
+    """Whether `found` is of the form `pattern`; a parameter stands for one type throughout. Any suits every part."""
     if isinstance(pattern, Nominal) and pattern in parameters:
         known = bindings.setdefault(pattern.unique_name, found)
         return known == found or ANY in (known, found) or isinstance(known, Open)
@@ -88,7 +104,7 @@ def matched(pattern: Type, found: Type, bindings: Matching, parameters: tuple[No
             pairs = zip((*pattern.parameters, pattern.result), (*found.parameters, found.result), strict=True)
         case _:
             return False
-    return all([matched(a, b, bindings, parameters) for a, b in pairs])
+    return all(matched(a, b, bindings, parameters) for a, b in pairs)
 
 
 def replaced(type_: Type, bindings: Matching) -> Type:

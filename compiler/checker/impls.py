@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from .. import ast
-from ..symbols import FunctionSymbol, ImplSymbol, TraitSymbol
+from ..symbols import FunctionSymbol, ImplSymbol, Symbol, TraitSymbol
 from ..types import Generic, Nominal, Simple, Type
 from .context import Checker
 from .relations import ERRONEOUS
@@ -73,7 +73,7 @@ def methods_of(c: Checker, type_: Type) -> list[str]:
 
 def require_visible_method(c: Checker, symbol: FunctionSymbol, name: ast.Ident) -> None:
     """E1006 for a method that is private where it is named (L-8.4.1)."""
-    owner = symbol.owner
+    owner: Symbol | None = symbol.owner
     home, public = symbol.home, symbol.declaration.public
     if isinstance(owner, ImplSymbol) and owner.trait is not None:
         owner = owner.trait  # trait methods are as visible as their trait (L-3.10.4)

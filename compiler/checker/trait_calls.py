@@ -1,6 +1,7 @@
 """Which method of a trait a call or path means (L-3.10.3, L-3.10.4).
 
-Hands on `bounded_methods`, `trait_methods`, `one_of` and `named_method`: `Chosen` methods, or None after a report. Must not know: arguments.
+Hands on `bounded_methods`, `trait_methods`, `one_of` and `named_method`: `Chosen` methods, or None after a report. Must not
+know: how arguments are converted.
 """
 
 from __future__ import annotations
@@ -49,7 +50,8 @@ def at_run_time(symbol: TraitSymbol, trait: Nominal, name: str) -> Chosen:
 
 def bounded_names(c: Checker, receiver: Type) -> list[str]:
     """Names of those methods, for suggestions."""
-    return [name for name in c.traits if bounded_methods(c, receiver, name)]
+    offers = [chosen for name in c.traits for chosen in bounded_methods(c, receiver, name)]
+    return [chosen.symbol.name for chosen in offers if chosen.symbol.takes_self]
 
 
 # ---------------------------------------------------------------- receivers of known type
@@ -88,7 +90,8 @@ def _chosen(c: Checker, trait: TraitSymbol, made: Implementation, bindings: Matc
 
 
 def names_through_traits(c: Checker, receiver: Type, place: Span) -> list[str]:
-    return [name for name in c.traits if trait_methods(c, receiver, name, place)]
+    offers = [chosen for name in c.traits for chosen in trait_methods(c, receiver, name, place)]
+    return [chosen.symbol.name for chosen in offers if chosen.symbol.takes_self]
 
 
 def one_of(c: Checker, offers: list[Chosen], name: ast.Ident, arguments: list[ast.Argument]) -> Chosen | None:
@@ -99,7 +102,7 @@ def one_of(c: Checker, offers: list[Chosen], name: ast.Ident, arguments: list[as
         offers = _fitting(offers, given)
     if len(offers) == 1:
         return offers[0]
-    offered = " and ".join(f"`{trait}`" for trait in traits)
+    offered = " and ".join(f"`{trait.name}`" for trait in traits)
     if len(traits) > 1:
         help = " or ".join(f"`{trait.name}::{name.text}(…)`" for trait in traits[:2])
         c.report("E2027", name.span, f"`{name.text}` is offered by the traits {offered}", help=f"write {help}")

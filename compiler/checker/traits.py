@@ -143,34 +143,30 @@ def _check_missing(c: Checker, impl: ImplSymbol, trait: TraitSymbol, bindings: M
         help = f"add `{signature_text(missing[0], bindings)} {{ … }}`"
         node = impl.declaration
         span = node.trait.span if node.trait is not None else node.span
-        c.report(
-            "E2025", span, f"`impl {trait.name} for {impl.target}` lacks {listed}", help=help,
-            first=missing[0].declaration.name.span, note="declared here",
-        )  # fmt: skip
+        message = f"`impl {trait.name} for {impl.target}` lacks {listed}"
+        first = missing[0].declaration.name.span if trait.home is not None else None
+        c.report("E2025", span, message, help=help, first=first, note="declared here")
 
 
 def _check_method(c: Checker, impl: ImplSymbol, trait: TraitSymbol, method: FunctionSymbol, bindings: Matching) -> None:
     name = method.declaration.name
-    first = impl.method(method.name)
-    if first is not None and first is not method:
+    other = impl.method(method.name)
+    if other is not None and other is not method:
         message = f"`impl {trait.name} for {impl.target}` has two methods `{method.name}`"
-        c.report("E2030", name.span, message, help="rename one of them", first=first.declaration.name.span)
+        c.report("E2030", name.span, message, help="rename one of them", first=other.declaration.name.span)
         return
     wanted = trait.methods.get(method.name)
     if wanted is None:
         help = f"move it to `impl {impl.name} {{ … }}`"
         c.report("E2025", name.span, f"trait `{trait.name}` has no method `{method.name}`", help=help)
         return
-    renamed = {
-        own(theirs).unique_name: ours.type
-        for theirs, ours in zip(wanted.type_parameters, method.type_parameters, strict=False)
-    }
+    pairs = zip(wanted.type_parameters, method.type_parameters, strict=False)
+    renamed = {own(of_trait).unique_name: of_impl.type for of_trait, of_impl in pairs}
     if not _same_signature(wanted, method, {**bindings, **renamed}):
-        c.report(
-            "E2025", name.span,
-            f"`{method.name}` of `{trait.name}` is `{signature_text(wanted, bindings)}`, here it is `{signature_text(method, {})}`",
-            help="write it as the trait does", first=wanted.declaration.name.span, note="declared here",
-        )  # fmt: skip
+        theirs, ours = signature_text(wanted, bindings), signature_text(method, {})
+        message = f"`{method.name}` of `{trait.name}` is `{theirs}`, here it is `{ours}`"
+        first = wanted.declaration.name.span if trait.home is not None else None
+        c.report("E2025", name.span, message, help=f"write `{theirs}`", first=first, note="declared here")
 
 
 def _same_signature(wanted: FunctionSymbol, given: FunctionSymbol, bindings: Matching) -> bool:

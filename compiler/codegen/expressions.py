@@ -362,6 +362,8 @@ def field_access(g: Generator, node: ast.FieldAccess) -> None:
     g.at(node.name.span)
     if isinstance(node.target, symbols.FieldByPosition):
         g.emitter.emit("GET_FIELD", node.target.index)
+    elif isinstance(node.target, symbols.FieldOfError):
+        g.emitter.emit("GET_ERROR", g.module.pool.string(node.target.name))
     else:
         g.emitter.emit("GET_MEMBER", g.module.pool.string(node.target.name))
 

@@ -1,6 +1,7 @@
 """Code for methods of the program, called directly, and for methods found at run time (L-3.10.3, L-3.7.1, L-5.5.6).
 
-Hands on `declared_method`, `trait_method`, `dynamic_call`. Must not know: built-in methods that are known when compiling (`calls`).
+Hands on `declared_method`, `trait_method`, `dynamic_call`. Must not know: built-in methods that are known when compiling
+(`calls`).
 """
 
 from __future__ import annotations

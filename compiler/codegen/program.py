@@ -79,7 +79,8 @@ def declare_implementations(module: Module, checked: CheckedProgram) -> None:
         chosen = [impl.method(name) or method for name, method in trait.methods.items()]
         methods = [module.functions[method] for method in chosen if method.takes_self]
         module.pool.implementations[made] = methods
-    errors = [own(s.type) for s in (*checked.structs, *checked.schemas, *checked.enums) if own(s.type).facts.is_error]
+    types = [*(s.type for s in (*checked.structs, *checked.schemas)), *(enum.type for enum in checked.enums)]
+    errors = [own(type_) for type_ in types if own(type_).facts.is_error]
     if errors:
         module.pool.error_types(errors)
 

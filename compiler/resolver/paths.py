@@ -5,8 +5,6 @@ Sets `binding` of PathExpr, NamedType and StructExpr. Must not know: types of ex
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from ...vm.values.errors import FAMILIES
 from .. import ast
 from ..symbols import (
@@ -92,12 +90,11 @@ def associated_item(r: Resolver, owner: Symbol, name: ast.Ident) -> Symbol | Non
             return _error_member(r, owner, name)
         case BuiltinSymbol():
             return _associated(r, owner, name)
-    return trait_item(r, owner, name) or _no_item(r, owner, name, members)
-
-
-def _no_item(r: Resolver, owner: Symbol, name: ast.Ident, known: Iterable[str]) -> None:
-    help = did_you_mean(name.text, [*known, *members_through_traits(r, owner)])
-    r.report("E1010", name.span, f"`{owner.name}` has no associated item `{name.text}`", help=help)
+    found = trait_item(r, owner, name)
+    if found is None:
+        help = did_you_mean(name.text, [*members, *members_through_traits(r, owner)])
+        r.report("E1010", name.span, f"`{owner.name}` has no associated item `{name.text}`", help=help)
+    return found
 
 
 def variant_of(r: Resolver, owner: EnumSymbol, name: ast.Ident) -> Symbol | None:

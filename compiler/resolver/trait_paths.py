@@ -17,13 +17,13 @@ def trait_item(r: Resolver, owner: Symbol, name: ast.Ident) -> Symbol | None:
     match owner:
         case TraitSymbol():
             return TraitItemSymbol(name.text, owner) if name.text in owner.methods else _unknown(r, owner, name)
-        case TraitItemSymbol(trait=TraitSymbol()) if not owner.name:
-            known = name.text in owner.trait.methods
-            return TraitItemSymbol(name.text, owner.trait, owner.impls, True) if known else _unknown(r, owner.trait, name)
+        case TraitItemSymbol(trait=TraitSymbol() as trait) if not owner.name:
+            known = name.text in trait.methods
+            return TraitItemSymbol(name.text, trait, owner.impls, True) if known else _unknown(r, trait, name)
         case TypeParameterSymbol():
             return _of_bounds(r, owner, name)
-    impls = [impl for impl in r.module.trait_impls.get(owner, ()) if isinstance(impl.trait, TraitSymbol)]
-    offering = [impl for impl in impls if name.text in impl.trait.methods]
+    impls = r.module.trait_impls.get(owner, [])
+    offering = [impl for impl in impls if isinstance(impl.trait, TraitSymbol) and name.text in impl.trait.methods]
     if offering:
         return TraitItemSymbol(name.text, None, offering, True)
     named = find_item(r, name) if name.text[:1].isupper() else None

@@ -1,8 +1,8 @@
 """Type descriptors: the rows of the types section (O-10.6).
 
 A descriptor is a list of a head and its arguments; inner types are indexes into the same section. Hands on
-`check_descriptor` (shape), `inner_types` and `inner_functions` (the indexes a descriptor names). Must not know: what a type means at
-run time.
+`check_descriptor` (shape), `inner_types` and `inner_functions` (the indexes a descriptor names). Must not know: what a
+type means at run time.
 """
 
 from __future__ import annotations
