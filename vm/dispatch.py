@@ -73,8 +73,7 @@ def program_method(machine: Running, receiver: Any, site: Site) -> Any:
     that of a trait (L-3.10.3). A site of a trait means that trait's."""
     program, name = machine.program, site.name
     if site.trait:
-        table = program.traits.get(site.trait, {})
-        return next((table[kind][name] for kind in kinds_of(receiver) if name in table.get(kind, ())), None)
+        return _of_trait(machine, receiver, site)
     for kind in kinds_of(receiver):
         own = program.methods.get((kind, name))
         if own is not None:
@@ -82,23 +81,23 @@ def program_method(machine: Running, receiver: Any, site: Site) -> Any:
     row = lookup(kind_of(receiver), name)
     if (row is not None and row.receiver != "Any") or (kind_of(receiver), name) in HANDLERS:
         return None
-    return _of_one_trait(machine, receiver, name)
+    return _of_trait(machine, receiver, site)
 
 
-def _of_one_trait(machine: Running, receiver: Any, name: str) -> Any:
+def _of_trait(machine: Running, receiver: Any, site: Site) -> Any:
     for kind in kinds_of(receiver):
-        offers = machine.program.trait_methods.get((kind, name), ())
+        offers = machine.program.trait_methods.get((site.trait, kind, site.name), ())
         if len(offers) > 1:
-            raise Panic("P014", f"{typeof(receiver)} has several methods {name}, of different traits or impls")
+            raise Panic("P014", f"{typeof(receiver)} has several methods {site.name}, of different traits or impls")
         for code in offers:
             return code
     return None
 
 
 def kinds_of(value: Any) -> Iterable[str]:
-    """The words under which the impls for a value are found, nearest first; an error belongs to its family's parents too."""
+    """The words under which the impls for a value are found, nearest first; an error has those of its family's parents too."""
     if isinstance(value, (Struct, EnumValue)):
-        return (value.decl.key,)
+        return (value.decl.key, "Error") if value.decl.is_error else (value.decl.key,)
     if type(value) is tuple:
         return (f"Tuple/{len(value)}",)
     return ancestors(value.family) if type(value) is ErrorValue else (typeof(value),)

@@ -53,7 +53,6 @@ class Program:
         self.schemas = [SchemaRef(s.name) for s in image.schemas]
         self.language_methods = self._language_methods()
         self.methods = self._methods()
-        self.traits = self._traits()
         self.trait_methods = self._trait_methods()
         self.halt: list[Any] = [NUMBERS["HALT"], None, None]
 
@@ -125,25 +124,17 @@ class Program:
                 found[kind, name] = code
         return found
 
-    def _traits(self) -> dict[str, dict[str, dict[str, Code]]]:
-        """By trait and the kind of a receiver, its methods by name (V-6.2)."""
-        found: dict[str, dict[str, dict[str, Code]]] = {}
+    def _trait_methods(self) -> dict[tuple[str, str, str], dict[Code, None]]:
+        """Methods of impls of traits by trait, kind of receiver and name; under the trait "" those of all traits, for receivers
+        whose type is not known when compiling. More than one: what the program says does not choose among them."""
+        found: dict[tuple[str, str, str], dict[Code, None]] = {}
         for entry in self.image.types:
-            if entry[0] == "trait":
-                table = found.setdefault(entry[1], {})
-                for index, numbers in entry[2]:
-                    methods = table.setdefault(kind_of_type(self.image.types[index]), {})
-                    for number in numbers:
-                        methods.setdefault(self.codes[number].label.rpartition("::")[2], self.codes[number])
-        return found
-
-    def _trait_methods(self) -> dict[tuple[str, str], set[Code]]:
-        """What the impls of all traits give a kind under a name, for receivers whose type is not known when compiling."""
-        found: dict[tuple[str, str], set[Code]] = {}
-        for table in self.traits.values():
-            for kind, methods in table.items():
-                for name, code in methods.items():
-                    found.setdefault((kind, name), set()).add(code)
+            for index, numbers in entry[2] if entry[0] == "trait" else ():
+                kind = kind_of_type(self.image.types[index])
+                for code in [self.codes[number] for number in numbers]:
+                    name = code.label.rpartition("::")[2]
+                    for trait in (entry[1], ""):
+                        found.setdefault((trait, kind, name), {})[code] = None
         return found
 
     # ------------------------------------------------------------ linking

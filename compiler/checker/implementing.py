@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ...vm.values.errors import ancestors
 from ..types import (
     ANY,
     ERROR,
@@ -66,15 +67,33 @@ def implementations_of(found: Type, trait: Nominal) -> Iterator[tuple[Implementa
     arguments of the trait; where those are known, they count."""
     if isinstance(found, Union):
         found = STRING
-    for implementation in trait.facts.implementations:
-        bindings: Matching = {}
-        if not matched(implementation.target, found, bindings, implementation.parameters):
-            continue
-        pairs = zip(implementation.arguments, trait.arguments, strict=False)
-        if not all(matched(own, wanted, bindings, implementation.parameters) for own, wanted in pairs):
-            continue
-        if all(_satisfied(parameter, bindings) for parameter in implementation.parameters):
-            yield implementation, bindings
+    for head in _heads(found):
+        offers = [made for made in trait.facts.implementations if kind_head(made.target) == head]
+        for made in offers:
+            bindings = _suits(made, found, trait)
+            if bindings is not None:
+                yield made, bindings
+        if offers:
+            return
+
+
+def _heads(found: Type) -> list[str | None]:
+    """Under what a type may have impls: an error has those of its families too, the nearest counts."""
+    if isinstance(found, Nominal) and found.kind == "error":
+        return [*ancestors(found.name)]
+    is_error = isinstance(found, Nominal) and found.facts.is_error
+    return [kind_head(found), *(["Error"] if is_error else [])]
+
+
+def _suits(made: Implementation, found: Type, trait: Nominal) -> Matching | None:
+    bindings: Matching = {}
+    is_family = isinstance(made.target, Nominal) and made.target.kind == "error"
+    if not is_family and not matched(made.target, found, bindings, made.parameters):
+        return None
+    pairs = zip(made.arguments, trait.arguments, strict=False)
+    if not all(matched(own, wanted, bindings, made.parameters) for own, wanted in pairs):
+        return None
+    return bindings if all(_satisfied(parameter, bindings) for parameter in made.parameters) else None
 
 
 def _satisfied(parameter: Nominal, bindings: Matching) -> bool:

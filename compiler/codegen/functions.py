@@ -5,6 +5,7 @@ from __future__ import annotations
 from ...vm.bytecode import image as im
 from .. import ast, symbols
 from .. import types as t
+from ..checker.implementing import kind_head
 from .emitter import Label
 from .generator import Generator, value_of
 from .module import Module, Pending
@@ -61,13 +62,9 @@ def image_name(symbol: symbols.FunctionSymbol) -> str:
     if owner is None:
         return symbol.name
     if isinstance(owner, symbols.TraitSymbol):
-        return f"{own_name(owner.type, owner.name)}::{symbol.name}"
+        return symbol.path
     of_trait = f"::{owner.trait.name}" if owner.trait is not None else ""
-    return f"{own_name(owner.target, owner.name or str(owner.target))}{of_trait}::{symbol.name}"
-
-
-def own_name(type_: t.Type, name: str) -> str:
-    return type_.unique_name if isinstance(type_, t.Nominal) else name
+    return f"{kind_head(owner.target)}{of_trait}::{symbol.name}"
 
 
 def is_of_trait(symbol: symbols.FunctionSymbol) -> bool:

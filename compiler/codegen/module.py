@@ -48,6 +48,7 @@ class Module:
     models: dict[symbols.ModelSymbol, int] = field(default_factory=dict)
     memories: dict[symbols.MemorySymbol, int] = field(default_factory=dict)
     schemas: dict[symbols.StructSymbol, int] = field(default_factory=dict)
+    traits: dict[str, dict[symbols.TraitSymbol, None]] = field(default_factory=dict)  # with impls, by the names of their methods
     names: dict[symbols.Symbol, str] = field(default_factory=dict)  # of schemas, models, connections and memories in the image
     nesting: Nesting = field(default_factory=Nesting)
 
@@ -75,6 +76,12 @@ class Module:
         for receiver, row in methods_named(name):
             if row.source and not row.mut:
                 self.language_method(receiver, name)
+
+    def all_trait_methods(self, name: str) -> None:
+        """The same for traits: their tables go into the image."""
+        for trait in self.traits.get(name, ()):
+            assert isinstance(trait.type, t.Nominal)
+            self.pool.trait(trait.type.of((t.ANY,) * len(trait.type_parameters)))
 
     def variant(self, symbol: symbols.VariantSymbol) -> int:
         """The constant that names a variant."""

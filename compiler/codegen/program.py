@@ -79,6 +79,8 @@ def declare_implementations(module: Module, checked: CheckedProgram) -> None:
         chosen = [impl.method(name) or method for name, method in trait.methods.items()]
         methods = [module.functions[method] for method in chosen if method.takes_self]
         module.pool.implementations[made] = methods
+        for name in trait.methods:
+            module.traits.setdefault(name, {})[trait] = None
     types = [*(s.type for s in (*checked.structs, *checked.schemas)), *(enum.type for enum in checked.enums)]
     errors = [own(type_) for type_ in types if own(type_).facts.is_error]
     if errors:
