@@ -60,6 +60,7 @@ from .context import Checker, Expected, ExpressionRule
 from .generics import Instance, written_arguments
 from .impls import require_visible_method
 from .relations import ERRONEOUS, MISMATCH, convert, generic, join
+from .signatures import Bindings
 from .standard import std_function
 from .trait_calls import at_run_time, named_method, of_any
 from .types import RECORDS, check_key_type, written_type
@@ -148,13 +149,16 @@ def path_expr(c: Checker, node: ast.PathExpr, expected: Expected) -> Type:
     return _no_value(c, node, symbol)
 
 
-def function_type(c: Checker, node: ast.PathExpr, symbol: FunctionSymbol, expected: Expected) -> Type:
-    """The type of a function that is not called; of a generic one with the type arguments written or expected."""
+def function_type(
+    c: Checker, node: ast.PathExpr, symbol: FunctionSymbol, expected: Expected, inside: Bindings | None = None
+) -> Type:
+    """The type of a function that is not called; of a generic one with the type arguments written, known or expected."""
     own = Function(tuple(symbol.parameters), symbol.result)
     instance = Instance(c, symbol.path, symbol.all_type_parameters)
     if not instance.names:
         return own
     written_arguments(c, node, symbol, instance)
+    instance.bindings.update(inside or {})
     if instance.is_open:
         instance.expect(own, expected)
         instance.settle()
@@ -175,7 +179,7 @@ def _trait_item_value(c: Checker, node: ast.PathExpr, item: TraitItemSymbol, exp
         return ERRONEOUS
     node.binding = chosen.symbol
     require_visible_method(c, chosen.symbol, name)
-    return function_type(c, node, chosen.symbol, expected)
+    return function_type(c, node, chosen.symbol, expected, chosen.inside)
 
 
 def _method_of_any(c: Checker, trait: TraitSymbol, name: ast.Ident, expected: Expected) -> Type:

@@ -143,18 +143,32 @@ def named_method(c: Checker, item: TraitItemSymbol, name: ast.Ident, arguments: 
     """What `X::m(…)`, `T::m(…)` and `T::X::m(…)` call."""
     if not item.of_type and item.trait is not None:
         return _by_receiver(c, item.trait, name, arguments)
-    offers = list(_of_impls(c, item))
+    offers = list(_of_impls(c, item, arguments))
     if not offers:
         return None  # the impl was reported
     behind_self = arguments[1:] if offers[0].symbol.takes_self else arguments
     return one_of(c, offers, name, behind_self)
 
 
-def _of_impls(c: Checker, item: TraitItemSymbol) -> Iterator[Chosen]:
+def _of_impls(c: Checker, item: TraitItemSymbol, arguments: list[ast.Argument]) -> Iterator[Chosen]:
+    if arguments and any(method.changes_self for method in _own_methods(item)):
+        c.written(arguments[0].value)
     for impl in item.impls:
         made = next((m for m, symbol in c.implementations.items() if symbol is impl), None)
-        if made is not None and isinstance(impl.trait, TraitSymbol):
-            yield _chosen(c, impl.trait, made, {}, item.name)
+        if made is None or not isinstance(impl.trait, TraitSymbol):
+            continue
+        bindings: Matching = dict.fromkeys((parameter.unique_name for parameter in made.parameters), ANY)
+        if made.parameters and impl.trait.methods[item.name].takes_self and arguments:
+            found = implementations_of(c.infer(arguments[0].value), of_any(impl.trait))
+            bindings = next((inside for other, inside in found if other is made), bindings)
+        chosen = _chosen(c, impl.trait, made, bindings, item.name)
+        if isinstance(chosen.symbol.owner, TraitSymbol):
+            chosen.inside["Self"] = replaced(made.target, bindings)
+        yield chosen
+
+
+def _own_methods(item: TraitItemSymbol) -> Iterator[FunctionSymbol]:
+    return (impl.trait.methods[item.name] for impl in item.impls if isinstance(impl.trait, TraitSymbol))
 
 
 def _by_receiver(c: Checker, trait: TraitSymbol, name: ast.Ident, arguments: list[ast.Argument]) -> Chosen | None:
