@@ -102,7 +102,6 @@ def test_declarations(codes: str, text: str, expect: Callable[[str, str], None])
 
 
 UNBUILT = [
-    ("trait T { fn f(self); }", "trait"),
     ("schema S<T> { x: T }", "type parameters"),
     ("async fn f() { }", "async fn"),
     ("@test fn f() { }", "@test"),
@@ -134,7 +133,7 @@ def test_what_is_not_built_is_said_once(text: str, name: str, snippet: Any) -> N
 
 def test_uses_of_what_is_not_built_are_silent(snippet: Any) -> None:
     text = (
-        'use std::fs::exists as b; trait E { } tool T { description: "d" } '
+        'use std::fs::exists as b; context E { } tool T { description: "d" } '
         "fn main() { let x = b(1); print(x.y, E::a(1), T.f()); }"
     )
     assert {d.code for d in snippet(text).diagnostics} == {"E4999"}
