@@ -1272,7 +1272,7 @@ def run(machine, task):
                     if op < 123:
                         if op < 122:
                             # LINK
-                            ins = machine.program.link(arg)
+                            ins = arg.home.link(arg)
                             fuel -= arg.cost
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
