@@ -66,12 +66,12 @@ class Program:
 
     def _class_of(self, entry: Any, is_error: bool) -> Any:
         """The value class or enum type of a declared type, else None."""
-        declaration = _nested(entry)
+        declaration = (_nested(entry), is_error)
         if declaration not in self.known:
-            self.known[declaration] = self._new_class(entry)
+            self.known[declaration] = self._new_class(entry, is_error)
         return self.known[declaration]
 
-    def _new_class(self, entry: Any) -> Any:
+    def _new_class(self, entry: Any, is_error: bool) -> Any:
         if entry[0] in ("struct", "schema"):
             names = [field[0] for field in entry[2]]
             return make_struct_class(StructType(plain_name(entry[1]), names, entry[0], key=entry[1], is_error=is_error))

@@ -36,6 +36,7 @@ from .generics import Instance, written_arguments
 from .impls import require_visible_method
 from .places import require_mutable, root_of
 from .relations import ERRONEOUS, is_text
+from .schemas import instance_fault
 from .signatures import Formal
 from .standard import collection_arguments, std_call
 from .trait_calls import Chosen, named_method
@@ -299,11 +300,12 @@ def _emit(c: Checker, node: ast.Call, callee: ast.PathExpr, expected: Expected) 
 
 def _parse_schema(c: Checker, node: ast.Call, callee: ast.PathExpr, expected: Expected) -> Type:
     """`parse_schema<T>(x)`, x a String or a Response (L-6.1.11)."""
-    schema = schema_argument(c, callee.segments[0], callee.type_arguments)
-    if schema is None:
+    found = schema_argument(c, callee.segments[0], callee.type_arguments)
+    if found is None:
         infer_all(c, node.arguments)
         return ERRONEOUS
-    result = _plain_row(c, node, callee, FREE, (schema.type,))
+    schema, type_ = found
+    result = _plain_row(c, node, callee, FREE, (type_,))
     if not isinstance(node.target, BuiltinCall):
         return result
     node.target.schema = schema
@@ -313,8 +315,10 @@ def _parse_schema(c: Checker, node: ast.Call, callee: ast.PathExpr, expected: Ex
     return result
 
 
-def schema_argument(c: Checker, name: ast.Ident, written: list[ast.TypeExpr] | None) -> StructSymbol | None:
-    """The schema T denotes in `name<T>(…)` (E2029, E2028, E4022)."""
+def schema_argument(
+    c: Checker, name: ast.Ident, written: list[ast.TypeExpr] | None
+) -> tuple[StructSymbol, Nominal] | None:
+    """The schema T denotes in `name<T>(…)`, and T (E2029, E2028, E4022)."""
     if written is None:
         c.report("E2029", name.span, f"`{name.text}` needs a type argument", help=f"write `{name.text}<T>(…)`")
         return None
@@ -324,7 +328,11 @@ def schema_argument(c: Checker, name: ast.Ident, written: list[ast.TypeExpr] | N
     type_ = written_type(c, written[0])
     symbol = c.declared(type_)
     if isinstance(symbol, StructSymbol) and isinstance(type_, Nominal) and type_.kind == "schema":
-        return symbol
+        fault = instance_fault(c, type_) if type_.arguments else None
+        if fault is None:
+            return symbol, type_
+        c.report("E4022", written[0].span, fault, help="give it schemas, structs, enums or types that JSON has")
+        return None
     if type_ is not ERRONEOUS:
         c.report("E4022", written[0].span, f"`{type_}` is not a schema", help="declare it with `schema`")
     return None

@@ -225,7 +225,10 @@ def written(node: ast.PathExpr) -> str:
 
 def _no_value(c: Checker, node: ast.PathExpr, symbol: Symbol | None) -> Type:
     if isinstance(symbol, StructSymbol) and isinstance(symbol.declaration, ast.Schema):
-        return SCHEMA_REF
+        if not symbol.type_parameters:
+            return SCHEMA_REF
+        help = f"give its type arguments where it is used: `execute_with_schema<{symbol.type}>(…)`"
+        return c.report("E2029", node.span, f"the type arguments of `{symbol.name}` cannot be found", help=help)
     if isinstance(symbol, (StructSymbol, EnumSymbol, AliasSymbol, ErrorFamilySymbol, TraitSymbol)):
         return c.report("E1001", node.span, f"`{written(node)}` is a type, not a value", help=_type_help(c, node, symbol))
     if isinstance(symbol, ConnectionSymbol):

@@ -218,16 +218,15 @@ def _numeric(c: Checker, node: ast.MethodCall, receiver: Type, row: Row) -> Type
 
 
 def _execute_with_schema(c: Checker, node: ast.MethodCall, row: Row) -> Type:
-    schema = schema_argument(c, node.name, node.type_arguments)
-    if schema is None:
+    asked = schema_argument(c, node.name, node.type_arguments)
+    if asked is None:
         infer_all(c, node.arguments)
         return ERRONEOUS
-    found, matched = call_row(c, row, None, node.arguments, node.name.span, FREE, {"T": schema.type})
+    schema, type_ = asked
+    found, matched = call_row(c, row, None, node.arguments, node.name.span, FREE, {"T": type_})
     if matched is None:
         return ERRONEOUS
-    node.target = BuiltinCall(
-        matched.values, matched.order, row.receiver, row.name, type_arguments=(schema.type,), schema=schema
-    )
+    node.target = BuiltinCall(matched.values, matched.order, row.receiver, row.name, type_arguments=(type_,), schema=schema)
     return found
 
 

@@ -15,6 +15,7 @@ from .constants import emit_constant
 from .generator import Generator, effect_of, static_type, value_of
 from .interference import root_of
 from .methods import declared_method, dynamic_call, trait_method
+from .schemas import schema_number
 
 _CONSTRUCTORS = {"Some": "SOME", "Ok": "OK", "Err": "ERR"}
 
@@ -249,7 +250,7 @@ def handle_call(g: Generator, node: ast.MethodCall, target: symbols.BuiltinCall)
     names: list[str] = []
     row = _row(target)
     if target.schema is not None:
-        e.emit("SCHEMA", g.module.schemas[target.schema])
+        e.emit("SCHEMA", schema_number(g.module, target.schema, target.type_arguments[0]))
         count += 1
     skipped = False
     for index, argument in enumerate(target.arguments):

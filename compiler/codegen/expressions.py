@@ -172,7 +172,7 @@ def path(g: Generator, node: ast.PathExpr) -> None:
     elif isinstance(binding, symbols.MemorySymbol):
         e.emit("MEMORY", g.module.memories[binding])
     elif isinstance(binding, symbols.StructSymbol):
-        e.emit("SCHEMA", g.module.schemas[binding])
+        e.emit("SCHEMA", g.module.schemas[binding.type])
     elif isinstance(binding, symbols.VariantSymbol) and binding.form == "tuple":
         e.emit("CLOSURE", g.module.variant_function(binding))
     elif isinstance(binding, symbols.VariantSymbol):

@@ -47,7 +47,9 @@ class Module:
     wanted_methods: list[tuple[str, str]] = field(default_factory=list)
     models: dict[symbols.ModelSymbol, int] = field(default_factory=dict)
     memories: dict[symbols.MemorySymbol, int] = field(default_factory=dict)
-    schemas: dict[symbols.StructSymbol, int] = field(default_factory=dict)
+    schemas: dict[t.Type, int] = field(default_factory=dict)  # with their type arguments
+    schema_entries: list[im.Schema] = field(default_factory=list)
+    declared: dict[t.Type, symbols.Symbol] = field(default_factory=dict)  # by types without type arguments
     traits: dict[str, dict[symbols.TraitSymbol, None]] = field(default_factory=dict)  # with impls, by the names of their methods
     names: dict[symbols.Symbol, str] = field(default_factory=dict)  # of schemas, models, connections and memories in the image
     nesting: Nesting = field(default_factory=Nesting)

@@ -20,7 +20,7 @@ from .functions import declare_function, default_functions, finish, function_bod
 from .generator import Generator
 from .language_methods import generate_wanted
 from .module import Module
-from .schemas import schema_entry
+from .schemas import schema_number
 
 COMPILER = "concerto 0.1"
 
@@ -31,9 +31,7 @@ def generate(checked: CheckedProgram, files: list[Source], name: str) -> im.Imag
     module = Module(sources)
     for kind in (checked.schemas, checked.models, checked.connections, checked.memories):
         module.names.update(unique_names(kind))
-    declared = declare(module, checked)
-    for index, schema in enumerate(checked.schemas):
-        module.schemas[schema] = index
+    module.declared = declare(module, checked)
     for number, model in enumerate(checked.models):
         module.models[model] = number
     for number, memory in enumerate(checked.memories):
@@ -49,7 +47,9 @@ def generate(checked: CheckedProgram, files: list[Source], name: str) -> im.Imag
         declare_field_defaults(module, struct)
     for member in (member for enum in checked.enums for member in enum.members):
         declare_field_defaults(module, member)
-    schemas = [schema_entry(module, symbol, declared) for symbol in checked.schemas]
+    for schema in checked.schemas:
+        if not schema.type_parameters:
+            schema_number(module, schema, schema.type)
     for function in checked.functions:
         function_body(module, function)
     for promised in checked.promised:
@@ -59,7 +59,7 @@ def generate(checked: CheckedProgram, files: list[Source], name: str) -> im.Imag
     functions = module.finish_functions()
     mark_suspending(functions, module)
     image = im.Image(
-        header(name, module, checked), module.pool.constants, module.pool.types, schemas, functions,
+        header(name, module, checked), module.pool.constants, module.pool.types, module.schema_entries, functions,
         [model_entry(module, m) for m in checked.models], [], [], [],
         [im.Connection(module.names[c], c.fields) for c in checked.connections], [], [],
         [im.Memory(module.names[m], m.max_messages) for m in checked.memories], [], [], [],

@@ -88,8 +88,6 @@ def unbuilt_form(item: ast.Item, nested: bool) -> str | None:
             return _unbuilt_function(item)
         case ast.Impl() | ast.Trait():
             return _unbuilt_method(item)
-        case ast.Schema() if item.type_parameters:
-            return "type parameters"
         case ast.Schema() if item.fields is None:
             return "schema without body"
         case ast.Store() if item.kind != "memory":

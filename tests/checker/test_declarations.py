@@ -102,7 +102,6 @@ def test_declarations(codes: str, text: str, expect: Callable[[str, str], None])
 
 
 UNBUILT = [
-    ("schema S<T> { x: T }", "type parameters"),
     ("async fn f() { }", "async fn"),
     ("@test fn f() { }", "@test"),
     ('agent A { command: "x" }', "agent"),
