@@ -142,7 +142,7 @@ CASES = [
     ("E2026", "trait X { } fn f<T: X>(x: T) -> T { x } fn main() { print(«f(1)); }"),
     ("E2026", "trait X { } struct S<T: X> { x: T } fn f(s: «S<Int>) { print(s); } fn main() { }"),
     ("", "trait X { } impl X for Int { } fn f<T: X>(x: T) -> T { x } fn main() { let a: Any = 1; print(f(1), f(a)); }"),
-    ("E2027", "trait X { fn f(self) { } } trait Y { fn f(self) { } } impl X for Nil { } impl Y for Nil { } fn main() { nil.«f() }"),
+    ("E2027", "trait X { fn f(self) { } } trait Y { fn f(self) { } } fn g<T: X + Y>(t: T) { t.«f(); } fn main() { }"),
     ("E2027", "trait X<A> { fn f(self) { } } impl X<Int> for Int { } impl X<Bool> for Int { } fn main() { 1.«f(); }"),
     ("E2031", "impl «Int { fn f(self) { } } fn main() { }"),
     ("E2036", "struct P { x: Int } impl P { fn f(self) { «self.x = 1; } } fn main() { P { x: 1 }.f(); }"),
