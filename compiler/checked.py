@@ -18,7 +18,7 @@ from .symbols import (
     ModelSymbol,
     StructSymbol,
 )
-from .types import Implementation
+from .types import Implementation, Type
 
 
 @dataclass(slots=True)
@@ -31,6 +31,7 @@ class CheckedProgram:
     functions: list[FunctionSymbol] = field(default_factory=list)
     promised: list[FunctionSymbol] = field(default_factory=list)
     implementations: list[tuple[Implementation, ImplSymbol]] = field(default_factory=list)
+    model_types: dict[ModelSymbol, Type] = field(default_factory=dict)  # of models with impls
     structs: list[StructSymbol] = field(default_factory=list)
     schemas: list[StructSymbol] = field(default_factory=list)
     enums: list[EnumSymbol] = field(default_factory=list)

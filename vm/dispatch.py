@@ -98,6 +98,8 @@ def kinds_of(value: Any) -> Iterable[str]:
     """The words under which the impls for a value are found, nearest first; an error has those of its family's parents too."""
     if isinstance(value, (Struct, EnumValue)):
         return (value.decl.key, "Error") if value.decl.is_error else (value.decl.key,)
+    if type(value) is ModelRef:
+        return (f"{value.name}.", "ModelRef")
     if type(value) is tuple:
         return (f"Tuple/{len(value)}",)
     return ancestors(value.family) if type(value) is ErrorValue else (typeof(value),)

@@ -128,8 +128,10 @@ class Program:
         found = {}
         for code in self.codes:
             if self.image.functions[code.number].flags & im.F_METHOD:
-                kind, _, name = code.label.rpartition("::")
-                found[kind, name] = code
+                kind, dot, name = code.label.rpartition(".")  # of a model
+                if not dot:
+                    kind, _, name = code.label.rpartition("::")
+                found[kind + dot, name] = code
         return found
 
     def _trait_methods(self) -> dict[tuple[str, str, str], dict[Code, None]]:

@@ -155,6 +155,7 @@ def _checked(c: Checker, project: Project, module: Module) -> CheckedProgram:
                 checked.connections.append(symbol)
             case MemorySymbol():
                 checked.memories.append(symbol)
+    checked.model_types = c.models
     checked.implementations = list(c.implementations.items())
     checked.main = module.main if isinstance(module.main, FunctionSymbol) else None
     return checked

@@ -21,6 +21,7 @@ from ..symbols import (
     FunctionScope,
     FunctionSymbol,
     ImplSymbol,
+    ModelSymbol,
     StructSymbol,
     TraitSymbol,
     TypeParameterSymbol,
@@ -114,7 +115,7 @@ class Checker:
         "sources", "diagnostics", "error_count", "expressions", "nesting", "targets", "loops", "nominals", "modules",
         "connections",
         "aliases", "constants", "methods", "self_type", "deferring", "main", "visiting", "mutating", "links",
-        "traits", "trait_symbols", "implementations", "error_impls", "waiting_bounds",
+        "traits", "models", "trait_symbols", "implementations", "error_impls", "waiting_bounds",
     )  # fmt: skip
 
     def __init__(
@@ -142,6 +143,7 @@ class Checker:
         self.main: FunctionSymbol | None = None
         self.methods: dict[str, dict[str, FunctionSymbol]] = {}  # by the head of their type, then by name
         self.traits: dict[str, list[TraitSymbol]] = {}  # by the names of their methods
+        self.models: dict[ModelSymbol, Type] = {}  # types of those that have an impl
         self.trait_symbols: dict[str, TraitSymbol] = {}  # by the unique names of their types
         self.implementations: dict[Implementation, ImplSymbol] = {}
         self.error_impls: list[ImplSymbol] = []

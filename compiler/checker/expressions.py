@@ -134,7 +134,7 @@ def path_expr(c: Checker, node: ast.PathExpr, expected: Expected) -> Type:
         case VariantSymbol():
             return _variant_value(c, node, symbol, expected)
         case ModelSymbol():
-            return MODEL_REF
+            return c.models.get(symbol, MODEL_REF)
         case MemorySymbol():
             return MEMORY
         case BuiltinSymbol():

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from .. import ast
-from ..symbols import FunctionSymbol, ImplSymbol, Symbol, TraitSymbol
+from ..symbols import FunctionSymbol, ImplSymbol, ModelSymbol, Symbol, TraitSymbol
 from ..types import Generic, Nominal, Simple, Type
 from .context import Checker
 from .relations import ERRONEOUS
@@ -22,20 +22,47 @@ TARGETS = ("struct", "schema", "enum")
 def declare_impls(c: Checker, impls: list[ImplSymbol]) -> None:
     """Targets and members, before signatures."""
     for impl in impls:
-        impl.target = written_type(c, impl.declaration.target)
+        is_model = isinstance(impl.head, ModelSymbol)
+        impl.target = _model_type(c, impl) if is_model else written_type(c, impl.declaration.target)
         if impl.declaration.trait is not None:
             declare_trait_impl(c, impl)
             continue
-        if impl.target is not ERRONEOUS and not _may_have_impl(impl.target):
+        if not is_model and impl.target is not ERRONEOUS and not _may_have_impl(impl.target):
             node = impl.declaration.target
             help = "wrap it in a struct, or declare a trait for it"
             c.report("E2031", node.span, f"`{impl.target}` cannot have an `impl` of its own", help=help)
             impl.target = ERRONEOUS
         head = head_of(impl.target)
         for method in impl.methods if head is not None and impl.target is not ERRONEOUS else ():
+            if is_model:
+                _check_model_method(c, method)
             _add(c, c.methods.setdefault(head or "", {}), method, impl)
     changing = {name for known in c.methods.values() for name, method in known.items() if method.changes_self}
     c.mutating |= changing
+
+
+RESERVED = (
+    "execute", "execute_with_schema", "chat", "stream", "spawn", "shutdown", "with_memory", "with_tools", "without_tools",
+    "with_context",
+)  # fmt: skip
+HOOKS = ("on_tool_call", "on_tool_error")
+
+
+def _model_type(c: Checker, impl: ImplSymbol) -> Type:
+    """A model with methods of its own has a type of its own, which is a ModelRef (O-1.69)."""
+    model = impl.head
+    assert isinstance(model, ModelSymbol)
+    path = model.home.path if model.home is not None else ()
+    return c.models.setdefault(model, Nominal("model", model.name, key="::".join((*path, model.name)) + "."))
+
+
+def _check_model_method(c: Checker, method: FunctionSymbol) -> None:
+    span = method.declaration.name.span
+    if method.name in RESERVED:
+        message = f"`{method.name}` is a method of every model"
+        c.report("E4008", span, message, help="choose another name")
+    elif method.name in HOOKS:
+        c.unbuilt(span, method.name)
 
 
 def _may_have_impl(type_: Type) -> bool:

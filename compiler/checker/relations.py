@@ -12,6 +12,7 @@ from ..types import (
     ERROR,
     FLOAT,
     INT,
+    MODEL_REF,
     NEVER,
     NIL,
     OPEN,
@@ -160,6 +161,8 @@ def _same_shape(found: Type, wanted: Type) -> bool:
             return True
         case Union(), Union():
             return set(found.members) <= set(wanted.members)
+        case Nominal(kind="model"), Simple(name="ModelRef"):
+            return True
         case Tuple(), Tuple():
             return len(found.items) == len(wanted.items) and all(map(part_fits, found.items, wanted.items))
         case Function(), Function():
@@ -230,6 +233,8 @@ def _join_shapes(a: Type, b: Type) -> Type | None:
         case Tuple(), Tuple() if len(a.items) == len(b.items):
             parts = _join_parts(a.items, b.items)
             return None if parts is None else Tuple(parts)
+        case Nominal(kind="model"), Nominal(kind="model"):
+            return MODEL_REF
         case Nominal(kind="error"), Nominal(kind="error"):
             return error(nearest_family(a.name, b.name))
     if is_text(a) and is_text(b):

@@ -53,16 +53,18 @@ def function_body(module: Module, symbol: symbols.FunctionSymbol) -> None:
     if symbol.changes_self:
         flags |= im.F_INOUT
         result = t.Tuple((symbol.result, symbol.parameters[0]))
-    finish(g, module.functions[symbol], image_name(symbol), params, module.pool.type(result), flags)
+    finish(g, module.functions[symbol], image_name(module, symbol), params, module.pool.type(result), flags)
 
 
-def image_name(symbol: symbols.FunctionSymbol) -> str:
+def image_name(module: Module, symbol: symbols.FunctionSymbol) -> str:
     """The name of a method begins with that of its type, by which it is found at run time."""
     owner = symbol.owner
     if owner is None:
         return symbol.name
     if isinstance(owner, symbols.TraitSymbol):
         return symbol.path
+    if isinstance(owner.head, symbols.ModelSymbol) and owner.trait is None:
+        return f"{module.names[owner.head]}.{symbol.name}"
     of_trait = f"::{owner.trait.name}" if owner.trait is not None else ""
     return f"{kind_head(owner.target)}{of_trait}::{symbol.name}"
 

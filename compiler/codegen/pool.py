@@ -23,6 +23,7 @@ class Pool:
         self.functions: list[im.Function | None] = []
         self.declared: dict[t.Nominal, list[Any]] = {}
         self.implementations: dict[t.Implementation, list[int]] = {}  # the functions behind each impl of a trait
+        self.models: dict[t.Type, str] = {}  # the names of models with impls
         self._traits: dict[tuple[str, ...], str] = {}
 
     def constant(self, kind: int, value: Any) -> int:
@@ -56,7 +57,7 @@ class Pool:
         if isinstance(type_, t.Nominal) and type_.kind == "trait":
             return self.trait(type_)[0]
         if isinstance(type_, t.Nominal):
-            type_ = _ANY if type_.kind == "parameter" else type_.bare
+            type_ = _ANY if type_.kind == "parameter" else t.MODEL_REF if type_.kind == "model" else type_.bare
         key: Any = ("declared", type_.kind, type_.unique_name) if isinstance(type_, t.Nominal) else type_
         if key in self._type_index:
             return self._type_index[key]
@@ -92,8 +93,14 @@ class Pool:
             self._traits[key] = name
             entry: list[Any] = ["trait", name, []]
             self._add(key, entry)
-            entry[2].extend([self.type(erased(made.target)), self.implementations[made]] for made in suiting)
+            entry[2].extend([self._implementing(made.target), self.implementations[made]] for made in suiting)
         return self._type_index[key], self._traits[key]
+
+    def _implementing(self, target: t.Type) -> int:
+        if not isinstance(target, t.Nominal) or target.kind != "model":
+            return self.type(erased(target))
+        key = ("model", target.unique_name)
+        return self._type_index[key] if key in self._type_index else self._add(key, ["handle", self.models[target] + "."])
 
     def error_types(self, types: list[t.Nominal]) -> int:
         """The declared types that are errors."""

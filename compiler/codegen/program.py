@@ -73,6 +73,8 @@ def generate(checked: CheckedProgram, files: list[Source], name: str) -> im.Imag
 
 def declare_implementations(module: Module, checked: CheckedProgram) -> None:
     """Which functions each impl of a trait gives, defaults included (L-3.10.2), and which types are errors (L-3.11.14)."""
+    for model, type_ in checked.model_types.items():
+        module.pool.models[type_] = module.names[model]
     for made, impl in checked.implementations:
         trait = impl.trait
         assert isinstance(trait, symbols.TraitSymbol)

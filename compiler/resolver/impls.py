@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .. import ast
-from ..symbols import AliasSymbol, FunctionSymbol, ImplSymbol, Symbol
+from ..symbols import AliasSymbol, FunctionSymbol, ImplSymbol, ModelSymbol, Symbol
 from ..types import ANY, NIL
 from .functions import function, type_parameters
 from .names import find_item, walk
@@ -61,7 +61,9 @@ def visit_impl(r: Resolver, item: ast.Impl) -> None:
     with r.block() as scope:
         item.symbol.type_parameters = type_parameters(r, item.type_parameters)
         r.visit(item.trait)
-        r.visit(item.target)
-        scope.names["Self"] = item.symbol.head or item.symbol
+        head = item.symbol.head
+        if not isinstance(head, ModelSymbol):
+            r.visit(item.target)
+        scope.names["Self"] = item.symbol if head is None or isinstance(head, ModelSymbol) else head
         for method in item.methods:
             function(r, method)

@@ -124,7 +124,8 @@ def _methods(image: i.Image) -> dict[str, list[tuple[str, int]]]:
     found: dict[str, list[tuple[str, int]]] = {}
     for number, function in enumerate(image.functions):
         if function.flags & i.F_METHOD:
-            found.setdefault(function.name.rpartition("::")[2], []).append(("functions", number))
+            name = function.name.rpartition("::")[2].rpartition(".")[2]
+            found.setdefault(name, []).append(("functions", number))
     for index, entry in enumerate(image.types):
         for number in inner_functions(entry):
             if number < len(image.functions):
