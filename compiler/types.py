@@ -93,7 +93,8 @@ class Facts:
 @dataclass(frozen=True, slots=True)
 class Nominal(Type):
     """A declared struct, schema, enum, trait, record, error family or model with an impl, or a type parameter: `kind` is one of
-    these words. `key` tells declared types of one name apart; it is empty where the name does. `plain`: an enum whose variants hold nothing."""
+    these words. `key` tells declared types of one name apart; it is empty where the name does. `plain`: an enum whose
+    variants hold nothing."""
 
     kind: str
     name: str

@@ -89,6 +89,7 @@ CASES = [
     ("", MODEL + 'fn main() { M.with_memory(nil).execute(Prompt::new("x"))?; }'),
     ("", MODEL + 'fn main() { let x: S = M.execute_with_schema<S>("x")?; print(x.n); }'),
     ("", MODEL + 'fn main() { let r = "x" |> M.execute()?; print(r.text, r.cost ?? 0.0, "${r}", r.data.a ?? 1); log.clear(); }'),
+    ("E4008", MODEL + "impl M { fn «execute(self) { } } fn main() { }"),
     # emits
     ("E4080", 'emit<Int>("a", «"x");'),
     ("", 'emit("a"); emit("a", 1); emit<Float>("a", 1); 1 |> emit("c"); emit("a", payload: 2);'),
