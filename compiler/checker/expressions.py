@@ -62,6 +62,7 @@ from .impls import require_visible_method
 from .relations import ERRONEOUS, MISMATCH, convert, generic, join
 from .signatures import Bindings
 from .standard import std_function
+from .testing import refuse_test
 from .trait_calls import at_run_time, named_method, of_any
 from .types import RECORDS, check_key_type, written_type
 
@@ -128,6 +129,7 @@ def path_expr(c: Checker, node: ast.PathExpr, expected: Expected) -> Type:
             return symbol.type
         case FunctionSymbol():
             require_visible_method(c, symbol, node.member or node.segments[-1])
+            refuse_test(c, symbol, node.span)
             return function_type(c, node, symbol, expected)
         case TraitItemSymbol():
             return _trait_item_value(c, node, symbol, expected)

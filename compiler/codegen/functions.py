@@ -39,7 +39,7 @@ def function_body(module: Module, symbol: symbols.FunctionSymbol) -> None:
         g.lent = receiver
     start = len(g.emitter.code)
     body(g, declaration.body, symbol.result, declaration.scope)
-    if symbol.changes_self:
+    if symbol.changes_self or declaration.scope.spawns:
         errors_leave(g, start)
     default_functions(module, symbol)
     params = [
@@ -95,7 +95,8 @@ def check_own_kind(g: Generator, symbol: symbols.FunctionSymbol) -> None:
 
 
 def errors_leave(g: Generator, start: int) -> None:
-    """In a method with `mut self` an error that `?` or throw sends out leaves together with the new `self`."""
+    """In a method with `mut self` an error that `?` or throw sends out leaves together with the new `self`; where tasks were
+    started it cancels them."""
     e = g.emitter
     end = len(e.code)
     if any(number in RAISERS for number, _ in e.code[start:end]):
@@ -184,7 +185,10 @@ def closure(g: Generator, node: ast.Closure) -> None:
     inner.at(node.span)
     enter(inner, node.parameters)
     result = node.scope.result if node.scope.result is not None else t.ANY
+    start = len(inner.emitter.code)
     body(inner, node.body, result, node.scope)
+    if node.scope.spawns:
+        errors_leave(inner, start)
     params: list[list[int | str | None]] = [
         [p.name.text, module.pool.type(p.binding.type if p.binding is not None else t.ANY), None] for p in node.parameters
     ]

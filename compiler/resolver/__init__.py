@@ -13,7 +13,7 @@ from ..diagnostics import Diagnostics
 from ..loading import Project
 from ..source import Span
 from ..symbols import FunctionSymbol, Local, ModuleSymbol
-from . import expressions, paths, patterns
+from . import expressions, paths, patterns, tasks
 from .impls import declare_impls
 from .items import declare_items, visit_items
 from .modules import file_module, new_module, order_modules, settle_imports, warn_unused_imports
@@ -21,7 +21,7 @@ from .predeclared import outermost
 from .state import Module, Resolver
 from .traits import predeclare
 
-HANDLERS = {**paths.HANDLERS, **patterns.HANDLERS, **expressions.HANDLERS}
+HANDLERS = {**paths.HANDLERS, **patterns.HANDLERS, **expressions.HANDLERS, **tasks.HANDLERS}
 
 
 def resolve(project: Project, diagnostics: Diagnostics) -> Module:

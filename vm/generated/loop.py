@@ -24,6 +24,7 @@ from ..ops import (
     display,
     div,
     equal,
+    fill,
     get_error_member,
     get_member,
     greater,
@@ -44,6 +45,7 @@ from ..ops import (
     not_bool,
     overflow,
     own,
+    parse_as,
     power,
     read_index,
     rem,
@@ -159,84 +161,93 @@ NUMBERS = {
     "SOME": 85,
     "ADD": 86,
     "ARRAY": 87,
-    "CALL_INOUT": 88,
-    "CALL_METHOD": 89,
-    "CAST": 90,
-    "CELL_OWN": 91,
-    "CHANGES_SELF": 92,
-    "CHECK": 93,
-    "CLOSURE": 94,
-    "CONFIGURE": 95,
-    "DROP": 96,
-    "EMIT": 97,
-    "EQ": 98,
-    "ERR": 99,
-    "FAIL_LENGTH": 100,
-    "FAIL_MATCH": 101,
-    "FIELD_OWN": 102,
-    "GE": 103,
-    "GET_ERROR": 104,
-    "GET_PAYLOAD": 105,
-    "GE_INT": 106,
-    "GT": 107,
-    "HALT": 108,
-    "INDEX": 109,
-    "INT_TO_FLOAT": 110,
-    "INT__GE_INT__JUMP_UNLESS": 111,
-    "INT__LE_INT__JUMP_UNLESS": 112,
-    "INT__LT_INT__JUMP_UNLESS": 113,
-    "INT__NE_INT__JUMP_UNLESS": 114,
-    "IS_ERR": 115,
-    "IS_ERROR": 116,
-    "IS_NIL": 117,
-    "LE": 118,
-    "LENGTH": 119,
-    "LE_INT": 120,
-    "LINK": 121,
-    "LOAD__EQ_INT__JUMP_UNLESS": 122,
-    "LOAD__GE_INT__JUMP_UNLESS": 123,
-    "LOAD__INT__GE_INT__JUMP_UNLESS": 124,
-    "LOAD__INT__GT_INT__JUMP_UNLESS": 125,
-    "LOAD__INT__LE_INT__JUMP_UNLESS": 126,
-    "LOAD__INT__MUL_INT__STORE": 127,
-    "LOAD__LE_INT__JUMP_UNLESS": 128,
-    "LOAD__LOAD__EQ_INT__JUMP_UNLESS": 129,
-    "LOAD__LOAD__GE_INT__JUMP_UNLESS": 130,
-    "LOAD__LOAD__GT_INT__JUMP_UNLESS": 131,
-    "LOAD__LOAD__MUL_INT__STORE": 132,
-    "LOAD__LOAD__NE_INT__JUMP_UNLESS": 133,
-    "LOAD__LOAD__SUB_INT": 134,
-    "LOAD__NE_INT__JUMP_UNLESS": 135,
-    "LOAD__SUB_INT": 136,
-    "LT": 137,
-    "MAP": 138,
-    "MEMBER_OWN": 139,
-    "MEMORY": 140,
-    "MODEL": 141,
-    "MUL": 142,
-    "NE": 143,
-    "NEG": 144,
-    "NEG_INT": 145,
-    "NEW_CELL": 146,
-    "NE_INT": 147,
-    "NIL": 148,
-    "NOT": 149,
-    "POP_TRY": 150,
-    "POW": 151,
-    "PRINT": 152,
-    "PRINTLN": 153,
-    "REM": 154,
-    "SCHEMA": 155,
-    "SET_ELEMENT": 156,
-    "SET_INDEX": 157,
-    "SET_MEMBER": 158,
-    "SLIDE": 159,
-    "STRUCT": 160,
-    "SUB": 161,
-    "SUB_INT": 162,
-    "TRUE": 163,
-    "VARIANT": 164,
-    "WRAP": 165,
+    "AWAIT": 88,
+    "AWAIT_ALL": 89,
+    "CALL_HOST": 90,
+    "CALL_INOUT": 91,
+    "CALL_METHOD": 92,
+    "CAST": 93,
+    "CELL_OWN": 94,
+    "CHANGES_SELF": 95,
+    "CHECK": 96,
+    "CLOSURE": 97,
+    "CONFIGURE": 98,
+    "DROP": 99,
+    "EMIT": 100,
+    "EQ": 101,
+    "ERR": 102,
+    "FAIL_LENGTH": 103,
+    "FAIL_MATCH": 104,
+    "FIELD_OWN": 105,
+    "FILL": 106,
+    "GE": 107,
+    "GET_ERROR": 108,
+    "GET_PAYLOAD": 109,
+    "GE_INT": 110,
+    "GT": 111,
+    "HALT": 112,
+    "INDEX": 113,
+    "INT_TO_FLOAT": 114,
+    "INT__GE_INT__JUMP_UNLESS": 115,
+    "INT__LE_INT__JUMP_UNLESS": 116,
+    "INT__LT_INT__JUMP_UNLESS": 117,
+    "INT__NE_INT__JUMP_UNLESS": 118,
+    "IS_ERR": 119,
+    "IS_ERROR": 120,
+    "IS_NIL": 121,
+    "LE": 122,
+    "LENGTH": 123,
+    "LE_INT": 124,
+    "LINK": 125,
+    "LOAD__EQ_INT__JUMP_UNLESS": 126,
+    "LOAD__GE_INT__JUMP_UNLESS": 127,
+    "LOAD__INT__GE_INT__JUMP_UNLESS": 128,
+    "LOAD__INT__GT_INT__JUMP_UNLESS": 129,
+    "LOAD__INT__LE_INT__JUMP_UNLESS": 130,
+    "LOAD__INT__MUL_INT__STORE": 131,
+    "LOAD__LE_INT__JUMP_UNLESS": 132,
+    "LOAD__LOAD__EQ_INT__JUMP_UNLESS": 133,
+    "LOAD__LOAD__GE_INT__JUMP_UNLESS": 134,
+    "LOAD__LOAD__GT_INT__JUMP_UNLESS": 135,
+    "LOAD__LOAD__MUL_INT__STORE": 136,
+    "LOAD__LOAD__NE_INT__JUMP_UNLESS": 137,
+    "LOAD__LOAD__SUB_INT": 138,
+    "LOAD__NE_INT__JUMP_UNLESS": 139,
+    "LOAD__SUB_INT": 140,
+    "LT": 141,
+    "MAP": 142,
+    "MEMBER_OWN": 143,
+    "MEMORY": 144,
+    "MODEL": 145,
+    "MUL": 146,
+    "NE": 147,
+    "NEG": 148,
+    "NEG_INT": 149,
+    "NEW_CELL": 150,
+    "NE_INT": 151,
+    "NIL": 152,
+    "NOT": 153,
+    "PARALLEL": 154,
+    "PARSE_AS": 155,
+    "POP_TRY": 156,
+    "POW": 157,
+    "PRINT": 158,
+    "PRINTLN": 159,
+    "RACE": 160,
+    "REM": 161,
+    "SCHEMA": 162,
+    "SETTLE": 163,
+    "SET_ELEMENT": 164,
+    "SET_INDEX": 165,
+    "SET_MEMBER": 166,
+    "SLIDE": 167,
+    "START": 168,
+    "STRUCT": 169,
+    "SUB": 170,
+    "SUB_INT": 171,
+    "TRUE": 172,
+    "VARIANT": 173,
+    "WRAP": 174,
 }
 
 # runs of opcodes that one node stands for: its number, and which of them a panic in it belongs to
@@ -244,27 +255,27 @@ FUSED = {
     ('LOAD', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (72, 2),
     ('LOAD', 'LT_INT', 'JUMP_UNLESS'): (62, 1),
     ('LOAD', 'INT', 'LT_INT', 'JUMP_UNLESS'): (22, 2),
-    ('INT', 'LT_INT', 'JUMP_UNLESS'): (113, 1),
+    ('INT', 'LT_INT', 'JUMP_UNLESS'): (117, 1),
     ('LOAD', 'LOAD', 'LE_INT', 'JUMP_UNLESS'): (37, 2),
-    ('LOAD', 'LE_INT', 'JUMP_UNLESS'): (128, 1),
-    ('LOAD', 'INT', 'LE_INT', 'JUMP_UNLESS'): (126, 2),
-    ('INT', 'LE_INT', 'JUMP_UNLESS'): (112, 1),
-    ('LOAD', 'LOAD', 'GT_INT', 'JUMP_UNLESS'): (131, 2),
+    ('LOAD', 'LE_INT', 'JUMP_UNLESS'): (132, 1),
+    ('LOAD', 'INT', 'LE_INT', 'JUMP_UNLESS'): (130, 2),
+    ('INT', 'LE_INT', 'JUMP_UNLESS'): (116, 1),
+    ('LOAD', 'LOAD', 'GT_INT', 'JUMP_UNLESS'): (135, 2),
     ('LOAD', 'GT_INT', 'JUMP_UNLESS'): (59, 1),
-    ('LOAD', 'INT', 'GT_INT', 'JUMP_UNLESS'): (125, 2),
+    ('LOAD', 'INT', 'GT_INT', 'JUMP_UNLESS'): (129, 2),
     ('INT', 'GT_INT', 'JUMP_UNLESS'): (54, 1),
-    ('LOAD', 'LOAD', 'GE_INT', 'JUMP_UNLESS'): (130, 2),
-    ('LOAD', 'GE_INT', 'JUMP_UNLESS'): (123, 1),
-    ('LOAD', 'INT', 'GE_INT', 'JUMP_UNLESS'): (124, 2),
-    ('INT', 'GE_INT', 'JUMP_UNLESS'): (111, 1),
-    ('LOAD', 'LOAD', 'EQ_INT', 'JUMP_UNLESS'): (129, 2),
-    ('LOAD', 'EQ_INT', 'JUMP_UNLESS'): (122, 1),
+    ('LOAD', 'LOAD', 'GE_INT', 'JUMP_UNLESS'): (134, 2),
+    ('LOAD', 'GE_INT', 'JUMP_UNLESS'): (127, 1),
+    ('LOAD', 'INT', 'GE_INT', 'JUMP_UNLESS'): (128, 2),
+    ('INT', 'GE_INT', 'JUMP_UNLESS'): (115, 1),
+    ('LOAD', 'LOAD', 'EQ_INT', 'JUMP_UNLESS'): (133, 2),
+    ('LOAD', 'EQ_INT', 'JUMP_UNLESS'): (126, 1),
     ('LOAD', 'INT', 'EQ_INT', 'JUMP_UNLESS'): (67, 2),
     ('INT', 'EQ_INT', 'JUMP_UNLESS'): (12, 1),
-    ('LOAD', 'LOAD', 'NE_INT', 'JUMP_UNLESS'): (133, 2),
-    ('LOAD', 'NE_INT', 'JUMP_UNLESS'): (135, 1),
+    ('LOAD', 'LOAD', 'NE_INT', 'JUMP_UNLESS'): (137, 2),
+    ('LOAD', 'NE_INT', 'JUMP_UNLESS'): (139, 1),
     ('LOAD', 'INT', 'NE_INT', 'JUMP_UNLESS'): (40, 2),
-    ('INT', 'NE_INT', 'JUMP_UNLESS'): (114, 1),
+    ('INT', 'NE_INT', 'JUMP_UNLESS'): (118, 1),
     ('LOAD', 'LOAD', 'ADD_INT', 'STORE'): (33, 2),
     ('LOAD', 'LOAD', 'ADD_INT'): (28, 2),
     ('LOAD', 'ADD_INT'): (71, 1),
@@ -272,15 +283,15 @@ FUSED = {
     ('LOAD', 'INT', 'ADD_INT'): (83, 2),
     ('INT', 'ADD_INT'): (19, 1),
     ('LOAD', 'LOAD', 'SUB_INT', 'STORE'): (42, 2),
-    ('LOAD', 'LOAD', 'SUB_INT'): (134, 2),
-    ('LOAD', 'SUB_INT'): (136, 1),
+    ('LOAD', 'LOAD', 'SUB_INT'): (138, 2),
+    ('LOAD', 'SUB_INT'): (140, 1),
     ('LOAD', 'INT', 'SUB_INT', 'STORE'): (61, 2),
     ('LOAD', 'INT', 'SUB_INT'): (21, 2),
     ('INT', 'SUB_INT'): (56, 1),
-    ('LOAD', 'LOAD', 'MUL_INT', 'STORE'): (132, 2),
+    ('LOAD', 'LOAD', 'MUL_INT', 'STORE'): (136, 2),
     ('LOAD', 'LOAD', 'MUL_INT'): (79, 2),
     ('LOAD', 'MUL_INT'): (46, 1),
-    ('LOAD', 'INT', 'MUL_INT', 'STORE'): (127, 2),
+    ('LOAD', 'INT', 'MUL_INT', 'STORE'): (131, 2),
     ('LOAD', 'INT', 'MUL_INT'): (82, 2),
     ('INT', 'MUL_INT'): (66, 1),
     ('LOAD', 'LOAD'): (9, 0),
@@ -305,7 +316,7 @@ def run(machine, task):
     frames = task.frames
     push_frame = frames.append
     pop_frame = frames.pop
-    limit = machine.depth_limit
+    limit = machine.depth_limit - task.base
     fuel = machine.chunk()
     try:
         while True:
@@ -409,7 +420,7 @@ def run(machine, task):
                     else:
                         new = []
                     if len(frames) >= limit:
-                        raise Panic("P012", f"call depth exceeded: limit {limit - 1}")
+                        raise machine.too_deep()
                     push_frame((ins, locs, cells, code))
                     code = callee
                     ins = code.entry
@@ -546,7 +557,7 @@ def run(machine, task):
                     continue
                 tos = int_div(a, tos)
                 continue
-            if op < 42:
+            if op < 43:
                 if op < 34:
                     if op < 31:
                         if op < 29:
@@ -608,49 +619,49 @@ def run(machine, task):
                         continue
                     tos = overflow('+')
                     continue
-                if op < 38:
-                    if op < 36:
-                        if op < 35:
-                            # JOIN
-                            push(tos)
-                            new = st[len(st) - arg:]
-                            del st[len(st) - arg:]
-                            tos = join('', [part if type(part) is str else display(part) for part in new])
-                            continue
-                        # LOAD__RETURN
-                        slot, = arg
-                        push(tos)
-                        tos = locs[slot]
-                        ins, locs, cells, code = pop_frame()
-                        continue
+                if op < 39:
                     if op < 37:
+                        if op < 36:
+                            if op < 35:
+                                # JOIN
+                                push(tos)
+                                new = st[len(st) - arg:]
+                                del st[len(st) - arg:]
+                                tos = join('', [part if type(part) is str else display(part) for part in new])
+                                continue
+                            # LOAD__RETURN
+                            slot, = arg
+                            push(tos)
+                            tos = locs[slot]
+                            ins, locs, cells, code = pop_frame()
+                            continue
                         # STORE
                         locs[arg] = tos
                         tos = pop()
                         continue
-                    # LOAD__LOAD__LE_INT__JUMP_UNLESS
-                    left, right, arg = arg
-                    if locs[left] <= locs[right]:
-                        continue
-                    ins, cost = arg
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                if op < 40:
-                    if op < 39:
-                        # REM_INT
-                        a = pop()
-                        if a >= 0 and tos > 0:
-                            tos = a % tos
+                    if op < 38:
+                        # LOAD__LOAD__LE_INT__JUMP_UNLESS
+                        left, right, arg = arg
+                        if locs[left] <= locs[right]:
                             continue
-                        tos = int_rem(a, tos)
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
                         continue
-                    # GT_INT
+                    # REM_INT
                     a = pop()
-                    tos = a > tos
+                    if a >= 0 and tos > 0:
+                        tos = a % tos
+                        continue
+                    tos = int_rem(a, tos)
                     continue
                 if op < 41:
+                    if op < 40:
+                        # GT_INT
+                        a = pop()
+                        tos = a > tos
+                        continue
                     # LOAD__INT__NE_INT__JUMP_UNLESS
                     left, right, arg = arg
                     if locs[left] != right:
@@ -660,242 +671,242 @@ def run(machine, task):
                     if fuel < 0:
                         fuel = machine.refill(fuel)
                     continue
-                # INDEX_OWN
-                object = pop()
-                if type(object) is Array and type(tos) is int and (0 <= tos < len(object.items)):
-                    value = object.items[tos]
-                else:
-                    value = index_place(object, tos)
-                try:
-                    if value.shared:
-                        value = own(value)
-                        object.items[tos if type(object) is Array else key_of(tos)] = value
-                except AttributeError:
-                    pass
-                tos = value
+                if op < 42:
+                    # INDEX_OWN
+                    object = pop()
+                    if type(object) is Array and type(tos) is int and (0 <= tos < len(object.items)):
+                        value = object.items[tos]
+                    else:
+                        value = index_place(object, tos)
+                    try:
+                        if value.shared:
+                            value = own(value)
+                            object.items[tos if type(object) is Array else key_of(tos)] = value
+                    except AttributeError:
+                        pass
+                    tos = value
+                    continue
+                # LOAD__LOAD__SUB_INT__STORE
+                left, right, target = arg
+                r = locs[left] - locs[right]
+                if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                    locs[target] = r
+                    continue
+                tos = overflow('-')
                 continue
-            if op < 55:
-                if op < 48:
-                    if op < 45:
-                        if op < 44:
-                            if op < 43:
-                                # LOAD__LOAD__SUB_INT__STORE
-                                left, right, target = arg
-                                r = locs[left] - locs[right]
-                                if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                                    locs[target] = r
+            if op < 56:
+                if op < 49:
+                    if op < 46:
+                        if op < 45:
+                            if op < 44:
+                                # TRY
+                                kind = type(tos)
+                                if kind is Ok or kind is Some:
+                                    tos = tos.value
                                     continue
-                                tos = overflow('-')
-                                continue
-                            # TRY
-                            kind = type(tos)
-                            if kind is Ok or kind is Some:
-                                tos = tos.value
-                                continue
-                            if kind is Err:
-                                tos = tos.value
-                            elif tos is NONE_VALUE:
-                                if arg[3] and arg[0] is None:
-                                    if arg[2]:
-                                        del st[len(st) - arg[2]:]
+                                if kind is Err:
+                                    tos = tos.value
+                                elif tos is NONE_VALUE:
+                                    if arg[3] and arg[0] is None:
+                                        if arg[2]:
+                                            del st[len(st) - arg[2]:]
+                                        ins, locs, cells, code = pop_frame()
+                                        continue
+                                    tos = missing_value()
+                                else:
+                                    raise not_fallible(tos)
+                                target, cost, drop, _ = arg
+                                if drop:
+                                    del st[len(st) - drop:]
+                                if target is None:
+                                    tos = Err(tos)
                                     ins, locs, cells, code = pop_frame()
                                     continue
-                                tos = missing_value()
-                            else:
-                                raise not_fallible(tos)
-                            target, cost, drop, _ = arg
-                            if drop:
-                                del st[len(st) - drop:]
-                            if target is None:
-                                tos = Err(tos)
-                                ins, locs, cells, code = pop_frame()
-                                continue
-                            ins = target
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        # OK
-                        tos = Ok(tos)
-                        continue
-                    if op < 47:
-                        if op < 46:
-                            # MUL_FLOAT
-                            a = pop()
-                            tos = a * tos
-                            continue
-                        # LOAD__MUL_INT
-                        right, = arg
-                        r = tos * locs[right]
-                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                            tos = r
-                            continue
-                        tos = overflow('*')
-                        continue
-                    # TUPLE
-                    push(tos)
-                    new = st[len(st) - arg:]
-                    del st[len(st) - arg:]
-                    tos = tuple(new)
-                    continue
-                if op < 52:
-                    if op < 50:
-                        if op < 49:
-                            # NEXT
-                            for value in tos:
-                                push(tos)
-                                tos = value
-                                break
-                            else:
-                                tos = pop()
-                                ins, cost = arg
+                                ins = target
                                 fuel -= cost
                                 if fuel < 0:
                                     fuel = machine.refill(fuel)
+                                continue
+                            # OK
+                            tos = Ok(tos)
                             continue
-                        # CALL_VALUE
+                        # MUL_FLOAT
+                        a = pop()
+                        tos = a * tos
+                        continue
+                    if op < 48:
+                        if op < 47:
+                            # LOAD__MUL_INT
+                            right, = arg
+                            r = tos * locs[right]
+                            if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                                tos = r
+                                continue
+                            tos = overflow('*')
+                            continue
+                        # TUPLE
                         push(tos)
                         new = st[len(st) - arg:]
                         del st[len(st) - arg:]
-                        closure = pop()
+                        tos = tuple(new)
+                        continue
+                    # NEXT
+                    for value in tos:
+                        push(tos)
+                        tos = value
+                        break
+                    else:
                         tos = pop()
-                        if type(closure) is not Closure or closure.function.argc != arg:
-                            raise bad_call(closure, arg)
-                        callee = closure.function
-                        if len(frames) >= limit:
-                            raise Panic("P012", f"call depth exceeded: limit {limit - 1}")
-                        push_frame((ins, locs, cells, code))
-                        code = callee
-                        ins = code.entry
-                        fuel -= code.cost
+                        ins, cost = arg
+                        fuel -= cost
                         if fuel < 0:
                             fuel = machine.refill(fuel)
-                        locs = new + code.blank if code.blank else new
-                        cells = [*closure.cells, *[None] * (code.cell_count - len(closure.cells))]
-                        continue
+                    continue
+                if op < 53:
                     if op < 51:
+                        if op < 50:
+                            # CALL_VALUE
+                            push(tos)
+                            new = st[len(st) - arg:]
+                            del st[len(st) - arg:]
+                            closure = pop()
+                            tos = pop()
+                            if type(closure) is not Closure or closure.function.argc != arg:
+                                raise bad_call(closure, arg)
+                            callee = closure.function
+                            if len(frames) >= limit:
+                                raise machine.too_deep()
+                            push_frame((ins, locs, cells, code))
+                            code = callee
+                            ins = code.entry
+                            fuel -= code.cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            locs = new + code.blank if code.blank else new
+                            cells = [*closure.cells, *[None] * (code.cell_count - len(closure.cells))]
+                            continue
                         # LT_INT
                         a = pop()
                         tos = a < tos
                         continue
-                    # FALSE
-                    push(tos)
-                    tos = False
+                    if op < 52:
+                        # FALSE
+                        push(tos)
+                        tos = False
+                        continue
+                    # UNWRAP
+                    tos = tos.value if type(tos) in (Some, Ok, Err) else tos
                     continue
-                if op < 54:
-                    if op < 53:
-                        # UNWRAP
-                        tos = tos.value if type(tos) in (Some, Ok, Err) else tos
-                        continue
-                    # JUMP_IF
-                    if tos is False:
+                if op < 55:
+                    if op < 54:
+                        # JUMP_IF
+                        if tos is False:
+                            tos = pop()
+                            continue
+                        if tos is not True:
+                            raise not_bool(tos)
                         tos = pop()
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
                         continue
-                    if tos is not True:
-                        raise not_bool(tos)
+                    # INT__GT_INT__JUMP_UNLESS
+                    right, arg = arg
+                    holds = tos > right
                     tos = pop()
+                    if holds:
+                        continue
                     ins, cost = arg
                     fuel -= cost
                     if fuel < 0:
                         fuel = machine.refill(fuel)
                     continue
-                # INT__GT_INT__JUMP_UNLESS
-                right, arg = arg
-                holds = tos > right
-                tos = pop()
-                if holds:
-                    continue
-                ins, cost = arg
-                fuel -= cost
-                if fuel < 0:
-                    fuel = machine.refill(fuel)
+                # IS_VARIANT
+                tos = type(tos) is EnumValue and tos.decl is arg.decl and (tos.variant == arg.variant)
                 continue
-            if op < 65:
-                if op < 60:
-                    if op < 58:
-                        if op < 57:
-                            if op < 56:
-                                # IS_VARIANT
-                                tos = type(tos) is EnumValue and tos.decl is arg.decl and (tos.variant == arg.variant)
-                                continue
-                            # INT__SUB_INT
-                            right, = arg
-                            r = tos - right
-                            if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                                tos = r
-                                continue
-                            tos = overflow('-')
-                            continue
-                        # CONCAT
-                        a = pop()
-                        tos = concat(a, tos)
-                        continue
+            if op < 66:
+                if op < 61:
                     if op < 59:
+                        if op < 58:
+                            if op < 57:
+                                # INT__SUB_INT
+                                right, = arg
+                                r = tos - right
+                                if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                                    tos = r
+                                    continue
+                                tos = overflow('-')
+                                continue
+                            # CONCAT
+                            a = pop()
+                            tos = concat(a, tos)
+                            continue
                         # DUP
                         push(tos)
                         continue
-                    # LOAD__GT_INT__JUMP_UNLESS
-                    right, arg = arg
-                    holds = tos > locs[right]
-                    tos = pop()
-                    if holds:
-                        continue
-                    ins, cost = arg
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                if op < 63:
-                    if op < 62:
-                        if op < 61:
-                            # ADD_FLOAT
-                            a = pop()
-                            tos = a + tos
+                    if op < 60:
+                        # LOAD__GT_INT__JUMP_UNLESS
+                        right, arg = arg
+                        holds = tos > locs[right]
+                        tos = pop()
+                        if holds:
                             continue
-                        # LOAD__INT__SUB_INT__STORE
-                        left, right, target = arg
-                        r = locs[left] - right
-                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                            locs[target] = r
-                            continue
-                        tos = overflow('-')
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
                         continue
-                    # LOAD__LT_INT__JUMP_UNLESS
-                    right, arg = arg
-                    holds = tos < locs[right]
-                    tos = pop()
-                    if holds:
-                        continue
-                    ins, cost = arg
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
+                    # ADD_FLOAT
+                    a = pop()
+                    tos = a + tos
                     continue
                 if op < 64:
+                    if op < 63:
+                        if op < 62:
+                            # LOAD__INT__SUB_INT__STORE
+                            left, right, target = arg
+                            r = locs[left] - right
+                            if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                                locs[target] = r
+                                continue
+                            tos = overflow('-')
+                            continue
+                        # LOAD__LT_INT__JUMP_UNLESS
+                        right, arg = arg
+                        holds = tos < locs[right]
+                        tos = pop()
+                        if holds:
+                            continue
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
                     # LOAD_CELL
                     push(tos)
                     tos = cells[arg].value
                     continue
-                # IS_ABSENT
-                tos = tos is None or tos is NONE_VALUE
+                if op < 65:
+                    # IS_ABSENT
+                    tos = tos is None or tos is NONE_VALUE
+                    continue
+                # SUB_FLOAT
+                a = pop()
+                tos = a - tos
                 continue
-            if op < 75:
-                if op < 69:
-                    if op < 67:
-                        if op < 66:
-                            # SUB_FLOAT
-                            a = pop()
-                            tos = a - tos
-                            continue
-                        # INT__MUL_INT
-                        right, = arg
-                        r = tos * right
-                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                            tos = r
-                            continue
-                        tos = overflow('*')
-                        continue
+            if op < 77:
+                if op < 70:
                     if op < 68:
+                        if op < 67:
+                            # INT__MUL_INT
+                            right, = arg
+                            r = tos * right
+                            if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                                tos = r
+                                continue
+                            tos = overflow('*')
+                            continue
                         # LOAD__INT__EQ_INT__JUMP_UNLESS
                         left, right, arg = arg
                         if locs[left] == right:
@@ -905,65 +916,65 @@ def run(machine, task):
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    # ITERATE
-                    tos = iterate(tos)
+                    if op < 69:
+                        # ITERATE
+                        tos = iterate(tos)
+                        continue
+                    # EQ_INT
+                    a = pop()
+                    tos = a == tos
                     continue
-                if op < 72:
-                    if op < 71:
-                        if op < 70:
-                            # EQ_INT
-                            a = pop()
-                            tos = a == tos
+                if op < 73:
+                    if op < 72:
+                        if op < 71:
+                            # IS_OK
+                            tos = type(tos) is Ok
                             continue
-                        # IS_OK
-                        tos = type(tos) is Ok
-                        continue
-                    # LOAD__ADD_INT
-                    right, = arg
-                    r = tos + locs[right]
-                    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                        tos = r
-                        continue
-                    tos = overflow('+')
-                    continue
-                if op < 74:
-                    if op < 73:
-                        # LOAD__LOAD__LT_INT__JUMP_UNLESS
-                        left, right, arg = arg
-                        if locs[left] < locs[right]:
+                        # LOAD__ADD_INT
+                        right, = arg
+                        r = tos + locs[right]
+                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                            tos = r
                             continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
+                        tos = overflow('+')
                         continue
-                    # RANGE
-                    start = pop()
-                    tos = RangeValue.checked(start, tos, arg == 1)
+                    # LOAD__LOAD__LT_INT__JUMP_UNLESS
+                    left, right, arg = arg
+                    if locs[left] < locs[right]:
+                        continue
+                    ins, cost = arg
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
                     continue
-                # ERROR
-                push(tos)
-                new = st[len(st) - arg.count:]
-                del st[len(st) - arg.count:]
-                tos = arg.make(new)
+                if op < 75:
+                    if op < 74:
+                        # RANGE
+                        start = pop()
+                        tos = RangeValue.checked(start, tos, arg == 1)
+                        continue
+                    # ERROR
+                    push(tos)
+                    new = st[len(st) - arg.count:]
+                    del st[len(st) - arg.count:]
+                    tos = arg.make(new)
+                    continue
+                if op < 76:
+                    # GET_MEMBER
+                    tos = get_member(tos, arg)
+                    continue
+                # IS
+                tos = matches(tos, arg)
                 continue
-            if op < 100:
-                if op < 81:
-                    if op < 78:
-                        if op < 77:
-                            if op < 76:
-                                # GET_MEMBER
-                                tos = get_member(tos, arg)
-                                continue
-                            # IS
-                            tos = matches(tos, arg)
-                            continue
-                        # STORE_CELL
-                        cells[arg].value = tos
-                        tos = pop()
-                        continue
+            if op < 111:
+                if op < 84:
                     if op < 80:
                         if op < 79:
+                            if op < 78:
+                                # STORE_CELL
+                                cells[arg].value = tos
+                                tos = pop()
+                                continue
                             # THROW
                             target, cost, drop, _ = arg
                             if drop:
@@ -986,16 +997,16 @@ def run(machine, task):
                             continue
                         tos = overflow('*')
                         continue
-                    # DIV
-                    a = pop()
-                    tos = div(a, tos)
-                    continue
-                if op < 86:
-                    if op < 83:
-                        if op < 82:
-                            # IS_SOME
-                            tos = type(tos) is Some
+                    if op < 82:
+                        if op < 81:
+                            # DIV
+                            a = pop()
+                            tos = div(a, tos)
                             continue
+                        # IS_SOME
+                        tos = type(tos) is Some
+                        continue
+                    if op < 83:
                         # LOAD__INT__MUL_INT
                         left, right = arg
                         r = locs[left] * right
@@ -1005,26 +1016,26 @@ def run(machine, task):
                             continue
                         tos = overflow('*')
                         continue
-                    if op < 85:
-                        if op < 84:
-                            # LOAD__INT__ADD_INT
-                            left, right = arg
-                            r = locs[left] + right
-                            if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                                push(tos)
-                                tos = r
-                                continue
-                            tos = overflow('+')
-                            continue
-                        # NONE
+                    # LOAD__INT__ADD_INT
+                    left, right = arg
+                    r = locs[left] + right
+                    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
                         push(tos)
-                        tos = NONE_VALUE
+                        tos = r
                         continue
-                    # SOME
-                    tos = Some(tos)
+                    tos = overflow('+')
                     continue
-                if op < 93:
-                    if op < 90:
+                if op < 96:
+                    if op < 89:
+                        if op < 86:
+                            if op < 85:
+                                # NONE
+                                push(tos)
+                                tos = NONE_VALUE
+                                continue
+                            # SOME
+                            tos = Some(tos)
+                            continue
                         if op < 88:
                             if op < 87:
                                 # ADD
@@ -1037,7 +1048,42 @@ def run(machine, task):
                             del st[len(st) - arg:]
                             tos = Array(new)
                             continue
-                        if op < 89:
+                        # AWAIT
+                        value = machine.await_value(task, tos)
+                        if value is SUSPENDED:
+                            tos = pop()
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
+                        tos = value
+                        continue
+                    if op < 93:
+                        if op < 91:
+                            if op < 90:
+                                # AWAIT_ALL
+                                push(tos)
+                                new = st[len(st) - arg:]
+                                del st[len(st) - arg:]
+                                value = machine.join(task, new)
+                                if value is SUSPENDED:
+                                    tos = pop()
+                                    task.state = (ins, locs, cells, code, tos)
+                                    machine.fuel += fuel
+                                    return
+                                tos = value
+                                continue
+                            # CALL_HOST
+                            push(tos)
+                            n = arg.argc
+                            new = st[len(st) - n:]
+                            del st[len(st) - n:]
+                            payload = arg.prepare(*new)
+                            tos = pop()
+                            machine.suspend(task, arg.effect, payload)
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
+                        if op < 92:
                             # CALL_INOUT
                             push(tos)
                             n = arg.argc
@@ -1048,7 +1094,7 @@ def run(machine, task):
                             callee = value.code
                             new = value.arguments
                             if len(frames) >= limit:
-                                raise Panic("P012", f"call depth exceeded: limit {limit - 1}")
+                                raise machine.too_deep()
                             push_frame((ins, locs, cells, code))
                             code = callee
                             ins = code.entry
@@ -1074,7 +1120,7 @@ def run(machine, task):
                             callee = value.code
                             new = value.arguments
                             if len(frames) >= limit:
-                                raise Panic("P012", f"call depth exceeded: limit {limit - 1}")
+                                raise machine.too_deep()
                             push_frame((ins, locs, cells, code))
                             code = callee
                             ins = code.entry
@@ -1086,8 +1132,8 @@ def run(machine, task):
                             continue
                         tos = value
                         continue
-                    if op < 92:
-                        if op < 91:
+                    if op < 95:
+                        if op < 94:
                             # CAST
                             tos = cast(tos, arg)
                             continue
@@ -1101,94 +1147,100 @@ def run(machine, task):
                     # CHANGES_SELF
                     tos = changes_self(machine, tos, arg)
                     continue
-                if op < 97:
-                    if op < 95:
-                        if op < 94:
-                            # CHECK
-                            tos = check(tos, arg)
+                if op < 104:
+                    if op < 100:
+                        if op < 98:
+                            if op < 97:
+                                # CHECK
+                                tos = check(tos, arg)
+                                continue
+                            # CLOSURE
+                            push(tos)
+                            tos = Closure(arg, tuple([cells[i] for i in arg.captures]))
                             continue
-                        # CLOSURE
-                        push(tos)
-                        tos = Closure(arg, tuple([cells[i] for i in arg.captures]))
+                        if op < 99:
+                            # CONFIGURE
+                            machine.configure(arg, tos)
+                            tos = pop()
+                            continue
+                        # DROP
+                        if arg:
+                            if arg > 1:
+                                del st[len(st) - arg + 1:]
+                            tos = pop()
                         continue
-                    if op < 96:
-                        # CONFIGURE
-                        machine.configure(arg, tos)
-                        tos = pop()
+                    if op < 102:
+                        if op < 101:
+                            # EMIT
+                            payload = tos
+                            channel = pop()
+                            tos = pop()
+                            machine.emit(task, channel, payload)
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
+                        # EQ
+                        a = pop()
+                        tos = equal(a, tos)
                         continue
-                    # DROP
-                    if arg:
-                        if arg > 1:
-                            del st[len(st) - arg + 1:]
-                        tos = pop()
-                    continue
-                if op < 99:
-                    if op < 98:
-                        # EMIT
-                        payload = tos
-                        channel = pop()
-                        tos = pop()
-                        machine.emit(task, channel, payload)
-                        task.state = (ins, locs, cells, code, tos)
-                        machine.fuel += fuel
-                        return
-                    # EQ
-                    a = pop()
-                    tos = equal(a, tos)
-                    continue
-                # ERR
-                tos = Err(tos)
-                continue
-            if op < 133:
-                if op < 117:
-                    if op < 109:
+                    if op < 103:
+                        # ERR
+                        tos = Err(tos)
+                        continue
+                    # FAIL_LENGTH
+                    raise wrong_length(arg, tos)
+                if op < 108:
+                    if op < 106:
                         if op < 105:
-                            if op < 103:
-                                if op < 102:
-                                    if op < 101:
-                                        # FAIL_LENGTH
-                                        raise wrong_length(arg, tos)
-                                    # FAIL_MATCH
-                                    raise Panic("P009", f"no arm matches {debug(tos)}")
-                                # FIELD_OWN
-                                value = getattr(tos, arg)
-                                try:
-                                    if value.shared:
-                                        value = own(value)
-                                        setattr(tos, arg, value)
-                                except AttributeError:
-                                    pass
-                                tos = value
-                                continue
-                            if op < 104:
-                                # GE
-                                a = pop()
-                                tos = greater_equal(a, tos)
-                                continue
-                            # GET_ERROR
-                            tos = get_error_member(tos, arg)
-                            continue
-                        if op < 107:
-                            if op < 106:
-                                # GET_PAYLOAD
-                                tos = tos.payload[arg]
-                                continue
-                            # GE_INT
-                            a = pop()
-                            tos = a >= tos
-                            continue
-                        if op < 108:
-                            # GT
-                            a = pop()
-                            tos = greater(a, tos)
-                            continue
-                        # HALT
-                        task.finish(tos)
-                        machine.fuel += fuel
-                        return
-                    if op < 113:
-                        if op < 111:
-                            if op < 110:
+                            # FAIL_MATCH
+                            raise Panic("P009", f"no arm matches {debug(tos)}")
+                        # FIELD_OWN
+                        value = getattr(tos, arg)
+                        try:
+                            if value.shared:
+                                value = own(value)
+                                setattr(tos, arg, value)
+                        except AttributeError:
+                            pass
+                        tos = value
+                        continue
+                    if op < 107:
+                        # FILL
+                        hole = pop()
+                        fill(hole, tos)
+                        tos = pop()
+                        continue
+                    # GE
+                    a = pop()
+                    tos = greater_equal(a, tos)
+                    continue
+                if op < 110:
+                    if op < 109:
+                        # GET_ERROR
+                        tos = get_error_member(tos, arg)
+                        continue
+                    # GET_PAYLOAD
+                    tos = tos.payload[arg]
+                    continue
+                # GE_INT
+                a = pop()
+                tos = a >= tos
+                continue
+            if op < 143:
+                if op < 127:
+                    if op < 119:
+                        if op < 115:
+                            if op < 113:
+                                if op < 112:
+                                    # GT
+                                    a = pop()
+                                    tos = greater(a, tos)
+                                    continue
+                                # HALT
+                                task.finish(tos)
+                                machine.fuel += fuel
+                                return
+                            if op < 114:
                                 # INDEX
                                 object = pop()
                                 tos = read_index(object, tos)
@@ -1196,10 +1248,22 @@ def run(machine, task):
                             # INT_TO_FLOAT
                             tos = float(tos) if type(tos) is int else tos
                             continue
-                        if op < 112:
-                            # INT__GE_INT__JUMP_UNLESS
+                        if op < 117:
+                            if op < 116:
+                                # INT__GE_INT__JUMP_UNLESS
+                                right, arg = arg
+                                holds = tos >= right
+                                tos = pop()
+                                if holds:
+                                    continue
+                                ins, cost = arg
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            # INT__LE_INT__JUMP_UNLESS
                             right, arg = arg
-                            holds = tos >= right
+                            holds = tos <= right
                             tos = pop()
                             if holds:
                                 continue
@@ -1208,19 +1272,7 @@ def run(machine, task):
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
-                        # INT__LE_INT__JUMP_UNLESS
-                        right, arg = arg
-                        holds = tos <= right
-                        tos = pop()
-                        if holds:
-                            continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    if op < 115:
-                        if op < 114:
+                        if op < 118:
                             # INT__LT_INT__JUMP_UNLESS
                             right, arg = arg
                             holds = tos < right
@@ -1243,25 +1295,25 @@ def run(machine, task):
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    if op < 116:
-                        # IS_ERR
-                        tos = type(tos) is Err
-                        continue
-                    # IS_ERROR
-                    tos = arg.matches(tos)
-                    continue
-                if op < 125:
-                    if op < 121:
-                        if op < 119:
-                            if op < 118:
-                                # IS_NIL
-                                tos = tos is None
+                    if op < 123:
+                        if op < 121:
+                            if op < 120:
+                                # IS_ERR
+                                tos = type(tos) is Err
                                 continue
-                            # LE
-                            a = pop()
-                            tos = less_equal(a, tos)
+                            # IS_ERROR
+                            tos = arg.matches(tos)
                             continue
-                        if op < 120:
+                        if op < 122:
+                            # IS_NIL
+                            tos = tos is None
+                            continue
+                        # LE
+                        a = pop()
+                        tos = less_equal(a, tos)
+                        continue
+                    if op < 125:
+                        if op < 124:
                             # LENGTH
                             tos = length(tos)
                             continue
@@ -1269,49 +1321,49 @@ def run(machine, task):
                         a = pop()
                         tos = a <= tos
                         continue
-                    if op < 123:
-                        if op < 122:
-                            # LINK
-                            ins = arg.home.link(arg)
-                            fuel -= arg.cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        # LOAD__EQ_INT__JUMP_UNLESS
-                        right, arg = arg
-                        holds = tos == locs[right]
-                        tos = pop()
-                        if holds:
-                            continue
-                        ins, cost = arg
-                        fuel -= cost
+                    if op < 126:
+                        # LINK
+                        ins = arg.home.link(arg)
+                        fuel -= arg.cost
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    if op < 124:
-                        # LOAD__GE_INT__JUMP_UNLESS
-                        right, arg = arg
-                        holds = tos >= locs[right]
-                        tos = pop()
-                        if holds:
-                            continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    # LOAD__INT__GE_INT__JUMP_UNLESS
-                    left, right, arg = arg
-                    if locs[left] >= right:
+                    # LOAD__EQ_INT__JUMP_UNLESS
+                    right, arg = arg
+                    holds = tos == locs[right]
+                    tos = pop()
+                    if holds:
                         continue
                     ins, cost = arg
                     fuel -= cost
                     if fuel < 0:
                         fuel = machine.refill(fuel)
                     continue
-                if op < 129:
-                    if op < 127:
-                        if op < 126:
+                if op < 135:
+                    if op < 131:
+                        if op < 129:
+                            if op < 128:
+                                # LOAD__GE_INT__JUMP_UNLESS
+                                right, arg = arg
+                                holds = tos >= locs[right]
+                                tos = pop()
+                                if holds:
+                                    continue
+                                ins, cost = arg
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            # LOAD__INT__GE_INT__JUMP_UNLESS
+                            left, right, arg = arg
+                            if locs[left] >= right:
+                                continue
+                            ins, cost = arg
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        if op < 130:
                             # LOAD__INT__GT_INT__JUMP_UNLESS
                             left, right, arg = arg
                             if locs[left] > right:
@@ -1330,28 +1382,28 @@ def run(machine, task):
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    if op < 128:
-                        # LOAD__INT__MUL_INT__STORE
-                        left, right, target = arg
-                        r = locs[left] * right
-                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                            locs[target] = r
+                    if op < 133:
+                        if op < 132:
+                            # LOAD__INT__MUL_INT__STORE
+                            left, right, target = arg
+                            r = locs[left] * right
+                            if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                                locs[target] = r
+                                continue
+                            tos = overflow('*')
                             continue
-                        tos = overflow('*')
+                        # LOAD__LE_INT__JUMP_UNLESS
+                        right, arg = arg
+                        holds = tos <= locs[right]
+                        tos = pop()
+                        if holds:
+                            continue
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
                         continue
-                    # LOAD__LE_INT__JUMP_UNLESS
-                    right, arg = arg
-                    holds = tos <= locs[right]
-                    tos = pop()
-                    if holds:
-                        continue
-                    ins, cost = arg
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                if op < 131:
-                    if op < 130:
+                    if op < 134:
                         # LOAD__LOAD__EQ_INT__JUMP_UNLESS
                         left, right, arg = arg
                         if locs[left] == locs[right]:
@@ -1370,182 +1422,213 @@ def run(machine, task):
                     if fuel < 0:
                         fuel = machine.refill(fuel)
                     continue
-                if op < 132:
-                    # LOAD__LOAD__GT_INT__JUMP_UNLESS
-                    left, right, arg = arg
-                    if locs[left] > locs[right]:
-                        continue
-                    ins, cost = arg
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                # LOAD__LOAD__MUL_INT__STORE
-                left, right, target = arg
-                r = locs[left] * locs[right]
-                if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                    locs[target] = r
-                    continue
-                tos = overflow('*')
-                continue
-            if op < 150:
-                if op < 142:
-                    if op < 138:
+                if op < 139:
+                    if op < 137:
                         if op < 136:
-                            if op < 135:
-                                if op < 134:
-                                    # LOAD__LOAD__NE_INT__JUMP_UNLESS
-                                    left, right, arg = arg
-                                    if locs[left] != locs[right]:
-                                        continue
-                                    ins, cost = arg
-                                    fuel -= cost
-                                    if fuel < 0:
-                                        fuel = machine.refill(fuel)
-                                    continue
-                                # LOAD__LOAD__SUB_INT
-                                left, right = arg
-                                r = locs[left] - locs[right]
-                                if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                                    push(tos)
-                                    tos = r
-                                    continue
-                                tos = overflow('-')
-                                continue
-                            # LOAD__NE_INT__JUMP_UNLESS
-                            right, arg = arg
-                            holds = tos != locs[right]
-                            tos = pop()
-                            if holds:
+                            # LOAD__LOAD__GT_INT__JUMP_UNLESS
+                            left, right, arg = arg
+                            if locs[left] > locs[right]:
                                 continue
                             ins, cost = arg
                             fuel -= cost
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
-                        if op < 137:
-                            # LOAD__SUB_INT
-                            right, = arg
-                            r = tos - locs[right]
-                            if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                                tos = r
-                                continue
-                            tos = overflow('-')
+                        # LOAD__LOAD__MUL_INT__STORE
+                        left, right, target = arg
+                        r = locs[left] * locs[right]
+                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                            locs[target] = r
                             continue
-                        # LT
-                        a = pop()
-                        tos = less(a, tos)
+                        tos = overflow('*')
                         continue
-                    if op < 140:
-                        if op < 139:
-                            # MAP
-                            push(tos)
-                            new = st[len(st) - arg:]
-                            del st[len(st) - arg:]
-                            tos = Map.of(new)
+                    if op < 138:
+                        # LOAD__LOAD__NE_INT__JUMP_UNLESS
+                        left, right, arg = arg
+                        if locs[left] != locs[right]:
                             continue
-                        # MEMBER_OWN
-                        value = read_index(tos, arg) if type(tos) is Map else get_member(tos, arg)
-                        if getattr(value, 'shared', False):
-                            value = own(value)
-                            store_member(tos, arg, value)
-                        tos = value
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
                         continue
-                    if op < 141:
-                        # MEMORY
+                    # LOAD__LOAD__SUB_INT
+                    left, right = arg
+                    r = locs[left] - locs[right]
+                    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
                         push(tos)
-                        tos = arg
+                        tos = r
                         continue
-                    # MODEL
-                    push(tos)
-                    tos = arg
+                    tos = overflow('-')
                     continue
-                if op < 146:
-                    if op < 144:
-                        if op < 143:
-                            # MUL
-                            a = pop()
-                            tos = mul(a, tos)
+                if op < 141:
+                    if op < 140:
+                        # LOAD__NE_INT__JUMP_UNLESS
+                        right, arg = arg
+                        holds = tos != locs[right]
+                        tos = pop()
+                        if holds:
                             continue
-                        # NE
-                        a = pop()
-                        tos = not equal(a, tos)
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
                         continue
-                    if op < 145:
+                    # LOAD__SUB_INT
+                    right, = arg
+                    r = tos - locs[right]
+                    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                        tos = r
+                        continue
+                    tos = overflow('-')
+                    continue
+                if op < 142:
+                    # LT
+                    a = pop()
+                    tos = less(a, tos)
+                    continue
+                # MAP
+                push(tos)
+                new = st[len(st) - arg:]
+                del st[len(st) - arg:]
+                tos = Map.of(new)
+                continue
+            if op < 159:
+                if op < 151:
+                    if op < 147:
+                        if op < 145:
+                            if op < 144:
+                                # MEMBER_OWN
+                                value = read_index(tos, arg) if type(tos) is Map else get_member(tos, arg)
+                                if getattr(value, 'shared', False):
+                                    value = own(value)
+                                    store_member(tos, arg, value)
+                                tos = value
+                                continue
+                            # MEMORY
+                            push(tos)
+                            tos = arg
+                            continue
+                        if op < 146:
+                            # MODEL
+                            push(tos)
+                            tos = arg
+                            continue
+                        # MUL
+                        a = pop()
+                        tos = mul(a, tos)
+                        continue
+                    if op < 149:
+                        if op < 148:
+                            # NE
+                            a = pop()
+                            tos = not equal(a, tos)
+                            continue
                         # NEG
                         tos = negate(tos)
                         continue
-                    # NEG_INT
-                    tos = negate(tos)
-                    continue
-                if op < 148:
-                    if op < 147:
-                        # NEW_CELL
-                        cells[arg] = Cell()
+                    if op < 150:
+                        # NEG_INT
+                        tos = negate(tos)
                         continue
-                    # NE_INT
-                    a = pop()
-                    tos = a != tos
+                    # NEW_CELL
+                    cells[arg] = Cell()
                     continue
-                if op < 149:
-                    # NIL
-                    push(tos)
-                    tos = None
-                    continue
-                # NOT
-                if tos is True:
-                    tos = False
-                    continue
-                if tos is False:
-                    tos = True
-                    continue
-                raise not_bool(tos)
-            if op < 158:
-                if op < 154:
-                    if op < 152:
-                        if op < 151:
-                            # POP_TRY
-                            if type(tos) is not Err:
-                                tos = pop()
-                                continue
-                            tos = tos.value
-                            target, cost, drop, _ = arg
-                            if drop:
-                                del st[len(st) - drop:]
-                            if target is None:
-                                tos = Err(tos)
-                                ins, locs, cells, code = pop_frame()
-                                continue
-                            ins = target
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        # POW
-                        a = pop()
-                        tos = power(a, tos)
-                        continue
+                if op < 155:
                     if op < 153:
-                        # PRINT
+                        if op < 152:
+                            # NE_INT
+                            a = pop()
+                            tos = a != tos
+                            continue
+                        # NIL
                         push(tos)
-                        new = st[len(st) - arg:]
-                        del st[len(st) - arg:]
+                        tos = None
+                        continue
+                    if op < 154:
+                        # NOT
+                        if tos is True:
+                            tos = False
+                            continue
+                        if tos is False:
+                            tos = True
+                            continue
+                        raise not_bool(tos)
+                    # PARALLEL
+                    value = machine.parallel(task, arg, cells, pop(), tos)
+                    if value is SUSPENDED:
                         tos = pop()
-                        machine.print(task, new, "")
                         task.state = (ins, locs, cells, code, tos)
                         machine.fuel += fuel
                         return
-                    # PRINTLN
-                    push(tos)
-                    new = st[len(st) - arg:]
-                    del st[len(st) - arg:]
-                    tos = pop()
-                    machine.print(task, new, "\n")
-                    task.state = (ins, locs, cells, code, tos)
-                    machine.fuel += fuel
-                    return
-                if op < 156:
-                    if op < 155:
+                    tos = value
+                    continue
+                if op < 157:
+                    if op < 156:
+                        # PARSE_AS
+                        text = pop()
+                        result, holes = parse_as(text, tos, *arg)
+                        moved = holes
+                        push(result)
+                        tos = moved
+                        continue
+                    # POP_TRY
+                    if type(tos) is not Err:
+                        tos = pop()
+                        continue
+                    tos = tos.value
+                    target, cost, drop, _ = arg
+                    if drop:
+                        del st[len(st) - drop:]
+                    if target is None:
+                        tos = Err(tos)
+                        ins, locs, cells, code = pop_frame()
+                        continue
+                    ins = target
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    continue
+                if op < 158:
+                    # POW
+                    a = pop()
+                    tos = power(a, tos)
+                    continue
+                # PRINT
+                push(tos)
+                new = st[len(st) - arg:]
+                del st[len(st) - arg:]
+                tos = pop()
+                machine.print(task, new, "")
+                task.state = (ins, locs, cells, code, tos)
+                machine.fuel += fuel
+                return
+            if op < 167:
+                if op < 163:
+                    if op < 161:
+                        if op < 160:
+                            # PRINTLN
+                            push(tos)
+                            new = st[len(st) - arg:]
+                            del st[len(st) - arg:]
+                            tos = pop()
+                            machine.print(task, new, "\n")
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
+                        # RACE
+                        push(tos)
+                        new = st[len(st) - arg:]
+                        del st[len(st) - arg:]
+                        value = machine.race(task, new)
+                        if value is SUSPENDED:
+                            tos = pop()
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
+                        tos = value
+                        continue
+                    if op < 162:
                         # REM
                         a = pop()
                         tos = rem(a, tos)
@@ -1554,33 +1637,50 @@ def run(machine, task):
                     push(tos)
                     tos = arg
                     continue
-                if op < 157:
+                if op < 165:
+                    if op < 164:
+                        # SETTLE
+                        value = machine.settle(task, tos, len(frames))
+                        if value is SUSPENDED:
+                            tos = pop()
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
+                        tos = value
+                        continue
                     # SET_ELEMENT
                     value = pop()
                     tos = with_element(tos, arg, value)
                     continue
-                # SET_INDEX
-                object = pop()
+                if op < 166:
+                    # SET_INDEX
+                    object = pop()
+                    value = pop()
+                    if type(object) is Array and type(tos) is int and (0 <= tos < len(object.items)):
+                        object.items[tos] = value
+                    else:
+                        write_element(object, tos, value)
+                    tos = pop()
+                    continue
+                # SET_MEMBER
                 value = pop()
-                if type(object) is Array and type(tos) is int and (0 <= tos < len(object.items)):
-                    object.items[tos] = value
-                else:
-                    write_element(object, tos, value)
+                store_member(tos, arg, value)
                 tos = pop()
                 continue
-            if op < 162:
-                if op < 160:
-                    if op < 159:
-                        # SET_MEMBER
-                        value = pop()
-                        store_member(tos, arg, value)
-                        tos = pop()
+            if op < 171:
+                if op < 169:
+                    if op < 168:
+                        # SLIDE
+                        if arg:
+                            del st[len(st) - arg:]
                         continue
-                    # SLIDE
-                    if arg:
-                        del st[len(st) - arg:]
+                    # START
+                    push(tos)
+                    new = st[len(st) - arg.argc:]
+                    del st[len(st) - arg.argc:]
+                    tos = machine.start_task(task, arg, new, cells)
                     continue
-                if op < 161:
+                if op < 170:
                     # STRUCT
                     push(tos)
                     new = st[len(st) - len(arg.decl.fields):]
@@ -1591,8 +1691,8 @@ def run(machine, task):
                 a = pop()
                 tos = sub(a, tos)
                 continue
-            if op < 164:
-                if op < 163:
+            if op < 173:
+                if op < 172:
                     # SUB_INT
                     a = pop()
                     r = a - tos
@@ -1605,7 +1705,7 @@ def run(machine, task):
                 push(tos)
                 tos = True
                 continue
-            if op < 165:
+            if op < 174:
                 # VARIANT
                 push(tos)
                 new = st[len(st) - arg.decl.variants[arg.variant].arity:]
