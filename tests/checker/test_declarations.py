@@ -103,18 +103,12 @@ def test_declarations(codes: str, text: str, expect: Callable[[str, str], None])
 
 
 UNBUILT = [
-    ("async fn f() { }", "async fn"),
     ('agent A { command: "x" }', "agent"),
     ("pipeline P { }", "pipeline"),
     ("hashmap h: HashMap<String, Int> = HashMap::new();", "hashmap"),
     ("ledger l: Ledger = Ledger::new();", "ledger"),
     ("context C { }", "context"),
     ("mcp Q { }", "mcp"),
-    ("fn f() { print(await 1); }", "await"),
-    ("fn f() { print(spawn f()); }", "spawn"),
-    ("fn f() { parallel for i in [1] { i } }", "parallel for"),
-    ("fn f() { race(1); }", "race"),
-    ("fn f(x: Task<Int>) { print(x); }", "Task"),
     ("use std::tools; fn f() { tools::x(); }", "std::tools"),
     ("memory m: Memory = Memory::new().window(3);", "memory step window"),
     ("model M { provider: offline, tools: [] }", "model field tools"),
