@@ -207,6 +207,7 @@ class Session:
         steps: int | None = None,
         depth: int = 10_000,
         seconds: float | None = None,
+        tasks: int = 1024,
     ) -> Outcome:
         """Run a function of the program, which is initialised before the first one, under the limits of G-6.1; `arguments` are
         values of the machine."""

@@ -31,6 +31,7 @@ from .values import (
     display,
     div,
     equal,
+    get_error_member,
     get_member,
     greater,
     greater_equal,
@@ -520,6 +521,10 @@ def GET_FIELD(object: Any, operand: str) -> Any:
 
 def GET_MEMBER(object: Any, operand: str) -> Any:
     return get_member(object, operand)
+
+
+def GET_ERROR(error: Any, operand: str) -> Any:
+    return get_error_member(error, operand)
 
 
 def GET_ELEMENT(tuple: Any, operand: int) -> Any:

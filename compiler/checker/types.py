@@ -8,8 +8,17 @@ from __future__ import annotations
 from .. import ast, types
 from ..resolver.predeclared import LIBRARY_TYPES, TYPES
 from ..resolver.scopes import UnbuiltSymbol
-from ..symbols import AliasSymbol, BuiltinSymbol, EnumSymbol, ErrorFamilySymbol, StructSymbol, TypeParameterSymbol
+from ..symbols import (
+    AliasSymbol,
+    BuiltinSymbol,
+    EnumSymbol,
+    ErrorFamilySymbol,
+    StructSymbol,
+    TraitSymbol,
+    TypeParameterSymbol,
+)
 from ..types import ANY, BOOL, INT, NIL, STRING, Generic, Simple, Type, Union
+from .bounds import require_bounds
 from .context import Checker
 from .relations import ERRONEOUS, nilable
 from .signatures import opened, substitute
@@ -64,6 +73,8 @@ def _union(c: Checker, node: ast.UnionType) -> Type:
 
 def _named(c: Checker, node: ast.NamedType) -> Type:
     arguments = [written_type(c, argument) for argument in node.arguments or ()]
+    if node.path[0].text == "Self" and len(node.path) == 1 and c.self_type is not None:
+        return c.self_type if _counted(c, node, "Self", 0, arguments) else ERRONEOUS
     match node.binding:
         case None:
             return ERRONEOUS
@@ -77,11 +88,12 @@ def _named(c: Checker, node: ast.NamedType) -> Type:
             return node.binding.type if _counted(c, node, node.binding.name, 0, arguments) else ERRONEOUS
         case AliasSymbol():
             return _alias(c, node, node.binding, arguments)
-        case StructSymbol() | EnumSymbol() if node.path[0].text == "Self" and c.self_type is not None:
-            return c.self_type if _counted(c, node, "Self", 0, arguments) else ERRONEOUS
-        case StructSymbol() | EnumSymbol():
-            counted = _counted(c, node, node.binding.name, len(node.binding.type_parameters), arguments)
-            return _of(node.binding.type, arguments) if counted else ERRONEOUS
+        case StructSymbol() | EnumSymbol() | TraitSymbol():
+            symbol = node.binding
+            if not _counted(c, node, symbol.name, len(symbol.type_parameters), arguments):
+                return ERRONEOUS
+            require_bounds(c, symbol.name, symbol.type_parameters, arguments, node.span)
+            return _of(symbol.type, arguments)
     return ERRONEOUS
 
 
@@ -93,6 +105,7 @@ def _alias(c: Checker, node: ast.NamedType, symbol: AliasSymbol, arguments: list
     names = [parameter.name for parameter in symbol.type_parameters]
     if not _counted(c, node, symbol.name, len(names), arguments):
         return ERRONEOUS
+    require_bounds(c, symbol.name, symbol.type_parameters, arguments, node.span)
     found = alias_type(c, symbol)
     return substitute(opened(found, names), dict(zip(names, arguments, strict=True))) if names else found
 

@@ -14,7 +14,8 @@ from .arguments import is_simple, push_arguments
 from .constants import emit_constant
 from .generator import Generator, effect_of, static_type, value_of
 from .interference import root_of
-from .methods import declared_method, dynamic_call
+from .methods import declared_method, dynamic_call, trait_method
+from .schemas import schema_number
 from .tasks import race
 from .typed_json import parse_as
 from .wanted import wanted_by
@@ -32,6 +33,8 @@ def call(g: Generator, node: ast.Call | ast.MethodCall) -> None:
         function_call(g, node, target)
     elif isinstance(target, symbols.MethodTarget):
         declared_method(g, node, target)
+    elif isinstance(target, symbols.TraitCall):
+        trait_method(g, node, target)
     elif isinstance(target, symbols.ValueCall):
         value_call(g, node, target)
     elif isinstance(target, symbols.ConstructorCall):
@@ -149,7 +152,7 @@ def builtin_call(g: Generator, node: ast.Call | ast.MethodCall, target: symbols.
             _receiver(g, node.receiver, row, given)
         if row.takes_schema:
             assert target.schema is not None
-            g.emitter.emit("SCHEMA", g.module.schemas[target.schema])
+            g.emitter.emit("SCHEMA", schema_number(g.module, target.schema, target.type_arguments[0]))
         _arguments(g, target, row)
         g.at(node.span)
         _invoke(g, target, row)
@@ -265,7 +268,7 @@ def handle_call(g: Generator, node: ast.MethodCall, target: symbols.BuiltinCall)
     names: list[str] = []
     row = _row(target)
     if target.schema is not None:
-        e.emit("SCHEMA", g.module.schemas[target.schema])
+        e.emit("SCHEMA", schema_number(g.module, target.schema, target.type_arguments[0]))
         count += 1
     skipped = False
     for index, argument in enumerate(target.arguments):

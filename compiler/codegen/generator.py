@@ -131,6 +131,9 @@ class Generator:
             self.module.prompt_from_text(e)
         elif isinstance(coercion, symbols.ToError):
             e.emit("ERROR", self.module.pool.error("RuntimeError", None, []), 1)
+        elif isinstance(coercion, symbols.ThroughFrom):
+            e.emit("SHARE")
+            e.emit("CALL", self.module.functions[coercion.function], 1)
 
     def leave(self) -> None:
         """Return the value on top of the stack, after the tasks started here have ended (O-6.14)."""
@@ -225,6 +228,8 @@ def static_type(expr: ast.Expr) -> t.Type | None:
         return coercion.target
     if isinstance(coercion, symbols.ToOption):
         return t.option(expr.type)
+    if isinstance(coercion, symbols.ThroughFrom):
+        return coercion.function.result
     type_: t.Type | None = expr.type
     return type_
 

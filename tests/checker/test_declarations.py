@@ -104,6 +104,7 @@ CASES = [
     ("", MODEL + 'fn main() { M.with_memory(nil).execute(Prompt::new("x"))?; }'),
     ("", MODEL + 'fn main() { let x: S = M.execute_with_schema<S>("x")?; print(x.n); }'),
     ("", MODEL + 'fn main() { let r = "x" |> M.execute()?; print(r.text, r.cost ?? 0.0, "${r}", r.data.a ?? 1); log.clear(); }'),
+    ("E4008", MODEL + "impl M { fn «execute(self) { } } fn main() { }"),
     # emits
     ("E4080", 'emit<Int>("a", «"x");'),
     ("", 'emit("a"); emit("a", 1); emit<Float>("a", 1); 1 |> emit("c"); emit("a", payload: 2);'),
@@ -126,8 +127,6 @@ def test_declarations(codes: str, text: str, expect: Callable[[str, str], None])
 
 
 UNBUILT = [
-    ("trait T { fn f(self); }", "trait"),
-    ("schema S<T> { x: T }", "type parameters"),
     ('agent A { command: "x" }', "agent"),
     ("pipeline P { }", "pipeline"),
     ("context C { }", "context"),
@@ -147,7 +146,7 @@ def test_what_is_not_built_is_said_once(text: str, name: str, snippet: Any) -> N
 
 def test_uses_of_what_is_not_built_are_silent(snippet: Any) -> None:
     text = (
-        'use std::tools::exists as b; trait E { } tool T { description: "d" } '
+        'use std::tools::exists as b; context E { } tool T { description: "d" } '
         "fn main() { let x = b(1); print(x.y, E::a(1), T.f()); }"
     )
     assert {d.code for d in snippet(text).diagnostics} == {"E4999"}

@@ -107,6 +107,7 @@ _TABLE = (
     # reading parts
     ("GET_FIELD", k.FIELD, "object -- value", "next", "field of a struct by position"),
     ("GET_MEMBER", k.NAME, "object -- value", "next", "member by name on a dynamic value or Map (L-3.7.1)"),
+    ("GET_ERROR", k.NAME, "error -- value", "next", "kind, variant, message or an extra field of any error (L-3.11.14)"),
     ("GET_ELEMENT", k.COUNT, "tuple -- value", "next", "element of a tuple by position"),
     ("GET_PAYLOAD", k.COUNT, "enum -- value", "next", "part of an enum value's payload by position"),
     ("INDEX", k.NONE, "object index -- value", "next", "generic reading by index, key or range"),

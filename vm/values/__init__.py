@@ -9,6 +9,7 @@ from __future__ import annotations
 from .access import (
     element,
     fit_length,
+    get_error_member,
     get_member,
     index,
     index_out_of_range,
@@ -163,6 +164,7 @@ __all__ = [
     "float_rem",
     "float_text",
     "from_json",
+    "get_error_member",
     "get_member",
     "greater",
     "greater_equal",
