@@ -195,7 +195,9 @@ class Session:
     ) -> Outcome:
         """Initialise the program and run its main, or the function of a number; the session is over then."""
         try:
-            return await self.invoke(self._entry(function), arguments, steps=steps, depth=depth, seconds=seconds)
+            return await self.invoke(
+                self._entry(function), arguments, steps=steps, depth=depth, seconds=seconds, tasks=tasks
+            )
         finally:
             await self.aclose()
 
