@@ -180,6 +180,11 @@ def hashmap(key: Type, value: Type) -> Generic:
     return Generic("HashMap", (key, value))
 
 
+def pipeline(input: Type, output: Type) -> Type:
+    """The handle of a pipeline, as `.run` is typed."""
+    return Generic("PipelineRef", (input, output))
+
+
 def option(item: Type) -> Generic:
     return Generic("Option", (item,))
 

@@ -233,25 +233,26 @@ NUMBERS = {
     "NOT": 157,
     "PARALLEL": 158,
     "PARSE_AS": 159,
-    "POP_TRY": 160,
-    "POW": 161,
-    "PRINT": 162,
-    "PRINTLN": 163,
-    "RACE": 164,
-    "REM": 165,
-    "SCHEMA": 166,
-    "SETTLE": 167,
-    "SET_ELEMENT": 168,
-    "SET_INDEX": 169,
-    "SET_MEMBER": 170,
-    "SLIDE": 171,
-    "START": 172,
-    "STRUCT": 173,
-    "SUB": 174,
-    "SUB_INT": 175,
-    "TRUE": 176,
-    "VARIANT": 177,
-    "WRAP": 178,
+    "PIPELINE": 160,
+    "POP_TRY": 161,
+    "POW": 162,
+    "PRINT": 163,
+    "PRINTLN": 164,
+    "RACE": 165,
+    "REM": 166,
+    "SCHEMA": 167,
+    "SETTLE": 168,
+    "SET_ELEMENT": 169,
+    "SET_INDEX": 170,
+    "SET_MEMBER": 171,
+    "SLIDE": 172,
+    "START": 173,
+    "STRUCT": 174,
+    "SUB": 175,
+    "SUB_INT": 176,
+    "TRUE": 177,
+    "VARIANT": 178,
+    "WRAP": 179,
 }
 
 # runs of opcodes that one node stands for: its number, and which of them a panic in it belongs to
@@ -1266,7 +1267,7 @@ def run(machine, task):
                 object = pop()
                 tos = read_index(object, tos)
                 continue
-            if op < 148:
+            if op < 149:
                 if op < 133:
                     if op < 125:
                         if op < 121:
@@ -1524,67 +1525,67 @@ def run(machine, task):
                     del st[len(st) - arg:]
                     tos = Map.of(new)
                     continue
-                # MEMBER_OWN
-                value = read_index(tos, arg) if type(tos) is Map else get_member(tos, arg)
-                if getattr(value, 'shared', False):
-                    value = own(value)
-                    store_member(tos, arg, value)
-                tos = value
+                if op < 148:
+                    # MEMBER_OWN
+                    value = read_index(tos, arg) if type(tos) is Map else get_member(tos, arg)
+                    if getattr(value, 'shared', False):
+                        value = own(value)
+                        store_member(tos, arg, value)
+                    tos = value
+                    continue
+                # MEMORY
+                push(tos)
+                tos = arg
                 continue
-            if op < 164:
-                if op < 156:
-                    if op < 152:
-                        if op < 150:
-                            if op < 149:
-                                # MEMORY
+            if op < 165:
+                if op < 157:
+                    if op < 153:
+                        if op < 151:
+                            if op < 150:
+                                # MODEL
                                 push(tos)
                                 tos = arg
                                 continue
-                            # MODEL
-                            push(tos)
-                            tos = arg
-                            continue
-                        if op < 151:
                             # MUL
                             a = pop()
                             tos = mul(a, tos)
                             continue
-                        # NE
-                        a = pop()
-                        tos = not equal(a, tos)
-                        continue
-                    if op < 154:
-                        if op < 153:
-                            # NEG
-                            tos = negate(tos)
+                        if op < 152:
+                            # NE
+                            a = pop()
+                            tos = not equal(a, tos)
                             continue
-                        # NEG_INT
+                        # NEG
                         tos = negate(tos)
                         continue
                     if op < 155:
+                        if op < 154:
+                            # NEG_INT
+                            tos = negate(tos)
+                            continue
                         # NEW_CELL
                         cells[arg] = Cell()
                         continue
-                    # NE_INT
-                    a = pop()
-                    tos = a != tos
+                    if op < 156:
+                        # NE_INT
+                        a = pop()
+                        tos = a != tos
+                        continue
+                    # NIL
+                    push(tos)
+                    tos = None
                     continue
-                if op < 160:
-                    if op < 158:
-                        if op < 157:
-                            # NIL
-                            push(tos)
-                            tos = None
-                            continue
-                        # NOT
-                        if tos is True:
-                            tos = False
-                            continue
-                        if tos is False:
-                            tos = True
-                            continue
-                        raise not_bool(tos)
+                if op < 161:
                     if op < 159:
+                        if op < 158:
+                            # NOT
+                            if tos is True:
+                                tos = False
+                                continue
+                            if tos is False:
+                                tos = True
+                                continue
+                            raise not_bool(tos)
                         # PARALLEL
                         value = machine.parallel(task, arg, cells, pop(), tos)
                         if value is SUSPENDED:
@@ -1594,15 +1595,20 @@ def run(machine, task):
                             return
                         tos = value
                         continue
-                    # PARSE_AS
-                    text = pop()
-                    result, holes = parse_as(text, tos, *arg)
-                    moved = holes
-                    push(result)
-                    tos = moved
+                    if op < 160:
+                        # PARSE_AS
+                        text = pop()
+                        result, holes = parse_as(text, tos, *arg)
+                        moved = holes
+                        push(result)
+                        tos = moved
+                        continue
+                    # PIPELINE
+                    push(tos)
+                    tos = arg
                     continue
-                if op < 162:
-                    if op < 161:
+                if op < 163:
+                    if op < 162:
                         # POP_TRY
                         if type(tos) is not Err:
                             tos = pop()
@@ -1624,7 +1630,7 @@ def run(machine, task):
                     a = pop()
                     tos = power(a, tos)
                     continue
-                if op < 163:
+                if op < 164:
                     # PRINT
                     push(tos)
                     new = st[len(st) - arg:]
@@ -1643,10 +1649,10 @@ def run(machine, task):
                 task.state = (ins, locs, cells, code, tos)
                 machine.fuel += fuel
                 return
-            if op < 172:
-                if op < 168:
-                    if op < 166:
-                        if op < 165:
+            if op < 173:
+                if op < 169:
+                    if op < 167:
+                        if op < 166:
                             # RACE
                             push(tos)
                             new = st[len(st) - arg:]
@@ -1663,7 +1669,7 @@ def run(machine, task):
                         a = pop()
                         tos = rem(a, tos)
                         continue
-                    if op < 167:
+                    if op < 168:
                         # SCHEMA
                         push(tos)
                         tos = arg
@@ -1677,8 +1683,8 @@ def run(machine, task):
                         return
                     tos = value
                     continue
-                if op < 170:
-                    if op < 169:
+                if op < 171:
+                    if op < 170:
                         # SET_ELEMENT
                         value = pop()
                         tos = with_element(tos, arg, value)
@@ -1692,7 +1698,7 @@ def run(machine, task):
                         write_element(object, tos, value)
                     tos = pop()
                     continue
-                if op < 171:
+                if op < 172:
                     # SET_MEMBER
                     value = pop()
                     store_member(tos, arg, value)
@@ -1702,9 +1708,9 @@ def run(machine, task):
                 if arg:
                     del st[len(st) - arg:]
                 continue
-            if op < 176:
-                if op < 174:
-                    if op < 173:
+            if op < 177:
+                if op < 175:
+                    if op < 174:
                         # START
                         push(tos)
                         new = st[len(st) - arg.argc:]
@@ -1717,7 +1723,7 @@ def run(machine, task):
                     del st[len(st) - len(arg.decl.fields):]
                     tos = arg.of(new)
                     continue
-                if op < 175:
+                if op < 176:
                     # SUB
                     a = pop()
                     tos = sub(a, tos)
@@ -1730,8 +1736,8 @@ def run(machine, task):
                     continue
                 overflow('-')
                 continue
-            if op < 178:
-                if op < 177:
+            if op < 179:
+                if op < 178:
                     # TRUE
                     push(tos)
                     tos = True
