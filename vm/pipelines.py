@@ -1,4 +1,4 @@
-"""`.run` of a pipeline, in the shape of the calling functions of `dispatch`, and what a value becomes between stages (O-6.22, O-6.23).
+"""`.run` of a pipeline, in the shape of the calling functions of `dispatch`, and what values become between stages (O-6.22).
 
 `.run` is one effect, whose performer runs the stages as functions of the program. Must not know: decorators, channels.
 """

@@ -2,9 +2,9 @@
 
 `("int",) ("float",) ("string",) ("bool",) ("nil",) ("any",) ("never",) ("range",) ("prompt",)`, `("array", t)`,
 `("map", k, v)`, `("hashmap", k, v)`, `("pipeline", t, t)`, `("set", t)`, `("queue", t)`, `("stack", t)`, `("tuple", (t, …))`,
-`("option", t)`, `("result", t, e)`, `("nilable", t)`, `("fn", (t, …), r)`, `("union", ("a", "b"))`, `("struct", key)`, `("schema", key)`,
-`("enum", key)`, `("trait", name, (t, …))` with the types that implement it, `("error", family)`, `("error", family, variant)`,
-`("handle", type name)`, and in signatures of built-ins `("var", name)`.
+`("option", t)`, `("result", t, e)`, `("nilable", t)`, `("fn", (t, …), r)`, `("union", ("a", "b"))`, `("struct", key)`,
+`("schema", key)`, `("enum", key)`, `("trait", name, (t, …))` with the types that implement it, `("error", family)`,
+`("error", family, variant)`, `("handle", type name)`, and in signatures of built-ins `("var", name)`.
 
 Hands on their text; `casts` gives them their meaning.
 """
