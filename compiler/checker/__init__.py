@@ -29,7 +29,7 @@ from . import calls, control, expressions, functions, literals, methods, operato
 from .assignment import check_assignments
 from .context import Checker
 from .declarations import check_constants, check_cycles, check_defaults, declare_types
-from .decorators import check_decorators
+from .decorators import check_decorators, check_parts
 from .functions import check_function, declare_signature
 from .impls import declare_impls
 from .memory import check_init, check_memory
@@ -101,19 +101,25 @@ def _declare(c: Checker, module: Module) -> None:
 
 def _check_declarations(c: Checker, module: Module) -> None:
     check_constants(c, module.symbols)
+    for decorators, place in module.decorated:
+        check_decorators(c, decorators, place)
     for symbol in module.symbols:
         match symbol:
             case StructSymbol(declaration=ast.Schema() as node):
                 check_schema(c, symbol, node)
             case StructSymbol():
                 check_decorators(c, symbol.declaration.decorators, "struct")
+                check_parts(c, symbol.declaration.fields, "struct field")
                 check_defaults(c, symbol)
             case EnumSymbol():
                 check_decorators(c, symbol.declaration.decorators, "enum")
+                for variant in symbol.declaration.variants:
+                    check_parts(c, variant.fields, "variant field")
                 for member in symbol.members:
                     check_defaults(c, member)
             case FunctionSymbol():
                 check_decorators(c, symbol.declaration.decorators, "fn")
+                check_parts(c, symbol.declaration.parameters, "parameter of a fn")
             case MemorySymbol():
                 check_decorators(c, symbol.declaration.decorators, "memory")
                 check_memory(c, symbol)

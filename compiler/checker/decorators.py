@@ -5,6 +5,8 @@ Hands on `check_decorators`: those that stand there rightly, with their constant
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from .. import ast
 from ..resolver.spelling import did_you_mean
 from .config import check_value
@@ -34,6 +36,12 @@ def check_decorators(c: Checker, decorators: list[ast.Decorator], place: str) ->
             found.append((name, _arguments(c, node, DECORATOR_ARGUMENTS.get(name, {}))))
         seen.setdefault(name, node)
     return found
+
+
+def check_parts(c: Checker, parts: Sequence[ast.Field | ast.Parameter] | None, place: str) -> None:
+    """The decorators of fields or parameters."""
+    for part in parts or ():
+        check_decorators(c, part.decorators, place)
 
 
 def _arguments(c: Checker, node: ast.Decorator, rules: dict[str, Rule]) -> dict[str, object]:

@@ -25,7 +25,8 @@ from .spelling import did_you_mean
 @dataclass(slots=True)
 class Module:
     """What a program declares, nested items included, in the order of its modules, in each in source order. `members`: methods
-    and associated functions by the type they belong to and their name."""
+    and associated functions by the type they belong to and their name. `decorated`: decorators where none may stand, with what they
+    stand on."""
 
     symbols: list[Symbol] = field(default_factory=list)
     inits: list[tuple[ModuleSymbol, ast.InitStatement]] = field(default_factory=list)
@@ -35,6 +36,7 @@ class Module:
     members: dict[Symbol, dict[str, list[FunctionSymbol]]] = field(default_factory=dict)
     main: Symbol | None = None
     places: dict[Symbol, Span] = field(default_factory=dict)
+    decorated: list[tuple[list[ast.Decorator], str]] = field(default_factory=list)
 
     def add(self, symbol: Symbol, place: Span) -> None:
         self.symbols.append(symbol)
