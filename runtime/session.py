@@ -156,7 +156,11 @@ class Session:
             if not effects:
                 return task.result
             for effect in effects:
-                await self._perform(machine, effect)
+                try:
+                    await self._perform(machine, effect)
+                except Panic as panic:
+                    machine.locate(effect.task, panic)
+                    raise
 
     async def _perform(self, machine: Machine, effect: Effect) -> None:
         if effect.kind == "emit":

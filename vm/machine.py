@@ -79,11 +79,16 @@ class Machine:
         try:
             run_loop(self, task)  # type: ignore[no-untyped-call]  # the loop is generated
         except Panic as panic:
-            panic.trace = tuple(self._trace(task))
-            panic.position = panic.trace[0][1:] if panic.trace else None
+            self.locate(task, panic)
             task.status = DONE
             self.panic = panic
             raise
+
+    def locate(self, task: Task, panic: Panic) -> None:
+        """Gives a panic its position and trace; one raised while the host performs an effect has none yet."""
+        if not panic.trace:
+            panic.trace = tuple(self._trace(task))
+            panic.position = panic.trace[0][1:] if panic.trace else None
 
     def resume(self, effect: Effect, value: Any) -> None:
         """Answer an awaited effect with a value of the machine."""

@@ -27,7 +27,7 @@ def check_decorators(c: Checker, decorators: list[ast.Decorator], place: str) ->
             c.report("E4001", node.name.span, f"unknown decorator `@{name}`", help=help)
         elif place not in DECORATOR_PLACES[name]:
             places = ", ".join(DECORATOR_PLACES[name])
-            c.report("E4009", node.span, f"`@{name}` cannot stand on a {place}", help=f"it belongs on: {places}")
+            c.report("E4009", node.span, f"`@{name}` cannot stand on {_article(place)} {place}", help=f"it belongs on: {places}")
         elif name in seen:
             c.report("E4009", node.span, f"`@{name}` stands twice", first=seen[name].span)
         elif name in DECORATOR_UNBUILT:
@@ -36,6 +36,10 @@ def check_decorators(c: Checker, decorators: list[ast.Decorator], place: str) ->
             found.append((name, _arguments(c, node, DECORATOR_ARGUMENTS.get(name, {}))))
         seen.setdefault(name, node)
     return found
+
+
+def _article(word: str) -> str:
+    return "an" if word[0] in "aeiou" else "a"
 
 
 def check_parts(c: Checker, parts: Sequence[ast.Field | ast.Parameter] | None, place: str) -> None:
