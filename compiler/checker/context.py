@@ -241,6 +241,9 @@ class Checker:
             return self.missing_value(node, wanted)
         if found == NIL:
             help: str | None = self._nothing_help(node, wanted)
+        elif wanted == NIL and expected.code == "E2023":
+            is_main = self.function_target.name == "`main`"
+            help = "`main` gives no value: drop it" if is_main else f"declare the result: `-> {found}`"
         else:
             help = explain(found, wanted)
         where = f" for {expected.place}" if expected.place else ""

@@ -36,7 +36,10 @@ METHODS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("parse", "extract", "structured"), ("execute_with_schema",)),
 }
 # Methods that a form of the language stands for.
-FORMS = dict.fromkeys(("forEach", "for_each", "each"), "write `for x in xs { … }`")
+FORMS = {
+    **dict.fromkeys(("forEach", "for_each", "each"), "write `for x in xs { … }`"),
+    **dict.fromkeys(("format", "concat"), "write `\"…${x}\"`"),
+}
 
 # Fields of records, models and connections.
 FIELDS: dict[str, tuple[str, ...]] = {
