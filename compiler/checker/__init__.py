@@ -14,7 +14,7 @@ from ..loading import Project
 from ..nesting import on_fresh_stack
 from ..resolver import resolve, warn_unused
 from ..resolver.state import Module
-from ..source import Source
+from ..source import Source, Span
 from ..symbols import (
     ConnectionSymbol,
     ConstSymbol,
@@ -61,7 +61,11 @@ def check(program: ast.Program, source: Source, diagnostics: Diagnostics) -> Che
 
 def check_project(project: Project, diagnostics: Diagnostics) -> CheckedProgram:
     """Checks the parsed files of a program."""
-    return on_fresh_stack(_check, project, diagnostics)
+    try:
+        return on_fresh_stack(_check, project, diagnostics)
+    except RecursionError:  # of a walk over a declared type; trees are walked by levels
+        diagnostics.report("E0114", Span(project.main, 0, 0), "a type of the program nests too deeply")
+        return CheckedProgram(project.trees[project.main], init=[])
 
 
 def _check(project: Project, diagnostics: Diagnostics) -> CheckedProgram:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...vm.builtins import FUNCTIONS, Row, lookup
+from ...vm.builtins import ASSOCIATED, FUNCTIONS, Row, lookup
 from .. import ast
 from ..resolver import everyday
 from ..source import Span
@@ -44,10 +44,15 @@ def everyday_method(type_: Type, name: str) -> str | None:
     return everyday.FORMS.get(name) if kind in ("Array", "Map", "Range", "String") else None
 
 
+# Functions with a body, or compiled into instructions, can be values.
+INSTRUCTIONS = ("print", "println", "emit", "flush_emits")
+
+
 def function_value(name: str) -> Type | None:
-    """The type of a built-in function that is not called; None for names of types."""
-    row = FUNCTIONS.get(name)
-    if row is None:
+    """The type of a built-in function that is not called; None for names of types and special forms."""
+    owner, _, member = name.rpartition("::")
+    row = ASSOCIATED.get((owner, member)) if owner else FUNCTIONS.get(member)
+    if row is None or (row.kind == "special" and name not in INSTRUCTIONS):
         return None
     signature = signature_of(row)
     return Function(tuple(close(p.type) for p in signature.parameters), close(signature.result))

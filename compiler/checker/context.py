@@ -90,6 +90,9 @@ SPINES: dict[type[ast.Node], str] = {
 }
 
 
+HEAVIEST = 5_000  # what a type may weigh: walks over types take as many steps
+
+
 class Checker:
     __slots__ = (
         "sources", "diagnostics", "error_count", "expressions", "nesting", "targets", "loops", "nominals", "modules",
@@ -132,8 +135,13 @@ class Checker:
             if type(node) in SPINES:
                 self._infer_spine(node)
             if node.type is None:
-                node.type = self.nesting.call(self.expressions[type(node)], self, node, expected)
+                found: Type = self.nesting.call(self.expressions[type(node)], self, node, expected)
+                node.type = found if found.weight <= HEAVIEST else self.too_large(node.span)
         return node.type  # type: ignore[no-any-return]
+
+    def too_large(self, span: Span) -> Type:
+        message = "a type nests too deeply or is made of too many types"
+        return self.report("E0114", span, message, help="declare a struct for a part")
 
     def _infer_spine(self, node: ast.Expr) -> None:
         chain: list[ast.Expr] = []

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from ...vm.builtins import FUNCTIONS
 from .. import ast
 from ..resolver.everyday import NAMES
 from ..resolver.scopes import UnbuiltSymbol
@@ -59,7 +60,7 @@ from .generics import Instance, written_arguments
 from .impls import require_visible_method
 from .relations import ERRONEOUS, MISMATCH, convert, generic, join
 from .standard import std_function
-from .types import RECORDS, check_key_type, written_type
+from .types import check_key_type, written_type
 
 # Keys of known providers (G-10.1).
 KEY_SHAPE = re.compile(r"sk-[A-Za-z0-9_-]{20,}|AIza[A-Za-z0-9_-]{35}")
@@ -220,14 +221,11 @@ def _builtin_value(c: Checker, node: ast.PathExpr, name: str, expected: Expected
         return Function((given,), made)
     if name.startswith("Memory::"):
         return c.report("E4501", node.span, "a memory is made by its declaration only", help="memory log: Memory = …;")
-    record, _, constructor = name.partition("::")
-    if constructor and record not in RECORDS:
-        return c.unbuilt(node.span, f"{name} as a value")
-    if constructor:
-        return Function((STRING,), RECORDS[record])
     signature = function_value(name)
     if signature is not None:
         return signature
+    if name in FUNCTIONS:
+        return c.unbuilt(node.span, f"{name} as a value")
     return c.report("E1001", node.span, f"`{name}` is a type, not a value", help=NAMES.get(name))
 
 

@@ -59,7 +59,10 @@ def check_function(c: Checker, symbol: FunctionSymbol) -> None:
     accepts_all = symbol.name == "main" and symbol.result == NIL and symbol is c.main
     target = Target("function", scope, f"`{symbol.path}`", symbol.result, accepts_all)
     with in_impl(c, symbol):
-        _check_body(c, symbol, target)
+        try:
+            _check_body(c, symbol, target)
+        except RecursionError:  # of a walk over a type; trees are walked by levels
+            c.too_large(node.name.span)
 
 
 def _check_body(c: Checker, symbol: FunctionSymbol, target: Target) -> None:

@@ -189,11 +189,13 @@ CONSTRUCTORS = {"Some": "SOME", "Ok": "OK", "Err": "ERR"}
 
 
 def builtin_value(g: Generator, name: str) -> None:
-    """`None`, or a constructor used as a function value (L-3.8.3)."""
+    """`None`, or a constructor or built-in function used as a function value (L-3.8.3)."""
     if name == "None":
         g.emitter.emit("NONE")
-        return
-    g.emitter.emit("CLOSURE", g.module.constructor_function(CONSTRUCTORS[name]))
+    elif name in CONSTRUCTORS:
+        g.emitter.emit("CLOSURE", g.module.constructor_function(CONSTRUCTORS[name]))
+    else:
+        g.emitter.emit("CLOSURE", g.module.builtin_function(name))
 
 
 # ---------------------------------------------------------------- operators

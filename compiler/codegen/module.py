@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from ...vm.builtins import ASSOCIATED, FUNCTIONS
 from ...vm.builtins.std import STD_PREFIX, std_row
 from ...vm.builtins.table import methods_named
 from ...vm.bytecode import image as im
@@ -16,6 +17,9 @@ from ..nesting import Nesting
 from ..source import Source, Span
 from .emitter import Emitter
 from .pool import Pool
+
+# Global functions that are instructions.
+INSTRUCTIONS = {"print": "PRINT", "println": "PRINTLN", "emit": "EMIT"}
 
 
 @dataclass(eq=False)
@@ -121,11 +125,32 @@ class Module:
             emitter.emit("LOAD", 0)
             emitter.emit(opcode)
             emitter.emit("RETURN")
-            number = self.constructors[opcode] = self.pool.reserve_function()
-            any_ = self.pool.type(t.ANY)
-            name = opcode.capitalize()
-            self.pending.append(Pending(number, emitter, None, name, [["value", any_, None]], any_, im.F_HIDDEN))
+            self._pend(opcode, opcode.capitalize(), ["value"], emitter)
         return self.constructors[opcode]
+
+    def builtin_function(self, name: str) -> int:
+        """A global function or `T::name` as a function value, which takes all arguments by position; of `print` one."""
+        if name not in self.constructors:
+            emitter = Emitter()
+            owner, _, member = name.rpartition("::")
+            parameters = (ASSOCIATED[owner, member] if owner else FUNCTIONS[member]).parameters
+            for _ in parameters:
+                emitter.emit("LOAD", emitter.slot())
+            if name in INSTRUCTIONS:
+                emitter.emit(INSTRUCTIONS[name], len(parameters), len(parameters))
+                emitter.emit("NIL")
+            else:
+                emitter.emit("CALL_BUILTIN", self.pool.builtin(owner, member), len(parameters))
+            emitter.emit("RETURN")
+            self._pend(name, name, [p.name for p in parameters], emitter)
+        return self.constructors[name]
+
+    def _pend(self, key: str, name: str, parameters: list[str], emitter: Emitter) -> None:
+        """Keeps a hidden function of Anys under `key`."""
+        number = self.constructors[key] = self.pool.reserve_function()
+        any_ = self.pool.type(t.ANY)
+        params: list[list[int | str | None]] = [[parameter, any_, None] for parameter in parameters]
+        self.pending.append(Pending(number, emitter, None, name, params, any_, im.F_HIDDEN))
 
     def library_function(self, symbol: symbols.StdFunctionSymbol) -> int:
         """A function of `std::` as a function value (L-3.8.3)."""
@@ -142,10 +167,7 @@ class Module:
             else:
                 emitter.emit("CALL_BUILTIN", self.pool.builtin(receiver, symbol.name), len(row.parameters))
             emitter.emit("RETURN")
-            number = self.constructors[name] = self.pool.reserve_function()
-            any_ = self.pool.type(t.ANY)
-            params: list[list[int | str | None]] = [[p.name, any_, None] for p in row.parameters]
-            self.pending.append(Pending(number, emitter, None, symbol.name, params, any_, im.F_HIDDEN))
+            self._pend(name, symbol.name, [p.name for p in row.parameters], emitter)
         return self.constructors[name]
 
     def prompt_from_text(self, emitter: Emitter) -> None:

@@ -25,9 +25,8 @@ from .schemas import schema_entry
 COMPILER = "concerto 0.1"
 
 
-def generate(checked: CheckedProgram, files: list[Source], name: str) -> im.Image:
-    """The image of a program without errors; `name` is the program's name."""
-    sources = sorted(files, key=lambda source: source.name)
+def generate(checked: CheckedProgram, sources: list[Source], name: str) -> im.Image:
+    """The image of a program without errors; `sources` are in order of their names, `name` is the program's name."""
     module = Module(sources)
     for kind in (checked.schemas, checked.models, checked.connections, checked.memories):
         module.names.update(unique_names(kind))

@@ -9,11 +9,18 @@ from collections.abc import Callable
 TOKEN = re.compile(r"\s+|//[^\n]*|[A-Za-z_]\w*|\d[\w.]*|\"[^\"\n]*\"|[-+*/%=!<>&|?.:]{1,3}|.", re.DOTALL)
 DEPTHS = (2, 10, 100, 254, 256, 258, 700)
 NESTS = (
-    ("(", ")"), ("[", "]"), ("{", "}"), ("Some(", ")"), ("{ \"k\": ", " }"), ("-", ""), ("!", ""), ("if true { ", " } else { 1 }"),
+    ("(", ")"), ("[", "]"), ("{", "}"), ("Some(", ")"), ("{ \"k\": ", " }"), ("-", ""), ("!", ""),
+    ("if true { ", " } else { 1 }"),
     ("|x| ", ""), ("match 1 { _ => ", " }"), ("try { ", " }"), ("\"${", "}\""), ("Array<", ">"), ("return ", ""), ("(", ",)"),
     ("loop { break ", " }"), ("&", ""), ("await ", ""),
 )  # fmt: skip
-CHAINS = (" + 1", ".x", "?", "[0]", "()", " |> f", " ?? 1", " as Int", "::A", " && true", ", 1", " = 1", ".m(1)", " else if true {}", ".await")
+CHAINS = (
+    " + 1", ".x", "?", "[0]", "()", " |> f", " ?? 1", " as Int", "::A", " && true", ", 1", " = 1", ".m(1)", " else if true {}",
+    ".await",
+)  # fmt: skip
+
+CHARACTERS = "\"'`${}()[]<>|&?!.,;:=+-*/%@#\\\n0_aZ\u202e\ufeff\u00e4"
+BYTES = (0, 9, 10, 34, 39, 92, 128, 195, 239, 255)
 
 Mutator = Callable[[str, "Corpus", random.Random], str]
 
@@ -38,14 +45,14 @@ def change_bytes(data: bytes, rng: random.Random) -> bytes:
     body = bytearray(data or b" ")
     for _ in range(rng.randint(1, 3)):
         at = rng.randrange(len(body))
-        body[at : at + rng.randrange(3)] = bytes(rng.choice((0, 9, 10, 34, 39, 92, 128, 195, 239, 255)) for _ in range(rng.randrange(3)))
+        body[at : at + rng.randrange(3)] = bytes(rng.choice(BYTES) for _ in range(rng.randrange(3)))
         body = body or bytearray(b"\n")
     return bytes(body)
 
 
 def change_character(text: str, corpus: Corpus, rng: random.Random) -> str:
     at = rng.randrange(len(text) + 1)
-    return text[:at] + rng.choice("\"'`${}()[]<>|&?!.,;:=+-*/%@#\\\n0_aZ\u202e\ufeff\u00e4") * rng.randrange(3) + text[at + rng.randrange(3) :]
+    return text[:at] + rng.choice(CHARACTERS) * rng.randrange(3) + text[at + rng.randrange(3) :]
 
 
 def change_tokens(text: str, corpus: Corpus, rng: random.Random) -> str:
