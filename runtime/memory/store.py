@@ -28,3 +28,9 @@ class MemoryStore:
 
     def __len__(self) -> int:
         return len(self._logs)
+
+    def take_over(self, earlier: MemoryStore) -> None:
+        """Go on with the logs of another store where a name is in both and as bounded there."""
+        for name in earlier:
+            if name in self._logs and self._logs[name].max_messages == earlier[name].max_messages:
+                self._logs[name] = earlier[name]
