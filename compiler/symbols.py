@@ -285,6 +285,7 @@ class BuiltinCall(CallTarget):
     name: str
     mutates: bool = False
     type_arguments: tuple[Type, ...] = ()  # checked ones, e.g. T of execute_with_schema<T>
+    structs: tuple[StructSymbol, ...] = ()  # those a value of `json::parse_as<T>` can hold
     schema: StructSymbol | None = None  # the schema T denotes, for execute_with_schema and parse_schema
 
 

@@ -171,11 +171,27 @@ class Program:
         if kind is k.FUNCTION:
             return self.codes[operand]
         if kind is k.TYPE:
+            if op.name == "PARSE_AS":
+                return self.descriptors[operand], self._declared()
             return self.classes[operand] if op.name == "STRUCT" else self.descriptors[operand]
         if kind is k.FIELD:
             return f"f{operand}"
         tables: dict[Any, list[Any]] = {k.MODEL: self.models, k.MEMORY: self.memories, k.SCHEMA: self.schemas}
         return tables[kind][operand] if kind in tables else operand
+
+    def _declared(self) -> dict[str, Any]:
+        """Classes of declared types by key, told the types of their parts, which only `json::parse_as` asks for."""
+        found = {}
+        for entry, made in zip(self.image.types, self.classes, strict=True):
+            if made is None:
+                continue
+            found[entry[1]] = made
+            if entry[0] == "enum":
+                for variant, (_, parts, *_) in zip(made.variants, entry[2], strict=True):
+                    variant.types = tuple([self.descriptors[part] for part in parts])
+            else:
+                made.decl.types = tuple([self.descriptors[part] for _, part, _ in entry[2]])
+        return found
 
     def _handler(
         self, code: Code, offset: int, depth: int, at: dict[int, int], nodes: Any, costs: list[int]

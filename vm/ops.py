@@ -9,6 +9,7 @@ Must not know: frames, tasks, the host.
 
 from __future__ import annotations
 
+from .decoding import fill, parse_json
 from .iteration import iterate
 from .panics import Panic
 from .values import (
@@ -50,6 +51,7 @@ from .values import (
     power,
     rem,
     share,
+    store_index,
     store_member,
     sub,
     typeof,
@@ -237,6 +239,10 @@ def index_place(object: Any, index: Any) -> Any:
     return refuse_write(object, index)
 
 
+def SET_PART(value: Any, object: Any, index: Any) -> Any:
+    return store_index(object, index, value)
+
+
 # ---------------------------------------------------------------- arithmetic
 # The chained comparison with 30-bit constants is what CPython specialises; larger results pay a second test.
 
@@ -400,6 +406,10 @@ def CHECK(value: Any, operand: Any) -> Any:
     return check(value, operand)
 
 
+def CHECK_PAYLOAD(value: Any, operand: Any) -> Any:
+    return check(value, operand, "P415")
+
+
 def CAST(value: Any, operand: Any) -> Any:
     return cast(value, operand)
 
@@ -501,6 +511,15 @@ def MEMORY(operand: Any) -> Any:
 
 def SCHEMA(operand: Any) -> Any:
     return operand
+
+
+def PARSE_AS(text: Any, defaults: Any, operand: Any) -> Any:
+    found = parse_json(text, defaults, operand)
+    return found[0], found[1]
+
+
+def FILL(value: Any, hole: Any) -> None:
+    fill(hole, value)
 
 
 # ---------------------------------------------------------------- reading parts

@@ -12,6 +12,7 @@ from ..source import Span
 from ..symbols import (
     BuiltinCall,
     BuiltinSymbol,
+    CheckAny,
     ConstructorCall,
     ErrorCall,
     ErrorFamilySymbol,
@@ -278,7 +279,7 @@ def _emit(c: Checker, node: ast.Call, callee: ast.PathExpr, expected: Expected) 
     c.value(payload, Expected(wanted, "E4080", "the payload"))
     coercion = payload.coercion
     result = _plain_row(c, node, callee, expected, (wanted,))
-    payload.coercion = coercion
+    payload.coercion = None if isinstance(coercion, CheckAny) else coercion  # its own instruction checks it, for P415
     return result
 
 

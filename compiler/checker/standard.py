@@ -13,6 +13,7 @@ from ..types import ANY, FLOAT, INT, NEVER, Function, Type
 from .arguments import infer_all, match_arguments
 from .builtins import call_row
 from .context import Checker, Expected
+from .json_shapes import parse_as_call
 from .relations import ERRONEOUS, close
 from .signatures import Bindings, Formal, signature_of
 from .types import written_type
@@ -34,6 +35,8 @@ def std_call(
     c: Checker, node: ast.Call, callee: ast.PathExpr, symbol: StdFunctionSymbol, expected: Expected
 ) -> Type:
     """A library function called by its path or an imported name."""
+    if symbol.name == "parse_as":
+        return parse_as_call(c, node, callee, symbol, row_of(symbol), expected)
     if callee.type_arguments is not None:
         c.report("E2028", callee.span, f"`{symbol.name}` takes no type arguments")
     row = row_of(symbol)

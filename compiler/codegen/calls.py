@@ -11,7 +11,8 @@ from .. import ast, symbols
 from .. import types as t
 from . import places
 from .arguments import is_simple, push_arguments
-from .constants import emit_constant
+from .constants import collect, emit_constant
+from .emitter import Label
 from .generator import Generator, effect_of, static_type, value_of
 from .interference import root_of
 from .methods import declared_method, dynamic_call
@@ -125,7 +126,9 @@ def builtin_call(g: Generator, node: ast.Call | ast.MethodCall, target: symbols.
         g.emitter.emit("NIL")
         return
     row = _row(target)
-    if row.kind == "handle":
+    if row.name == "parse_as" and target.type_arguments:
+        parse_as_call(g, node, target)
+    elif row.kind == "handle":
         assert isinstance(node, ast.MethodCall)
         handle_call(g, node, target)
     elif row.mut:
@@ -262,6 +265,47 @@ def handle_call(g: Generator, node: ast.MethodCall, target: symbols.BuiltinCall)
     e.emit("CALL_METHOD", g.module.pool.method(target.name, count, names), count)
 
 
+def parse_as_call(g: Generator, node: ast.Call | ast.MethodCall, target: symbols.BuiltinCall) -> None:
+    """`json::parse_as<T>(s)`: what is missing gets its default, in the order in which the values are built (L-7.1.2)."""
+    e = g.emitter
+    (text,) = target.arguments
+    assert text is not None
+    g.value(text)
+    defaults = [
+        (f"{_key(symbol)}.{position}", number)
+        for symbol in target.structs
+        for position, number in g.module.field_defaults[symbol].items()
+    ]
+    collect(g, "Map", defaults, _push_default)
+    g.at(node.span)
+    e.emit("PARSE_AS", g.module.pool.type(target.type_arguments[0]))
+    e.emit("ITERATE")
+    depth = e.depth
+    again, done = Label(), Label()
+    e.mark(again, depth)
+    e.jump("NEXT", done)
+    e.emit("DUP")
+    e.emit("GET_ELEMENT", 2)
+    e.emit("CALL_VALUE", 0, 0)
+    e.emit("SWAP")
+    e.emit("FILL")
+    e.jump("JUMP", again)
+    e.mark(done, depth - 1)
+
+
+def _key(symbol: symbols.StructSymbol) -> str:
+    assert isinstance(symbol.type, t.Nominal)
+    return symbol.type.unique_name
+
+
+def _push_default(g: Generator, part: object) -> None:
+    """A field by its key, or the function that gives its default."""
+    if isinstance(part, str):
+        emit_constant(g, part)
+    else:
+        g.emitter.emit("CLOSURE", part)
+
+
 # ---------------------------------------------------------------- special functions
 
 
@@ -274,7 +318,7 @@ def _emit(g: Generator, target: symbols.BuiltinCall) -> None:
     else:
         g.bound(payload)
         if target.type_arguments and static_type(payload) == t.ANY:
-            g.emitter.emit("CHECK", g.module.pool.type(target.type_arguments[0]))
+            g.emitter.emit("CHECK_PAYLOAD", g.module.pool.type(target.type_arguments[0]))
     g.emitter.emit("EMIT")
 
 

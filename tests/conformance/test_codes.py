@@ -26,7 +26,6 @@ UNBUILT: dict[str, str] = {
     "limits of time, tokens, cost": "P102 P401 P402 P403",
     "hash maps, ledgers": "P405 P412 P416",
     "permissions, replay": "P406 P407",
-    "emit and validation behind Any": "P415",
     "what is not built yet": "E4999",
 }
 

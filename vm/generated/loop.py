@@ -24,6 +24,7 @@ from ..ops import (
     display,
     div,
     equal,
+    fill,
     get_member,
     greater,
     greater_equal,
@@ -43,10 +44,12 @@ from ..ops import (
     not_bool,
     overflow,
     own,
+    parse_json,
     power,
     read_index,
     rem,
     share,
+    store_index,
     store_member,
     sub,
     with_element,
@@ -164,77 +167,81 @@ NUMBERS = {
     "CELL_OWN": 91,
     "CHANGES_SELF": 92,
     "CHECK": 93,
-    "CLOSURE": 94,
-    "CONFIGURE": 95,
-    "DROP": 96,
-    "EMIT": 97,
-    "EQ": 98,
-    "ERR": 99,
-    "FAIL_LENGTH": 100,
-    "FAIL_MATCH": 101,
-    "FIELD_OWN": 102,
-    "GE": 103,
-    "GET_PAYLOAD": 104,
-    "GE_INT": 105,
-    "GT": 106,
-    "HALT": 107,
-    "INDEX": 108,
-    "INT_TO_FLOAT": 109,
-    "INT__GE_INT__JUMP_UNLESS": 110,
-    "INT__LE_INT__JUMP_UNLESS": 111,
-    "INT__LT_INT__JUMP_UNLESS": 112,
-    "INT__NE_INT__JUMP_UNLESS": 113,
-    "IS_ERR": 114,
-    "IS_ERROR": 115,
-    "IS_NIL": 116,
-    "LE": 117,
-    "LENGTH": 118,
-    "LE_INT": 119,
-    "LINK": 120,
-    "LOAD__EQ_INT__JUMP_UNLESS": 121,
-    "LOAD__GE_INT__JUMP_UNLESS": 122,
-    "LOAD__INT__GE_INT__JUMP_UNLESS": 123,
-    "LOAD__INT__GT_INT__JUMP_UNLESS": 124,
-    "LOAD__INT__LE_INT__JUMP_UNLESS": 125,
-    "LOAD__INT__MUL_INT__STORE": 126,
-    "LOAD__LE_INT__JUMP_UNLESS": 127,
-    "LOAD__LOAD__EQ_INT__JUMP_UNLESS": 128,
-    "LOAD__LOAD__GE_INT__JUMP_UNLESS": 129,
-    "LOAD__LOAD__GT_INT__JUMP_UNLESS": 130,
-    "LOAD__LOAD__MUL_INT__STORE": 131,
-    "LOAD__LOAD__NE_INT__JUMP_UNLESS": 132,
-    "LOAD__LOAD__SUB_INT": 133,
-    "LOAD__NE_INT__JUMP_UNLESS": 134,
-    "LOAD__SUB_INT": 135,
-    "LT": 136,
-    "MAP": 137,
-    "MEMBER_OWN": 138,
-    "MEMORY": 139,
-    "MODEL": 140,
-    "MUL": 141,
-    "NE": 142,
-    "NEG": 143,
-    "NEG_INT": 144,
-    "NEW_CELL": 145,
-    "NE_INT": 146,
-    "NIL": 147,
-    "NOT": 148,
-    "POP_TRY": 149,
-    "POW": 150,
-    "PRINT": 151,
-    "PRINTLN": 152,
-    "REM": 153,
-    "SCHEMA": 154,
-    "SET_ELEMENT": 155,
-    "SET_INDEX": 156,
-    "SET_MEMBER": 157,
-    "SLIDE": 158,
-    "STRUCT": 159,
-    "SUB": 160,
-    "SUB_INT": 161,
-    "TRUE": 162,
-    "VARIANT": 163,
-    "WRAP": 164,
+    "CHECK_PAYLOAD": 94,
+    "CLOSURE": 95,
+    "CONFIGURE": 96,
+    "DROP": 97,
+    "EMIT": 98,
+    "EQ": 99,
+    "ERR": 100,
+    "FAIL_LENGTH": 101,
+    "FAIL_MATCH": 102,
+    "FIELD_OWN": 103,
+    "FILL": 104,
+    "GE": 105,
+    "GET_PAYLOAD": 106,
+    "GE_INT": 107,
+    "GT": 108,
+    "HALT": 109,
+    "INDEX": 110,
+    "INT_TO_FLOAT": 111,
+    "INT__GE_INT__JUMP_UNLESS": 112,
+    "INT__LE_INT__JUMP_UNLESS": 113,
+    "INT__LT_INT__JUMP_UNLESS": 114,
+    "INT__NE_INT__JUMP_UNLESS": 115,
+    "IS_ERR": 116,
+    "IS_ERROR": 117,
+    "IS_NIL": 118,
+    "LE": 119,
+    "LENGTH": 120,
+    "LE_INT": 121,
+    "LINK": 122,
+    "LOAD__EQ_INT__JUMP_UNLESS": 123,
+    "LOAD__GE_INT__JUMP_UNLESS": 124,
+    "LOAD__INT__GE_INT__JUMP_UNLESS": 125,
+    "LOAD__INT__GT_INT__JUMP_UNLESS": 126,
+    "LOAD__INT__LE_INT__JUMP_UNLESS": 127,
+    "LOAD__INT__MUL_INT__STORE": 128,
+    "LOAD__LE_INT__JUMP_UNLESS": 129,
+    "LOAD__LOAD__EQ_INT__JUMP_UNLESS": 130,
+    "LOAD__LOAD__GE_INT__JUMP_UNLESS": 131,
+    "LOAD__LOAD__GT_INT__JUMP_UNLESS": 132,
+    "LOAD__LOAD__MUL_INT__STORE": 133,
+    "LOAD__LOAD__NE_INT__JUMP_UNLESS": 134,
+    "LOAD__LOAD__SUB_INT": 135,
+    "LOAD__NE_INT__JUMP_UNLESS": 136,
+    "LOAD__SUB_INT": 137,
+    "LT": 138,
+    "MAP": 139,
+    "MEMBER_OWN": 140,
+    "MEMORY": 141,
+    "MODEL": 142,
+    "MUL": 143,
+    "NE": 144,
+    "NEG": 145,
+    "NEG_INT": 146,
+    "NEW_CELL": 147,
+    "NE_INT": 148,
+    "NIL": 149,
+    "NOT": 150,
+    "PARSE_AS": 151,
+    "POP_TRY": 152,
+    "POW": 153,
+    "PRINT": 154,
+    "PRINTLN": 155,
+    "REM": 156,
+    "SCHEMA": 157,
+    "SET_ELEMENT": 158,
+    "SET_INDEX": 159,
+    "SET_MEMBER": 160,
+    "SET_PART": 161,
+    "SLIDE": 162,
+    "STRUCT": 163,
+    "SUB": 164,
+    "SUB_INT": 165,
+    "TRUE": 166,
+    "VARIANT": 167,
+    "WRAP": 168,
 }
 
 # runs of opcodes that one node stands for: its number, and which of them a panic in it belongs to
@@ -242,27 +249,27 @@ FUSED = {
     ('LOAD', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (72, 2),
     ('LOAD', 'LT_INT', 'JUMP_UNLESS'): (62, 1),
     ('LOAD', 'INT', 'LT_INT', 'JUMP_UNLESS'): (22, 2),
-    ('INT', 'LT_INT', 'JUMP_UNLESS'): (112, 1),
+    ('INT', 'LT_INT', 'JUMP_UNLESS'): (114, 1),
     ('LOAD', 'LOAD', 'LE_INT', 'JUMP_UNLESS'): (37, 2),
-    ('LOAD', 'LE_INT', 'JUMP_UNLESS'): (127, 1),
-    ('LOAD', 'INT', 'LE_INT', 'JUMP_UNLESS'): (125, 2),
-    ('INT', 'LE_INT', 'JUMP_UNLESS'): (111, 1),
-    ('LOAD', 'LOAD', 'GT_INT', 'JUMP_UNLESS'): (130, 2),
+    ('LOAD', 'LE_INT', 'JUMP_UNLESS'): (129, 1),
+    ('LOAD', 'INT', 'LE_INT', 'JUMP_UNLESS'): (127, 2),
+    ('INT', 'LE_INT', 'JUMP_UNLESS'): (113, 1),
+    ('LOAD', 'LOAD', 'GT_INT', 'JUMP_UNLESS'): (132, 2),
     ('LOAD', 'GT_INT', 'JUMP_UNLESS'): (59, 1),
-    ('LOAD', 'INT', 'GT_INT', 'JUMP_UNLESS'): (124, 2),
+    ('LOAD', 'INT', 'GT_INT', 'JUMP_UNLESS'): (126, 2),
     ('INT', 'GT_INT', 'JUMP_UNLESS'): (54, 1),
-    ('LOAD', 'LOAD', 'GE_INT', 'JUMP_UNLESS'): (129, 2),
-    ('LOAD', 'GE_INT', 'JUMP_UNLESS'): (122, 1),
-    ('LOAD', 'INT', 'GE_INT', 'JUMP_UNLESS'): (123, 2),
-    ('INT', 'GE_INT', 'JUMP_UNLESS'): (110, 1),
-    ('LOAD', 'LOAD', 'EQ_INT', 'JUMP_UNLESS'): (128, 2),
-    ('LOAD', 'EQ_INT', 'JUMP_UNLESS'): (121, 1),
+    ('LOAD', 'LOAD', 'GE_INT', 'JUMP_UNLESS'): (131, 2),
+    ('LOAD', 'GE_INT', 'JUMP_UNLESS'): (124, 1),
+    ('LOAD', 'INT', 'GE_INT', 'JUMP_UNLESS'): (125, 2),
+    ('INT', 'GE_INT', 'JUMP_UNLESS'): (112, 1),
+    ('LOAD', 'LOAD', 'EQ_INT', 'JUMP_UNLESS'): (130, 2),
+    ('LOAD', 'EQ_INT', 'JUMP_UNLESS'): (123, 1),
     ('LOAD', 'INT', 'EQ_INT', 'JUMP_UNLESS'): (67, 2),
     ('INT', 'EQ_INT', 'JUMP_UNLESS'): (12, 1),
-    ('LOAD', 'LOAD', 'NE_INT', 'JUMP_UNLESS'): (132, 2),
-    ('LOAD', 'NE_INT', 'JUMP_UNLESS'): (134, 1),
+    ('LOAD', 'LOAD', 'NE_INT', 'JUMP_UNLESS'): (134, 2),
+    ('LOAD', 'NE_INT', 'JUMP_UNLESS'): (136, 1),
     ('LOAD', 'INT', 'NE_INT', 'JUMP_UNLESS'): (40, 2),
-    ('INT', 'NE_INT', 'JUMP_UNLESS'): (113, 1),
+    ('INT', 'NE_INT', 'JUMP_UNLESS'): (115, 1),
     ('LOAD', 'LOAD', 'ADD_INT', 'STORE'): (33, 2),
     ('LOAD', 'LOAD', 'ADD_INT'): (28, 2),
     ('LOAD', 'ADD_INT'): (71, 1),
@@ -270,15 +277,15 @@ FUSED = {
     ('LOAD', 'INT', 'ADD_INT'): (83, 2),
     ('INT', 'ADD_INT'): (19, 1),
     ('LOAD', 'LOAD', 'SUB_INT', 'STORE'): (42, 2),
-    ('LOAD', 'LOAD', 'SUB_INT'): (133, 2),
-    ('LOAD', 'SUB_INT'): (135, 1),
+    ('LOAD', 'LOAD', 'SUB_INT'): (135, 2),
+    ('LOAD', 'SUB_INT'): (137, 1),
     ('LOAD', 'INT', 'SUB_INT', 'STORE'): (61, 2),
     ('LOAD', 'INT', 'SUB_INT'): (21, 2),
     ('INT', 'SUB_INT'): (56, 1),
-    ('LOAD', 'LOAD', 'MUL_INT', 'STORE'): (131, 2),
+    ('LOAD', 'LOAD', 'MUL_INT', 'STORE'): (133, 2),
     ('LOAD', 'LOAD', 'MUL_INT'): (79, 2),
     ('LOAD', 'MUL_INT'): (46, 1),
-    ('LOAD', 'INT', 'MUL_INT', 'STORE'): (126, 2),
+    ('LOAD', 'INT', 'MUL_INT', 'STORE'): (128, 2),
     ('LOAD', 'INT', 'MUL_INT'): (82, 2),
     ('INT', 'MUL_INT'): (66, 1),
     ('LOAD', 'LOAD'): (9, 0),
@@ -945,8 +952,8 @@ def run(machine, task):
                 del st[len(st) - arg.count:]
                 tos = arg.make(new)
                 continue
-            if op < 99:
-                if op < 80:
+            if op < 101:
+                if op < 81:
                     if op < 78:
                         if op < 77:
                             if op < 76:
@@ -960,37 +967,37 @@ def run(machine, task):
                         cells[arg].value = tos
                         tos = pop()
                         continue
-                    if op < 79:
-                        # THROW
-                        target, cost, drop, _ = arg
-                        if drop:
-                            del st[len(st) - drop:]
-                        if target is None:
-                            tos = Err(tos)
-                            ins, locs, cells, code = pop_frame()
+                    if op < 80:
+                        if op < 79:
+                            # THROW
+                            target, cost, drop, _ = arg
+                            if drop:
+                                del st[len(st) - drop:]
+                            if target is None:
+                                tos = Err(tos)
+                                ins, locs, cells, code = pop_frame()
+                                continue
+                            ins = target
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
                             continue
-                        ins = target
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
+                        # LOAD__LOAD__MUL_INT
+                        left, right = arg
+                        r = locs[left] * locs[right]
+                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                            push(tos)
+                            tos = r
+                            continue
+                        tos = overflow('*')
                         continue
-                    # LOAD__LOAD__MUL_INT
-                    left, right = arg
-                    r = locs[left] * locs[right]
-                    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                        push(tos)
-                        tos = r
-                        continue
-                    tos = overflow('*')
+                    # DIV
+                    a = pop()
+                    tos = div(a, tos)
                     continue
-                if op < 85:
+                if op < 86:
                     if op < 83:
                         if op < 82:
-                            if op < 81:
-                                # DIV
-                                a = pop()
-                                tos = div(a, tos)
-                                continue
                             # IS_SOME
                             tos = type(tos) is Some
                             continue
@@ -1003,38 +1010,38 @@ def run(machine, task):
                             continue
                         tos = overflow('*')
                         continue
-                    if op < 84:
-                        # LOAD__INT__ADD_INT
-                        left, right = arg
-                        r = locs[left] + right
-                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                            push(tos)
-                            tos = r
+                    if op < 85:
+                        if op < 84:
+                            # LOAD__INT__ADD_INT
+                            left, right = arg
+                            r = locs[left] + right
+                            if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                                push(tos)
+                                tos = r
+                                continue
+                            tos = overflow('+')
                             continue
-                        tos = overflow('+')
-                        continue
-                    # NONE
-                    push(tos)
-                    tos = NONE_VALUE
-                    continue
-                if op < 92:
-                    if op < 88:
-                        if op < 86:
-                            # SOME
-                            tos = Some(tos)
-                            continue
-                        if op < 87:
-                            # ADD
-                            a = pop()
-                            tos = add(a, tos)
-                            continue
-                        # ARRAY
+                        # NONE
                         push(tos)
-                        new = st[len(st) - arg:]
-                        del st[len(st) - arg:]
-                        tos = Array(new)
+                        tos = NONE_VALUE
                         continue
+                    # SOME
+                    tos = Some(tos)
+                    continue
+                if op < 94:
                     if op < 90:
+                        if op < 88:
+                            if op < 87:
+                                # ADD
+                                a = pop()
+                                tos = add(a, tos)
+                                continue
+                            # ARRAY
+                            push(tos)
+                            new = st[len(st) - arg:]
+                            del st[len(st) - arg:]
+                            tos = Array(new)
+                            continue
                         if op < 89:
                             # CALL_INOUT
                             push(tos)
@@ -1084,70 +1091,74 @@ def run(machine, task):
                             continue
                         tos = value
                         continue
-                    if op < 91:
-                        # CAST
-                        tos = cast(tos, arg)
-                        continue
-                    # CELL_OWN
-                    push(tos)
-                    cell = cells[arg]
-                    if getattr(cell.value, 'shared', False):
-                        cell.value = own(cell.value)
-                    tos = cell.value
-                    continue
-                if op < 96:
-                    if op < 94:
-                        if op < 93:
-                            # CHANGES_SELF
-                            tos = changes_self(machine, tos, arg)
+                    if op < 92:
+                        if op < 91:
+                            # CAST
+                            tos = cast(tos, arg)
                             continue
-                        # CHECK
-                        tos = check(tos, arg)
+                        # CELL_OWN
+                        push(tos)
+                        cell = cells[arg]
+                        if getattr(cell.value, 'shared', False):
+                            cell.value = own(cell.value)
+                        tos = cell.value
                         continue
-                    if op < 95:
+                    if op < 93:
+                        # CHANGES_SELF
+                        tos = changes_self(machine, tos, arg)
+                        continue
+                    # CHECK
+                    tos = check(tos, arg)
+                    continue
+                if op < 98:
+                    if op < 96:
+                        if op < 95:
+                            # CHECK_PAYLOAD
+                            tos = check(tos, arg, 'P415')
+                            continue
                         # CLOSURE
                         push(tos)
                         tos = Closure(arg, tuple([cells[i] for i in arg.captures]))
                         continue
-                    # CONFIGURE
-                    machine.configure(arg, tos)
-                    tos = pop()
-                    continue
-                if op < 98:
                     if op < 97:
-                        # DROP
-                        if arg:
-                            if arg > 1:
-                                del st[len(st) - arg + 1:]
-                            tos = pop()
+                        # CONFIGURE
+                        machine.configure(arg, tos)
+                        tos = pop()
                         continue
-                    # EMIT
-                    payload = tos
-                    channel = pop()
-                    tos = pop()
-                    machine.emit(task, channel, payload)
-                    task.state = (ins, locs, cells, code, tos)
-                    machine.fuel += fuel
-                    return
-                # EQ
-                a = pop()
-                tos = equal(a, tos)
+                    # DROP
+                    if arg:
+                        if arg > 1:
+                            del st[len(st) - arg + 1:]
+                        tos = pop()
+                    continue
+                if op < 100:
+                    if op < 99:
+                        # EMIT
+                        payload = tos
+                        channel = pop()
+                        tos = pop()
+                        machine.emit(task, channel, payload)
+                        task.state = (ins, locs, cells, code, tos)
+                        machine.fuel += fuel
+                        return
+                    # EQ
+                    a = pop()
+                    tos = equal(a, tos)
+                    continue
+                # ERR
+                tos = Err(tos)
                 continue
-            if op < 132:
-                if op < 116:
-                    if op < 108:
-                        if op < 104:
-                            if op < 102:
-                                if op < 101:
-                                    if op < 100:
-                                        # ERR
-                                        tos = Err(tos)
-                                        continue
-                                    # FAIL_LENGTH
-                                    raise wrong_length(arg, tos)
-                                # FAIL_MATCH
-                                raise Panic("P009", f"no arm matches {debug(tos)}")
-                            if op < 103:
+            if op < 135:
+                if op < 118:
+                    if op < 110:
+                        if op < 106:
+                            if op < 104:
+                                if op < 103:
+                                    if op < 102:
+                                        # FAIL_LENGTH
+                                        raise wrong_length(arg, tos)
+                                    # FAIL_MATCH
+                                    raise Panic("P009", f"no arm matches {debug(tos)}")
                                 # FIELD_OWN
                                 value = getattr(tos, arg)
                                 try:
@@ -1158,12 +1169,18 @@ def run(machine, task):
                                     pass
                                 tos = value
                                 continue
+                            if op < 105:
+                                # FILL
+                                value = pop()
+                                fill(tos, value)
+                                tos = pop()
+                                continue
                             # GE
                             a = pop()
                             tos = greater_equal(a, tos)
                             continue
-                        if op < 106:
-                            if op < 105:
+                        if op < 108:
+                            if op < 107:
                                 # GET_PAYLOAD
                                 tos = tos.payload[arg]
                                 continue
@@ -1171,7 +1188,7 @@ def run(machine, task):
                             a = pop()
                             tos = a >= tos
                             continue
-                        if op < 107:
+                        if op < 109:
                             # GT
                             a = pop()
                             tos = greater(a, tos)
@@ -1180,9 +1197,9 @@ def run(machine, task):
                         task.finish(tos)
                         machine.fuel += fuel
                         return
-                    if op < 112:
-                        if op < 110:
-                            if op < 109:
+                    if op < 114:
+                        if op < 112:
+                            if op < 111:
                                 # INDEX
                                 object = pop()
                                 tos = read_index(object, tos)
@@ -1190,7 +1207,7 @@ def run(machine, task):
                             # INT_TO_FLOAT
                             tos = float(tos) if type(tos) is int else tos
                             continue
-                        if op < 111:
+                        if op < 113:
                             # INT__GE_INT__JUMP_UNLESS
                             right, arg = arg
                             holds = tos >= right
@@ -1213,8 +1230,8 @@ def run(machine, task):
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    if op < 114:
-                        if op < 113:
+                    if op < 116:
+                        if op < 115:
                             # INT__LT_INT__JUMP_UNLESS
                             right, arg = arg
                             holds = tos < right
@@ -1237,52 +1254,52 @@ def run(machine, task):
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    if op < 115:
+                    if op < 117:
                         # IS_ERR
                         tos = type(tos) is Err
                         continue
                     # IS_ERROR
                     tos = arg.matches(tos)
                     continue
-                if op < 124:
-                    if op < 120:
-                        if op < 118:
-                            if op < 117:
-                                # IS_NIL
-                                tos = tos is None
+                if op < 127:
+                    if op < 123:
+                        if op < 121:
+                            if op < 120:
+                                if op < 119:
+                                    # IS_NIL
+                                    tos = tos is None
+                                    continue
+                                # LE
+                                a = pop()
+                                tos = less_equal(a, tos)
                                 continue
-                            # LE
-                            a = pop()
-                            tos = less_equal(a, tos)
-                            continue
-                        if op < 119:
                             # LENGTH
                             tos = length(tos)
                             continue
-                        # LE_INT
-                        a = pop()
-                        tos = a <= tos
-                        continue
-                    if op < 122:
-                        if op < 121:
-                            # LINK
-                            ins = arg.home.link(arg)
-                            fuel -= arg.cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
+                        if op < 122:
+                            # LE_INT
+                            a = pop()
+                            tos = a <= tos
                             continue
-                        # LOAD__EQ_INT__JUMP_UNLESS
-                        right, arg = arg
-                        holds = tos == locs[right]
-                        tos = pop()
-                        if holds:
-                            continue
-                        ins, cost = arg
-                        fuel -= cost
+                        # LINK
+                        ins = arg.home.link(arg)
+                        fuel -= arg.cost
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    if op < 123:
+                    if op < 125:
+                        if op < 124:
+                            # LOAD__EQ_INT__JUMP_UNLESS
+                            right, arg = arg
+                            holds = tos == locs[right]
+                            tos = pop()
+                            if holds:
+                                continue
+                            ins, cost = arg
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
                         # LOAD__GE_INT__JUMP_UNLESS
                         right, arg = arg
                         holds = tos >= locs[right]
@@ -1294,37 +1311,37 @@ def run(machine, task):
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    # LOAD__INT__GE_INT__JUMP_UNLESS
-                    left, right, arg = arg
-                    if locs[left] >= right:
-                        continue
-                    ins, cost = arg
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                if op < 128:
                     if op < 126:
-                        if op < 125:
-                            # LOAD__INT__GT_INT__JUMP_UNLESS
-                            left, right, arg = arg
-                            if locs[left] > right:
-                                continue
-                            ins, cost = arg
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        # LOAD__INT__LE_INT__JUMP_UNLESS
+                        # LOAD__INT__GE_INT__JUMP_UNLESS
                         left, right, arg = arg
-                        if locs[left] <= right:
+                        if locs[left] >= right:
                             continue
                         ins, cost = arg
                         fuel -= cost
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    if op < 127:
+                    # LOAD__INT__GT_INT__JUMP_UNLESS
+                    left, right, arg = arg
+                    if locs[left] > right:
+                        continue
+                    ins, cost = arg
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    continue
+                if op < 131:
+                    if op < 129:
+                        if op < 128:
+                            # LOAD__INT__LE_INT__JUMP_UNLESS
+                            left, right, arg = arg
+                            if locs[left] <= right:
+                                continue
+                            ins, cost = arg
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
                         # LOAD__INT__MUL_INT__STORE
                         left, right, target = arg
                         r = locs[left] * right
@@ -1333,38 +1350,38 @@ def run(machine, task):
                             continue
                         tos = overflow('*')
                         continue
-                    # LOAD__LE_INT__JUMP_UNLESS
-                    right, arg = arg
-                    holds = tos <= locs[right]
-                    tos = pop()
-                    if holds:
-                        continue
-                    ins, cost = arg
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                if op < 130:
-                    if op < 129:
-                        # LOAD__LOAD__EQ_INT__JUMP_UNLESS
-                        left, right, arg = arg
-                        if locs[left] == locs[right]:
+                    if op < 130:
+                        # LOAD__LE_INT__JUMP_UNLESS
+                        right, arg = arg
+                        holds = tos <= locs[right]
+                        tos = pop()
+                        if holds:
                             continue
                         ins, cost = arg
                         fuel -= cost
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    # LOAD__LOAD__GE_INT__JUMP_UNLESS
+                    # LOAD__LOAD__EQ_INT__JUMP_UNLESS
                     left, right, arg = arg
-                    if locs[left] >= locs[right]:
+                    if locs[left] == locs[right]:
                         continue
                     ins, cost = arg
                     fuel -= cost
                     if fuel < 0:
                         fuel = machine.refill(fuel)
                     continue
-                if op < 131:
+                if op < 133:
+                    if op < 132:
+                        # LOAD__LOAD__GE_INT__JUMP_UNLESS
+                        left, right, arg = arg
+                        if locs[left] >= locs[right]:
+                            continue
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
                     # LOAD__LOAD__GT_INT__JUMP_UNLESS
                     left, right, arg = arg
                     if locs[left] > locs[right]:
@@ -1374,50 +1391,50 @@ def run(machine, task):
                     if fuel < 0:
                         fuel = machine.refill(fuel)
                     continue
-                # LOAD__LOAD__MUL_INT__STORE
-                left, right, target = arg
-                r = locs[left] * locs[right]
-                if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                    locs[target] = r
+                if op < 134:
+                    # LOAD__LOAD__MUL_INT__STORE
+                    left, right, target = arg
+                    r = locs[left] * locs[right]
+                    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                        locs[target] = r
+                        continue
+                    tos = overflow('*')
                     continue
-                tos = overflow('*')
+                # LOAD__LOAD__NE_INT__JUMP_UNLESS
+                left, right, arg = arg
+                if locs[left] != locs[right]:
+                    continue
+                ins, cost = arg
+                fuel -= cost
+                if fuel < 0:
+                    fuel = machine.refill(fuel)
                 continue
-            if op < 149:
-                if op < 141:
-                    if op < 137:
-                        if op < 135:
-                            if op < 134:
-                                if op < 133:
-                                    # LOAD__LOAD__NE_INT__JUMP_UNLESS
-                                    left, right, arg = arg
-                                    if locs[left] != locs[right]:
+            if op < 152:
+                if op < 144:
+                    if op < 140:
+                        if op < 138:
+                            if op < 137:
+                                if op < 136:
+                                    # LOAD__LOAD__SUB_INT
+                                    left, right = arg
+                                    r = locs[left] - locs[right]
+                                    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                                        push(tos)
+                                        tos = r
                                         continue
-                                    ins, cost = arg
-                                    fuel -= cost
-                                    if fuel < 0:
-                                        fuel = machine.refill(fuel)
+                                    tos = overflow('-')
                                     continue
-                                # LOAD__LOAD__SUB_INT
-                                left, right = arg
-                                r = locs[left] - locs[right]
-                                if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                                    push(tos)
-                                    tos = r
+                                # LOAD__NE_INT__JUMP_UNLESS
+                                right, arg = arg
+                                holds = tos != locs[right]
+                                tos = pop()
+                                if holds:
                                     continue
-                                tos = overflow('-')
+                                ins, cost = arg
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
                                 continue
-                            # LOAD__NE_INT__JUMP_UNLESS
-                            right, arg = arg
-                            holds = tos != locs[right]
-                            tos = pop()
-                            if holds:
-                                continue
-                            ins, cost = arg
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        if op < 136:
                             # LOAD__SUB_INT
                             right, = arg
                             r = tos - locs[right]
@@ -1426,100 +1443,108 @@ def run(machine, task):
                                 continue
                             tos = overflow('-')
                             continue
-                        # LT
-                        a = pop()
-                        tos = less(a, tos)
-                        continue
-                    if op < 139:
-                        if op < 138:
-                            # MAP
-                            push(tos)
-                            new = st[len(st) - arg:]
-                            del st[len(st) - arg:]
-                            tos = Map.of(new)
+                        if op < 139:
+                            # LT
+                            a = pop()
+                            tos = less(a, tos)
                             continue
-                        # MEMBER_OWN
-                        value = read_index(tos, arg) if type(tos) is Map else get_member(tos, arg)
-                        if getattr(value, 'shared', False):
-                            value = own(value)
-                            store_member(tos, arg, value)
-                        tos = value
+                        # MAP
+                        push(tos)
+                        new = st[len(st) - arg:]
+                        del st[len(st) - arg:]
+                        tos = Map.of(new)
                         continue
-                    if op < 140:
+                    if op < 142:
+                        if op < 141:
+                            # MEMBER_OWN
+                            value = read_index(tos, arg) if type(tos) is Map else get_member(tos, arg)
+                            if getattr(value, 'shared', False):
+                                value = own(value)
+                                store_member(tos, arg, value)
+                            tos = value
+                            continue
                         # MEMORY
                         push(tos)
                         tos = arg
                         continue
-                    # MODEL
-                    push(tos)
-                    tos = arg
-                    continue
-                if op < 145:
                     if op < 143:
-                        if op < 142:
-                            # MUL
-                            a = pop()
-                            tos = mul(a, tos)
-                            continue
-                        # NE
-                        a = pop()
-                        tos = not equal(a, tos)
+                        # MODEL
+                        push(tos)
+                        tos = arg
                         continue
-                    if op < 144:
+                    # MUL
+                    a = pop()
+                    tos = mul(a, tos)
+                    continue
+                if op < 148:
+                    if op < 146:
+                        if op < 145:
+                            # NE
+                            a = pop()
+                            tos = not equal(a, tos)
+                            continue
                         # NEG
                         tos = negate(tos)
                         continue
-                    # NEG_INT
-                    tos = negate(tos)
-                    continue
-                if op < 147:
-                    if op < 146:
-                        # NEW_CELL
-                        cells[arg] = Cell()
+                    if op < 147:
+                        # NEG_INT
+                        tos = negate(tos)
                         continue
-                    # NE_INT
-                    a = pop()
-                    tos = a != tos
+                    # NEW_CELL
+                    cells[arg] = Cell()
                     continue
-                if op < 148:
+                if op < 150:
+                    if op < 149:
+                        # NE_INT
+                        a = pop()
+                        tos = a != tos
+                        continue
                     # NIL
                     push(tos)
                     tos = None
                     continue
-                # NOT
-                if tos is True:
-                    tos = False
-                    continue
-                if tos is False:
-                    tos = True
-                    continue
-                raise not_bool(tos)
-            if op < 157:
-                if op < 153:
-                    if op < 151:
-                        if op < 150:
-                            # POP_TRY
-                            if type(tos) is not Err:
-                                tos = pop()
-                                continue
-                            tos = tos.value
-                            target, cost, drop, _ = arg
-                            if drop:
-                                del st[len(st) - drop:]
-                            if target is None:
-                                tos = Err(tos)
-                                ins, locs, cells, code = pop_frame()
-                                continue
-                            ins = target
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        # POW
-                        a = pop()
-                        tos = power(a, tos)
+                if op < 151:
+                    # NOT
+                    if tos is True:
+                        tos = False
                         continue
-                    if op < 152:
+                    if tos is False:
+                        tos = True
+                        continue
+                    raise not_bool(tos)
+                # PARSE_AS
+                text = pop()
+                found = parse_json(text, tos, arg)
+                moved = found[1]
+                push(found[0])
+                tos = moved
+                continue
+            if op < 161:
+                if op < 157:
+                    if op < 155:
+                        if op < 154:
+                            if op < 153:
+                                # POP_TRY
+                                if type(tos) is not Err:
+                                    tos = pop()
+                                    continue
+                                tos = tos.value
+                                target, cost, drop, _ = arg
+                                if drop:
+                                    del st[len(st) - drop:]
+                                if target is None:
+                                    tos = Err(tos)
+                                    ins, locs, cells, code = pop_frame()
+                                    continue
+                                ins = target
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            # POW
+                            a = pop()
+                            tos = power(a, tos)
+                            continue
                         # PRINT
                         push(tos)
                         new = st[len(st) - arg:]
@@ -1529,52 +1554,58 @@ def run(machine, task):
                         task.state = (ins, locs, cells, code, tos)
                         machine.fuel += fuel
                         return
-                    # PRINTLN
-                    push(tos)
-                    new = st[len(st) - arg:]
-                    del st[len(st) - arg:]
-                    tos = pop()
-                    machine.print(task, new, "\n")
-                    task.state = (ins, locs, cells, code, tos)
-                    machine.fuel += fuel
-                    return
-                if op < 155:
-                    if op < 154:
-                        # REM
-                        a = pop()
-                        tos = rem(a, tos)
-                        continue
-                    # SCHEMA
-                    push(tos)
-                    tos = arg
+                    if op < 156:
+                        # PRINTLN
+                        push(tos)
+                        new = st[len(st) - arg:]
+                        del st[len(st) - arg:]
+                        tos = pop()
+                        machine.print(task, new, "\n")
+                        task.state = (ins, locs, cells, code, tos)
+                        machine.fuel += fuel
+                        return
+                    # REM
+                    a = pop()
+                    tos = rem(a, tos)
                     continue
-                if op < 156:
+                if op < 159:
+                    if op < 158:
+                        # SCHEMA
+                        push(tos)
+                        tos = arg
+                        continue
                     # SET_ELEMENT
                     value = pop()
                     tos = with_element(tos, arg, value)
                     continue
-                # SET_INDEX
-                object = pop()
+                if op < 160:
+                    # SET_INDEX
+                    object = pop()
+                    value = pop()
+                    if type(object) is Array and type(tos) is int and (0 <= tos < len(object.items)):
+                        object.items[tos] = value
+                    else:
+                        write_element(object, tos, value)
+                    tos = pop()
+                    continue
+                # SET_MEMBER
                 value = pop()
-                if type(object) is Array and type(tos) is int and (0 <= tos < len(object.items)):
-                    object.items[tos] = value
-                else:
-                    write_element(object, tos, value)
+                store_member(tos, arg, value)
                 tos = pop()
                 continue
-            if op < 161:
-                if op < 159:
-                    if op < 158:
-                        # SET_MEMBER
+            if op < 165:
+                if op < 163:
+                    if op < 162:
+                        # SET_PART
+                        object = pop()
                         value = pop()
-                        store_member(tos, arg, value)
-                        tos = pop()
+                        tos = store_index(object, tos, value)
                         continue
                     # SLIDE
                     if arg:
                         del st[len(st) - arg:]
                     continue
-                if op < 160:
+                if op < 164:
                     # STRUCT
                     push(tos)
                     new = st[len(st) - len(arg.decl.fields):]
@@ -1585,8 +1616,8 @@ def run(machine, task):
                 a = pop()
                 tos = sub(a, tos)
                 continue
-            if op < 163:
-                if op < 162:
+            if op < 167:
+                if op < 166:
                     # SUB_INT
                     a = pop()
                     r = a - tos
@@ -1599,7 +1630,7 @@ def run(machine, task):
                 push(tos)
                 tos = True
                 continue
-            if op < 164:
+            if op < 168:
                 # VARIANT
                 push(tos)
                 new = st[len(st) - arg.decl.variants[arg.variant].arity:]
