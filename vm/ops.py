@@ -63,7 +63,7 @@ from .values import (
 from .values import (
     index as read_index,
 )
-from .values.limits import join
+from .values.limits import check_concat, join, limits  # noqa: F401 - the loop takes its names from here
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from .. import ast
 from ..resolver.spelling import did_you_mean
 from ..source import Span
-from ..types import ANY, BOOL, INT, NEVER, NIL, RANGE, STRING, Generic, Nilable, Tuple, Type
+from ..types import ANY, BOOL, INT, NEVER, NIL, RANGE, STRING, Generic, Nilable, Nominal, Tuple, Type
 from .context import DISCARD, FREE, Checker, Expected, ExpressionRule, LoopFrame
 from .exhaustiveness import check_arms
 from .mismatch import absent_help, condition_help
@@ -103,7 +103,9 @@ def _settled(c: Checker, node: ast.Let, found: Type) -> Type:
 
 
 def close_results(type_: Type) -> Type:
-    """The open side of `Ok(x)` or `Err(e)` becomes Any."""
+    """The open side of `Ok(x)` or `Err(e)`, or of a generic enum of which another side is known, becomes Any (L-3.2.2)."""
+    if isinstance(type_, Nominal) and type_.kind == "enum" and not all(str(side) == "_" for side in type_.arguments):
+        return type_.of(tuple([ANY if str(side) == "_" else close_results(side) for side in type_.arguments]))
     sides = generic(type_, "Result")
     if not sides:
         return type_

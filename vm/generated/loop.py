@@ -20,6 +20,7 @@ from ..ops import (
     add,
     cast,
     check,
+    check_concat,
     concat,
     display,
     div,
@@ -38,6 +39,7 @@ from ..ops import (
     length,
     less,
     less_equal,
+    limits,
     matches,
     mul,
     negate,
@@ -130,7 +132,7 @@ NUMBERS = {
     "INT__GT_INT__JUMP_UNLESS": 54,
     "IS_VARIANT": 55,
     "INT__SUB_INT": 56,
-    "CONCAT": 57,
+    "CONCAT__STORE": 57,
     "DUP": 58,
     "LOAD__GT_INT__JUMP_UNLESS": 59,
     "ADD_FLOAT": 60,
@@ -152,96 +154,97 @@ NUMBERS = {
     "IS": 76,
     "STORE_CELL": 77,
     "THROW": 78,
-    "LOAD__LOAD__MUL_INT": 79,
-    "DIV": 80,
-    "IS_SOME": 81,
-    "LOAD__INT__MUL_INT": 82,
-    "LOAD__INT__ADD_INT": 83,
-    "NONE": 84,
-    "SOME": 85,
-    "ADD": 86,
-    "ARRAY": 87,
-    "CALL_INOUT": 88,
-    "CALL_METHOD": 89,
-    "CAST": 90,
-    "CELL_OWN": 91,
-    "CHANGES_SELF": 92,
-    "CHECK": 93,
-    "CHECK_PAYLOAD": 94,
-    "CLOSURE": 95,
-    "CONFIGURE": 96,
-    "DROP": 97,
-    "EMIT": 98,
-    "EQ": 99,
-    "ERR": 100,
-    "FAIL_LENGTH": 101,
-    "FAIL_MATCH": 102,
-    "FIELD_OWN": 103,
-    "FILL": 104,
-    "GE": 105,
-    "GET_PAYLOAD": 106,
-    "GE_INT": 107,
-    "GT": 108,
-    "HALT": 109,
-    "INDEX": 110,
-    "INT_TO_FLOAT": 111,
-    "INT__GE_INT__JUMP_UNLESS": 112,
-    "INT__LE_INT__JUMP_UNLESS": 113,
-    "INT__LT_INT__JUMP_UNLESS": 114,
-    "INT__NE_INT__JUMP_UNLESS": 115,
-    "IS_ERR": 116,
-    "IS_ERROR": 117,
-    "IS_NIL": 118,
-    "LE": 119,
-    "LENGTH": 120,
-    "LE_INT": 121,
-    "LINK": 122,
-    "LOAD__EQ_INT__JUMP_UNLESS": 123,
-    "LOAD__GE_INT__JUMP_UNLESS": 124,
-    "LOAD__INT__GE_INT__JUMP_UNLESS": 125,
-    "LOAD__INT__GT_INT__JUMP_UNLESS": 126,
-    "LOAD__INT__LE_INT__JUMP_UNLESS": 127,
-    "LOAD__INT__MUL_INT__STORE": 128,
-    "LOAD__LE_INT__JUMP_UNLESS": 129,
-    "LOAD__LOAD__EQ_INT__JUMP_UNLESS": 130,
-    "LOAD__LOAD__GE_INT__JUMP_UNLESS": 131,
-    "LOAD__LOAD__GT_INT__JUMP_UNLESS": 132,
-    "LOAD__LOAD__MUL_INT__STORE": 133,
-    "LOAD__LOAD__NE_INT__JUMP_UNLESS": 134,
-    "LOAD__LOAD__SUB_INT": 135,
-    "LOAD__NE_INT__JUMP_UNLESS": 136,
-    "LOAD__SUB_INT": 137,
-    "LT": 138,
-    "MAP": 139,
-    "MEMBER_OWN": 140,
-    "MEMORY": 141,
-    "MODEL": 142,
-    "MUL": 143,
-    "NE": 144,
-    "NEG": 145,
-    "NEG_INT": 146,
-    "NEW_CELL": 147,
-    "NE_INT": 148,
-    "NIL": 149,
-    "NOT": 150,
-    "PARSE_AS": 151,
-    "POP_TRY": 152,
-    "POW": 153,
-    "PRINT": 154,
-    "PRINTLN": 155,
-    "REM": 156,
-    "SCHEMA": 157,
-    "SET_ELEMENT": 158,
-    "SET_INDEX": 159,
-    "SET_MEMBER": 160,
-    "SET_PART": 161,
-    "SLIDE": 162,
-    "STRUCT": 163,
-    "SUB": 164,
-    "SUB_INT": 165,
-    "TRUE": 166,
-    "VARIANT": 167,
-    "WRAP": 168,
+    "CONCAT": 79,
+    "LOAD__LOAD__MUL_INT": 80,
+    "DIV": 81,
+    "IS_SOME": 82,
+    "LOAD__INT__MUL_INT": 83,
+    "LOAD__INT__ADD_INT": 84,
+    "NONE": 85,
+    "SOME": 86,
+    "ADD": 87,
+    "ARRAY": 88,
+    "CALL_INOUT": 89,
+    "CALL_METHOD": 90,
+    "CAST": 91,
+    "CELL_OWN": 92,
+    "CHANGES_SELF": 93,
+    "CHECK": 94,
+    "CHECK_PAYLOAD": 95,
+    "CLOSURE": 96,
+    "CONFIGURE": 97,
+    "DROP": 98,
+    "EMIT": 99,
+    "EQ": 100,
+    "ERR": 101,
+    "FAIL_LENGTH": 102,
+    "FAIL_MATCH": 103,
+    "FIELD_OWN": 104,
+    "FILL": 105,
+    "GE": 106,
+    "GET_PAYLOAD": 107,
+    "GE_INT": 108,
+    "GT": 109,
+    "HALT": 110,
+    "INDEX": 111,
+    "INT_TO_FLOAT": 112,
+    "INT__GE_INT__JUMP_UNLESS": 113,
+    "INT__LE_INT__JUMP_UNLESS": 114,
+    "INT__LT_INT__JUMP_UNLESS": 115,
+    "INT__NE_INT__JUMP_UNLESS": 116,
+    "IS_ERR": 117,
+    "IS_ERROR": 118,
+    "IS_NIL": 119,
+    "LE": 120,
+    "LENGTH": 121,
+    "LE_INT": 122,
+    "LINK": 123,
+    "LOAD__EQ_INT__JUMP_UNLESS": 124,
+    "LOAD__GE_INT__JUMP_UNLESS": 125,
+    "LOAD__INT__GE_INT__JUMP_UNLESS": 126,
+    "LOAD__INT__GT_INT__JUMP_UNLESS": 127,
+    "LOAD__INT__LE_INT__JUMP_UNLESS": 128,
+    "LOAD__INT__MUL_INT__STORE": 129,
+    "LOAD__LE_INT__JUMP_UNLESS": 130,
+    "LOAD__LOAD__EQ_INT__JUMP_UNLESS": 131,
+    "LOAD__LOAD__GE_INT__JUMP_UNLESS": 132,
+    "LOAD__LOAD__GT_INT__JUMP_UNLESS": 133,
+    "LOAD__LOAD__MUL_INT__STORE": 134,
+    "LOAD__LOAD__NE_INT__JUMP_UNLESS": 135,
+    "LOAD__LOAD__SUB_INT": 136,
+    "LOAD__NE_INT__JUMP_UNLESS": 137,
+    "LOAD__SUB_INT": 138,
+    "LT": 139,
+    "MAP": 140,
+    "MEMBER_OWN": 141,
+    "MEMORY": 142,
+    "MODEL": 143,
+    "MUL": 144,
+    "NE": 145,
+    "NEG": 146,
+    "NEG_INT": 147,
+    "NEW_CELL": 148,
+    "NE_INT": 149,
+    "NIL": 150,
+    "NOT": 151,
+    "PARSE_AS": 152,
+    "POP_TRY": 153,
+    "POW": 154,
+    "PRINT": 155,
+    "PRINTLN": 156,
+    "REM": 157,
+    "SCHEMA": 158,
+    "SET_ELEMENT": 159,
+    "SET_INDEX": 160,
+    "SET_MEMBER": 161,
+    "SET_PART": 162,
+    "SLIDE": 163,
+    "STRUCT": 164,
+    "SUB": 165,
+    "SUB_INT": 166,
+    "TRUE": 167,
+    "VARIANT": 168,
+    "WRAP": 169,
 }
 
 # runs of opcodes that one node stands for: its number, and which of them a panic in it belongs to
@@ -249,50 +252,51 @@ FUSED = {
     ('LOAD', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (72, 2),
     ('LOAD', 'LT_INT', 'JUMP_UNLESS'): (62, 1),
     ('LOAD', 'INT', 'LT_INT', 'JUMP_UNLESS'): (22, 2),
-    ('INT', 'LT_INT', 'JUMP_UNLESS'): (114, 1),
+    ('INT', 'LT_INT', 'JUMP_UNLESS'): (115, 1),
     ('LOAD', 'LOAD', 'LE_INT', 'JUMP_UNLESS'): (37, 2),
-    ('LOAD', 'LE_INT', 'JUMP_UNLESS'): (129, 1),
-    ('LOAD', 'INT', 'LE_INT', 'JUMP_UNLESS'): (127, 2),
-    ('INT', 'LE_INT', 'JUMP_UNLESS'): (113, 1),
-    ('LOAD', 'LOAD', 'GT_INT', 'JUMP_UNLESS'): (132, 2),
+    ('LOAD', 'LE_INT', 'JUMP_UNLESS'): (130, 1),
+    ('LOAD', 'INT', 'LE_INT', 'JUMP_UNLESS'): (128, 2),
+    ('INT', 'LE_INT', 'JUMP_UNLESS'): (114, 1),
+    ('LOAD', 'LOAD', 'GT_INT', 'JUMP_UNLESS'): (133, 2),
     ('LOAD', 'GT_INT', 'JUMP_UNLESS'): (59, 1),
-    ('LOAD', 'INT', 'GT_INT', 'JUMP_UNLESS'): (126, 2),
+    ('LOAD', 'INT', 'GT_INT', 'JUMP_UNLESS'): (127, 2),
     ('INT', 'GT_INT', 'JUMP_UNLESS'): (54, 1),
-    ('LOAD', 'LOAD', 'GE_INT', 'JUMP_UNLESS'): (131, 2),
-    ('LOAD', 'GE_INT', 'JUMP_UNLESS'): (124, 1),
-    ('LOAD', 'INT', 'GE_INT', 'JUMP_UNLESS'): (125, 2),
-    ('INT', 'GE_INT', 'JUMP_UNLESS'): (112, 1),
-    ('LOAD', 'LOAD', 'EQ_INT', 'JUMP_UNLESS'): (130, 2),
-    ('LOAD', 'EQ_INT', 'JUMP_UNLESS'): (123, 1),
+    ('LOAD', 'LOAD', 'GE_INT', 'JUMP_UNLESS'): (132, 2),
+    ('LOAD', 'GE_INT', 'JUMP_UNLESS'): (125, 1),
+    ('LOAD', 'INT', 'GE_INT', 'JUMP_UNLESS'): (126, 2),
+    ('INT', 'GE_INT', 'JUMP_UNLESS'): (113, 1),
+    ('LOAD', 'LOAD', 'EQ_INT', 'JUMP_UNLESS'): (131, 2),
+    ('LOAD', 'EQ_INT', 'JUMP_UNLESS'): (124, 1),
     ('LOAD', 'INT', 'EQ_INT', 'JUMP_UNLESS'): (67, 2),
     ('INT', 'EQ_INT', 'JUMP_UNLESS'): (12, 1),
-    ('LOAD', 'LOAD', 'NE_INT', 'JUMP_UNLESS'): (134, 2),
-    ('LOAD', 'NE_INT', 'JUMP_UNLESS'): (136, 1),
+    ('LOAD', 'LOAD', 'NE_INT', 'JUMP_UNLESS'): (135, 2),
+    ('LOAD', 'NE_INT', 'JUMP_UNLESS'): (137, 1),
     ('LOAD', 'INT', 'NE_INT', 'JUMP_UNLESS'): (40, 2),
-    ('INT', 'NE_INT', 'JUMP_UNLESS'): (115, 1),
+    ('INT', 'NE_INT', 'JUMP_UNLESS'): (116, 1),
     ('LOAD', 'LOAD', 'ADD_INT', 'STORE'): (33, 2),
     ('LOAD', 'LOAD', 'ADD_INT'): (28, 2),
     ('LOAD', 'ADD_INT'): (71, 1),
     ('LOAD', 'INT', 'ADD_INT', 'STORE'): (30, 2),
-    ('LOAD', 'INT', 'ADD_INT'): (83, 2),
+    ('LOAD', 'INT', 'ADD_INT'): (84, 2),
     ('INT', 'ADD_INT'): (19, 1),
     ('LOAD', 'LOAD', 'SUB_INT', 'STORE'): (42, 2),
-    ('LOAD', 'LOAD', 'SUB_INT'): (135, 2),
-    ('LOAD', 'SUB_INT'): (137, 1),
+    ('LOAD', 'LOAD', 'SUB_INT'): (136, 2),
+    ('LOAD', 'SUB_INT'): (138, 1),
     ('LOAD', 'INT', 'SUB_INT', 'STORE'): (61, 2),
     ('LOAD', 'INT', 'SUB_INT'): (21, 2),
     ('INT', 'SUB_INT'): (56, 1),
-    ('LOAD', 'LOAD', 'MUL_INT', 'STORE'): (133, 2),
-    ('LOAD', 'LOAD', 'MUL_INT'): (79, 2),
+    ('LOAD', 'LOAD', 'MUL_INT', 'STORE'): (134, 2),
+    ('LOAD', 'LOAD', 'MUL_INT'): (80, 2),
     ('LOAD', 'MUL_INT'): (46, 1),
-    ('LOAD', 'INT', 'MUL_INT', 'STORE'): (128, 2),
-    ('LOAD', 'INT', 'MUL_INT'): (82, 2),
+    ('LOAD', 'INT', 'MUL_INT', 'STORE'): (129, 2),
+    ('LOAD', 'INT', 'MUL_INT'): (83, 2),
     ('INT', 'MUL_INT'): (66, 1),
     ('LOAD', 'LOAD'): (9, 0),
     ('LOAD', 'GET_FIELD'): (23, 1),
     ('LOAD', 'LOAD', 'INDEX_ARRAY'): (11, 2),
     ('INT', 'REM_INT'): (4, 1),
     ('LOAD_OWN', 'LOAD', 'SET_INDEX'): (32, 2),
+    ('CONCAT', 'STORE'): (57, 0),
     ('LOAD', 'RETURN'): (35, 0),
     ('STORE', 'LOAD'): (3, 0),
     ('STORE', 'JUMP'): (8, 0),
@@ -551,7 +555,7 @@ def run(machine, task):
                     continue
                 tos = int_div(a, tos)
                 continue
-            if op < 42:
+            if op < 43:
                 if op < 34:
                     if op < 31:
                         if op < 29:
@@ -613,49 +617,49 @@ def run(machine, task):
                         continue
                     tos = overflow('+')
                     continue
-                if op < 38:
-                    if op < 36:
-                        if op < 35:
-                            # JOIN
-                            push(tos)
-                            new = st[len(st) - arg:]
-                            del st[len(st) - arg:]
-                            tos = join('', [part if type(part) is str else display(part) for part in new])
-                            continue
-                        # LOAD__RETURN
-                        slot, = arg
-                        push(tos)
-                        tos = locs[slot]
-                        ins, locs, cells, code = pop_frame()
-                        continue
+                if op < 39:
                     if op < 37:
+                        if op < 36:
+                            if op < 35:
+                                # JOIN
+                                push(tos)
+                                new = st[len(st) - arg:]
+                                del st[len(st) - arg:]
+                                tos = join('', [part if type(part) is str else display(part) for part in new])
+                                continue
+                            # LOAD__RETURN
+                            slot, = arg
+                            push(tos)
+                            tos = locs[slot]
+                            ins, locs, cells, code = pop_frame()
+                            continue
                         # STORE
                         locs[arg] = tos
                         tos = pop()
                         continue
-                    # LOAD__LOAD__LE_INT__JUMP_UNLESS
-                    left, right, arg = arg
-                    if locs[left] <= locs[right]:
-                        continue
-                    ins, cost = arg
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                if op < 40:
-                    if op < 39:
-                        # REM_INT
-                        a = pop()
-                        if a >= 0 and tos > 0:
-                            tos = a % tos
+                    if op < 38:
+                        # LOAD__LOAD__LE_INT__JUMP_UNLESS
+                        left, right, arg = arg
+                        if locs[left] <= locs[right]:
                             continue
-                        tos = int_rem(a, tos)
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
                         continue
-                    # GT_INT
+                    # REM_INT
                     a = pop()
-                    tos = a > tos
+                    if a >= 0 and tos > 0:
+                        tos = a % tos
+                        continue
+                    tos = int_rem(a, tos)
                     continue
                 if op < 41:
+                    if op < 40:
+                        # GT_INT
+                        a = pop()
+                        tos = a > tos
+                        continue
                     # LOAD__INT__NE_INT__JUMP_UNLESS
                     left, right, arg = arg
                     if locs[left] != right:
@@ -665,242 +669,249 @@ def run(machine, task):
                     if fuel < 0:
                         fuel = machine.refill(fuel)
                     continue
-                # INDEX_OWN
-                object = pop()
-                if type(object) is Array and type(tos) is int and (0 <= tos < len(object.items)):
-                    value = object.items[tos]
-                else:
-                    value = index_place(object, tos)
-                try:
-                    if value.shared:
-                        value = own(value)
-                        object.items[tos if type(object) is Array else key_of(tos)] = value
-                except AttributeError:
-                    pass
-                tos = value
+                if op < 42:
+                    # INDEX_OWN
+                    object = pop()
+                    if type(object) is Array and type(tos) is int and (0 <= tos < len(object.items)):
+                        value = object.items[tos]
+                    else:
+                        value = index_place(object, tos)
+                    try:
+                        if value.shared:
+                            value = own(value)
+                            object.items[tos if type(object) is Array else key_of(tos)] = value
+                    except AttributeError:
+                        pass
+                    tos = value
+                    continue
+                # LOAD__LOAD__SUB_INT__STORE
+                left, right, target = arg
+                r = locs[left] - locs[right]
+                if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                    locs[target] = r
+                    continue
+                tos = overflow('-')
                 continue
-            if op < 55:
-                if op < 48:
-                    if op < 45:
-                        if op < 44:
-                            if op < 43:
-                                # LOAD__LOAD__SUB_INT__STORE
-                                left, right, target = arg
-                                r = locs[left] - locs[right]
-                                if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                                    locs[target] = r
+            if op < 56:
+                if op < 49:
+                    if op < 46:
+                        if op < 45:
+                            if op < 44:
+                                # TRY
+                                kind = type(tos)
+                                if kind is Ok or kind is Some:
+                                    tos = tos.value
                                     continue
-                                tos = overflow('-')
-                                continue
-                            # TRY
-                            kind = type(tos)
-                            if kind is Ok or kind is Some:
-                                tos = tos.value
-                                continue
-                            if kind is Err:
-                                tos = tos.value
-                            elif tos is NONE_VALUE:
-                                if arg[3] and arg[0] is None:
-                                    if arg[2]:
-                                        del st[len(st) - arg[2]:]
+                                if kind is Err:
+                                    tos = tos.value
+                                elif tos is NONE_VALUE:
+                                    if arg[3] and arg[0] is None:
+                                        if arg[2]:
+                                            del st[len(st) - arg[2]:]
+                                        ins, locs, cells, code = pop_frame()
+                                        continue
+                                    tos = missing_value()
+                                else:
+                                    raise not_fallible(tos)
+                                target, cost, drop, _ = arg
+                                if drop:
+                                    del st[len(st) - drop:]
+                                if target is None:
+                                    tos = Err(tos)
                                     ins, locs, cells, code = pop_frame()
                                     continue
-                                tos = missing_value()
-                            else:
-                                raise not_fallible(tos)
-                            target, cost, drop, _ = arg
-                            if drop:
-                                del st[len(st) - drop:]
-                            if target is None:
-                                tos = Err(tos)
-                                ins, locs, cells, code = pop_frame()
-                                continue
-                            ins = target
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        # OK
-                        tos = Ok(tos)
-                        continue
-                    if op < 47:
-                        if op < 46:
-                            # MUL_FLOAT
-                            a = pop()
-                            tos = a * tos
-                            continue
-                        # LOAD__MUL_INT
-                        right, = arg
-                        r = tos * locs[right]
-                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                            tos = r
-                            continue
-                        tos = overflow('*')
-                        continue
-                    # TUPLE
-                    push(tos)
-                    new = st[len(st) - arg:]
-                    del st[len(st) - arg:]
-                    tos = tuple(new)
-                    continue
-                if op < 52:
-                    if op < 50:
-                        if op < 49:
-                            # NEXT
-                            for value in tos:
-                                push(tos)
-                                tos = value
-                                break
-                            else:
-                                tos = pop()
-                                ins, cost = arg
+                                ins = target
                                 fuel -= cost
                                 if fuel < 0:
                                     fuel = machine.refill(fuel)
+                                continue
+                            # OK
+                            tos = Ok(tos)
                             continue
-                        # CALL_VALUE
+                        # MUL_FLOAT
+                        a = pop()
+                        tos = a * tos
+                        continue
+                    if op < 48:
+                        if op < 47:
+                            # LOAD__MUL_INT
+                            right, = arg
+                            r = tos * locs[right]
+                            if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                                tos = r
+                                continue
+                            tos = overflow('*')
+                            continue
+                        # TUPLE
                         push(tos)
                         new = st[len(st) - arg:]
                         del st[len(st) - arg:]
-                        closure = pop()
+                        tos = tuple(new)
+                        continue
+                    # NEXT
+                    for value in tos:
+                        push(tos)
+                        tos = value
+                        break
+                    else:
                         tos = pop()
-                        if type(closure) is not Closure or closure.function.argc != arg:
-                            raise bad_call(closure, arg)
-                        callee = closure.function
-                        if len(frames) >= limit:
-                            raise Panic("P012", f"call depth exceeded: limit {limit - 1}")
-                        push_frame((ins, locs, cells, code))
-                        code = callee
-                        ins = code.entry
-                        fuel -= code.cost
+                        ins, cost = arg
+                        fuel -= cost
                         if fuel < 0:
                             fuel = machine.refill(fuel)
-                        locs = new + code.blank if code.blank else new
-                        cells = [*closure.cells, *[None] * (code.cell_count - len(closure.cells))]
-                        continue
+                    continue
+                if op < 53:
                     if op < 51:
+                        if op < 50:
+                            # CALL_VALUE
+                            push(tos)
+                            new = st[len(st) - arg:]
+                            del st[len(st) - arg:]
+                            closure = pop()
+                            tos = pop()
+                            if type(closure) is not Closure or closure.function.argc != arg:
+                                raise bad_call(closure, arg)
+                            callee = closure.function
+                            if len(frames) >= limit:
+                                raise Panic("P012", f"call depth exceeded: limit {limit - 1}")
+                            push_frame((ins, locs, cells, code))
+                            code = callee
+                            ins = code.entry
+                            fuel -= code.cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            locs = new + code.blank if code.blank else new
+                            cells = [*closure.cells, *[None] * (code.cell_count - len(closure.cells))]
+                            continue
                         # LT_INT
                         a = pop()
                         tos = a < tos
                         continue
-                    # FALSE
-                    push(tos)
-                    tos = False
+                    if op < 52:
+                        # FALSE
+                        push(tos)
+                        tos = False
+                        continue
+                    # UNWRAP
+                    tos = tos.value if type(tos) in (Some, Ok, Err) else tos
                     continue
-                if op < 54:
-                    if op < 53:
-                        # UNWRAP
-                        tos = tos.value if type(tos) in (Some, Ok, Err) else tos
-                        continue
-                    # JUMP_IF
-                    if tos is False:
+                if op < 55:
+                    if op < 54:
+                        # JUMP_IF
+                        if tos is False:
+                            tos = pop()
+                            continue
+                        if tos is not True:
+                            raise not_bool(tos)
                         tos = pop()
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
                         continue
-                    if tos is not True:
-                        raise not_bool(tos)
+                    # INT__GT_INT__JUMP_UNLESS
+                    right, arg = arg
+                    holds = tos > right
                     tos = pop()
+                    if holds:
+                        continue
                     ins, cost = arg
                     fuel -= cost
                     if fuel < 0:
                         fuel = machine.refill(fuel)
                     continue
-                # INT__GT_INT__JUMP_UNLESS
-                right, arg = arg
-                holds = tos > right
-                tos = pop()
-                if holds:
-                    continue
-                ins, cost = arg
-                fuel -= cost
-                if fuel < 0:
-                    fuel = machine.refill(fuel)
+                # IS_VARIANT
+                tos = type(tos) is EnumValue and tos.decl is arg.decl and (tos.variant == arg.variant)
                 continue
-            if op < 65:
-                if op < 60:
-                    if op < 58:
-                        if op < 57:
-                            if op < 56:
-                                # IS_VARIANT
-                                tos = type(tos) is EnumValue and tos.decl is arg.decl and (tos.variant == arg.variant)
-                                continue
-                            # INT__SUB_INT
-                            right, = arg
-                            r = tos - right
-                            if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                                tos = r
-                                continue
-                            tos = overflow('-')
-                            continue
-                        # CONCAT
-                        a = pop()
-                        tos = concat(a, tos)
-                        continue
+            if op < 66:
+                if op < 61:
                     if op < 59:
+                        if op < 58:
+                            if op < 57:
+                                # INT__SUB_INT
+                                right, = arg
+                                r = tos - right
+                                if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                                    tos = r
+                                    continue
+                                tos = overflow('-')
+                                continue
+                            # CONCAT__STORE
+                            target, = arg
+                            left = pop()
+                            if (len(left) + len(tos)) * 4 > limits.string:
+                                check_concat(left, tos)
+                            if locs[target] is left:
+                                locs[target] = None
+                            left += tos
+                            locs[target] = left
+                            tos = pop()
+                            continue
                         # DUP
                         push(tos)
                         continue
-                    # LOAD__GT_INT__JUMP_UNLESS
-                    right, arg = arg
-                    holds = tos > locs[right]
-                    tos = pop()
-                    if holds:
-                        continue
-                    ins, cost = arg
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                if op < 63:
-                    if op < 62:
-                        if op < 61:
-                            # ADD_FLOAT
-                            a = pop()
-                            tos = a + tos
+                    if op < 60:
+                        # LOAD__GT_INT__JUMP_UNLESS
+                        right, arg = arg
+                        holds = tos > locs[right]
+                        tos = pop()
+                        if holds:
                             continue
-                        # LOAD__INT__SUB_INT__STORE
-                        left, right, target = arg
-                        r = locs[left] - right
-                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                            locs[target] = r
-                            continue
-                        tos = overflow('-')
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
                         continue
-                    # LOAD__LT_INT__JUMP_UNLESS
-                    right, arg = arg
-                    holds = tos < locs[right]
-                    tos = pop()
-                    if holds:
-                        continue
-                    ins, cost = arg
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
+                    # ADD_FLOAT
+                    a = pop()
+                    tos = a + tos
                     continue
                 if op < 64:
+                    if op < 63:
+                        if op < 62:
+                            # LOAD__INT__SUB_INT__STORE
+                            left, right, target = arg
+                            r = locs[left] - right
+                            if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                                locs[target] = r
+                                continue
+                            tos = overflow('-')
+                            continue
+                        # LOAD__LT_INT__JUMP_UNLESS
+                        right, arg = arg
+                        holds = tos < locs[right]
+                        tos = pop()
+                        if holds:
+                            continue
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
                     # LOAD_CELL
                     push(tos)
                     tos = cells[arg].value
                     continue
-                # IS_ABSENT
-                tos = tos is None or tos is NONE_VALUE
+                if op < 65:
+                    # IS_ABSENT
+                    tos = tos is None or tos is NONE_VALUE
+                    continue
+                # SUB_FLOAT
+                a = pop()
+                tos = a - tos
                 continue
-            if op < 75:
-                if op < 69:
-                    if op < 67:
-                        if op < 66:
-                            # SUB_FLOAT
-                            a = pop()
-                            tos = a - tos
-                            continue
-                        # INT__MUL_INT
-                        right, = arg
-                        r = tos * right
-                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                            tos = r
-                            continue
-                        tos = overflow('*')
-                        continue
+            if op < 77:
+                if op < 70:
                     if op < 68:
+                        if op < 67:
+                            # INT__MUL_INT
+                            right, = arg
+                            r = tos * right
+                            if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                                tos = r
+                                continue
+                            tos = overflow('*')
+                            continue
                         # LOAD__INT__EQ_INT__JUMP_UNLESS
                         left, right, arg = arg
                         if locs[left] == right:
@@ -910,65 +921,65 @@ def run(machine, task):
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    # ITERATE
-                    tos = iterate(tos)
+                    if op < 69:
+                        # ITERATE
+                        tos = iterate(tos)
+                        continue
+                    # EQ_INT
+                    a = pop()
+                    tos = a == tos
                     continue
-                if op < 72:
-                    if op < 71:
-                        if op < 70:
-                            # EQ_INT
-                            a = pop()
-                            tos = a == tos
+                if op < 73:
+                    if op < 72:
+                        if op < 71:
+                            # IS_OK
+                            tos = type(tos) is Ok
                             continue
-                        # IS_OK
-                        tos = type(tos) is Ok
-                        continue
-                    # LOAD__ADD_INT
-                    right, = arg
-                    r = tos + locs[right]
-                    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                        tos = r
-                        continue
-                    tos = overflow('+')
-                    continue
-                if op < 74:
-                    if op < 73:
-                        # LOAD__LOAD__LT_INT__JUMP_UNLESS
-                        left, right, arg = arg
-                        if locs[left] < locs[right]:
+                        # LOAD__ADD_INT
+                        right, = arg
+                        r = tos + locs[right]
+                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                            tos = r
                             continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
+                        tos = overflow('+')
                         continue
-                    # RANGE
-                    start = pop()
-                    tos = RangeValue.checked(start, tos, arg == 1)
+                    # LOAD__LOAD__LT_INT__JUMP_UNLESS
+                    left, right, arg = arg
+                    if locs[left] < locs[right]:
+                        continue
+                    ins, cost = arg
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
                     continue
-                # ERROR
-                push(tos)
-                new = st[len(st) - arg.count:]
-                del st[len(st) - arg.count:]
-                tos = arg.make(new)
+                if op < 75:
+                    if op < 74:
+                        # RANGE
+                        start = pop()
+                        tos = RangeValue.checked(start, tos, arg == 1)
+                        continue
+                    # ERROR
+                    push(tos)
+                    new = st[len(st) - arg.count:]
+                    del st[len(st) - arg.count:]
+                    tos = arg.make(new)
+                    continue
+                if op < 76:
+                    # GET_MEMBER
+                    tos = get_member(tos, arg)
+                    continue
+                # IS
+                tos = matches(tos, arg)
                 continue
-            if op < 101:
-                if op < 81:
-                    if op < 78:
-                        if op < 77:
-                            if op < 76:
-                                # GET_MEMBER
-                                tos = get_member(tos, arg)
-                                continue
-                            # IS
-                            tos = matches(tos, arg)
-                            continue
-                        # STORE_CELL
-                        cells[arg].value = tos
-                        tos = pop()
-                        continue
+            if op < 107:
+                if op < 83:
                     if op < 80:
                         if op < 79:
+                            if op < 78:
+                                # STORE_CELL
+                                cells[arg].value = tos
+                                tos = pop()
+                                continue
                             # THROW
                             target, cost, drop, _ = arg
                             if drop:
@@ -982,36 +993,41 @@ def run(machine, task):
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
-                        # LOAD__LOAD__MUL_INT
-                        left, right = arg
-                        r = locs[left] * locs[right]
-                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                            push(tos)
-                            tos = r
-                            continue
-                        tos = overflow('*')
+                        # CONCAT
+                        a = pop()
+                        tos = concat(a, tos)
                         continue
-                    # DIV
-                    a = pop()
-                    tos = div(a, tos)
+                    if op < 82:
+                        if op < 81:
+                            # LOAD__LOAD__MUL_INT
+                            left, right = arg
+                            r = locs[left] * locs[right]
+                            if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                                push(tos)
+                                tos = r
+                                continue
+                            tos = overflow('*')
+                            continue
+                        # DIV
+                        a = pop()
+                        tos = div(a, tos)
+                        continue
+                    # IS_SOME
+                    tos = type(tos) is Some
                     continue
-                if op < 86:
-                    if op < 83:
-                        if op < 82:
-                            # IS_SOME
-                            tos = type(tos) is Some
-                            continue
-                        # LOAD__INT__MUL_INT
-                        left, right = arg
-                        r = locs[left] * right
-                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                            push(tos)
-                            tos = r
-                            continue
-                        tos = overflow('*')
-                        continue
-                    if op < 85:
-                        if op < 84:
+                if op < 91:
+                    if op < 86:
+                        if op < 85:
+                            if op < 84:
+                                # LOAD__INT__MUL_INT
+                                left, right = arg
+                                r = locs[left] * right
+                                if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                                    push(tos)
+                                    tos = r
+                                    continue
+                                tos = overflow('*')
+                                continue
                             # LOAD__INT__ADD_INT
                             left, right = arg
                             r = locs[left] + right
@@ -1025,94 +1041,94 @@ def run(machine, task):
                         push(tos)
                         tos = NONE_VALUE
                         continue
-                    # SOME
-                    tos = Some(tos)
-                    continue
-                if op < 94:
+                    if op < 88:
+                        if op < 87:
+                            # SOME
+                            tos = Some(tos)
+                            continue
+                        # ADD
+                        a = pop()
+                        tos = add(a, tos)
+                        continue
                     if op < 90:
-                        if op < 88:
-                            if op < 87:
-                                # ADD
-                                a = pop()
-                                tos = add(a, tos)
-                                continue
+                        if op < 89:
                             # ARRAY
                             push(tos)
                             new = st[len(st) - arg:]
                             del st[len(st) - arg:]
                             tos = Array(new)
                             continue
-                        if op < 89:
-                            # CALL_INOUT
-                            push(tos)
-                            n = arg.argc
-                            new = st[len(st) - n:]
-                            del st[len(st) - n:]
-                            value = exec_call_inout(machine, pop(), arg, new)
-                            tos = pop()
-                            callee = value.code
-                            new = value.arguments
-                            if len(frames) >= limit:
-                                raise Panic("P012", f"call depth exceeded: limit {limit - 1}")
-                            push_frame((ins, locs, cells, code))
-                            code = callee
-                            ins = code.entry
-                            fuel -= code.cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            locs = new + code.blank if code.blank else new
-                            cells = [None] * code.cell_count if code.cell_count else NO_CELLS
-                            continue
-                        # CALL_METHOD
+                        # CALL_INOUT
                         push(tos)
                         n = arg.argc
                         new = st[len(st) - n:]
                         del st[len(st) - n:]
-                        value = exec_call_method(machine, task, pop(), arg, new)
-                        if value is SUSPENDED:
-                            tos = pop()
-                            task.state = (ins, locs, cells, code, tos)
-                            machine.fuel += fuel
-                            return
-                        if type(value) is Invoke:
-                            tos = pop()
-                            callee = value.code
-                            new = value.arguments
-                            if len(frames) >= limit:
-                                raise Panic("P012", f"call depth exceeded: limit {limit - 1}")
-                            push_frame((ins, locs, cells, code))
-                            code = callee
-                            ins = code.entry
-                            fuel -= code.cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            locs = new + code.blank if code.blank else new
-                            cells = [*value.cells, *[None] * (code.cell_count - len(value.cells))]
-                            continue
-                        tos = value
+                        value = exec_call_inout(machine, pop(), arg, new)
+                        tos = pop()
+                        callee = value.code
+                        new = value.arguments
+                        if len(frames) >= limit:
+                            raise Panic("P012", f"call depth exceeded: limit {limit - 1}")
+                        push_frame((ins, locs, cells, code))
+                        code = callee
+                        ins = code.entry
+                        fuel -= code.cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        locs = new + code.blank if code.blank else new
+                        cells = [None] * code.cell_count if code.cell_count else NO_CELLS
                         continue
-                    if op < 92:
-                        if op < 91:
-                            # CAST
-                            tos = cast(tos, arg)
-                            continue
-                        # CELL_OWN
-                        push(tos)
-                        cell = cells[arg]
-                        if getattr(cell.value, 'shared', False):
-                            cell.value = own(cell.value)
-                        tos = cell.value
+                    # CALL_METHOD
+                    push(tos)
+                    n = arg.argc
+                    new = st[len(st) - n:]
+                    del st[len(st) - n:]
+                    value = exec_call_method(machine, task, pop(), arg, new)
+                    if value is SUSPENDED:
+                        tos = pop()
+                        task.state = (ins, locs, cells, code, tos)
+                        machine.fuel += fuel
+                        return
+                    if type(value) is Invoke:
+                        tos = pop()
+                        callee = value.code
+                        new = value.arguments
+                        if len(frames) >= limit:
+                            raise Panic("P012", f"call depth exceeded: limit {limit - 1}")
+                        push_frame((ins, locs, cells, code))
+                        code = callee
+                        ins = code.entry
+                        fuel -= code.cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        locs = new + code.blank if code.blank else new
+                        cells = [*value.cells, *[None] * (code.cell_count - len(value.cells))]
                         continue
-                    if op < 93:
-                        # CHANGES_SELF
-                        tos = changes_self(machine, tos, arg)
-                        continue
-                    # CHECK
-                    tos = check(tos, arg)
+                    tos = value
                     continue
-                if op < 98:
-                    if op < 96:
-                        if op < 95:
+                if op < 99:
+                    if op < 95:
+                        if op < 93:
+                            if op < 92:
+                                # CAST
+                                tos = cast(tos, arg)
+                                continue
+                            # CELL_OWN
+                            push(tos)
+                            cell = cells[arg]
+                            if getattr(cell.value, 'shared', False):
+                                cell.value = own(cell.value)
+                            tos = cell.value
+                            continue
+                        if op < 94:
+                            # CHANGES_SELF
+                            tos = changes_self(machine, tos, arg)
+                            continue
+                        # CHECK
+                        tos = check(tos, arg)
+                        continue
+                    if op < 97:
+                        if op < 96:
                             # CHECK_PAYLOAD
                             tos = check(tos, arg, 'P415')
                             continue
@@ -1120,7 +1136,7 @@ def run(machine, task):
                         push(tos)
                         tos = Closure(arg, tuple([cells[i] for i in arg.captures]))
                         continue
-                    if op < 97:
+                    if op < 98:
                         # CONFIGURE
                         machine.configure(arg, tos)
                         tos = pop()
@@ -1131,75 +1147,75 @@ def run(machine, task):
                             del st[len(st) - arg + 1:]
                         tos = pop()
                     continue
-                if op < 100:
-                    if op < 99:
-                        # EMIT
-                        payload = tos
-                        channel = pop()
-                        tos = pop()
-                        machine.emit(task, channel, payload)
-                        task.state = (ins, locs, cells, code, tos)
-                        machine.fuel += fuel
-                        return
-                    # EQ
-                    a = pop()
-                    tos = equal(a, tos)
+                if op < 103:
+                    if op < 101:
+                        if op < 100:
+                            # EMIT
+                            payload = tos
+                            channel = pop()
+                            tos = pop()
+                            machine.emit(task, channel, payload)
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
+                        # EQ
+                        a = pop()
+                        tos = equal(a, tos)
+                        continue
+                    if op < 102:
+                        # ERR
+                        tos = Err(tos)
+                        continue
+                    # FAIL_LENGTH
+                    raise wrong_length(arg, tos)
+                if op < 105:
+                    if op < 104:
+                        # FAIL_MATCH
+                        raise Panic("P009", f"no arm matches {debug(tos)}")
+                    # FIELD_OWN
+                    value = getattr(tos, arg)
+                    try:
+                        if value.shared:
+                            value = own(value)
+                            setattr(tos, arg, value)
+                    except AttributeError:
+                        pass
+                    tos = value
                     continue
-                # ERR
-                tos = Err(tos)
+                if op < 106:
+                    # FILL
+                    value = pop()
+                    fill(tos, value)
+                    tos = pop()
+                    continue
+                # GE
+                a = pop()
+                tos = greater_equal(a, tos)
                 continue
-            if op < 135:
-                if op < 118:
-                    if op < 110:
-                        if op < 106:
-                            if op < 104:
-                                if op < 103:
-                                    if op < 102:
-                                        # FAIL_LENGTH
-                                        raise wrong_length(arg, tos)
-                                    # FAIL_MATCH
-                                    raise Panic("P009", f"no arm matches {debug(tos)}")
-                                # FIELD_OWN
-                                value = getattr(tos, arg)
-                                try:
-                                    if value.shared:
-                                        value = own(value)
-                                        setattr(tos, arg, value)
-                                except AttributeError:
-                                    pass
-                                tos = value
+            if op < 139:
+                if op < 123:
+                    if op < 115:
+                        if op < 111:
+                            if op < 109:
+                                if op < 108:
+                                    # GET_PAYLOAD
+                                    tos = tos.payload[arg]
+                                    continue
+                                # GE_INT
+                                a = pop()
+                                tos = a >= tos
                                 continue
-                            if op < 105:
-                                # FILL
-                                value = pop()
-                                fill(tos, value)
-                                tos = pop()
+                            if op < 110:
+                                # GT
+                                a = pop()
+                                tos = greater(a, tos)
                                 continue
-                            # GE
-                            a = pop()
-                            tos = greater_equal(a, tos)
-                            continue
-                        if op < 108:
-                            if op < 107:
-                                # GET_PAYLOAD
-                                tos = tos.payload[arg]
-                                continue
-                            # GE_INT
-                            a = pop()
-                            tos = a >= tos
-                            continue
-                        if op < 109:
-                            # GT
-                            a = pop()
-                            tos = greater(a, tos)
-                            continue
-                        # HALT
-                        task.finish(tos)
-                        machine.fuel += fuel
-                        return
-                    if op < 114:
-                        if op < 112:
-                            if op < 111:
+                            # HALT
+                            task.finish(tos)
+                            machine.fuel += fuel
+                            return
+                        if op < 113:
+                            if op < 112:
                                 # INDEX
                                 object = pop()
                                 tos = read_index(object, tos)
@@ -1207,7 +1223,7 @@ def run(machine, task):
                             # INT_TO_FLOAT
                             tos = float(tos) if type(tos) is int else tos
                             continue
-                        if op < 113:
+                        if op < 114:
                             # INT__GE_INT__JUMP_UNLESS
                             right, arg = arg
                             holds = tos >= right
@@ -1230,11 +1246,23 @@ def run(machine, task):
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    if op < 116:
-                        if op < 115:
-                            # INT__LT_INT__JUMP_UNLESS
+                    if op < 119:
+                        if op < 117:
+                            if op < 116:
+                                # INT__LT_INT__JUMP_UNLESS
+                                right, arg = arg
+                                holds = tos < right
+                                tos = pop()
+                                if holds:
+                                    continue
+                                ins, cost = arg
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            # INT__NE_INT__JUMP_UNLESS
                             right, arg = arg
-                            holds = tos < right
+                            holds = tos != right
                             tos = pop()
                             if holds:
                                 continue
@@ -1243,52 +1271,40 @@ def run(machine, task):
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
-                        # INT__NE_INT__JUMP_UNLESS
-                        right, arg = arg
-                        holds = tos != right
-                        tos = pop()
-                        if holds:
+                        if op < 118:
+                            # IS_ERR
+                            tos = type(tos) is Err
                             continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
+                        # IS_ERROR
+                        tos = arg.matches(tos)
                         continue
-                    if op < 117:
-                        # IS_ERR
-                        tos = type(tos) is Err
+                    if op < 121:
+                        if op < 120:
+                            # IS_NIL
+                            tos = tos is None
+                            continue
+                        # LE
+                        a = pop()
+                        tos = less_equal(a, tos)
                         continue
-                    # IS_ERROR
-                    tos = arg.matches(tos)
+                    if op < 122:
+                        # LENGTH
+                        tos = length(tos)
+                        continue
+                    # LE_INT
+                    a = pop()
+                    tos = a <= tos
                     continue
-                if op < 127:
-                    if op < 123:
-                        if op < 121:
-                            if op < 120:
-                                if op < 119:
-                                    # IS_NIL
-                                    tos = tos is None
-                                    continue
-                                # LE
-                                a = pop()
-                                tos = less_equal(a, tos)
+                if op < 131:
+                    if op < 127:
+                        if op < 125:
+                            if op < 124:
+                                # LINK
+                                ins = arg.home.link(arg)
+                                fuel -= arg.cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
                                 continue
-                            # LENGTH
-                            tos = length(tos)
-                            continue
-                        if op < 122:
-                            # LE_INT
-                            a = pop()
-                            tos = a <= tos
-                            continue
-                        # LINK
-                        ins = arg.home.link(arg)
-                        fuel -= arg.cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    if op < 125:
-                        if op < 124:
                             # LOAD__EQ_INT__JUMP_UNLESS
                             right, arg = arg
                             holds = tos == locs[right]
@@ -1300,18 +1316,18 @@ def run(machine, task):
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
-                        # LOAD__GE_INT__JUMP_UNLESS
-                        right, arg = arg
-                        holds = tos >= locs[right]
-                        tos = pop()
-                        if holds:
+                        if op < 126:
+                            # LOAD__GE_INT__JUMP_UNLESS
+                            right, arg = arg
+                            holds = tos >= locs[right]
+                            tos = pop()
+                            if holds:
+                                continue
+                            ins, cost = arg
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
                             continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    if op < 126:
                         # LOAD__INT__GE_INT__JUMP_UNLESS
                         left, right, arg = arg
                         if locs[left] >= right:
@@ -1321,27 +1337,27 @@ def run(machine, task):
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    # LOAD__INT__GT_INT__JUMP_UNLESS
-                    left, right, arg = arg
-                    if locs[left] > right:
-                        continue
-                    ins, cost = arg
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                if op < 131:
                     if op < 129:
                         if op < 128:
-                            # LOAD__INT__LE_INT__JUMP_UNLESS
+                            # LOAD__INT__GT_INT__JUMP_UNLESS
                             left, right, arg = arg
-                            if locs[left] <= right:
+                            if locs[left] > right:
                                 continue
                             ins, cost = arg
                             fuel -= cost
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
+                        # LOAD__INT__LE_INT__JUMP_UNLESS
+                        left, right, arg = arg
+                        if locs[left] <= right:
+                            continue
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    if op < 130:
                         # LOAD__INT__MUL_INT__STORE
                         left, right, target = arg
                         r = locs[left] * right
@@ -1350,29 +1366,29 @@ def run(machine, task):
                             continue
                         tos = overflow('*')
                         continue
-                    if op < 130:
-                        # LOAD__LE_INT__JUMP_UNLESS
-                        right, arg = arg
-                        holds = tos <= locs[right]
-                        tos = pop()
-                        if holds:
-                            continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    # LOAD__LOAD__EQ_INT__JUMP_UNLESS
-                    left, right, arg = arg
-                    if locs[left] == locs[right]:
+                    # LOAD__LE_INT__JUMP_UNLESS
+                    right, arg = arg
+                    holds = tos <= locs[right]
+                    tos = pop()
+                    if holds:
                         continue
                     ins, cost = arg
                     fuel -= cost
                     if fuel < 0:
                         fuel = machine.refill(fuel)
                     continue
-                if op < 133:
-                    if op < 132:
+                if op < 135:
+                    if op < 133:
+                        if op < 132:
+                            # LOAD__LOAD__EQ_INT__JUMP_UNLESS
+                            left, right, arg = arg
+                            if locs[left] == locs[right]:
+                                continue
+                            ins, cost = arg
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
                         # LOAD__LOAD__GE_INT__JUMP_UNLESS
                         left, right, arg = arg
                         if locs[left] >= locs[right]:
@@ -1382,16 +1398,16 @@ def run(machine, task):
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    # LOAD__LOAD__GT_INT__JUMP_UNLESS
-                    left, right, arg = arg
-                    if locs[left] > locs[right]:
+                    if op < 134:
+                        # LOAD__LOAD__GT_INT__JUMP_UNLESS
+                        left, right, arg = arg
+                        if locs[left] > locs[right]:
+                            continue
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
                         continue
-                    ins, cost = arg
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                if op < 134:
                     # LOAD__LOAD__MUL_INT__STORE
                     left, right, target = arg
                     r = locs[left] * locs[right]
@@ -1400,62 +1416,62 @@ def run(machine, task):
                         continue
                     tos = overflow('*')
                     continue
-                # LOAD__LOAD__NE_INT__JUMP_UNLESS
-                left, right, arg = arg
-                if locs[left] != locs[right]:
-                    continue
-                ins, cost = arg
-                fuel -= cost
-                if fuel < 0:
-                    fuel = machine.refill(fuel)
-                continue
-            if op < 152:
-                if op < 144:
-                    if op < 140:
-                        if op < 138:
-                            if op < 137:
-                                if op < 136:
-                                    # LOAD__LOAD__SUB_INT
-                                    left, right = arg
-                                    r = locs[left] - locs[right]
-                                    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                                        push(tos)
-                                        tos = r
-                                        continue
-                                    tos = overflow('-')
-                                    continue
-                                # LOAD__NE_INT__JUMP_UNLESS
-                                right, arg = arg
-                                holds = tos != locs[right]
-                                tos = pop()
-                                if holds:
-                                    continue
-                                ins, cost = arg
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            # LOAD__SUB_INT
-                            right, = arg
-                            r = tos - locs[right]
-                            if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                                tos = r
-                                continue
-                            tos = overflow('-')
+                if op < 137:
+                    if op < 136:
+                        # LOAD__LOAD__NE_INT__JUMP_UNLESS
+                        left, right, arg = arg
+                        if locs[left] != locs[right]:
                             continue
-                        if op < 139:
-                            # LT
-                            a = pop()
-                            tos = less(a, tos)
-                            continue
-                        # MAP
-                        push(tos)
-                        new = st[len(st) - arg:]
-                        del st[len(st) - arg:]
-                        tos = Map.of(new)
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
                         continue
-                    if op < 142:
+                    # LOAD__LOAD__SUB_INT
+                    left, right = arg
+                    r = locs[left] - locs[right]
+                    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                        push(tos)
+                        tos = r
+                        continue
+                    tos = overflow('-')
+                    continue
+                if op < 138:
+                    # LOAD__NE_INT__JUMP_UNLESS
+                    right, arg = arg
+                    holds = tos != locs[right]
+                    tos = pop()
+                    if holds:
+                        continue
+                    ins, cost = arg
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    continue
+                # LOAD__SUB_INT
+                right, = arg
+                r = tos - locs[right]
+                if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                    tos = r
+                    continue
+                tos = overflow('-')
+                continue
+            if op < 155:
+                if op < 147:
+                    if op < 143:
                         if op < 141:
+                            if op < 140:
+                                # LT
+                                a = pop()
+                                tos = less(a, tos)
+                                continue
+                            # MAP
+                            push(tos)
+                            new = st[len(st) - arg:]
+                            del st[len(st) - arg:]
+                            tos = Map.of(new)
+                            continue
+                        if op < 142:
                             # MEMBER_OWN
                             value = read_index(tos, arg) if type(tos) is Map else get_member(tos, arg)
                             if getattr(value, 'shared', False):
@@ -1467,34 +1483,34 @@ def run(machine, task):
                         push(tos)
                         tos = arg
                         continue
-                    if op < 143:
-                        # MODEL
-                        push(tos)
-                        tos = arg
-                        continue
-                    # MUL
-                    a = pop()
-                    tos = mul(a, tos)
-                    continue
-                if op < 148:
-                    if op < 146:
-                        if op < 145:
-                            # NE
-                            a = pop()
-                            tos = not equal(a, tos)
+                    if op < 145:
+                        if op < 144:
+                            # MODEL
+                            push(tos)
+                            tos = arg
                             continue
-                        # NEG
-                        tos = negate(tos)
+                        # MUL
+                        a = pop()
+                        tos = mul(a, tos)
                         continue
-                    if op < 147:
-                        # NEG_INT
-                        tos = negate(tos)
+                    if op < 146:
+                        # NE
+                        a = pop()
+                        tos = not equal(a, tos)
                         continue
-                    # NEW_CELL
-                    cells[arg] = Cell()
+                    # NEG
+                    tos = negate(tos)
                     continue
-                if op < 150:
+                if op < 151:
                     if op < 149:
+                        if op < 148:
+                            # NEG_INT
+                            tos = negate(tos)
+                            continue
+                        # NEW_CELL
+                        cells[arg] = Cell()
+                        continue
+                    if op < 150:
                         # NE_INT
                         a = pop()
                         tos = a != tos
@@ -1503,58 +1519,58 @@ def run(machine, task):
                     push(tos)
                     tos = None
                     continue
-                if op < 151:
-                    # NOT
-                    if tos is True:
-                        tos = False
-                        continue
-                    if tos is False:
-                        tos = True
-                        continue
-                    raise not_bool(tos)
-                # PARSE_AS
-                text = pop()
-                found = parse_json(text, tos, arg)
-                moved = found[1]
-                push(found[0])
-                tos = moved
-                continue
-            if op < 161:
-                if op < 157:
-                    if op < 155:
-                        if op < 154:
-                            if op < 153:
-                                # POP_TRY
-                                if type(tos) is not Err:
-                                    tos = pop()
-                                    continue
-                                tos = tos.value
-                                target, cost, drop, _ = arg
-                                if drop:
-                                    del st[len(st) - drop:]
-                                if target is None:
-                                    tos = Err(tos)
-                                    ins, locs, cells, code = pop_frame()
-                                    continue
-                                ins = target
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            # POW
-                            a = pop()
-                            tos = power(a, tos)
+                if op < 153:
+                    if op < 152:
+                        # NOT
+                        if tos is True:
+                            tos = False
                             continue
-                        # PRINT
-                        push(tos)
-                        new = st[len(st) - arg:]
-                        del st[len(st) - arg:]
+                        if tos is False:
+                            tos = True
+                            continue
+                        raise not_bool(tos)
+                    # PARSE_AS
+                    text = pop()
+                    found = parse_json(text, tos, arg)
+                    moved = found[1]
+                    push(found[0])
+                    tos = moved
+                    continue
+                if op < 154:
+                    # POP_TRY
+                    if type(tos) is not Err:
                         tos = pop()
-                        machine.print(task, new, "")
-                        task.state = (ins, locs, cells, code, tos)
-                        machine.fuel += fuel
-                        return
-                    if op < 156:
+                        continue
+                    tos = tos.value
+                    target, cost, drop, _ = arg
+                    if drop:
+                        del st[len(st) - drop:]
+                    if target is None:
+                        tos = Err(tos)
+                        ins, locs, cells, code = pop_frame()
+                        continue
+                    ins = target
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    continue
+                # POW
+                a = pop()
+                tos = power(a, tos)
+                continue
+            if op < 163:
+                if op < 159:
+                    if op < 157:
+                        if op < 156:
+                            # PRINT
+                            push(tos)
+                            new = st[len(st) - arg:]
+                            del st[len(st) - arg:]
+                            tos = pop()
+                            machine.print(task, new, "")
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
                         # PRINTLN
                         push(tos)
                         new = st[len(st) - arg:]
@@ -1564,21 +1580,21 @@ def run(machine, task):
                         task.state = (ins, locs, cells, code, tos)
                         machine.fuel += fuel
                         return
-                    # REM
-                    a = pop()
-                    tos = rem(a, tos)
-                    continue
-                if op < 159:
                     if op < 158:
-                        # SCHEMA
-                        push(tos)
-                        tos = arg
+                        # REM
+                        a = pop()
+                        tos = rem(a, tos)
                         continue
-                    # SET_ELEMENT
-                    value = pop()
-                    tos = with_element(tos, arg, value)
+                    # SCHEMA
+                    push(tos)
+                    tos = arg
                     continue
-                if op < 160:
+                if op < 161:
+                    if op < 160:
+                        # SET_ELEMENT
+                        value = pop()
+                        tos = with_element(tos, arg, value)
+                        continue
                     # SET_INDEX
                     object = pop()
                     value = pop()
@@ -1588,49 +1604,49 @@ def run(machine, task):
                         write_element(object, tos, value)
                     tos = pop()
                     continue
-                # SET_MEMBER
-                value = pop()
-                store_member(tos, arg, value)
-                tos = pop()
-                continue
-            if op < 165:
-                if op < 163:
-                    if op < 162:
-                        # SET_PART
-                        object = pop()
-                        value = pop()
-                        tos = store_index(object, tos, value)
-                        continue
-                    # SLIDE
-                    if arg:
-                        del st[len(st) - arg:]
+                if op < 162:
+                    # SET_MEMBER
+                    value = pop()
+                    store_member(tos, arg, value)
+                    tos = pop()
                     continue
-                if op < 164:
+                # SET_PART
+                object = pop()
+                value = pop()
+                tos = store_index(object, tos, value)
+                continue
+            if op < 167:
+                if op < 165:
+                    if op < 164:
+                        # SLIDE
+                        if arg:
+                            del st[len(st) - arg:]
+                        continue
                     # STRUCT
                     push(tos)
                     new = st[len(st) - len(arg.decl.fields):]
                     del st[len(st) - len(arg.decl.fields):]
                     tos = arg.of(new)
                     continue
-                # SUB
-                a = pop()
-                tos = sub(a, tos)
-                continue
-            if op < 167:
                 if op < 166:
-                    # SUB_INT
+                    # SUB
                     a = pop()
-                    r = a - tos
-                    if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
-                        tos = r
-                        continue
-                    overflow('-')
+                    tos = sub(a, tos)
                     continue
-                # TRUE
-                push(tos)
-                tos = True
+                # SUB_INT
+                a = pop()
+                r = a - tos
+                if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
+                    tos = r
+                    continue
+                overflow('-')
                 continue
-            if op < 168:
+            if op < 169:
+                if op < 168:
+                    # TRUE
+                    push(tos)
+                    tos = True
+                    continue
                 # VARIANT
                 push(tos)
                 new = st[len(st) - arg.decl.variants[arg.variant].arity:]
