@@ -54,6 +54,7 @@ class Program:
         self.schemas = [SchemaRef(s.name) for s in image.schemas]
         self.language_methods = self._language_methods()
         self.methods = self._methods()
+        self.partial = self._partial()
         self.halt: list[Any] = [NUMBERS["HALT"], None, None]
 
     def begin(self, code: Code) -> list[Any]:
@@ -123,9 +124,19 @@ class Program:
         """Methods of the program by type and name."""
         found = {}
         for code in self.codes:
-            if self.image.functions[code.number].flags & im.F_METHOD:
+            if self.image.functions[code.number].flags & im.F_METHOD and not code.hidden:
                 kind, _, name = code.label.rpartition("::")
                 found[kind, name] = code
+        return found
+
+    def _partial(self) -> dict[tuple[str, frozenset[str]], Code]:
+        """Hidden methods `T::name::givenN`, which supply the arguments that they do not take, by `T::name` and those they take."""
+        found = {}
+        for code in self.codes:
+            function = self.image.functions[code.number]
+            if function.flags & im.F_METHOD and code.hidden:
+                taken = frozenset([name for name, _, _ in function.params[1:]])
+                found[code.label.rpartition("::")[0], taken] = code
         return found
 
     # ------------------------------------------------------------ linking

@@ -66,6 +66,7 @@ def dynamic_call(g: Generator, node: ast.MethodCall, target: symbols.DynamicCall
     stands in a mutable place or is a temporary, else marked shared, so that such a method refuses (L-3.7.1)."""
     arguments = [argument for argument in target.arguments if argument is not None]
     g.module.all_language_methods(target.name)
+    g.module.partly_given(target.name, len(target.arguments), target.names)
     if target.may_change:
         _perhaps_mutating(g, node, target, arguments)
         return

@@ -42,6 +42,7 @@ class Module:
     pending: list[Pending] = field(default_factory=list)
     functions: dict[symbols.FunctionSymbol, int] = field(default_factory=dict)
     defaults: dict[symbols.FunctionSymbol, dict[int, int]] = field(default_factory=dict)
+    partial: set[tuple[symbols.FunctionSymbol, frozenset[str]]] = field(default_factory=set)
     field_defaults: dict[symbols.StructSymbol | symbols.VariantSymbol, dict[int, int]] = field(default_factory=dict)
     changing: set[str] = field(default_factory=set)  # names of methods with `mut self`
     method_values: dict[symbols.FunctionSymbol, int] = field(default_factory=dict)
@@ -127,6 +128,41 @@ class Module:
             emitter.emit("RETURN")
             self._pend(opcode, opcode.capitalize(), ["value"], emitter)
         return self.constructors[opcode]
+
+    def partly_given(self, name: str, count: int, names: list[str]) -> None:
+        """For a call found at run time: each method of that name that it can call by leaving defaults out gets a hidden function
+        `T::name::givenN` of the arguments that are given, which supplies the others (L-3.7.1, L-3.8.1)."""
+        for method in [f for f in self.functions if f.name == name and f.takes_self]:
+            parameters = [p.name.text for p in method.declaration.parameters][1:]
+            positional = parameters[: count - len(names)]
+            given = {*positional, *names}
+            missing = [p for p in parameters if p not in given]
+            optional = {parameters[index - 1] for index in self.defaults[method]}
+            fits = len(given) == count and given <= set(parameters)
+            if fits and missing and optional.issuperset(missing) and (method, frozenset(given)) not in self.partial:
+                self.partial.add((method, frozenset(given)))
+                self._partial(method, [n for n, p in enumerate(parameters, 1) if p in given])
+
+    def _partial(self, method: symbols.FunctionSymbol, given: list[int]) -> None:
+        emitter = Emitter()
+        slots = {index: emitter.slot() for index in (0, *given)}
+        for index in range(len(method.parameters)):
+            if index not in slots:
+                for earlier in range(index):
+                    emitter.emit("LOAD", slots[earlier])
+                emitter.emit("CALL", self.defaults[method][index], index)
+                slots[index] = emitter.slot()
+                emitter.emit("STORE", slots[index])
+        for index in range(len(method.parameters)):
+            emitter.emit("LOAD", slots[index])
+        emitter.emit("CALL", self.functions[method], len(method.parameters))
+        emitter.emit("RETURN")
+        number = self.pool.reserve_function()
+        any_ = self.pool.type(t.ANY)
+        declared = method.declaration.parameters
+        params: list[list[int | str | None]] = [[declared[i].name.text, any_, None] for i in (0, *given)]
+        name = f"{method.path}::given{len(self.partial)}"
+        self.pending.append(Pending(number, emitter, None, name, params, any_, im.F_HIDDEN | im.F_METHOD))
 
     def builtin_function(self, name: str) -> int:
         """A global function or `T::name` as a function value, which takes all arguments by position; of `print` one."""
