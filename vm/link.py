@@ -130,7 +130,7 @@ class Program:
         return found
 
     def _partial(self) -> dict[tuple[str, frozenset[str]], Code]:
-        """Hidden methods `T::name::givenN`, which supply the arguments that they do not take, by `T::name` and those they take."""
+        """Hidden methods `T::name::givenN`, which supply what they do not take, by `T::name` and the arguments they take."""
         found = {}
         for code in self.codes:
             function = self.image.functions[code.number]
