@@ -18,7 +18,7 @@ from .schema.verdict import Verdict, judge
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Awaitable
+    from collections.abc import Awaitable, Callable
     from typing import Any
 
     from .call_services import Conversation, Services
@@ -41,9 +41,22 @@ async def execute(
     run_id: str,
 ) -> Response:
     """`execute(prompt)`: request id and turn carry `run_id`, which is unique in the session."""
+    commit = await answered(services, settings, prompt, conversation, run_id=run_id)
+    return commit()
+
+
+async def answered(
+    services: Services,
+    settings: CallSettings,
+    prompt: str,
+    conversation: Conversation | None = None,
+    *,
+    run_id: str,
+) -> Callable[[], Response]:
+    """`execute` up to its commit, which is what the result does: nothing can fail there."""
     call = _ModelCall(services, settings, prompt, conversation, run_id, "execute")
-    response: Response = await call.counted(call.plain())
-    return response
+    commit: Callable[[], Response] = await call.counted(call.plain())
+    return commit
 
 
 async def execute_with_schema(
@@ -58,10 +71,28 @@ async def execute_with_schema(
     validators: Validators | None = None,
 ) -> Validated:
     """`execute_with_schema<T>(prompt, retry_message)`."""
+    commit = await answered_with_schema(
+        services, settings, prompt, schema, conversation, run_id=run_id, retry_message=retry_message, validators=validators
+    )
+    return commit()
+
+
+async def answered_with_schema(
+    services: Services,
+    settings: CallSettings,
+    prompt: str,
+    schema: Schema,
+    conversation: Conversation | None = None,
+    *,
+    run_id: str,
+    retry_message: str | None = None,
+    validators: Validators | None = None,
+) -> Callable[[], Validated]:
+    """`execute_with_schema` up to its commit."""
     call = _ModelCall(services, settings, prompt, conversation, run_id, "execute_with_schema")
     plan = Plan(schema, settings.structured, settings.connection)
-    validated: Validated = await call.counted(call.with_schema(plan, retry_message, validators))
-    return validated
+    commit: Callable[[], Validated] = await call.counted(call.with_schema(plan, retry_message, validators))
+    return commit
 
 
 class _ModelCall:
@@ -115,7 +146,7 @@ class _ModelCall:
             self.services.metrics.errors += 1
             raise
 
-    async def plain(self) -> Response:
+    async def plain(self) -> Callable[[], Response]:
         messages = [*self.head, Msg("user", self.prompt)]
         key, reply = self._cached(messages, None)
         if reply is not None:
@@ -124,24 +155,27 @@ class _ModelCall:
         self._keep(key, reply)
         return self._commit(reply)
 
-    async def with_schema(self, plan: Plan, retry_message: str | None, validators: Validators | None) -> Validated:
+    async def with_schema(self, plan: Plan, retry_message: str | None, validators: Validators | None) -> Callable[[], Validated]:
         user = self.prompt + plan.block() if plan.strategy == "prompt" else self.prompt
         key, reply = self._cached([*self.head, Msg("user", user)], plan)
         if reply is not None:
             outcome = await judge(plan.schema, reply, None)
             if isinstance(outcome, Verdict):
-                return Validated(outcome.tree, self._commit(reply, cached=True), outcome.repaired)
+                return self._validated(outcome, self._commit(reply, cached=True))
         while True:
             reply = await self._turn([*self.head, Msg("user", user)], plan)
             outcome = await judge(plan.schema, reply, validators)
             if isinstance(outcome, Verdict):
                 self._keep(key, reply)
-                return Validated(outcome.tree, self._commit(reply), outcome.repaired)
+                return self._validated(outcome, self._commit(reply))
             if self.tally.schema_attempt >= self.settings.schema_attempts:
                 raise self._exhausted(outcome, reply)
             self.tally.schema_attempt += 1
             self.services.metrics.schema_retries += 1
             user = self.prompt + why_block(outcome, retry_message) + plan.block()
+
+    def _validated(self, verdict: Verdict, commit: Callable[[], Response]) -> Callable[[], Validated]:
+        return lambda: Validated(verdict.tree, commit(), verdict.repaired)
 
     def _exhausted(self, violations: list[Violation], reply: Reply) -> CallFailure:
         model, connection = self.settings.model, self.settings.connection.name
@@ -281,11 +315,19 @@ class _ModelCall:
         if self.settings.cache is not None and not self.tally.used_tools:
             self.settings.cache.keep(key, reply)
 
-    def _commit(self, reply: Reply, *, cached: bool = False) -> Response:
-        """Nothing can fail from here on: the turn and the Response belong together."""
-        if self.conversation is not None and self.conversation.auto:
-            turn = (("user", self.prompt), ("assistant", reply.text))
-            self.conversation.log.append_turn(turn, self.run_id)
+    def _commit(self, reply: Reply, *, cached: bool = False) -> Callable[[], Response]:
+        """What is left to do, and cannot fail: the turn and the Response belong together."""
+        response = self._response(reply, cached)
+
+        def commit() -> Response:
+            if self.conversation is not None and self.conversation.auto:
+                turn = (("user", self.prompt), ("assistant", reply.text))
+                self.conversation.log.append_turn(turn, self.run_id)
+            return response
+
+        return commit
+
+    def _response(self, reply: Reply, cached: bool) -> Response:
         tally = self.tally
         return Response(
             text=reply.text,

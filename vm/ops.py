@@ -9,7 +9,6 @@ Must not know: frames, tasks, the host.
 
 from __future__ import annotations
 
-from .decoding import fill, parse_json
 from .iteration import iterate
 from .panics import Panic
 from .values import (
@@ -513,15 +512,6 @@ def SCHEMA(operand: Any) -> Any:
     return operand
 
 
-def PARSE_AS(text: Any, defaults: Any, operand: Any) -> Any:
-    found = parse_json(text, defaults, operand)
-    return found[0], found[1]
-
-
-def FILL(value: Any, hole: Any) -> None:
-    fill(hole, value)
-
-
 # ---------------------------------------------------------------- reading parts
 
 
@@ -554,6 +544,28 @@ def INDEX_ARRAY(array: Any, index: Any) -> Any:
 
 def LENGTH(value: Any) -> Any:
     return length(value)
+
+
+def parse_as(text: Any, defaults: Any, descriptor: Any, types: Any) -> Any:
+    """Loaded by the first program that reads JSON as a type."""
+    from .builtins.std import json_types
+
+    return json_types.parse_as(text, defaults, descriptor, types)
+
+
+def fill(hole: Any, value: Any) -> None:
+    from .builtins.std import json_types
+
+    json_types.fill(hole, value)
+
+
+def PARSE_AS(text: Any, defaults: Any, operand: Any) -> Any:
+    result, holes = parse_as(text, defaults, *operand)
+    return result, holes
+
+
+def FILL(hole: Any, value: Any) -> None:
+    fill(hole, value)
 
 
 def ITERATE(iterable: Any) -> Any:

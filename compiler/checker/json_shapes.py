@@ -1,4 +1,4 @@
-"""`json::parse_as<T>`: which types have a JSON shape, and which structs a value of T can hold (L-7.1.2, E2044).
+"""`json::parse_as<T>`: which types have a JSON shape (L-7.1.2, E2044).
 
 Must not know: how the text is read.
 """
@@ -33,15 +33,14 @@ def parse_as_call(
         infer_all(c, node.arguments)
         return c.report("E2029", callee.span, "the type argument `T` is not known", help="write `parse_as<T>(…)`")
     found, matched = call_row(c, row, None, node.arguments, callee.span, expected, {"T": wanted})
-    structs: list[StructSymbol] = []
-    offending = _without_shape(c, wanted, structs)
+    offending = _without_shape(c, wanted)
     if offending is not None and offending is not ERRONEOUS:
         place = written[0].span if written else callee.span
         return c.report("E2044", place, f"`{offending}` has no JSON shape", help="parse into `Any`, or a struct of plain data")
     if matched is None:
         return ERRONEOUS
-    node.target = BuiltinCall(matched.values, matched.order, STD_PREFIX + symbol.module, symbol.name)
-    node.target.type_arguments, node.target.structs = (wanted,), tuple(structs)
+    module = STD_PREFIX + symbol.module
+    node.target = BuiltinCall(matched.values, matched.order, module, symbol.name, type_arguments=(wanted,))
     return found
 
 
@@ -50,9 +49,10 @@ def _expected(expected: Expected) -> Type | None:
     return wanted.arguments[0] if isinstance(wanted, Generic) and wanted.name == "Result" else None
 
 
-def _without_shape(c: Checker, type_: Type, structs: list[StructSymbol]) -> Type | None:
-    """A part of the type that no JSON value stands for; collects the structs on the way."""
-    todo, seen = [type_], set()
+def _without_shape(c: Checker, type_: Type) -> Type | None:
+    """A part of the type that no JSON value stands for."""
+    todo: list[Type] = [type_]
+    seen: set[Type] = set()
     while todo:
         at = todo.pop()
         if at in seen or at in SCALARS or isinstance(at, Union):
@@ -65,18 +65,17 @@ def _without_shape(c: Checker, type_: Type, structs: list[StructSymbol]) -> Type
         elif isinstance(at, Nilable):
             todo.append(at.inner)
         elif isinstance(at, Nominal) and at.kind in ("struct", "schema", "enum", "record"):
-            todo.extend(_parts(c, at, structs))
+            todo.extend(_parts(c, at))
         else:
             return at
     return None
 
 
-def _parts(c: Checker, type_: Nominal, structs: list[StructSymbol]) -> list[Type]:
+def _parts(c: Checker, type_: Nominal) -> list[Type]:
     symbol = c.declared(type_)
     if isinstance(symbol, EnumSymbol):
         parts = [part for member in symbol.members for _, part, _, _ in member.fields]
     elif isinstance(symbol, StructSymbol):
-        structs.append(symbol)
         parts = [part for _, part, _, _ in symbol.fields]
     else:
         parts = []

@@ -245,6 +245,7 @@ def require_mutable(c: Checker, place: ast.Expr, by: str | None = None) -> None:
 
 
 def _require_local(c: Checker, place: ast.Expr, local: Local, direct: bool, by: str | None) -> None:
+    _warn_copied(c, place, local)
     if local.mutable or (direct and local.deferred):
         local.changed = True
         return
@@ -258,6 +259,17 @@ def _require_local(c: Checker, place: ast.Expr, local: Local, direct: bool, by: 
     inner = _ungrouped(place)
     change = f"`{by}`" if by else f"field `{inner.name.text}`" if isinstance(inner, ast.FieldAccess) else "an element"
     c.report("E2035", place.span, f"{change} changes the immutable `{local.name}`", help=help)
+
+
+def _warn_copied(c: Checker, place: ast.Expr, local: Local) -> None:
+    """A task changes its own copy of what it captures (O-6.8)."""
+    scope = c.function_target.scope
+    while scope is not None and scope is not local.scope:
+        if scope.copies:
+            message = f"this changes the task's copy of `{local.name}`"
+            c.report("W0404", place.span, message, help="give the new value as the result of the task")
+            return
+        scope = scope.parent
 
 
 def _mutable_help(c: Checker, local: Local) -> str:

@@ -9,7 +9,18 @@ from ...vm.builtins import Row
 from ...vm.builtins.std import STD_PREFIX, STD_TYPES, std_row
 from .. import ast
 from ..symbols import BuiltinCall, StdFunctionSymbol
-from ..types import ANY, FLOAT, INT, NEVER, Function, Type
+from ..types import (
+    ANY,
+    BOOL,
+    FLOAT,
+    INT,
+    NEVER,
+    NIL,
+    RANGE,
+    STRING,
+    Function,
+    Type,
+)
 from .arguments import infer_all, match_arguments
 from .builtins import call_row
 from .context import Checker, Expected
@@ -17,6 +28,8 @@ from .json_shapes import parse_as_call
 from .relations import ERRONEOUS, close
 from .signatures import Bindings, Formal, signature_of
 from .types import written_type
+
+PLAIN = (INT, FLOAT, STRING, BOOL, NIL, ANY, RANGE)
 
 
 def std_function(symbol: StdFunctionSymbol) -> Function:
@@ -35,11 +48,11 @@ def std_call(
     c: Checker, node: ast.Call, callee: ast.PathExpr, symbol: StdFunctionSymbol, expected: Expected
 ) -> Type:
     """A library function called by its path or an imported name."""
-    if symbol.name == "parse_as":
-        return parse_as_call(c, node, callee, symbol, row_of(symbol), expected)
+    row = row_of(symbol)
+    if row.kind == "special":
+        return parse_as_call(c, node, callee, symbol, row, expected)
     if callee.type_arguments is not None:
         c.report("E2028", callee.span, f"`{symbol.name}` takes no type arguments")
-    row = row_of(symbol)
     if row.special == "numeric":
         return _numeric(c, node, callee, symbol, row)
     found, matched = call_row(c, row, None, node.arguments, callee.span, expected)

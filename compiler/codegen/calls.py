@@ -11,17 +11,21 @@ from .. import ast, symbols
 from .. import types as t
 from . import places
 from .arguments import is_simple, push_arguments
-from .constants import collect, emit_constant
-from .emitter import Label
+from .constants import emit_constant
 from .generator import Generator, effect_of, static_type, value_of
 from .interference import root_of
 from .methods import declared_method, dynamic_call
+from .tasks import race
+from .typed_json import parse_as
 
 _CONSTRUCTORS = {"Some": "SOME", "Ok": "OK", "Err": "ERR"}
 
 
 @value_of(ast.Call, ast.MethodCall)
 def call(g: Generator, node: ast.Call | ast.MethodCall) -> None:
+    if isinstance(node, ast.Call) and node.tasks is not None:
+        race(g, node)
+        return
     target = node.target
     if isinstance(target, symbols.FunctionCall):
         function_call(g, node, target)
@@ -126,8 +130,8 @@ def builtin_call(g: Generator, node: ast.Call | ast.MethodCall, target: symbols.
         g.emitter.emit("NIL")
         return
     row = _row(target)
-    if row.name == "parse_as" and target.type_arguments:
-        parse_as_call(g, node, target)
+    if row.kind == "special":
+        parse_as(g, node, target)
     elif row.kind == "handle":
         assert isinstance(node, ast.MethodCall)
         handle_call(g, node, target)
@@ -138,6 +142,9 @@ def builtin_call(g: Generator, node: ast.Call | ast.MethodCall, target: symbols.
         given = [argument for argument in target.arguments if argument is not None]
         if isinstance(node, ast.MethodCall) and target.receiver_kind:
             _receiver(g, node.receiver, row, given)
+        if row.takes_schema:
+            assert target.schema is not None
+            g.emitter.emit("SCHEMA", g.module.schemas[target.schema])
         _arguments(g, target, row)
         g.at(node.span)
         _invoke(g, target, row)
@@ -184,6 +191,8 @@ def _invoke(g: Generator, target: symbols.BuiltinCall, row: Row) -> None:
     count = len(row.parameters) + takes_receiver(target.receiver_kind, target.name)
     if row.source:
         e.emit("CALL", g.module.language_method(target.receiver_kind, target.name), count)
+    elif row.kind == "effect":
+        e.emit("CALL_HOST", g.module.pool.builtin(target.receiver_kind, target.name), count + row.takes_schema)
     else:
         e.emit("CALL_BUILTIN", g.module.pool.builtin(target.receiver_kind, target.name), count)
 
@@ -263,47 +272,6 @@ def handle_call(g: Generator, node: ast.MethodCall, target: symbols.BuiltinCall)
             names.append(row.parameters[index].name)
     g.at(node.name.span)
     e.emit("CALL_METHOD", g.module.pool.method(target.name, count, names), count)
-
-
-def parse_as_call(g: Generator, node: ast.Call | ast.MethodCall, target: symbols.BuiltinCall) -> None:
-    """`json::parse_as<T>(s)`: what is missing gets its default, in the order in which the values are built (L-7.1.2)."""
-    e = g.emitter
-    (text,) = target.arguments
-    assert text is not None
-    g.value(text)
-    defaults = [
-        (f"{_key(symbol)}.{position}", number)
-        for symbol in target.structs
-        for position, number in g.module.field_defaults[symbol].items()
-    ]
-    collect(g, "Map", defaults, _push_default)
-    g.at(node.span)
-    e.emit("PARSE_AS", g.module.pool.type(target.type_arguments[0]))
-    e.emit("ITERATE")
-    depth = e.depth
-    again, done = Label(), Label()
-    e.mark(again, depth)
-    e.jump("NEXT", done)
-    e.emit("DUP")
-    e.emit("GET_ELEMENT", 2)
-    e.emit("CALL_VALUE", 0, 0)
-    e.emit("SWAP")
-    e.emit("FILL")
-    e.jump("JUMP", again)
-    e.mark(done, depth - 1)
-
-
-def _key(symbol: symbols.StructSymbol) -> str:
-    assert isinstance(symbol.type, t.Nominal)
-    return symbol.type.unique_name
-
-
-def _push_default(g: Generator, part: object) -> None:
-    """A field by its key, or the function that gives its default."""
-    if isinstance(part, str):
-        emit_constant(g, part)
-    else:
-        g.emitter.emit("CLOSURE", part)
 
 
 # ---------------------------------------------------------------- special functions

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from ...vm import values as vm
+from ...vm.builtins.signatures import EMPTY_MAP
 from ...vm.bytecode import image as im
 from .. import ast, symbols
 from .generator import Generator
@@ -50,6 +51,8 @@ def emit_constant(g: Generator, value: Any) -> None:
         for item in value.values:
             emit_constant(g, item)
         e.emit("STRUCT", g.module.pool.type(value.struct.type), len(value.values))
+    elif value is EMPTY_MAP:
+        e.emit("MAP", 0, 0)
     else:
         raise AssertionError(f"no constant form for {value!r}")
 

@@ -201,7 +201,8 @@ class Module:
             if row.source:
                 emitter.emit("CALL", self.language_method(receiver, symbol.name), len(row.parameters))
             else:
-                emitter.emit("CALL_BUILTIN", self.pool.builtin(receiver, symbol.name), len(row.parameters))
+                opcode = "CALL_HOST" if row.kind == "effect" else "CALL_BUILTIN"
+                emitter.emit(opcode, self.pool.builtin(receiver, symbol.name), len(row.parameters))
             emitter.emit("RETURN")
             self._pend(name, symbol.name, [p.name for p in row.parameters], emitter)
         return self.constructors[name]

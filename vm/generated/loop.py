@@ -46,7 +46,7 @@ from ..ops import (
     not_bool,
     overflow,
     own,
-    parse_json,
+    parse_as,
     power,
     read_index,
     rem,
@@ -164,87 +164,94 @@ NUMBERS = {
     "SOME": 86,
     "ADD": 87,
     "ARRAY": 88,
-    "CALL_INOUT": 89,
-    "CALL_METHOD": 90,
-    "CAST": 91,
-    "CELL_OWN": 92,
-    "CHANGES_SELF": 93,
-    "CHECK": 94,
-    "CHECK_PAYLOAD": 95,
-    "CLOSURE": 96,
-    "CONFIGURE": 97,
-    "DROP": 98,
-    "EMIT": 99,
-    "EQ": 100,
-    "ERR": 101,
-    "FAIL_LENGTH": 102,
-    "FAIL_MATCH": 103,
-    "FIELD_OWN": 104,
-    "FILL": 105,
-    "GE": 106,
-    "GET_PAYLOAD": 107,
-    "GE_INT": 108,
-    "GT": 109,
-    "HALT": 110,
-    "INDEX": 111,
-    "INT_TO_FLOAT": 112,
-    "INT__GE_INT__JUMP_UNLESS": 113,
-    "INT__LE_INT__JUMP_UNLESS": 114,
-    "INT__LT_INT__JUMP_UNLESS": 115,
-    "INT__NE_INT__JUMP_UNLESS": 116,
-    "IS_ERR": 117,
-    "IS_ERROR": 118,
-    "IS_NIL": 119,
-    "LE": 120,
-    "LENGTH": 121,
-    "LE_INT": 122,
-    "LINK": 123,
-    "LOAD__EQ_INT__JUMP_UNLESS": 124,
-    "LOAD__GE_INT__JUMP_UNLESS": 125,
-    "LOAD__INT__GE_INT__JUMP_UNLESS": 126,
-    "LOAD__INT__GT_INT__JUMP_UNLESS": 127,
-    "LOAD__INT__LE_INT__JUMP_UNLESS": 128,
-    "LOAD__INT__MUL_INT__STORE": 129,
-    "LOAD__LE_INT__JUMP_UNLESS": 130,
-    "LOAD__LOAD__EQ_INT__JUMP_UNLESS": 131,
-    "LOAD__LOAD__GE_INT__JUMP_UNLESS": 132,
-    "LOAD__LOAD__GT_INT__JUMP_UNLESS": 133,
-    "LOAD__LOAD__MUL_INT__STORE": 134,
-    "LOAD__LOAD__NE_INT__JUMP_UNLESS": 135,
-    "LOAD__LOAD__SUB_INT": 136,
-    "LOAD__NE_INT__JUMP_UNLESS": 137,
-    "LOAD__SUB_INT": 138,
-    "LT": 139,
-    "MAP": 140,
-    "MEMBER_OWN": 141,
-    "MEMORY": 142,
-    "MODEL": 143,
-    "MUL": 144,
-    "NE": 145,
-    "NEG": 146,
-    "NEG_INT": 147,
-    "NEW_CELL": 148,
-    "NE_INT": 149,
-    "NIL": 150,
-    "NOT": 151,
-    "PARSE_AS": 152,
-    "POP_TRY": 153,
-    "POW": 154,
-    "PRINT": 155,
-    "PRINTLN": 156,
-    "REM": 157,
-    "SCHEMA": 158,
-    "SET_ELEMENT": 159,
-    "SET_INDEX": 160,
-    "SET_MEMBER": 161,
-    "SET_PART": 162,
-    "SLIDE": 163,
-    "STRUCT": 164,
-    "SUB": 165,
-    "SUB_INT": 166,
-    "TRUE": 167,
-    "VARIANT": 168,
-    "WRAP": 169,
+    "AWAIT": 89,
+    "AWAIT_ALL": 90,
+    "CALL_HOST": 91,
+    "CALL_INOUT": 92,
+    "CALL_METHOD": 93,
+    "CAST": 94,
+    "CELL_OWN": 95,
+    "CHANGES_SELF": 96,
+    "CHECK": 97,
+    "CHECK_PAYLOAD": 98,
+    "CLOSURE": 99,
+    "CONFIGURE": 100,
+    "DROP": 101,
+    "EMIT": 102,
+    "EQ": 103,
+    "ERR": 104,
+    "FAIL_LENGTH": 105,
+    "FAIL_MATCH": 106,
+    "FIELD_OWN": 107,
+    "FILL": 108,
+    "GE": 109,
+    "GET_PAYLOAD": 110,
+    "GE_INT": 111,
+    "GT": 112,
+    "HALT": 113,
+    "INDEX": 114,
+    "INT_TO_FLOAT": 115,
+    "INT__GE_INT__JUMP_UNLESS": 116,
+    "INT__LE_INT__JUMP_UNLESS": 117,
+    "INT__LT_INT__JUMP_UNLESS": 118,
+    "INT__NE_INT__JUMP_UNLESS": 119,
+    "IS_ERR": 120,
+    "IS_ERROR": 121,
+    "IS_NIL": 122,
+    "LE": 123,
+    "LENGTH": 124,
+    "LE_INT": 125,
+    "LINK": 126,
+    "LOAD__EQ_INT__JUMP_UNLESS": 127,
+    "LOAD__GE_INT__JUMP_UNLESS": 128,
+    "LOAD__INT__GE_INT__JUMP_UNLESS": 129,
+    "LOAD__INT__GT_INT__JUMP_UNLESS": 130,
+    "LOAD__INT__LE_INT__JUMP_UNLESS": 131,
+    "LOAD__INT__MUL_INT__STORE": 132,
+    "LOAD__LE_INT__JUMP_UNLESS": 133,
+    "LOAD__LOAD__EQ_INT__JUMP_UNLESS": 134,
+    "LOAD__LOAD__GE_INT__JUMP_UNLESS": 135,
+    "LOAD__LOAD__GT_INT__JUMP_UNLESS": 136,
+    "LOAD__LOAD__MUL_INT__STORE": 137,
+    "LOAD__LOAD__NE_INT__JUMP_UNLESS": 138,
+    "LOAD__LOAD__SUB_INT": 139,
+    "LOAD__NE_INT__JUMP_UNLESS": 140,
+    "LOAD__SUB_INT": 141,
+    "LT": 142,
+    "MAP": 143,
+    "MEMBER_OWN": 144,
+    "MEMORY": 145,
+    "MODEL": 146,
+    "MUL": 147,
+    "NE": 148,
+    "NEG": 149,
+    "NEG_INT": 150,
+    "NEW_CELL": 151,
+    "NE_INT": 152,
+    "NIL": 153,
+    "NOT": 154,
+    "PARALLEL": 155,
+    "PARSE_AS": 156,
+    "POP_TRY": 157,
+    "POW": 158,
+    "PRINT": 159,
+    "PRINTLN": 160,
+    "RACE": 161,
+    "REM": 162,
+    "SCHEMA": 163,
+    "SETTLE": 164,
+    "SET_ELEMENT": 165,
+    "SET_INDEX": 166,
+    "SET_MEMBER": 167,
+    "SET_PART": 168,
+    "SLIDE": 169,
+    "START": 170,
+    "STRUCT": 171,
+    "SUB": 172,
+    "SUB_INT": 173,
+    "TRUE": 174,
+    "VARIANT": 175,
+    "WRAP": 176,
 }
 
 # runs of opcodes that one node stands for: its number, and which of them a panic in it belongs to
@@ -252,27 +259,27 @@ FUSED = {
     ('LOAD', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (72, 2),
     ('LOAD', 'LT_INT', 'JUMP_UNLESS'): (62, 1),
     ('LOAD', 'INT', 'LT_INT', 'JUMP_UNLESS'): (22, 2),
-    ('INT', 'LT_INT', 'JUMP_UNLESS'): (115, 1),
+    ('INT', 'LT_INT', 'JUMP_UNLESS'): (118, 1),
     ('LOAD', 'LOAD', 'LE_INT', 'JUMP_UNLESS'): (37, 2),
-    ('LOAD', 'LE_INT', 'JUMP_UNLESS'): (130, 1),
-    ('LOAD', 'INT', 'LE_INT', 'JUMP_UNLESS'): (128, 2),
-    ('INT', 'LE_INT', 'JUMP_UNLESS'): (114, 1),
-    ('LOAD', 'LOAD', 'GT_INT', 'JUMP_UNLESS'): (133, 2),
+    ('LOAD', 'LE_INT', 'JUMP_UNLESS'): (133, 1),
+    ('LOAD', 'INT', 'LE_INT', 'JUMP_UNLESS'): (131, 2),
+    ('INT', 'LE_INT', 'JUMP_UNLESS'): (117, 1),
+    ('LOAD', 'LOAD', 'GT_INT', 'JUMP_UNLESS'): (136, 2),
     ('LOAD', 'GT_INT', 'JUMP_UNLESS'): (59, 1),
-    ('LOAD', 'INT', 'GT_INT', 'JUMP_UNLESS'): (127, 2),
+    ('LOAD', 'INT', 'GT_INT', 'JUMP_UNLESS'): (130, 2),
     ('INT', 'GT_INT', 'JUMP_UNLESS'): (54, 1),
-    ('LOAD', 'LOAD', 'GE_INT', 'JUMP_UNLESS'): (132, 2),
-    ('LOAD', 'GE_INT', 'JUMP_UNLESS'): (125, 1),
-    ('LOAD', 'INT', 'GE_INT', 'JUMP_UNLESS'): (126, 2),
-    ('INT', 'GE_INT', 'JUMP_UNLESS'): (113, 1),
-    ('LOAD', 'LOAD', 'EQ_INT', 'JUMP_UNLESS'): (131, 2),
-    ('LOAD', 'EQ_INT', 'JUMP_UNLESS'): (124, 1),
+    ('LOAD', 'LOAD', 'GE_INT', 'JUMP_UNLESS'): (135, 2),
+    ('LOAD', 'GE_INT', 'JUMP_UNLESS'): (128, 1),
+    ('LOAD', 'INT', 'GE_INT', 'JUMP_UNLESS'): (129, 2),
+    ('INT', 'GE_INT', 'JUMP_UNLESS'): (116, 1),
+    ('LOAD', 'LOAD', 'EQ_INT', 'JUMP_UNLESS'): (134, 2),
+    ('LOAD', 'EQ_INT', 'JUMP_UNLESS'): (127, 1),
     ('LOAD', 'INT', 'EQ_INT', 'JUMP_UNLESS'): (67, 2),
     ('INT', 'EQ_INT', 'JUMP_UNLESS'): (12, 1),
-    ('LOAD', 'LOAD', 'NE_INT', 'JUMP_UNLESS'): (135, 2),
-    ('LOAD', 'NE_INT', 'JUMP_UNLESS'): (137, 1),
+    ('LOAD', 'LOAD', 'NE_INT', 'JUMP_UNLESS'): (138, 2),
+    ('LOAD', 'NE_INT', 'JUMP_UNLESS'): (140, 1),
     ('LOAD', 'INT', 'NE_INT', 'JUMP_UNLESS'): (40, 2),
-    ('INT', 'NE_INT', 'JUMP_UNLESS'): (116, 1),
+    ('INT', 'NE_INT', 'JUMP_UNLESS'): (119, 1),
     ('LOAD', 'LOAD', 'ADD_INT', 'STORE'): (33, 2),
     ('LOAD', 'LOAD', 'ADD_INT'): (28, 2),
     ('LOAD', 'ADD_INT'): (71, 1),
@@ -280,15 +287,15 @@ FUSED = {
     ('LOAD', 'INT', 'ADD_INT'): (84, 2),
     ('INT', 'ADD_INT'): (19, 1),
     ('LOAD', 'LOAD', 'SUB_INT', 'STORE'): (42, 2),
-    ('LOAD', 'LOAD', 'SUB_INT'): (136, 2),
-    ('LOAD', 'SUB_INT'): (138, 1),
+    ('LOAD', 'LOAD', 'SUB_INT'): (139, 2),
+    ('LOAD', 'SUB_INT'): (141, 1),
     ('LOAD', 'INT', 'SUB_INT', 'STORE'): (61, 2),
     ('LOAD', 'INT', 'SUB_INT'): (21, 2),
     ('INT', 'SUB_INT'): (56, 1),
-    ('LOAD', 'LOAD', 'MUL_INT', 'STORE'): (134, 2),
+    ('LOAD', 'LOAD', 'MUL_INT', 'STORE'): (137, 2),
     ('LOAD', 'LOAD', 'MUL_INT'): (80, 2),
     ('LOAD', 'MUL_INT'): (46, 1),
-    ('LOAD', 'INT', 'MUL_INT', 'STORE'): (129, 2),
+    ('LOAD', 'INT', 'MUL_INT', 'STORE'): (132, 2),
     ('LOAD', 'INT', 'MUL_INT'): (83, 2),
     ('INT', 'MUL_INT'): (66, 1),
     ('LOAD', 'LOAD'): (9, 0),
@@ -314,7 +321,7 @@ def run(machine, task):
     frames = task.frames
     push_frame = frames.append
     pop_frame = frames.pop
-    limit = machine.depth_limit
+    limit = machine.depth_limit - task.base
     fuel = machine.chunk()
     try:
         while True:
@@ -418,7 +425,7 @@ def run(machine, task):
                     else:
                         new = []
                     if len(frames) >= limit:
-                        raise Panic("P012", f"call depth exceeded: limit {limit - 1}")
+                        raise machine.too_deep()
                     push_frame((ins, locs, cells, code))
                     code = callee
                     ins = code.entry
@@ -773,7 +780,7 @@ def run(machine, task):
                                 raise bad_call(closure, arg)
                             callee = closure.function
                             if len(frames) >= limit:
-                                raise Panic("P012", f"call depth exceeded: limit {limit - 1}")
+                                raise machine.too_deep()
                             push_frame((ins, locs, cells, code))
                             code = callee
                             ins = code.entry
@@ -900,7 +907,7 @@ def run(machine, task):
                 a = pop()
                 tos = a - tos
                 continue
-            if op < 77:
+            if op < 78:
                 if op < 70:
                     if op < 68:
                         if op < 67:
@@ -929,7 +936,7 @@ def run(machine, task):
                     a = pop()
                     tos = a == tos
                     continue
-                if op < 73:
+                if op < 74:
                     if op < 72:
                         if op < 71:
                             # IS_OK
@@ -943,213 +950,248 @@ def run(machine, task):
                             continue
                         tos = overflow('+')
                         continue
-                    # LOAD__LOAD__LT_INT__JUMP_UNLESS
-                    left, right, arg = arg
-                    if locs[left] < locs[right]:
+                    if op < 73:
+                        # LOAD__LOAD__LT_INT__JUMP_UNLESS
+                        left, right, arg = arg
+                        if locs[left] < locs[right]:
+                            continue
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
                         continue
-                    ins, cost = arg
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                if op < 75:
-                    if op < 74:
-                        # RANGE
-                        start = pop()
-                        tos = RangeValue.checked(start, tos, arg == 1)
-                        continue
-                    # ERROR
-                    push(tos)
-                    new = st[len(st) - arg.count:]
-                    del st[len(st) - arg.count:]
-                    tos = arg.make(new)
+                    # RANGE
+                    start = pop()
+                    tos = RangeValue.checked(start, tos, arg == 1)
                     continue
                 if op < 76:
+                    if op < 75:
+                        # ERROR
+                        push(tos)
+                        new = st[len(st) - arg.count:]
+                        del st[len(st) - arg.count:]
+                        tos = arg.make(new)
+                        continue
                     # GET_MEMBER
                     tos = get_member(tos, arg)
                     continue
-                # IS
-                tos = matches(tos, arg)
-                continue
-            if op < 107:
-                if op < 83:
-                    if op < 80:
-                        if op < 79:
-                            if op < 78:
-                                # STORE_CELL
-                                cells[arg].value = tos
-                                tos = pop()
-                                continue
-                            # THROW
-                            target, cost, drop, _ = arg
-                            if drop:
-                                del st[len(st) - drop:]
-                            if target is None:
-                                tos = Err(tos)
-                                ins, locs, cells, code = pop_frame()
-                                continue
-                            ins = target
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        # CONCAT
-                        a = pop()
-                        tos = concat(a, tos)
-                        continue
-                    if op < 82:
-                        if op < 81:
-                            # LOAD__LOAD__MUL_INT
-                            left, right = arg
-                            r = locs[left] * locs[right]
-                            if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                                push(tos)
-                                tos = r
-                                continue
-                            tos = overflow('*')
-                            continue
-                        # DIV
-                        a = pop()
-                        tos = div(a, tos)
-                        continue
-                    # IS_SOME
-                    tos = type(tos) is Some
+                if op < 77:
+                    # IS
+                    tos = matches(tos, arg)
                     continue
-                if op < 91:
-                    if op < 86:
-                        if op < 85:
-                            if op < 84:
-                                # LOAD__INT__MUL_INT
-                                left, right = arg
-                                r = locs[left] * right
-                                if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                                    push(tos)
-                                    tos = r
+                # STORE_CELL
+                cells[arg].value = tos
+                tos = pop()
+                continue
+            if op < 114:
+                if op < 85:
+                    if op < 81:
+                        if op < 80:
+                            if op < 79:
+                                # THROW
+                                target, cost, drop, _ = arg
+                                if drop:
+                                    del st[len(st) - drop:]
+                                if target is None:
+                                    tos = Err(tos)
+                                    ins, locs, cells, code = pop_frame()
                                     continue
-                                tos = overflow('*')
+                                ins = target
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
                                 continue
-                            # LOAD__INT__ADD_INT
-                            left, right = arg
-                            r = locs[left] + right
-                            if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                                push(tos)
-                                tos = r
-                                continue
-                            tos = overflow('+')
+                            # CONCAT
+                            a = pop()
+                            tos = concat(a, tos)
                             continue
-                        # NONE
-                        push(tos)
-                        tos = NONE_VALUE
+                        # LOAD__LOAD__MUL_INT
+                        left, right = arg
+                        r = locs[left] * locs[right]
+                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                            push(tos)
+                            tos = r
+                            continue
+                        tos = overflow('*')
                         continue
-                    if op < 88:
+                    if op < 83:
+                        if op < 82:
+                            # DIV
+                            a = pop()
+                            tos = div(a, tos)
+                            continue
+                        # IS_SOME
+                        tos = type(tos) is Some
+                        continue
+                    if op < 84:
+                        # LOAD__INT__MUL_INT
+                        left, right = arg
+                        r = locs[left] * right
+                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                            push(tos)
+                            tos = r
+                            continue
+                        tos = overflow('*')
+                        continue
+                    # LOAD__INT__ADD_INT
+                    left, right = arg
+                    r = locs[left] + right
+                    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                        push(tos)
+                        tos = r
+                        continue
+                    tos = overflow('+')
+                    continue
+                if op < 98:
+                    if op < 90:
                         if op < 87:
+                            if op < 86:
+                                # NONE
+                                push(tos)
+                                tos = NONE_VALUE
+                                continue
                             # SOME
                             tos = Some(tos)
                             continue
-                        # ADD
-                        a = pop()
-                        tos = add(a, tos)
-                        continue
-                    if op < 90:
                         if op < 89:
+                            if op < 88:
+                                # ADD
+                                a = pop()
+                                tos = add(a, tos)
+                                continue
                             # ARRAY
                             push(tos)
                             new = st[len(st) - arg:]
                             del st[len(st) - arg:]
                             tos = Array(new)
                             continue
-                        # CALL_INOUT
+                        # AWAIT
+                        value = machine.await_value(task, tos)
+                        if value is SUSPENDED:
+                            tos = pop()
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
+                        tos = value
+                        continue
+                    if op < 94:
+                        if op < 92:
+                            if op < 91:
+                                # AWAIT_ALL
+                                push(tos)
+                                new = st[len(st) - arg:]
+                                del st[len(st) - arg:]
+                                value = machine.join(task, new)
+                                if value is SUSPENDED:
+                                    tos = pop()
+                                    task.state = (ins, locs, cells, code, tos)
+                                    machine.fuel += fuel
+                                    return
+                                tos = value
+                                continue
+                            # CALL_HOST
+                            push(tos)
+                            n = arg.argc
+                            new = st[len(st) - n:]
+                            del st[len(st) - n:]
+                            payload = arg.prepare(*new)
+                            tos = pop()
+                            machine.suspend(task, arg.effect, payload)
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
+                        if op < 93:
+                            # CALL_INOUT
+                            push(tos)
+                            n = arg.argc
+                            new = st[len(st) - n:]
+                            del st[len(st) - n:]
+                            value = exec_call_inout(machine, pop(), arg, new)
+                            tos = pop()
+                            callee = value.code
+                            new = value.arguments
+                            if len(frames) >= limit:
+                                raise machine.too_deep()
+                            push_frame((ins, locs, cells, code))
+                            code = callee
+                            ins = code.entry
+                            fuel -= code.cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            locs = new + code.blank if code.blank else new
+                            cells = [None] * code.cell_count if code.cell_count else NO_CELLS
+                            continue
+                        # CALL_METHOD
                         push(tos)
                         n = arg.argc
                         new = st[len(st) - n:]
                         del st[len(st) - n:]
-                        value = exec_call_inout(machine, pop(), arg, new)
-                        tos = pop()
-                        callee = value.code
-                        new = value.arguments
-                        if len(frames) >= limit:
-                            raise Panic("P012", f"call depth exceeded: limit {limit - 1}")
-                        push_frame((ins, locs, cells, code))
-                        code = callee
-                        ins = code.entry
-                        fuel -= code.cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        locs = new + code.blank if code.blank else new
-                        cells = [None] * code.cell_count if code.cell_count else NO_CELLS
-                        continue
-                    # CALL_METHOD
-                    push(tos)
-                    n = arg.argc
-                    new = st[len(st) - n:]
-                    del st[len(st) - n:]
-                    value = exec_call_method(machine, task, pop(), arg, new)
-                    if value is SUSPENDED:
-                        tos = pop()
-                        task.state = (ins, locs, cells, code, tos)
-                        machine.fuel += fuel
-                        return
-                    if type(value) is Invoke:
-                        tos = pop()
-                        callee = value.code
-                        new = value.arguments
-                        if len(frames) >= limit:
-                            raise Panic("P012", f"call depth exceeded: limit {limit - 1}")
-                        push_frame((ins, locs, cells, code))
-                        code = callee
-                        ins = code.entry
-                        fuel -= code.cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        locs = new + code.blank if code.blank else new
-                        cells = [*value.cells, *[None] * (code.cell_count - len(value.cells))]
-                        continue
-                    tos = value
-                    continue
-                if op < 99:
-                    if op < 95:
-                        if op < 93:
-                            if op < 92:
-                                # CAST
-                                tos = cast(tos, arg)
-                                continue
-                            # CELL_OWN
-                            push(tos)
-                            cell = cells[arg]
-                            if getattr(cell.value, 'shared', False):
-                                cell.value = own(cell.value)
-                            tos = cell.value
+                        value = exec_call_method(machine, task, pop(), arg, new)
+                        if value is SUSPENDED:
+                            tos = pop()
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
+                        if type(value) is Invoke:
+                            tos = pop()
+                            callee = value.code
+                            new = value.arguments
+                            if len(frames) >= limit:
+                                raise machine.too_deep()
+                            push_frame((ins, locs, cells, code))
+                            code = callee
+                            ins = code.entry
+                            fuel -= code.cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            locs = new + code.blank if code.blank else new
+                            cells = [*value.cells, *[None] * (code.cell_count - len(value.cells))]
                             continue
-                        if op < 94:
-                            # CHANGES_SELF
-                            tos = changes_self(machine, tos, arg)
+                        tos = value
+                        continue
+                    if op < 96:
+                        if op < 95:
+                            # CAST
+                            tos = cast(tos, arg)
                             continue
-                        # CHECK
-                        tos = check(tos, arg)
+                        # CELL_OWN
+                        push(tos)
+                        cell = cells[arg]
+                        if getattr(cell.value, 'shared', False):
+                            cell.value = own(cell.value)
+                        tos = cell.value
                         continue
                     if op < 97:
-                        if op < 96:
-                            # CHECK_PAYLOAD
-                            tos = check(tos, arg, 'P415')
-                            continue
-                        # CLOSURE
-                        push(tos)
-                        tos = Closure(arg, tuple([cells[i] for i in arg.captures]))
+                        # CHANGES_SELF
+                        tos = changes_self(machine, tos, arg)
                         continue
-                    if op < 98:
-                        # CONFIGURE
-                        machine.configure(arg, tos)
-                        tos = pop()
-                        continue
-                    # DROP
-                    if arg:
-                        if arg > 1:
-                            del st[len(st) - arg + 1:]
-                        tos = pop()
+                    # CHECK
+                    tos = check(tos, arg)
                     continue
-                if op < 103:
-                    if op < 101:
+                if op < 106:
+                    if op < 102:
                         if op < 100:
+                            if op < 99:
+                                # CHECK_PAYLOAD
+                                tos = check(tos, arg, 'P415')
+                                continue
+                            # CLOSURE
+                            push(tos)
+                            tos = Closure(arg, tuple([cells[i] for i in arg.captures]))
+                            continue
+                        if op < 101:
+                            # CONFIGURE
+                            machine.configure(arg, tos)
+                            tos = pop()
+                            continue
+                        # DROP
+                        if arg:
+                            if arg > 1:
+                                del st[len(st) - arg + 1:]
+                            tos = pop()
+                        continue
+                    if op < 104:
+                        if op < 103:
                             # EMIT
                             payload = tos
                             channel = pop()
@@ -1162,71 +1204,83 @@ def run(machine, task):
                         a = pop()
                         tos = equal(a, tos)
                         continue
-                    if op < 102:
+                    if op < 105:
                         # ERR
                         tos = Err(tos)
                         continue
                     # FAIL_LENGTH
                     raise wrong_length(arg, tos)
-                if op < 105:
-                    if op < 104:
-                        # FAIL_MATCH
-                        raise Panic("P009", f"no arm matches {debug(tos)}")
-                    # FIELD_OWN
-                    value = getattr(tos, arg)
-                    try:
-                        if value.shared:
-                            value = own(value)
-                            setattr(tos, arg, value)
-                    except AttributeError:
-                        pass
-                    tos = value
+                if op < 110:
+                    if op < 108:
+                        if op < 107:
+                            # FAIL_MATCH
+                            raise Panic("P009", f"no arm matches {debug(tos)}")
+                        # FIELD_OWN
+                        value = getattr(tos, arg)
+                        try:
+                            if value.shared:
+                                value = own(value)
+                                setattr(tos, arg, value)
+                        except AttributeError:
+                            pass
+                        tos = value
+                        continue
+                    if op < 109:
+                        # FILL
+                        hole = pop()
+                        fill(hole, tos)
+                        tos = pop()
+                        continue
+                    # GE
+                    a = pop()
+                    tos = greater_equal(a, tos)
                     continue
-                if op < 106:
-                    # FILL
-                    value = pop()
-                    fill(tos, value)
-                    tos = pop()
+                if op < 112:
+                    if op < 111:
+                        # GET_PAYLOAD
+                        tos = tos.payload[arg]
+                        continue
+                    # GE_INT
+                    a = pop()
+                    tos = a >= tos
                     continue
-                # GE
-                a = pop()
-                tos = greater_equal(a, tos)
-                continue
-            if op < 139:
-                if op < 123:
-                    if op < 115:
-                        if op < 111:
-                            if op < 109:
-                                if op < 108:
-                                    # GET_PAYLOAD
-                                    tos = tos.payload[arg]
+                if op < 113:
+                    # GT
+                    a = pop()
+                    tos = greater(a, tos)
+                    continue
+                # HALT
+                task.finish(tos)
+                machine.fuel += fuel
+                return
+            if op < 146:
+                if op < 130:
+                    if op < 122:
+                        if op < 118:
+                            if op < 116:
+                                if op < 115:
+                                    # INDEX
+                                    object = pop()
+                                    tos = read_index(object, tos)
                                     continue
-                                # GE_INT
-                                a = pop()
-                                tos = a >= tos
+                                # INT_TO_FLOAT
+                                tos = float(tos) if type(tos) is int else tos
                                 continue
-                            if op < 110:
-                                # GT
-                                a = pop()
-                                tos = greater(a, tos)
+                            if op < 117:
+                                # INT__GE_INT__JUMP_UNLESS
+                                right, arg = arg
+                                holds = tos >= right
+                                tos = pop()
+                                if holds:
+                                    continue
+                                ins, cost = arg
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
                                 continue
-                            # HALT
-                            task.finish(tos)
-                            machine.fuel += fuel
-                            return
-                        if op < 113:
-                            if op < 112:
-                                # INDEX
-                                object = pop()
-                                tos = read_index(object, tos)
-                                continue
-                            # INT_TO_FLOAT
-                            tos = float(tos) if type(tos) is int else tos
-                            continue
-                        if op < 114:
-                            # INT__GE_INT__JUMP_UNLESS
+                            # INT__LE_INT__JUMP_UNLESS
                             right, arg = arg
-                            holds = tos >= right
+                            holds = tos <= right
                             tos = pop()
                             if holds:
                                 continue
@@ -1235,20 +1289,8 @@ def run(machine, task):
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
-                        # INT__LE_INT__JUMP_UNLESS
-                        right, arg = arg
-                        holds = tos <= right
-                        tos = pop()
-                        if holds:
-                            continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    if op < 119:
-                        if op < 117:
-                            if op < 116:
+                        if op < 120:
+                            if op < 119:
                                 # INT__LT_INT__JUMP_UNLESS
                                 right, arg = arg
                                 holds = tos < right
@@ -1271,66 +1313,44 @@ def run(machine, task):
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
-                        if op < 118:
+                        if op < 121:
                             # IS_ERR
                             tos = type(tos) is Err
                             continue
                         # IS_ERROR
                         tos = arg.matches(tos)
                         continue
-                    if op < 121:
-                        if op < 120:
-                            # IS_NIL
-                            tos = tos is None
+                    if op < 126:
+                        if op < 124:
+                            if op < 123:
+                                # IS_NIL
+                                tos = tos is None
+                                continue
+                            # LE
+                            a = pop()
+                            tos = less_equal(a, tos)
                             continue
-                        # LE
-                        a = pop()
-                        tos = less_equal(a, tos)
-                        continue
-                    if op < 122:
-                        # LENGTH
-                        tos = length(tos)
-                        continue
-                    # LE_INT
-                    a = pop()
-                    tos = a <= tos
-                    continue
-                if op < 131:
-                    if op < 127:
                         if op < 125:
-                            if op < 124:
-                                # LINK
-                                ins = arg.home.link(arg)
-                                fuel -= arg.cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            # LOAD__EQ_INT__JUMP_UNLESS
-                            right, arg = arg
-                            holds = tos == locs[right]
-                            tos = pop()
-                            if holds:
-                                continue
-                            ins, cost = arg
-                            fuel -= cost
+                            # LENGTH
+                            tos = length(tos)
+                            continue
+                        # LE_INT
+                        a = pop()
+                        tos = a <= tos
+                        continue
+                    if op < 128:
+                        if op < 127:
+                            # LINK
+                            ins = arg.home.link(arg)
+                            fuel -= arg.cost
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
-                        if op < 126:
-                            # LOAD__GE_INT__JUMP_UNLESS
-                            right, arg = arg
-                            holds = tos >= locs[right]
-                            tos = pop()
-                            if holds:
-                                continue
-                            ins, cost = arg
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        # LOAD__INT__GE_INT__JUMP_UNLESS
-                        left, right, arg = arg
-                        if locs[left] >= right:
+                        # LOAD__EQ_INT__JUMP_UNLESS
+                        right, arg = arg
+                        holds = tos == locs[right]
+                        tos = pop()
+                        if holds:
                             continue
                         ins, cost = arg
                         fuel -= cost
@@ -1338,48 +1358,70 @@ def run(machine, task):
                             fuel = machine.refill(fuel)
                         continue
                     if op < 129:
-                        if op < 128:
-                            # LOAD__INT__GT_INT__JUMP_UNLESS
-                            left, right, arg = arg
-                            if locs[left] > right:
-                                continue
-                            ins, cost = arg
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        # LOAD__INT__LE_INT__JUMP_UNLESS
-                        left, right, arg = arg
-                        if locs[left] <= right:
+                        # LOAD__GE_INT__JUMP_UNLESS
+                        right, arg = arg
+                        holds = tos >= locs[right]
+                        tos = pop()
+                        if holds:
                             continue
                         ins, cost = arg
                         fuel -= cost
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    if op < 130:
-                        # LOAD__INT__MUL_INT__STORE
-                        left, right, target = arg
-                        r = locs[left] * right
-                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                            locs[target] = r
-                            continue
-                        tos = overflow('*')
-                        continue
-                    # LOAD__LE_INT__JUMP_UNLESS
-                    right, arg = arg
-                    holds = tos <= locs[right]
-                    tos = pop()
-                    if holds:
+                    # LOAD__INT__GE_INT__JUMP_UNLESS
+                    left, right, arg = arg
+                    if locs[left] >= right:
                         continue
                     ins, cost = arg
                     fuel -= cost
                     if fuel < 0:
                         fuel = machine.refill(fuel)
                     continue
-                if op < 135:
-                    if op < 133:
+                if op < 138:
+                    if op < 134:
                         if op < 132:
+                            if op < 131:
+                                # LOAD__INT__GT_INT__JUMP_UNLESS
+                                left, right, arg = arg
+                                if locs[left] > right:
+                                    continue
+                                ins, cost = arg
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            # LOAD__INT__LE_INT__JUMP_UNLESS
+                            left, right, arg = arg
+                            if locs[left] <= right:
+                                continue
+                            ins, cost = arg
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        if op < 133:
+                            # LOAD__INT__MUL_INT__STORE
+                            left, right, target = arg
+                            r = locs[left] * right
+                            if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                                locs[target] = r
+                                continue
+                            tos = overflow('*')
+                            continue
+                        # LOAD__LE_INT__JUMP_UNLESS
+                        right, arg = arg
+                        holds = tos <= locs[right]
+                        tos = pop()
+                        if holds:
+                            continue
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    if op < 136:
+                        if op < 135:
                             # LOAD__LOAD__EQ_INT__JUMP_UNLESS
                             left, right, arg = arg
                             if locs[left] == locs[right]:
@@ -1398,7 +1440,7 @@ def run(machine, task):
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    if op < 134:
+                    if op < 137:
                         # LOAD__LOAD__GT_INT__JUMP_UNLESS
                         left, right, arg = arg
                         if locs[left] > locs[right]:
@@ -1416,101 +1458,101 @@ def run(machine, task):
                         continue
                     tos = overflow('*')
                     continue
-                if op < 137:
-                    if op < 136:
-                        # LOAD__LOAD__NE_INT__JUMP_UNLESS
-                        left, right, arg = arg
-                        if locs[left] != locs[right]:
+                if op < 142:
+                    if op < 140:
+                        if op < 139:
+                            # LOAD__LOAD__NE_INT__JUMP_UNLESS
+                            left, right, arg = arg
+                            if locs[left] != locs[right]:
+                                continue
+                            ins, cost = arg
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        # LOAD__LOAD__SUB_INT
+                        left, right = arg
+                        r = locs[left] - locs[right]
+                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                            push(tos)
+                            tos = r
+                            continue
+                        tos = overflow('-')
+                        continue
+                    if op < 141:
+                        # LOAD__NE_INT__JUMP_UNLESS
+                        right, arg = arg
+                        holds = tos != locs[right]
+                        tos = pop()
+                        if holds:
                             continue
                         ins, cost = arg
                         fuel -= cost
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    # LOAD__LOAD__SUB_INT
-                    left, right = arg
-                    r = locs[left] - locs[right]
+                    # LOAD__SUB_INT
+                    right, = arg
+                    r = tos - locs[right]
                     if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                        push(tos)
                         tos = r
                         continue
                     tos = overflow('-')
                     continue
-                if op < 138:
-                    # LOAD__NE_INT__JUMP_UNLESS
-                    right, arg = arg
-                    holds = tos != locs[right]
-                    tos = pop()
-                    if holds:
-                        continue
-                    ins, cost = arg
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                # LOAD__SUB_INT
-                right, = arg
-                r = tos - locs[right]
-                if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                    tos = r
-                    continue
-                tos = overflow('-')
-                continue
-            if op < 155:
-                if op < 147:
+                if op < 144:
                     if op < 143:
-                        if op < 141:
-                            if op < 140:
-                                # LT
-                                a = pop()
-                                tos = less(a, tos)
-                                continue
-                            # MAP
-                            push(tos)
-                            new = st[len(st) - arg:]
-                            del st[len(st) - arg:]
-                            tos = Map.of(new)
-                            continue
-                        if op < 142:
-                            # MEMBER_OWN
-                            value = read_index(tos, arg) if type(tos) is Map else get_member(tos, arg)
-                            if getattr(value, 'shared', False):
-                                value = own(value)
-                                store_member(tos, arg, value)
-                            tos = value
-                            continue
-                        # MEMORY
-                        push(tos)
-                        tos = arg
-                        continue
-                    if op < 145:
-                        if op < 144:
-                            # MODEL
-                            push(tos)
-                            tos = arg
-                            continue
-                        # MUL
+                        # LT
                         a = pop()
-                        tos = mul(a, tos)
+                        tos = less(a, tos)
                         continue
-                    if op < 146:
-                        # NE
-                        a = pop()
-                        tos = not equal(a, tos)
-                        continue
-                    # NEG
-                    tos = negate(tos)
+                    # MAP
+                    push(tos)
+                    new = st[len(st) - arg:]
+                    del st[len(st) - arg:]
+                    tos = Map.of(new)
                     continue
-                if op < 151:
-                    if op < 149:
+                if op < 145:
+                    # MEMBER_OWN
+                    value = read_index(tos, arg) if type(tos) is Map else get_member(tos, arg)
+                    if getattr(value, 'shared', False):
+                        value = own(value)
+                        store_member(tos, arg, value)
+                    tos = value
+                    continue
+                # MEMORY
+                push(tos)
+                tos = arg
+                continue
+            if op < 162:
+                if op < 154:
+                    if op < 150:
                         if op < 148:
+                            if op < 147:
+                                # MODEL
+                                push(tos)
+                                tos = arg
+                                continue
+                            # MUL
+                            a = pop()
+                            tos = mul(a, tos)
+                            continue
+                        if op < 149:
+                            # NE
+                            a = pop()
+                            tos = not equal(a, tos)
+                            continue
+                        # NEG
+                        tos = negate(tos)
+                        continue
+                    if op < 152:
+                        if op < 151:
                             # NEG_INT
                             tos = negate(tos)
                             continue
                         # NEW_CELL
                         cells[arg] = Cell()
                         continue
-                    if op < 150:
+                    if op < 153:
                         # NE_INT
                         a = pop()
                         tos = a != tos
@@ -1519,24 +1561,34 @@ def run(machine, task):
                     push(tos)
                     tos = None
                     continue
-                if op < 153:
-                    if op < 152:
-                        # NOT
-                        if tos is True:
-                            tos = False
-                            continue
-                        if tos is False:
-                            tos = True
-                            continue
-                        raise not_bool(tos)
-                    # PARSE_AS
-                    text = pop()
-                    found = parse_json(text, tos, arg)
-                    moved = found[1]
-                    push(found[0])
-                    tos = moved
-                    continue
-                if op < 154:
+                if op < 158:
+                    if op < 156:
+                        if op < 155:
+                            # NOT
+                            if tos is True:
+                                tos = False
+                                continue
+                            if tos is False:
+                                tos = True
+                                continue
+                            raise not_bool(tos)
+                        # PARALLEL
+                        value = machine.parallel(task, arg, cells, pop(), tos)
+                        if value is SUSPENDED:
+                            tos = pop()
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
+                        tos = value
+                        continue
+                    if op < 157:
+                        # PARSE_AS
+                        text = pop()
+                        result, holes = parse_as(text, tos, *arg)
+                        moved = holes
+                        push(result)
+                        tos = moved
+                        continue
                     # POP_TRY
                     if type(tos) is not Err:
                         tos = pop()
@@ -1554,73 +1606,103 @@ def run(machine, task):
                     if fuel < 0:
                         fuel = machine.refill(fuel)
                     continue
-                # POW
-                a = pop()
-                tos = power(a, tos)
+                if op < 160:
+                    if op < 159:
+                        # POW
+                        a = pop()
+                        tos = power(a, tos)
+                        continue
+                    # PRINT
+                    push(tos)
+                    new = st[len(st) - arg:]
+                    del st[len(st) - arg:]
+                    tos = pop()
+                    machine.print(task, new, "")
+                    task.state = (ins, locs, cells, code, tos)
+                    machine.fuel += fuel
+                    return
+                if op < 161:
+                    # PRINTLN
+                    push(tos)
+                    new = st[len(st) - arg:]
+                    del st[len(st) - arg:]
+                    tos = pop()
+                    machine.print(task, new, "\n")
+                    task.state = (ins, locs, cells, code, tos)
+                    machine.fuel += fuel
+                    return
+                # RACE
+                push(tos)
+                new = st[len(st) - arg:]
+                del st[len(st) - arg:]
+                value = machine.race(task, new)
+                if value is SUSPENDED:
+                    tos = pop()
+                    task.state = (ins, locs, cells, code, tos)
+                    machine.fuel += fuel
+                    return
+                tos = value
                 continue
-            if op < 163:
-                if op < 159:
-                    if op < 157:
-                        if op < 156:
-                            # PRINT
-                            push(tos)
-                            new = st[len(st) - arg:]
-                            del st[len(st) - arg:]
+            if op < 170:
+                if op < 166:
+                    if op < 164:
+                        if op < 163:
+                            # REM
+                            a = pop()
+                            tos = rem(a, tos)
+                            continue
+                        # SCHEMA
+                        push(tos)
+                        tos = arg
+                        continue
+                    if op < 165:
+                        # SETTLE
+                        value = machine.settle(task, tos, len(frames))
+                        if value is SUSPENDED:
                             tos = pop()
-                            machine.print(task, new, "")
                             task.state = (ins, locs, cells, code, tos)
                             machine.fuel += fuel
                             return
-                        # PRINTLN
-                        push(tos)
-                        new = st[len(st) - arg:]
-                        del st[len(st) - arg:]
-                        tos = pop()
-                        machine.print(task, new, "\n")
-                        task.state = (ins, locs, cells, code, tos)
-                        machine.fuel += fuel
-                        return
-                    if op < 158:
-                        # REM
-                        a = pop()
-                        tos = rem(a, tos)
+                        tos = value
                         continue
-                    # SCHEMA
-                    push(tos)
-                    tos = arg
-                    continue
-                if op < 161:
-                    if op < 160:
-                        # SET_ELEMENT
-                        value = pop()
-                        tos = with_element(tos, arg, value)
-                        continue
-                    # SET_INDEX
-                    object = pop()
+                    # SET_ELEMENT
                     value = pop()
-                    if type(object) is Array and type(tos) is int and (0 <= tos < len(object.items)):
-                        object.items[tos] = value
-                    else:
-                        write_element(object, tos, value)
-                    tos = pop()
+                    tos = with_element(tos, arg, value)
                     continue
-                if op < 162:
+                if op < 168:
+                    if op < 167:
+                        # SET_INDEX
+                        object = pop()
+                        value = pop()
+                        if type(object) is Array and type(tos) is int and (0 <= tos < len(object.items)):
+                            object.items[tos] = value
+                        else:
+                            write_element(object, tos, value)
+                        tos = pop()
+                        continue
                     # SET_MEMBER
                     value = pop()
                     store_member(tos, arg, value)
                     tos = pop()
                     continue
-                # SET_PART
-                object = pop()
-                value = pop()
-                tos = store_index(object, tos, value)
+                if op < 169:
+                    # SET_PART
+                    object = pop()
+                    value = pop()
+                    tos = store_index(object, tos, value)
+                    continue
+                # SLIDE
+                if arg:
+                    del st[len(st) - arg:]
                 continue
-            if op < 167:
-                if op < 165:
-                    if op < 164:
-                        # SLIDE
-                        if arg:
-                            del st[len(st) - arg:]
+            if op < 174:
+                if op < 172:
+                    if op < 171:
+                        # START
+                        push(tos)
+                        new = st[len(st) - arg.argc:]
+                        del st[len(st) - arg.argc:]
+                        tos = machine.start_task(task, arg, new, cells)
                         continue
                     # STRUCT
                     push(tos)
@@ -1628,7 +1710,7 @@ def run(machine, task):
                     del st[len(st) - len(arg.decl.fields):]
                     tos = arg.of(new)
                     continue
-                if op < 166:
+                if op < 173:
                     # SUB
                     a = pop()
                     tos = sub(a, tos)
@@ -1641,8 +1723,8 @@ def run(machine, task):
                     continue
                 overflow('-')
                 continue
-            if op < 169:
-                if op < 168:
+            if op < 176:
+                if op < 175:
                     # TRUE
                     push(tos)
                     tos = True
