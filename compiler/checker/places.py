@@ -257,7 +257,8 @@ def _require_local(c: Checker, place: ast.Expr, local: Local, direct: bool, by: 
         c.report("E2034", place.span, f"`{local.name}` is immutable", help=help)
         return
     inner = _ungrouped(place)
-    change = f"`{by}`" if by else f"field `{inner.name.text}`" if isinstance(inner, ast.FieldAccess) else "an element"
+    written = f"assigning to field `{inner.name.text}`" if isinstance(inner, ast.FieldAccess) else "assigning an element"
+    change = f"`{by}`" if by else written
     c.report("E2035", place.span, f"{change} changes the immutable `{local.name}`", help=help)
 
 
@@ -285,7 +286,8 @@ def _mutable_help(c: Checker, local: Local) -> str:
 
 def _self_is_immutable(c: Checker, place: ast.Expr, direct: bool, by: str | None) -> None:
     inner = _ungrouped(place)
-    change = f"`{by}`" if by else f"field `{inner.name.text}`" if isinstance(inner, ast.FieldAccess) else "the assignment"
+    written = f"assigning to field `{inner.name.text}`" if isinstance(inner, ast.FieldAccess) else "the assignment"
+    change = f"`{by}`" if by else written
     c.report("E2036", place.span, f"{change} changes `self`", help="take `mut self`")
 
 

@@ -25,8 +25,10 @@ METHODS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("toString", "str"), ("to_string",)),
     **dict.fromkeys(("indexOf", "find", "index"), ("index_of",)),
     **dict.fromkeys(("substr", "slice"), ("substring",)),
-    "flatMap": ("flat_map",),
+    **dict.fromkeys(("flatMap", "flatten"), ("flat_map",)),
     "fold": ("reduce",),
+    **dict.fromkeys(("extend", "push_all", "plus"), ("concat",)),
+    **dict.fromkeys(("charAt", "char_at", "at"), ("get",)),
     "reversed": ("reverse", "rev"),
     "sorted": ("sort",),
     **dict.fromkeys(("step", "by"), ("step_by",)),
@@ -39,6 +41,9 @@ METHODS: dict[str, tuple[str, ...]] = {
 FORMS = {
     **dict.fromkeys(("forEach", "for_each", "each"), "write `for x in xs { … }`"),
     **dict.fromkeys(("format", "concat"), "write `\"…${x}\"`"),
+    **dict.fromkeys(("iter", "into_iter", "collect", "to_list"), "leave it out: `map`, `filter` and the others give arrays"),
+    **dict.fromkeys(("skip", "drop"), "write `xs[n..]`"),
+    **dict.fromkeys(("take", "head"), "write `xs[..n]`"),
 }
 
 # Fields of records, models and connections.

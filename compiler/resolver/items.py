@@ -79,6 +79,7 @@ def _declare_item(r: Resolver, item: ast.Item, places: dict[str, Span]) -> None:
     _check_capital(r, item, name)
     if isinstance(item, ast.Module):
         item.symbol = declare_module(r, item)
+        r.module.places[item.symbol] = name.span
     else:
         item.symbol = UnbuiltSymbol(name.text) if unbuilt is not None else _symbol(r, item, name.text)
         item.symbol.home = r.at

@@ -67,7 +67,18 @@ def receive() -> Json:
 # ---------------------------------------------------------------- compiling
 
 
+LAST: dict[str, Compilation] = {}  # the newest one, by what it was made from: the routes of a program share it
+
+
 def compilation(op: Json) -> Compilation:
+    key = json.dumps([op["op"] != "check", op["main"], op["files"]])
+    if key not in LAST:
+        LAST.clear()
+        LAST[key] = compiled(op)
+    return LAST[key]
+
+
+def compiled(op: Json) -> Compilation:
     def read(name: str) -> bytes | None:
         content = op["files"].get(name)
         if content is None:
@@ -103,6 +114,7 @@ def compile_(op: Json) -> Json:
     if result.image is None:
         return {"status": "error", "diagnostics": diagnostics_of(result), "exit": 65}
     if op.get("strip"):
+        LAST.clear()
         result.image.source = []
     image = base64.b64encode(encode(result.image)).decode()
     return {"status": "ok", "diagnostics": diagnostics_of(result), "image": image, "exit": 0}

@@ -47,7 +47,7 @@ def int_div(a: int, b: int) -> int:
 
 
 def int_rem(a: int, b: int) -> int:
-    """The remainder with the sign of the left operand (L-5.2.1)."""
+    """The remainder with the sign of the left operand; it is always in range (L-5.2.1)."""
     if b == 0:
         division_by_zero("%")
     remainder = a % b
