@@ -83,6 +83,7 @@ def cast(p: Reduction) -> ast.Cast:
 @rule("expr : MINUS expr %prec UMINUS")
 def negation(p: Reduction) -> ast.Unary:
     p.context.int_limits.pop(id(p[2]), None)
+    p.context.minuses.append(p.span.start)
     return ast.Unary(span=p.span, operator="-", operand=p[2])
 
 
