@@ -166,12 +166,19 @@ def path(g: Generator, node: ast.PathExpr) -> None:
         emit_constant(g, binding.value)
     elif isinstance(binding, symbols.FunctionSymbol):
         e.emit("CLOSURE", g.module.function_value(binding))
+    elif isinstance(binding, symbols.TraitItemSymbol):
+        assert binding.trait is not None
+        e.emit("CLOSURE", g.module.trait_function(binding.trait, binding.trait.methods[binding.name]))
     elif isinstance(binding, symbols.ModelSymbol):
         e.emit("MODEL", g.module.models[binding])
     elif isinstance(binding, symbols.MemorySymbol):
         e.emit("MEMORY", g.module.memories[binding])
+    elif isinstance(binding, symbols.HashMapSymbol):
+        e.emit("HASHMAP", g.module.hashmaps[binding])
+    elif isinstance(binding, symbols.LedgerSymbol):
+        e.emit("LEDGER", g.module.ledgers[binding])
     elif isinstance(binding, symbols.StructSymbol):
-        e.emit("SCHEMA", g.module.schemas[binding])
+        e.emit("SCHEMA", g.module.schemas[binding.type])
     elif isinstance(binding, symbols.VariantSymbol) and binding.form == "tuple":
         e.emit("CLOSURE", g.module.variant_function(binding))
     elif isinstance(binding, symbols.VariantSymbol):
@@ -367,6 +374,8 @@ def field_access(g: Generator, node: ast.FieldAccess) -> None:
     g.at(node.name.span)
     if isinstance(node.target, symbols.FieldByPosition):
         g.emitter.emit("GET_FIELD", node.target.index)
+    elif isinstance(node.target, symbols.FieldOfError):
+        g.emitter.emit("GET_ERROR", g.module.pool.string(node.target.name))
     else:
         g.emitter.emit("GET_MEMBER", g.module.pool.string(node.target.name))
 

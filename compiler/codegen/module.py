@@ -48,7 +48,12 @@ class Module:
     wanted_methods: list[tuple[str, str]] = field(default_factory=list)
     models: dict[symbols.ModelSymbol, int] = field(default_factory=dict)
     memories: dict[symbols.MemorySymbol, int] = field(default_factory=dict)
-    schemas: dict[symbols.StructSymbol, int] = field(default_factory=dict)
+    hashmaps: dict[symbols.HashMapSymbol, int] = field(default_factory=dict)
+    ledgers: dict[symbols.LedgerSymbol, int] = field(default_factory=dict)
+    schemas: dict[t.Type, int] = field(default_factory=dict)  # with their type arguments
+    schema_entries: list[im.Schema] = field(default_factory=list)
+    declared: dict[t.Type, symbols.Symbol] = field(default_factory=dict)  # by types without type arguments
+    traits: dict[str, dict[symbols.TraitSymbol, None]] = field(default_factory=dict)  # with impls, by the names of their methods
     names: dict[symbols.Symbol, str] = field(default_factory=dict)  # of schemas, models, connections and memories in the image
     nesting: Nesting = field(default_factory=Nesting)
 
@@ -76,6 +81,12 @@ class Module:
         for receiver, row in methods_named(name):
             if row.source and not row.mut:
                 self.language_method(receiver, name)
+
+    def all_trait_methods(self, name: str) -> None:
+        """The same for traits: their tables go into the image."""
+        for trait in self.traits.get(name, ()):
+            assert isinstance(trait.type, t.Nominal)
+            self.pool.trait(trait.type.of((t.ANY,) * len(trait.type_parameters)))
 
     def variant(self, symbol: symbols.VariantSymbol) -> int:
         """The constant that names a variant."""
@@ -107,6 +118,24 @@ class Module:
                 emitter.emit("LOAD", emitter.slot())
             emitter.emit("CALL", self.functions[symbol], len(symbol.parameters))
             emitter.emit("GET_ELEMENT", 0)
+            emitter.emit("RETURN")
+            number = self.method_values[symbol] = self.pool.reserve_function()
+            parameters = zip(symbol.declaration.parameters, symbol.parameters, strict=True)
+            params: list[list[int | str | None]] = [[p.name.text, self.pool.type(type_), None] for p, type_ in parameters]
+            self.pending.append(Pending(number, emitter, None, symbol.path, params, self.pool.type(symbol.result), im.F_HIDDEN))
+        return self.method_values[symbol]
+
+    def trait_function(self, trait: symbols.TraitSymbol, symbol: symbols.FunctionSymbol) -> int:
+        """`X::m` as a function of any value that implements X. Of `mut self` the change is lost with the argument."""
+        if symbol not in self.method_values:
+            emitter = Emitter()
+            for _ in symbol.parameters:
+                emitter.emit("LOAD", emitter.slot())
+            assert isinstance(trait.type, t.Nominal)
+            method = trait_site(self, trait.type, symbol)
+            emitter.emit("CALL_INOUT" if symbol.changes_self else "CALL_METHOD", method, len(symbol.parameters) - 1)
+            if symbol.changes_self:
+                emitter.emit("GET_ELEMENT", 0)
             emitter.emit("RETURN")
             number = self.method_values[symbol] = self.pool.reserve_function()
             parameters = zip(symbol.declaration.parameters, symbol.parameters, strict=True)
@@ -156,3 +185,9 @@ class Module:
         for p in self.pending:
             self.pool.functions[p.number] = p.emitter.finish(p.name, p.params, p.result, p.flags, p.parent)
         return [f for f in self.pool.functions if f is not None]
+
+
+def trait_site(module: Module, trait: t.Nominal, symbol: symbols.FunctionSymbol) -> int:
+    """The constant by which a method of a trait is called; arguments stand in the order of its parameters."""
+    _, name = module.pool.trait(trait)
+    return module.pool.method(f"{name}::{symbol.name}", len(symbol.parameters) - 1, [])

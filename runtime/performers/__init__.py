@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     Performer = Callable[[Running, Effect], Coroutine[Any, Any, Any]]
 
 FAMILIES = {
+    "store": "stores",
+    "emit": "emits",
     "model": "models",
     "clock": "clock",
     "sleep": "sleep",
