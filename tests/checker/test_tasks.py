@@ -20,7 +20,7 @@ CASES = [
     ("E4050", "'a: loop { let t = await ({ «continue 'a; }, 1); print(t); }"),
     ("E3009", "let t = race({ «break; }, 1); print(t);"),
     ("E3009", "loop { let t = async { «break; }; print(t); }"),
-    ("", "let xs = parallel for x in [1] { let f = |n: Int| { return n; }; for y in [1] { if y > x { break; } } f(x) }; print(xs);"),
+    ("", "let xs = parallel for x in [1] { let f = |n: Int| { return n; }; while x > 5 { break; } f(x) }; print(xs);"),
     ("W0404", "let mut n = 1; let t = race({ «n += 1; n }, 2); print(t);"),
     ("W0404", "let mut n = [1]; let t = spawn async { «n.push(2); n }; print(t);"),
     ("", "let mut n = 1; let t = async { n += 1; n }; print(t, n);"),
