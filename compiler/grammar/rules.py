@@ -41,7 +41,7 @@ class Context:
         self.docs = docs
         self.starts: list[int] = []
         self.ends: list[int] = []
-        self.depths: dict[int, int] = {}  # postfix expression -> length of its chain
+        self.depths: dict[int, tuple[int, object]] = {}  # postfix expression -> length of its chain
         self.int_limits: dict[int, ast.IntLiteral] = {}
         self.rests: dict[int, ast.RestPattern] = {}
         self.selves: dict[int, ast.Parameter] = {}
