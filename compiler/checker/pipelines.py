@@ -91,12 +91,12 @@ def _check_stage(c: Checker, stage: StageSymbol) -> None:
     stage.state = "busy"
     outer = c.targets, c.loops, c.self_type, c.deferring
     c.targets, c.loops, c.self_type, c.deferring = [], [], None, False
-    if stage.stage.value is None:
-        _check_declared(c, stage)
-    else:
-        _infer_expression(c, stage)
-    if c.deferring:
-        check_assignments(c, stage)
+    try:
+        (_check_declared if stage.stage.value is None else _infer_expression)(c, stage)
+        if c.deferring:
+            check_assignments(c, stage)
+    except RecursionError:  # of a walk over a type
+        c.too_large(stage.declaration.name.span)
     c.targets, c.loops, c.self_type, c.deferring = outer
     stage.state = "done"
 
