@@ -12,7 +12,7 @@ from ..vm.values import Err, from_json
 from .call_services import Services
 from .connections import resolve_all
 from .field_checks import check_connections
-from .memory.store import MemoryStore
+from .memory.declared import Memories
 from .metrics import Metrics
 from .performers import performer
 from .providers.pool import ProviderPool
@@ -97,7 +97,7 @@ class Session:
         self.host = host
         self.redactor = Redactor()
         self.metrics = Metrics()
-        self.memories = MemoryStore((m.name, m.max_messages) for m in image.memories)
+        self.memories = Memories(((m.name, m.max_messages) for m in image.memories), clock=host.now)
         layers: list[Mapping[str, Mapping[str, Any]]] = [host.connections, {c.name: c.fields for c in image.connections}]
         check_connections(layers)
         self.connections: Mapping[str, ConnectionSettings] = resolve_all(layers)

@@ -7,7 +7,6 @@ not know: which store, calls, locks.
 from __future__ import annotations
 
 from .entries import Entry, Turn, ViewState, units
-from .redaction import redacted
 from .source import Changed
 from .stores.protocol import Batch, Head
 from .tokens import count_with
@@ -42,11 +41,19 @@ def prepared(policy: Policy, drafts: Sequence[Draft]) -> list[Draft]:
     """Redacted, counted and pinned: what does not depend on the log. Done once, outside any transaction."""
     made = []
     for draft in drafts:
-        message = redacted(draft.message, policy.redact)
+        message = _redacted(draft.message, policy)
         rewritten = message is not draft.message and message.content != draft.message.content
         tokens = draft.tokens if draft.tokens and not rewritten else count_with(policy.counter, message)
         made.append(Draft(message, draft.origin, by=draft.by, tokens=tokens, pinned=draft.pinned))
     return _with_pins(policy, made)
+
+
+def _redacted(message: Msg, policy: Policy) -> Msg:
+    if not policy.redact:
+        return message
+    from .redaction import redacted
+
+    return redacted(message, policy.redact)
 
 
 def _with_pins(policy: Policy, drafts: list[Draft]) -> list[Draft]:

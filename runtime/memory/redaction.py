@@ -61,9 +61,7 @@ def _phone(found: re.Match[str]) -> str:
 
 
 def redacted(message: Msg, redactors: Sequence[Callable[[str], str]]) -> Msg:
-    """The message with every text, argument and result rewritten; the message itself when nothing changes."""
-    if not redactors:
-        return message
+    """The message with every text, argument and result rewritten."""
     try:
         content = _clean(message.content, redactors)
         calls = tuple(_clean_call(call, redactors) for call in message.calls)

@@ -11,7 +11,6 @@ from operator import attrgetter
 from ..records import Msg
 from .entries import check_units, units_back
 from .errors import overflow
-from .stages import visible, without_tools
 from .tokens import count_text
 
 TYPE_CHECKING = False
@@ -119,8 +118,14 @@ def request_head(views: Sequence[View], system: str | None, tools_offered: bool)
     head = [Msg("system", "\n\n".join(system_texts))] if system_texts else []
     for view in views:
         middle = view.middle()
-        head += middle if tools_offered else without_tools(middle)
+        head += middle if tools_offered or not any(message.calls for message in middle) else _without_tools(middle)
     return head, "\n\n".join(text for text in (view.joined("Prompt") for view in views) if text)
+
+
+def _without_tools(messages: list[Msg]) -> list[Msg]:
+    from .stages import without_tools
+
+    return without_tools(messages)
 
 
 # ---------------------------------------------------------------- making a view
@@ -241,6 +246,8 @@ def _window(
     """Shown unpinned entries in log order, and the tokens of uncovered units the budget had no room for."""
     kept: list[Unit] = []
     gate = _Gate(policy, state, len(pins))
+    from .stages import visible
+
     missed = seen = 0
     reason = ""
     used = 0
@@ -313,6 +320,8 @@ def advanced(policy: Policy, source: Source, state: ViewState, next_seq: int) ->
     """The state after a commit (M-4.10): the cut moves only when the suffix exceeds the bound, then down to `low`."""
     if policy.window is None or policy.window_low is None:
         return state
+    from .stages import visible
+
     pins = source.pins()
     suffix: list[Unit] = []
     for unit in visible(policy, units_back(source.back()), {pin.turn for pin in pins}, {}):

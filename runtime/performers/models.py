@@ -6,7 +6,6 @@ Must not know: the loop that asks, the command line.
 from __future__ import annotations
 
 from ...vm.values import UNSET
-from ..call_services import Conversation
 from ..call_settings import call_settings
 from ..calls import execute, execute_with_schema
 from ..errors import CallFailure, ConfigFailure
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from ...vm.bytecode.image import Model
     from ...vm.effects import Effect, ModelCall
     from ..call_settings import CallSettings
+    from ..memory.conversation import Conversation
     from ..running import Running
 
 
@@ -99,4 +99,8 @@ class ModelCalls:
         if name is UNSET:
             model: Model = self.models[call.model][1]
             name = None if model.memory is None else self.run.program.image.memories[model.memory].name
-        return None if name is None else Conversation(self.run.memories[name], call.auto)
+        if name is None:
+            return None
+        from ..memory.conversation import Conversation
+
+        return Conversation(self.run.memories[name], call.auto)

@@ -28,8 +28,8 @@ TABLES = (
     "CREATE TABLE IF NOT EXISTS log (key {bytes} NOT NULL PRIMARY KEY, version {number} NOT NULL, next {number} NOT NULL,"
     " turns {number} NOT NULL, length {number} NOT NULL, tokens {number} NOT NULL, touched {number} NOT NULL){rows}",
     "CREATE TABLE IF NOT EXISTS entry (key {bytes} NOT NULL, seq {number} NOT NULL, turn {number} NOT NULL, run TEXT,"
-    " author TEXT, role TEXT NOT NULL, parts {bytes} NOT NULL, origin TEXT NOT NULL, pinned INTEGER NOT NULL, tokens {number} NOT NULL,"
-    " at_ms {number} NOT NULL, PRIMARY KEY (key, seq)){rows}",
+    " author TEXT, role TEXT NOT NULL, parts {bytes} NOT NULL, origin TEXT NOT NULL, pinned INTEGER NOT NULL,"
+    " tokens {number} NOT NULL, at_ms {number} NOT NULL, PRIMARY KEY (key, seq)){rows}",
     "CREATE INDEX IF NOT EXISTS entry_pinned ON entry (key, seq) WHERE pinned = 1",
     "CREATE INDEX IF NOT EXISTS entry_turn ON entry (key, turn)",
     "CREATE TABLE IF NOT EXISTS turn (key {bytes} NOT NULL, n {number} NOT NULL, run TEXT, author TEXT, at_ms {number} NOT NULL,"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from contextlib import contextmanager
+from threading import RLock
 from time import sleep, time
 
 from ..errors import MemoryFailure, corrupt, store_failed
@@ -39,6 +40,7 @@ class SqliteStore(SqlStore):
         self.name = name
         self.deflates = deflates
         self._connection: sqlite3.Connection | None = None
+        self._alone = RLock()  # leases are given back from another thread than that of the turns
         folder = os.path.dirname(self.path)
         try:
             os.makedirs(folder, exist_ok=True)
@@ -113,7 +115,8 @@ class SqliteStore(SqlStore):
     @contextmanager
     def _guard(self) -> Iterator[None]:
         try:
-            yield
+            with self._alone:
+                yield
         except sqlite3.Error as error:
             reason = str(error)
             if any(word in reason for word in DAMAGED):
