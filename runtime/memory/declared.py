@@ -1,6 +1,7 @@
 """The memories of a session by name (O-8.3, O-10.15, M-7): plain ones, keyed ones, and views derived from either.
 
-Hands on `Memory`, `KeyedMemory` and `DerivedMemory`; logs and stores are loaded when the first is used (M-14.7). Must not know: the image they were declared in, calls.
+Hands on `Memory`, `KeyedMemory` and `DerivedMemory`; logs and stores are loaded when the first is used (M-14.7). Must not
+know: the image they were declared in, calls.
 """
 
 from __future__ import annotations
