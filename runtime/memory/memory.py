@@ -15,7 +15,7 @@ from .changes import Change, Draft, prepared
 from .dumps import Content, dumped, loaded
 from .entries import Turn, ViewState, check_units
 from .errors import MemoryFailure, conflict
-from .keys import memory_key
+from .keys import MAIN_BRANCH, branch_of, memory_key
 from .policy import Policy
 from .source import StoredLog
 from .stores.protocol import Batch, Head
@@ -417,9 +417,11 @@ class Memory:
                 return content
 
     def erase(self, seqs: Sequence[int] | None = None, run: str | None = None) -> int:
-        """M-6.20, M-8.14: these entries, those of a run, or, without either, the key with its branches."""
+        """M-6.20, M-8.14: these entries, those of a run, or, without either, the key; the main branch takes the
+        others along."""
         if seqs is None and run is None:
-            return erase_all(self.store, self.key[:-1])
+            whole = branch_of(self.key) == MAIN_BRANCH  # a branch goes alone
+            return erase_all(self.store, self.key[:-1] if whole else self.key)
         wanted = frozenset(seqs or ())
         gone = erase_entries(
             self.store, self.key, lambda entry: entry.seq in wanted or (run is not None and entry.run == run), self.now()
