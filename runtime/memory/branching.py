@@ -60,6 +60,7 @@ def erase_entries(store: Store, key: Key, wanted: Callable[[Entry], bool], at: i
     while True:
         found = _units_with(store, key, wanted)
         if not found:
+            store.commit([], scrub=True)  # what an interrupted erase left in the store's files
             return []
         writes = [_erasing(store, key, found, at)]
         marks = {_identity(entry) for entry in found}

@@ -320,6 +320,8 @@ def advanced(policy: Policy, source: Source, state: ViewState, next_seq: int) ->
     """The state after a commit (M-4.10): the cut moves only when the suffix exceeds the bound, then down to `low`."""
     if policy.window is None or policy.window_low is None:
         return state
+    if next_seq - state.cut + len(source.pins()) <= policy.window:
+        return state  # however many of them are shown
     from .stages import visible
 
     pins = source.pins()

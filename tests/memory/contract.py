@@ -228,6 +228,13 @@ def large_numbers(open_store):
     assert store.entries(KEY, after=big - 1) == [held]
 
 
+def scrubbing_needs_no_write(open_store):
+    store = open_store()
+    filled(store, 2)
+    assert store.commit([], scrub=True) is True
+    assert seqs(store.entries(KEY)) == [0, 1]
+
+
 def a_lease_has_one_owner(open_store):
     store = open_store()
     other = open_store.again()
@@ -257,5 +264,6 @@ CONTRACT = [
     removed_keys_are_as_if_never_written,
     expired_keys_are_swept_oldest_bytes_first_up_to_a_limit,
     large_numbers,
+    scrubbing_needs_no_write,
     a_lease_has_one_owner,
 ]

@@ -46,7 +46,8 @@ if TYPE_CHECKING:
 
         def commit(self, writes: Sequence[Write], *, scrub: bool = False) -> bool:
             """All writes in one transaction. Conflict when a version differs; False, and nothing stored, when a turn's run is
-            stored already (M-5.10), which is looked at first. `scrub`: nothing removed may stay in the store's files."""
+            stored already (M-5.10), which is looked at first. `scrub`: nothing removed, now or before, may stay in the store's
+            files; a failure to do so comes after the transaction."""
 
         def remove(self, keys: Sequence[Key]) -> None:
             """Everything of these keys, scrubbed."""

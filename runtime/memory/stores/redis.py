@@ -144,6 +144,8 @@ class RedisStore:
         for key, expect, batch in writes:
             names += self._of(key).values()
             plans.append(_plan(expect, batch))
+        if not writes:
+            return True
         with self._guard():
             # First, so that a death in between leaves a name without a log, which counts as none.
             self._server.zadd(self._prefix + b":keys", {encode(key): 0 for key, _, _ in writes})

@@ -124,9 +124,15 @@ class SqliteStore(SqlStore):
             raise store_failed(self.name, f"{self.path}: {reason}") from None
 
     def _scrub(self) -> None:
-        """secure_delete has overwritten the pages; the log of the writes goes too (M-8.14)."""
-        with self._guard():
-            self._live().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        """secure_delete has overwritten the pages; the log of the writes goes too (M-8.14). Erasing again tries again."""
+        try:
+            with self._guard():
+                ((busy, _, _),) = self._live().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+                reason = f"{self.path}: another process reads it" if busy else ""
+        except MemoryFailure as failure:
+            reason = failure.message
+        if reason:
+            raise store_failed(self.name, f"removed, but the write-ahead log still holds it ({reason}); erase again")
 
     def _time(self) -> int:
         return int(time() * 1000)
