@@ -219,6 +219,14 @@ def test_branches(make):
     assert variant_of(lambda: memory.branch("none")) == "NotFound"
 
 
+def test_a_branch_keeps_the_bounds(make):
+    memory = make(retain=2)
+    copy = memory.fork("b")
+    for n in range(5):
+        copy.append("user", str(n))
+    assert texts(copy.messages()) == ["3", "4"]
+
+
 def test_dump_is_canonical_and_loads(make):
     memory = make()
     turn_of(memory, "r", "é", tokens_in=2, meta={"b": 1, "a": 2})

@@ -107,6 +107,13 @@ def test_record(cause, text, expected):
         assert memory.entries()[-1].origin == "host"
 
 
+def test_discard():
+    memory = Memory()
+    for cause in ("provider", "timeout", "cancelled", "tool_loop"):
+        opened(memory).abandon("too late", "half", cause=cause)
+    assert (texts(memory), memory.version()) == ([], 0)
+
+
 def test_record_completes_calls_without_result():
     memory = Memory(Policy(on_failure="Record", tools=True))
     run = opened(memory)

@@ -45,6 +45,8 @@ def test_window_counts_messages_and_keeps_units_whole():
 def test_pins_take_their_place_of_the_window():
     memory = filled(Policy(window=3), ("system", "rules"), "a", "b", "c")
     assert shown(memory) == ["rules", "b", "c"]
+    beside = Policy(window=3, roles=frozenset({"user"}))
+    assert shown(filled(beside, ("system", "rules"), "a", "b", "c")) == ["rules", "b", "c"]
     assert shown(filled(Policy(window=1), ("system", "x"), ("system", "y"), "a")) == ["x", "y"]
 
 

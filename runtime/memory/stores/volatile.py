@@ -91,6 +91,12 @@ class VolatileLog:
         tokens = head.tokens - sum(entry.tokens for entry in over)
         self.stored = Head(head.version, head.next, head.turns, head.length - len(over), tokens, head.touched)
 
+    def limit(self, bound: int) -> None:
+        """From now on; what is there already leaves with the next note."""
+        self.settle()
+        self.bound = bound
+        self.noted = deque(maxlen=bound)
+
     # ------------------------------------------------------------ reading
 
     def head(self) -> Head:
@@ -205,6 +211,8 @@ class VolatileStore:
         found = self.logs.get(key)
         if found is None:
             found = self.logs[key] = VolatileLog(bound)
+        elif bound is not None and found.bound != bound:
+            found.limit(bound)
         return found
 
     def head(self, key: Key) -> Head:
