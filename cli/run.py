@@ -20,13 +20,18 @@ if TYPE_CHECKING:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="a source (.conc), an image, or - for source on stdin")
+    configure_run(parser)
+    parser.add_argument("--metrics", action="store_true", help="print the counters of the run as JSON on stderr")
+
+
+def configure_run(parser: argparse.ArgumentParser) -> None:
+    """The flags of everything that runs programs (O-9.27)."""
     parser.add_argument("--offline", action="store_true", help="answer every model call without network or keys")
     parser.add_argument("--offline-script", metavar="FILE", help="scripted replies: a JSON array; implies --offline")
     parser.add_argument("--env-file", metavar="FILE", help="NAME=value lines; variables already set win")
     parser.add_argument("--max-steps", type=steps, metavar="N", help="stop with P101 after N steps")
     parser.add_argument("--seed", type=int, metavar="N", help="fixes retry jitter")
     parser.add_argument("--emit-format", choices=("text", "json"), default="text", help="how emits are printed: text or json")
-    parser.add_argument("--metrics", action="store_true", help="print the counters of the run as JSON on stderr")
     parser.add_argument("--verbose", action="store_true", help="print the emits of runtime channels too")
 
 

@@ -19,6 +19,7 @@ VERBS = (
     Verb("run", "run the main function of a source or image", quiet="no warnings, no emits"),
     Verb("compile", "write the image of a source"),
     Verb("check", "report diagnostics only"),
+    Verb("repl", "try items, statements and expressions one after another", quiet="no warnings, no emits"),
     Verb("fmt", "give sources the canonical layout"),
     Verb("disasm", "show the instructions of a source or image"),
     Verb("inspect", "show what a source or image holds and wants"),

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ..vm.bytecode.image import Image
     from ..vm.effects import Effect
     from ..vm.link import Program
+    from ..vm.linked import Code
     from ..vm.tasks import Task
     from .connections import ConnectionSettings
 
@@ -91,7 +92,10 @@ class Host:
 
 
 class Session:
-    def __init__(self, program: Program, host: Host) -> None:
+    """One program's run. `earlier`: memories of a session that this one goes on from, where it declares them too."""
+
+    def __init__(self, program: Program, host: Host, *, earlier: Memories | None = None) -> None:
+        self.earlier = earlier or Memories()
         image = program.image
         self.program = program
         self.host = host
@@ -126,18 +130,20 @@ class Session:
 
     # ------------------------------------------------------------ running
 
-    async def run(self, *, steps: int | None = None, depth: int = 10_000) -> Outcome:
-        """Initialise the program and run its main."""
+    async def run(
+        self, *, steps: int | None = None, depth: int = 10_000, function: str | None = None, arguments: Sequence[Any] = ()
+    ) -> Outcome:
+        """Initialise the program and run its main, or the function named; `arguments` are values of the machine."""
         started = self.host.now()
         machine = self.machine
         machine.limit(steps, depth)
         value: Any = None
         panic = None
         try:
-            entry = self.program.image.header.entry
-            assert entry is not None, "the caller asked for a program with main"
-            for number in [*self.program.image.exports.init, entry]:
-                value = await self._finish(machine, machine.start(self.program.codes[number], []))
+            for number in self.program.image.exports.init:
+                await self._finish(machine, machine.start(self.program.codes[number], []))
+            self.memories.take_over(self.earlier)
+            value = await self._finish(machine, machine.start(self._entry(function), list(arguments)))
         except Panic as raised:
             panic = raised
             self.host.emit("panic", raised.message, True)
@@ -145,6 +151,14 @@ class Session:
             await self.pool.aclose()
         self.metrics.execution_time_ms = round((self.host.now() - started) * 1000)
         return Outcome(value, panic, machine.used)
+
+    def _entry(self, function: str | None) -> Code:
+        codes = self.program.codes
+        number = self.program.image.header.entry
+        if function is None:
+            assert number is not None, "the caller asked for a program with main"
+            return codes[number]
+        return next(code for code in codes if code.label == function)
 
     def stop(self, reason: str) -> None:
         """End the run where the machine next looks; `run` raises Stopped."""

@@ -242,7 +242,7 @@ tos = pop()
 """,
     # opcodes of the linked form only, never in an image
     "LINK": """\
-ins = machine.program.link(arg)
+ins = arg.home.link(arg)
 fuel -= arg.cost
 if fuel < 0:
     fuel = machine.refill(fuel)

@@ -36,16 +36,18 @@ _NUMBER = tuple(NUMBERS[op.name] for op in OPCODES)
 
 
 class Program:
-    """A verified image, linked function by function. Shared by all sessions of the program: holds no run's state."""
+    """A verified image, linked function by function. Shared by all sessions of the program: holds no run's state. `known`:
+    classes of declared types that programs of one session share, by declaration; it is added to."""
 
-    def __init__(self, verified: Verified) -> None:
+    def __init__(self, verified: Verified, known: dict[Any, Any] | None = None) -> None:
         image = verified.image
+        self.known = {} if known is None else known
         self.verified = verified
         self.image = image
         self.types = [_nested(t) for t in image.types]
         self.classes = [self._class_of(t) for t in image.types]
         self.descriptors = [self._descriptor(i, frozenset()) for i in range(len(image.types))]
-        self.codes = [Code(n, f, NUMBERS["LINK"]) for n, f in enumerate(image.functions)]
+        self.codes = [Code(self, n, f, NUMBERS["LINK"]) for n, f in enumerate(image.functions)]
         self.constants = [self._constant(kind, value) for kind, value in image.constants]
         self.models = [ModelRef(m.name) for m in image.models]
         self.memories = [MemoryRef(m.name) for m in image.memories]
@@ -62,6 +64,12 @@ class Program:
 
     def _class_of(self, entry: Any) -> Any:
         """The value class or enum type of a declared type, else None."""
+        declaration = _nested(entry)
+        if declaration not in self.known:
+            self.known[declaration] = self._new_class(entry)
+        return self.known[declaration]
+
+    def _new_class(self, entry: Any) -> Any:
         if entry[0] in ("struct", "schema"):
             names = [field[0] for field in entry[2]]
             return make_struct_class(StructType(plain_name(entry[1]), names, entry[0], key=entry[1]))

@@ -14,14 +14,16 @@ if TYPE_CHECKING:
 
 
 class Code:
-    """A linked function. `entry` is a node that links the function on its first call; `cost` the fuel of its first run."""
+    """A linked function. `entry` is a node that links the function on its first call; `cost` the fuel of its first run; `home` is
+    its program, which a closure kept by a later program of the same session still needs."""
 
     __slots__ = (
         "number", "name", "label", "argc", "blank", "cell_count", "captures", "entry", "cost", "nodes", "hidden",
-        "returns_option", "faults", "inout",
+        "returns_option", "faults", "inout", "home",
     )  # fmt: skip
 
-    def __init__(self, number: int, function: im.Function, link_number: int) -> None:
+    def __init__(self, home: Any, number: int, function: im.Function, link_number: int) -> None:
+        self.home = home
         self.number = number
         # an anonymous function displays as <fn> (L-5.1.15); traces call it by the name in the image
         self.name = "" if function.flags & im.F_CLOSURE else function.name

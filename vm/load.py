@@ -12,6 +12,8 @@ from .link import Program
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from .bytecode.image import Image
 
 
@@ -20,6 +22,6 @@ def load_bytes(data: bytes) -> Program:
     return load_image(decode(data))
 
 
-def load_image(image: Image) -> Program:
-    """A program from an image of this process; it is verified like any other (G-4.1)."""
-    return Program(verify(image, ARITY))
+def load_image(image: Image, known: dict[Any, Any] | None = None) -> Program:
+    """A program from an image of this process; it is verified like any other (G-4.1). `known`: as for `Program`."""
+    return Program(verify(image, ARITY), known)

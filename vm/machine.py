@@ -141,5 +141,5 @@ class Machine:
         """(function, file, line, column) per frame, innermost first, hidden functions left out (V-7.5)."""
         ins, _, _, code, _ = task.state
         frames = [(code, ins), *((c, i) for i, _, _, c in reversed(task.frames) if c is not None)]
-        return [(c.label, *self.program.position(c, i)) for c, i in frames if not c.hidden]
+        return [(c.label, *c.home.position(c, i)) for c, i in frames if not c.hidden]
 

@@ -162,6 +162,13 @@ class Memories:
         memory.initialise(declared.initial)
         return memory
 
+    def take_over(self, earlier: Memories) -> None:
+        """Go on with the logs of an earlier session where a name is in both and declared alike there."""
+        for name, mine in self._declared.items():
+            theirs = earlier._declared.get(name)
+            if theirs is not None and (theirs.policy, theirs.per, theirs.of) == (mine.policy, mine.per, mine.of):
+                self._open[name] = earlier[name]
+
     def derived(self, name: str, key: Mapping[str, Any]) -> DerivedMemory:
         """`Memory::of` a keyed memory, at a key."""
         base = self._declared[name].of

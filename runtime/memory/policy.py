@@ -107,6 +107,11 @@ class Policy:
             given["summary"] = SummaryPolicy(**given["summary"])
         return Policy(**given)
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Policy) and all(getattr(self, name) == getattr(other, name) for name in self.__slots__)
+
+    __hash__ = None  # type: ignore[assignment]
+
     def replaced(self, **fields: Any) -> Policy:
         names = [name for name in self.__slots__ if name not in ("shows_all", "only_window", "stores_plainly")]
         return Policy(**{name: getattr(self, name) for name in names} | fields)

@@ -15,6 +15,7 @@ FLAGS = {
     "fmt": ["--check", "--diff"],
     "disasm": ["--function", "--json"],
     "inspect": ["--json"],
+    "repl": ["--offline", "--offline-script", "--env-file", "--max-steps", "--seed", "--emit-format", "--verbose"],
     "version": ["--json"],
 }
 

@@ -1266,7 +1266,7 @@ def run(machine, task):
                     if op < 122:
                         if op < 121:
                             # LINK
-                            ins = machine.program.link(arg)
+                            ins = arg.home.link(arg)
                             fuel -= arg.cost
                             if fuel < 0:
                                 fuel = machine.refill(fuel)

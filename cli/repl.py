@@ -1,0 +1,186 @@
+"""`concerto repl`: items, statements and expressions one after another, in one session (O-9.20).
+
+Must not know: how an entry becomes a program (`compiler/interactive.py`), how a program runs (`interactive_session.py`).
+"""
+
+from __future__ import annotations
+
+import sys
+
+from ..compiler.interactive import Entry, Transcript, needs_more
+from ..compiler.render import render_text
+from . import exits
+from .inputs import read, use_colour
+from .interactive_session import InteractiveSession
+from .run import configure_run, trace_lines
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable
+
+HELP = """\
+Type items (fn, struct, model, …), statements or expressions; values are shown in debug form.
+An entry goes on over several lines while a bracket is open; an empty line ends it.
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    configure_run(parser)
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    return Shell(arguments).run()
+
+
+class Shell:
+    def __init__(self, arguments: argparse.Namespace) -> None:
+        self.arguments = arguments
+        self.transcript = Transcript()
+        self.session = InteractiveSession(arguments)
+        self.interactive = sys.stdin is not None and sys.stdin.isatty()
+
+    def run(self) -> int:
+        if self.interactive:
+            _edit_lines()
+            print("concerto repl; :help says what can be typed, :quit leaves")
+        while True:
+            try:
+                text = self._read()
+            except KeyboardInterrupt:  # forgets the line being typed
+                print()
+                continue
+            if text is None or text.strip() == ":quit":
+                return exits.OK
+            self.handle(text)
+
+    def handle(self, text: str) -> None:
+        """One entry or command; nothing it does ends the session (O-9.20)."""
+        word, _, rest = text.strip().partition(" ")
+        try:
+            if word.startswith(":"):
+                self._command(word, rest.strip())
+            elif text.strip():
+                self._enter(text)
+        except KeyboardInterrupt:
+            print("interrupted", file=sys.stderr)
+        sys.stdout.flush()
+
+    # ------------------------------------------------------------ entries
+
+    def _enter(self, text: str) -> None:
+        entry = self._compiled(text)
+        if entry.compilation.image is None:
+            self.transcript.skip(text)
+        elif entry.statements:
+            self._perform(text, entry)
+        else:
+            for name in self.transcript.accept(text, entry):
+                print(f"forgotten: `{name}`, its type is declared anew", file=sys.stderr)
+
+    def _compiled(self, text: str) -> Entry:
+        entry = self.transcript.compile(text)
+        shown = [d for d in entry.diagnostics if d.is_error or not self.arguments.quiet]
+        if shown:
+            sys.stderr.write(render_text(shown, entry.sources, colour=use_colour(sys.stderr)))
+        return entry
+
+    def _perform(self, text: str, entry: Entry) -> None:
+        """Run statements. Their variables count only when they end well."""
+        given = [v.name for v in self.transcript.variables]
+        ended = self.session.run(entry, given)
+        if ended.panic is not None:
+            print(ended.panic, file=sys.stderr)
+            self._trace(ended.trace)
+        elif ended.error is not None:
+            print(f"error: {ended.error}", file=sys.stderr)
+        else:
+            if entry.type is not None and ended.shown is not None:
+                print(ended.shown)
+            self.transcript.accept(text, entry)
+            return
+        self.transcript.skip(text)
+
+    def _trace(self, trace: tuple[tuple[str, str, int, int], ...]) -> None:
+        places = [(name, file, *self.transcript.position(line, column)) for name, file, line, column in trace]
+        for line in trace_lines(places):
+            print(line, file=sys.stderr)
+
+    # ------------------------------------------------------------ commands
+
+    def _command(self, word: str, rest: str) -> None:
+        command = COMMANDS.get(word)
+        if command is None:
+            print(f"no command {word}; :help lists them", file=sys.stderr)
+        else:
+            command[1](self, rest)
+
+    def show_help(self, rest: str) -> None:
+        print(HELP, end="")
+        for word, (meaning, _) in COMMANDS.items():
+            print(f"  {word:<10} {meaning}")
+
+    def show_type(self, rest: str) -> None:
+        entry = self._compiled(rest)
+        if entry.compilation.image is not None:
+            print(entry.type if entry.type is not None else "Nil")
+        self.transcript.skip(rest)
+
+    def load_file(self, rest: str) -> None:
+        try:
+            text = read(rest).decode("utf-8", "replace")
+        except exits.Exit as failed:
+            print(failed.message, file=sys.stderr)
+            return
+        self._enter(text)
+
+    def reset(self, rest: str) -> None:
+        self.transcript = Transcript()
+        self.session = InteractiveSession(self.arguments)
+
+    # ------------------------------------------------------------ input
+
+    def _read(self) -> str | None:
+        """The next entry; None at the end of the input."""
+        lines: list[str] = []
+        while True:
+            line = self._line(len(lines))
+            if line is None:
+                return "\n".join(lines) if lines else None
+            if lines and not line.strip():
+                return "\n".join(lines)
+            lines.append(line)
+            text = "\n".join(lines)
+            if line.strip().startswith(":") and len(lines) == 1 or not needs_more(text):
+                return text
+
+    def _line(self, already: int) -> str | None:
+        if self.interactive:
+            number = self.transcript.line + already
+            try:
+                return input(f"{number}{'|' if already else '>'} ")
+            except EOFError:
+                return None
+        line = sys.stdin.readline() if sys.stdin is not None else ""
+        return line.rstrip("\r\n") if line else None
+
+
+def _quit(shell: Shell, rest: str) -> None:
+    """Stands in the table for :help; the loop leaves before it is asked."""
+
+
+COMMANDS: dict[str, tuple[str, Callable[[Shell, str], None]]] = {
+    ":type": ("E shows the type of an expression, without running it", Shell.show_type),
+    ":load": ("F takes the items and statements of a file", Shell.load_file),
+    ":reset": ("forgets everything", Shell.reset),
+    ":help": ("shows this", Shell.show_help),
+    ":quit": ("leaves; so does the end of the input", _quit),
+}
+
+
+def _edit_lines() -> None:
+    """History and editing with the arrow keys, where Python has them."""
+    try:
+        import readline  # noqa: F401
+    except ImportError:
+        return

@@ -1,0 +1,110 @@
+"""`concerto repl` (O-9.20): entries, what they keep, commands, errors that keep the session, positions of the transcript."""
+
+from __future__ import annotations
+
+import pytest
+
+
+@pytest.fixture
+def repl(cli):
+    """Lines typed into a session; gives stdout and stderr as lists of lines."""
+
+    def run(*lines, words=("--offline",)):
+        ended = cli("repl", *words, stdin="\n".join(lines).encode())
+        assert ended.code == 0
+        return ended.out.splitlines(), ended.err.splitlines()
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("lines", "shown"),
+    [
+        (["1 + 2"], ["3"]),
+        (['"a" + "b"'], ['"ab"']),
+        (["2.0"], ["2.0"]),
+        (["nil", "1;", "let x = 1;"], []),
+        (["let x = 20;", "let y = x + 1;", "(x, y)"], ["(20, 21)"]),
+        (["let mut x = 1;", "x += 4;", "x"], ["5"]),
+        (["let x = 1;", 'let x = "now a text";', "x.len()"], ["10"]),
+        (["let (a, mut b) = (1, [2]);", "b.push(a);", "b"], ["[2, 1]"]),
+        (["let mut n = 0;", "for i in 0..4 { n += i; }", "n"], ["6"]),
+        (["if true { 1 } else { 2 }"], ["1"]),
+        (["fn twice(n: Int) -> Int {", "    n * 2", "}", "twice(4)"], ["8"]),
+        (["fn f() -> Int { 1 }", "fn f() -> Int { 2 }", "f()"], ["2"]),
+        (["struct P { a: Int }", "let p = P { a: 2 };", "p", "p == P { a: 2 }"], ["P {a: 2}", "true"]),
+        (["impl P { fn up(self) -> Int { self.a + 1 } } struct P { a: Int }", "P { a: 2 }.up()"], ["3"]),
+        (["enum E { A, B(Int) }", "let e = E::B(3);", "match e { E::A => 0, E::B(n) => n }"], ["3"]),
+        (["let k = 10;", "let add = |n: Int| n + k;", "add(1)", "let k = 0;", "add(1)"], ["11", "11"]),
+        (["use std::math;", "math::max(1, 2)"], ["2"]),
+        (["const K: Int = 4;", "K * K"], ["16"]),
+    ],
+)
+def test_entries(repl, lines, shown):
+    assert repl(*lines) == (shown, [])
+
+
+def test_models_and_memories_go_on(repl):
+    out, err = repl(
+        "memory log: Memory = Memory::new();",
+        "model M { provider: offline, memory: log }",
+        'M.execute("one")?.text',
+        'log.append("user", "two");',
+        "fn count() -> Int { log.len() }",
+        "count()",
+    )
+    assert (out, err) == (['"offline: one"', "3"], [])
+
+
+def test_emits_are_shown_and_quiet_hides_them(repl):
+    assert repl('emit("c", [1]);') == (["[emit:c] [1]"], [])
+    assert repl('emit("c", [1]);', words=("--offline", "-q")) == ([], [])
+
+
+def test_errors_keep_the_session_and_stand_in_the_transcript(repl):
+    out, err = repl("let x = 1;", "x + y", "fn half(n: Int) -> Int {", "    n / 0", "}", "half(x)", '"q".parse_int()?', "x")
+    assert out == ["1"]
+    assert err[:3] == ["repl:2:5: error[E1001]: undefined name `y`", "  2 | x + y", "    |     ^"]
+    assert [line for line in err if line.startswith("  at")] == ["  at half (repl:4:5)", "  at entry (repl:6:1)"]
+    assert err[-1] == 'error: not an Int: "q"'
+
+
+def test_an_entry_that_fails_changes_no_variable(repl):
+    assert repl("let mut x = 1;", "x = 2; x / 0;", "x")[0] == ["1"]
+
+
+def test_unfinished_entries(repl):
+    out, err = repl("let xs = [", "  1,", "  2", "];", "xs", "1 +", "fn f( {", "", "xs.len()")
+    assert out == ["[1, 2]", "2"]
+    assert err[0] == "repl:6:4: error[E0101]: unexpected end of the entry: expected an expression"
+
+
+def test_a_type_declared_anew_forgets_its_variables(repl):
+    out, err = repl("struct P { a: Int }", "let p = [P { a: 1 }];", "let q = 1;", "struct P { b: Int }", "q", "p")
+    assert out == ["1"]
+    assert err[0] == "forgotten: `p`, its type is declared anew"
+    assert "E1001" in err[1]
+
+
+def test_type_does_not_run(repl):
+    assert repl(":type [1.5]", ':type emit("c", 1)', ":type |n: Int| n > 1") == (["Array<Float>", "Nil", "fn(Int) -> Bool"], [])
+
+
+def test_load_and_reset(repl, write):
+    write("lib.conc", "fn one() -> Int { 1 }\nfn main() { }\n")
+    out, err = repl(":load lib.conc", "one()", ":reset", "one()", ":load missing.conc", ":nothing", ":quit", "never()")
+    assert out == ["1"]
+    assert ["E1001" in err[0], *err[-2:]] == [
+        True, "cannot read missing.conc: No such file or directory", "no command :nothing; :help lists them",
+    ]  # fmt: skip
+
+
+def test_help_lists_every_command(repl):
+    out, _ = repl(":help")
+    assert [line.split()[0] for line in out if line.startswith("  :")] == [":type", ":load", ":reset", ":help", ":quit"]
+
+
+def test_steps_are_limited_per_entry(repl):
+    out, err = repl("loop { }", "1", words=("--offline", "--max-steps", "1000"))
+    assert out == ["1"]
+    assert err[0].startswith("panic[P101]")
