@@ -1,6 +1,7 @@
 """The direct API over every store (M-6, M-7, M-8)."""
 
 import json
+from threading import Thread
 
 import pytest
 from concerto.runtime.memory.changes import Draft
@@ -399,6 +400,33 @@ def test_the_same_operations_give_the_same_dump_on_any_store(make, clock):
     found = operations(make(**steps))
     assert found == operations(Memory(Policy(**steps), name="chat", clock=clock))
     assert json.loads(found[0])["views"][""]["cut"] == 8
+
+
+def test_writers_with_handles_of_their_own_lose_nothing(open_store, clock):
+    """I14 on every store: whole turns, in some order, each writer's in its own."""
+    open_store()
+    count, writers = 8, 3
+
+    def write(writer, store):
+        memory = Memory(Policy(retain=1000), name="chat", store=store, clock=clock)
+        for number in range(count):
+            turn_of(memory, f"{writer}:{number}", f"{writer}:{number}")
+
+    handles = [open_store.again() for _ in range(writers)]
+    threads = [Thread(target=write, args=(writer, store)) for writer, store in enumerate(handles)]
+    if open_store.kind == "volatile":  # belongs to one thread
+        for thread in threads:
+            thread.run()
+    else:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(120)
+    memory = Memory(name="chat", store=open_store.again(), clock=clock)
+    runs = [turn.run for turn, _ in memory.turns()]
+    assert len(runs) == writers * count == memory.version()
+    assert all([run for run in runs if run.startswith(f"{w}:")] == [f"{w}:{n}" for n in range(count)] for w in range(writers))
+    assert [(turn.run, [entry.run for entry in held]) for turn, held in memory.turns()] == [(run, [run, run]) for run in runs]
 
 
 def test_stats(make):
