@@ -30,6 +30,10 @@ async def at_once(work: Callable[[], T]) -> T:
     return work()
 
 
+def _attached(one: Memory | DerivedMemory) -> Attached:
+    return Attached(one) if isinstance(one, Memory) else Attached(one.memory, one.view_name)
+
+
 class Conversation:
     """What `with_memory` and the `memory:` field give a call. `attached`: one memory or view, or a list of them; the turn goes to
     the last (M-9.13); with `auto` false nothing is written (O-3.19). Used by one call at a time.
@@ -52,8 +56,10 @@ class Conversation:
         locks: TurnLocks | None = None,
         perform: Perform = at_once,
     ) -> None:
-        many = [attached] if isinstance(attached, Memory) or hasattr(attached, "view_name") else attached
-        self.attached = [Attached(m) if isinstance(m, Memory) else Attached(m.memory, m.view_name) for m in many]  # type: ignore[union-attr]
+        if type(attached) is Memory:
+            self.attached = [Attached(attached)]
+        else:
+            self.attached = [_attached(each) for each in (attached if isinstance(attached, (list, tuple)) else (attached,))]
         self.auto = auto
         self.tokens = tokens
         self.meta = meta
@@ -84,15 +90,20 @@ class Conversation:
         if self.auto and self.locks is not None and self.memory.policy.on_conflict == "Serial":
             await self.locks.take(self.memory, run_id, timeout)
             self._locked = True
-        run: Run = await self.perform(
-            lambda: open_run(
+
+        def opened() -> Run:
+            return open_run(
                 self.attached, run_id, prompt, system=system, auto=self.auto, tools_offered=tools_offered, tokens=self.tokens,
                 by=by, meta=self.meta, recall=self.recall,
-            )
-        )  # fmt: skip
+            )  # fmt: skip
+
+        run: Run = await self.perform(opened) if self._blocks() else opened()
         self.run = run
         self.lead = run.lead
         return run.head
+
+    def _blocks(self) -> bool:
+        return any(each.memory.store.blocking for each in self.attached)
 
     def user(self, text: str) -> Msg:
         """The user message of a request (M-4.17, part 6)."""
@@ -110,7 +121,10 @@ class Conversation:
         run = self.run
         if run is None:
             return
-        await self.perform(lambda: run.commit(reply, tokens_in=tokens_in, tokens_out=tokens_out))
+        if run.blocking:
+            await self.perform(lambda: run.commit(reply, tokens_in=tokens_in, tokens_out=tokens_out))
+        else:
+            run.commit(reply, tokens_in=tokens_in, tokens_out=tokens_out)
         if self.auto and self.summarise is not None:
             await self._fold(self.summarise)
 

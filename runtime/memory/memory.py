@@ -105,6 +105,8 @@ class Memory(MemoryReader):
     def write(self, drafts: Sequence[Draft], turn: Turn | None = None, expect: int | None = None) -> bool:
         """One commit of messages as one turn. With `expect` a log of another version is Err Conflict; without, the turn goes
         behind whatever was committed meanwhile. False: the turn's run is stored already (M-5.10)."""
+        if self._log is not None and expect is None and not any(draft.pinned for draft in drafts):
+            return self._log.add(drafts, turn, self.now())
         ready = prepared(self.policy, drafts)
         while True:
             log = self._stored()

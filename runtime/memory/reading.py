@@ -136,6 +136,14 @@ class MemoryReader:
 
         return self._read(ascending)
 
+    def whole_log(self, tools_offered: bool) -> list[Msg] | None:
+        """Parts 2 to 5 of a request without computing a view, None when the memory has a step or something to be rendered. The
+        list belongs to the log."""
+        log = self._log
+        if log is None or not self.policy.shows_all or (log.holds_calls() and not tools_offered):
+            return None
+        return log.messages()
+
     def pins(self) -> list[Entry]:
         """All pinned entries in log order."""
         return self._read(lambda log: log.pins())

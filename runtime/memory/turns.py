@@ -203,6 +203,12 @@ def open_run(
 ) -> Run:
     """The run of a call with these memories: the turn goes to the last of them, unless `auto` is false (M-9.13). `tokens` is that
     of `with_memory([…], tokens: t)`. Err Overflow when system message and pins alone exceed a budget."""
+    if len(attached) == 1 and tokens is None and recall is None and not attached[0].view:
+        memory = attached[0].memory
+        whole = memory.whole_log(tools_offered)
+        if whole is not None:  # the base form: nothing to compute
+            head = [Msg("system", system), *whole] if system is not None else whole.copy()
+            return Run(memory if auto else None, run_id, prompt, head, "", [], memory.head(), by, meta or {})
     views, snapshots = views_of(attached, prompt, system=system, tokens=tokens, recall=recall)
     for view, element in zip(views, attached, strict=True):
         if view.overflows:

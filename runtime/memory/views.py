@@ -114,7 +114,8 @@ def with_lead(lead: str, prompt: str) -> str:
 
 def request_head(views: Sequence[View], system: str | None, tools_offered: bool) -> tuple[list[Msg], str]:
     """Parts 1 to 5 of M-4.17 for one view or a list of them (M-9.12), and the lead of the prompt."""
-    system_texts = [text for text in [system, *(view.joined("System") for view in views)] if text]
+    system_texts = [] if system is None else [system]
+    system_texts += [text for text in (view.joined("System") for view in views) if text]
     head = [Msg("system", "\n\n".join(system_texts))] if system_texts else []
     for view in views:
         middle = view.middle()

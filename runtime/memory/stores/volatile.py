@@ -21,6 +21,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from ..changes import Draft
     from ..entries import Turn, ViewState
     from ..keys import Key
     from .protocol import Batch, Write
@@ -37,7 +38,7 @@ class VolatileLog:
     front, as retention would do it.
     """
 
-    __slots__ = ("bound", "stored", "start", "plain", "pinned", "rows", "runs", "states", "noted", "fresh", "_messages")
+    __slots__ = ("bound", "stored", "start", "plain", "pinned", "rows", "runs", "states", "noted", "fresh", "_messages", "_calls")
 
     def __init__(self, bound: int | None = None) -> None:
         self.bound = bound
@@ -54,6 +55,7 @@ class VolatileLog:
         self.noted: deque[tuple[str, str, float]] = deque(maxlen=self.bound)
         self.fresh = 0  # notes since the last settling, those cut off included
         self._messages: list[Msg] | None = None
+        self._calls = False
 
     def settle(self) -> None:
         """Notes become entries, each a turn of its own."""
@@ -79,17 +81,53 @@ class VolatileLog:
         self._cut_front()
 
     def _cut_front(self) -> None:
-        """Retention of the base form after notes (M-4.2): whole units, never the newest."""
+        """Retention of the base form (M-4.2): whole units, never the newest."""
         head = self.stored
         if self.bound is None or head.length <= self.bound:
             return
-        end = min(self.start + head.length - self.bound, len(self.plain) - 1)
+        newest = len(self.plain) - 1
+        while newest > self.start and self.plain[newest].message.role == "tool":
+            newest -= 1
+        end = max(min(self.start + head.length - self.bound, newest), self.start)
+        if end == len(self.plain):
+            return
         while self.plain[end].message.role == "tool":
             end += 1
         over = self.plain[self.start : end]
+        kept = None if self.pinned else self._messages
         self._drop(over)
+        if kept is not None:
+            del kept[: len(over)]
+            self._messages = kept
         tokens = head.tokens - sum(entry.tokens for entry in over)
         self.stored = Head(head.version, head.next, head.turns, head.length - len(over), tokens, head.touched)
+
+    def add(self, drafts: Sequence[Draft], turn: Turn | None, at: int) -> bool:
+        """The commit of unpinned messages to a memory without steps; False when the run is stored already."""
+        if turn is not None and turn.run in self.runs:
+            return False
+        self.settle()
+        head = self.stored
+        tokens = 0
+        run = None if turn is None else turn.run
+        for seq, draft in enumerate(drafts, head.next):
+            counted = draft.tokens or count_message(draft.message)
+            tokens += counted
+            self.plain.append(
+                Entry(seq, head.turns, draft.message, run=run, by=draft.by, origin=draft.origin, tokens=counted, at=at)
+            )
+        count = len(drafts)
+        if turn is not None:
+            turn.turn = head.turns
+            self.rows[turn.turn] = turn
+            if turn.run is not None:
+                self.runs[turn.run] = turn.turn
+        self.stored = Head(head.version + 1, head.next + count, head.turns + 1, head.length + count, head.tokens + tokens, at)
+        if self._messages is not None:
+            self._messages += [draft.message for draft in drafts]
+            self._calls = self._calls or any(draft.message.calls for draft in drafts)
+        self._cut_front()
+        return True
 
     def limit(self, bound: int) -> None:
         """From now on; what is there already leaves with the next note."""
@@ -108,7 +146,13 @@ class VolatileLog:
         self.settle()
         if self._messages is None:
             self._messages = [entry.message for entry in self.range(-1, None, None, False, None)]
+            self._calls = any(message.calls for message in self._messages)
         return self._messages
+
+    def holds_calls(self) -> bool:
+        """Whether any message has tool calls, or had since the messages were last made."""
+        self.messages()
+        return self._calls
 
     def range(self, after: int, before: int | None, limit: int | None, newest: bool, pinned: bool | None) -> list[Entry]:
         self.settle()
@@ -153,7 +197,8 @@ class VolatileLog:
             if at == len(self.plain) or self.plain[at].seq != entry.seq:
                 break
             at += 1
-        if at - self.start == len(gone):
+        front = at - self.start == len(gone)
+        if front:
             self.start = at
             if at > 32 and at * 2 > len(self.plain):
                 del self.plain[:at]
@@ -164,12 +209,13 @@ class VolatileLog:
             self.pinned = [entry for entry in self.pinned if entry.seq not in seqs]
             self.start = 0
         if self.rows:
-            self._drop_turns({entry.turn for entry in gone})
+            self._drop_turns({entry.turn for entry in gone}, front)
         self._messages = None
 
-    def _drop_turns(self, numbers: set[int]) -> None:
+    def _drop_turns(self, numbers: set[int], front: bool) -> None:
+        """What is left of a turn whose entries left at the front is at the front."""
         for number in numbers:
-            at = bisect_left(self.plain, number, self.start, key=TURN)
+            at = self.start if front else bisect_left(self.plain, number, self.start, key=TURN)
             left = at < len(self.plain) and self.plain[at].turn == number
             if left or any(entry.turn == number for entry in self.pinned):
                 continue
