@@ -42,7 +42,20 @@ class Conversation:
     for its lock (M-5.19).
     """
 
-    __slots__ = ("attached", "auto", "tokens", "meta", "recall", "summarise", "locks", "perform", "run", "lead", "_locked")
+    __slots__ = (
+        "attached",
+        "auto",
+        "tokens",
+        "meta",
+        "recall",
+        "summarise",
+        "locks",
+        "perform",
+        "run",
+        "lead",
+        "blocking",
+        "_locked",
+    )
 
     def __init__(
         self,
@@ -58,8 +71,10 @@ class Conversation:
     ) -> None:
         if type(attached) is Memory:
             self.attached = [Attached(attached)]
+            self.blocking = attached.store.blocking
         else:
             self.attached = [_attached(each) for each in (attached if isinstance(attached, (list, tuple)) else (attached,))]
+            self.blocking = any(each.memory.store.blocking for each in self.attached)
         self.auto = auto
         self.tokens = tokens
         self.meta = meta
@@ -91,19 +106,19 @@ class Conversation:
             await self.locks.take(self.memory, run_id, timeout)
             self._locked = True
 
-        def opened() -> Run:
-            return open_run(
-                self.attached, run_id, prompt, system=system, auto=self.auto, tools_offered=tools_offered, tokens=self.tokens,
-                by=by, meta=self.meta, recall=self.recall,
-            )  # fmt: skip
-
-        run: Run = await self.perform(opened) if self._blocks() else opened()
+        if self.blocking:
+            run: Run = await self.perform(lambda: self._opened(run_id, prompt, system, tools_offered, by))
+        else:
+            run = self._opened(run_id, prompt, system, tools_offered, by)
         self.run = run
         self.lead = run.lead
         return run.head
 
-    def _blocks(self) -> bool:
-        return any(each.memory.store.blocking for each in self.attached)
+    def _opened(self, run_id: str, prompt: Sequence[Msg], system: str | None, tools_offered: bool, by: str | None) -> Run:
+        return open_run(
+            self.attached, run_id, prompt, system=system, auto=self.auto, tools_offered=tools_offered, tokens=self.tokens,
+            by=by, meta=self.meta, recall=self.recall,
+        )  # fmt: skip
 
     def user(self, text: str) -> Msg:
         """The user message of a request (M-4.17, part 6)."""
@@ -121,7 +136,7 @@ class Conversation:
         run = self.run
         if run is None:
             return
-        if run.blocking:
+        if self.blocking:
             await self.perform(lambda: run.commit(reply, tokens_in=tokens_in, tokens_out=tokens_out))
         else:
             run.commit(reply, tokens_in=tokens_in, tokens_out=tokens_out)

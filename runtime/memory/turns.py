@@ -1,7 +1,7 @@
 """A run on memories (M-5): one snapshot, views computed once, rounds in flight, and one commit or none.
 
 Hands on the head of every request of the run, and the turn it stores. Finishing is plain; who runs an event loop puts `open_run`,
-`commit` and `abandon` on the store's thread when `blocking` says so. Must not know: providers, retries, the machine.
+`commit` and `abandon` on the thread of a store that blocks. Must not know: providers, retries, the machine.
 """
 
 from __future__ import annotations
@@ -72,10 +72,6 @@ class Run:
         self.rounds: list[Draft] = []
         self.writes: list[Draft] = []
         self.ended = False
-
-    @property
-    def blocking(self) -> bool:
-        return self.target is not None and self.target.blocking
 
     # ------------------------------------------------------------ in flight
 
