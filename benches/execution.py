@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from concerto.compiler.pipeline import compile_source
-from concerto.runtime.session import Host, Session
+from concerto.runtime.session import Host, Session, run_offline
 from concerto.vm.bytecode.codec import encode
 from concerto.vm.load import load_bytes
 from concerto.vm.values import to_json
@@ -52,7 +52,7 @@ class Concerto:
         """Run main; its emits as values of the machine."""
         emits: Emits = []
         session = Session(self.program, self._host(emits))
-        outcome = finished(session.run())
+        outcome = run_offline(session)
         if outcome.exit_code:
             raise Failed(str(outcome.panic or outcome.error))
         return emits

@@ -62,7 +62,9 @@ def _run(words: list[str]) -> int:
     parser = argparse.ArgumentParser(prog=f"concerto {verb.name}", description=verb.summary, allow_abbrev=False)
     parser.add_argument("-q", "--quiet", action="store_true", help=verb.quiet)
     module.configure(parser)
-    return int(module.execute(parser.parse_args(words[1:])))
+    split = getattr(module, "words_of", None)  # a verb whose command line is more than options and files
+    given, beside = split(words[1:]) if split is not None else (words[1:], {})
+    return int(module.execute(parser.parse_args(given, argparse.Namespace(**beside))))
 
 
 def prepare_streams() -> None:

@@ -13,6 +13,8 @@ from . import exits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from ..compiler.pipeline import Compilation
     from ..compiler.source import Source
     from ..vm.bytecode.image import Image
@@ -74,7 +76,18 @@ def compilation(path: str, data: bytes, *, emit: bool = True) -> Compilation:
     from ..compiler.project import locate
 
     location = locate(path)
-    return compile_source(data, location.file, emit=emit, read=location.read)
+    result = compile_source(data, location.file, emit=emit, read=location.read)
+    return result if location.manifest is None else result.with_manifest(location.manifest)
+
+
+def project_permissions(path: str) -> Mapping[str, tuple[str, ...] | bool]:
+    """What a manifest grants the source of its own project, by capability key; an image and standard input have none (O-4.12)."""
+    if path == "-" or is_image(read(path)):
+        return {}
+    from ..compiler.project import locate
+
+    manifest = locate(path).manifest
+    return {} if manifest is None else manifest.permissions
 
 
 def report(result: Compilation, *, quiet: bool) -> None:

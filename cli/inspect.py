@@ -43,7 +43,7 @@ def facts_of(image: Image, data: bytes) -> dict[str, Any]:
         "bytes": len(data),
         "entry": None if header.entry is None else image.functions[header.entry].name,
         "sections": {name: size for name, size in sizes.items() if size > 1},
-        "functions": [f.name for f in image.functions],
+        "functions": declared_functions(image),
         "models": {m.name: {"connection": m.connection, **m.fields} for m in image.models},
         "schemas": [s.name for s in image.schemas],
         "memories": [{"name": m.name, "max_messages": m.max_messages} for m in image.memories],
@@ -51,6 +51,13 @@ def facts_of(image: Image, data: bytes) -> dict[str, Any]:
         "wanted_permissions": header.wanted,
         "key_variables": key_variables(image),
     }
+
+
+def declared_functions(image: Image) -> list[str]:
+    """Those with a name of their own: neither closures nor what the compiler adds, such as defaults of fields."""
+    from ..vm.bytecode.image import F_CLOSURE, F_HIDDEN
+
+    return [f.name for f in image.functions if not f.flags & (F_CLOSURE | F_HIDDEN)]
 
 
 def section_sizes(image: Image) -> dict[str, int]:

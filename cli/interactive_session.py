@@ -50,9 +50,9 @@ class InteractiveSession:
             session = Session(load_image(entry.compilation.image, self.classes), self.host, earlier=self.memories)
         except ConfigFailure as failure:
             return Ended(panic=f"{failure.code}: {failure.message}")
-        outcome = run_session(
-            session, steps=self.arguments.max_steps, function=FUNCTION, arguments=[self.values[name] for name in given]
-        )
+        function = next(code.number for code in session.program.codes if code.label == FUNCTION)
+        given_values = [self.values[name] for name in given]
+        outcome = run_session(session, steps=self.arguments.max_steps, function=function, arguments=given_values)
         self.memories = session.memories
         return self._ended(entry, outcome, session.redactor.clean)
 

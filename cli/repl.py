@@ -12,6 +12,7 @@ from ..compiler.render import render_text
 from . import exits
 from .inputs import read, use_colour
 from .interactive_session import InteractiveSession
+from .permission_flags import words_of as words_of
 from .run import configure_run, trace_lines
 
 TYPE_CHECKING = False

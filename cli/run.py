@@ -8,19 +8,25 @@ import sys
 import time
 
 from . import exits
-from .inputs import load_program, read
+from .inputs import load_program, project_permissions, read
+from .permission_flags import add_flags, granted
+from .permission_flags import words_of as words_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Callable
     from typing import Any
 
+    from ..runtime.permissions import Permissions
     from ..runtime.session import Host, Outcome
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="a source (.conc), an image, or - for source on stdin")
     configure_run(parser)
+    parser.usage = "concerto run [options] FILE [-- ARGS]"
+    parser.epilog = "ARGS are what std::env::args() gives the program"
     parser.add_argument("--metrics", action="store_true", help="print the counters of the run as JSON on stderr")
 
 
@@ -30,9 +36,11 @@ def configure_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--offline-script", metavar="FILE", help="scripted replies: a JSON array; implies --offline")
     parser.add_argument("--env-file", metavar="FILE", help="NAME=value lines; variables already set win")
     parser.add_argument("--max-steps", type=steps, metavar="N", help="stop with P101 after N steps")
-    parser.add_argument("--seed", type=int, metavar="N", help="fixes retry jitter")
+    parser.add_argument("--max-seconds", type=seconds, metavar="S", help="stop with P102 after S seconds")
+    parser.add_argument("--seed", type=int, metavar="N", help="fixes the random numbers and retry jitter")
     parser.add_argument("--emit-format", choices=("text", "json"), default="text", help="how emits are printed: text or json")
     parser.add_argument("--verbose", action="store_true", help="print the emits of runtime channels too")
+    add_flags(parser)
 
 
 def steps(word: str) -> int:
@@ -44,6 +52,19 @@ def steps(word: str) -> int:
     return int(word)
 
 
+def seconds(word: str) -> float:
+    """The value of --max-seconds."""
+    import argparse
+
+    try:
+        value = float(word)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError("expected a number above 0")
+    return value
+
+
 def execute(arguments: argparse.Namespace) -> int:
     program = load_program(arguments.file, quiet=arguments.quiet)
     if program.image.header.entry is None:
@@ -52,16 +73,31 @@ def execute(arguments: argparse.Namespace) -> int:
     from ..runtime.session import Session
 
     try:
-        session = Session(program, host_of(arguments))
+        session = Session(program, host_of(arguments, arguments.file))
     except ConfigFailure as failure:
         raise exits.Exit(exits.USAGE, f"{failure.code}: {failure.message}") from None
-    outcome = run_session(session, steps=arguments.max_steps)
+    timer = watchdog(session, arguments.max_seconds)
+    outcome = run_session(session, steps=arguments.max_steps, seconds=arguments.max_seconds)
+    if timer is not None:
+        timer.cancel()
     sys.stdout.flush()
     if arguments.metrics:
         import json
 
         print(json.dumps(session.metrics.as_json()), file=sys.stderr)
     return finish(outcome, session)
+
+
+def watchdog(session: Any, limit: float | None) -> Any:
+    """A program that computes gives the event loop no chance to see the time: a thread does (G-6.1)."""
+    if limit is None:
+        return None
+    from threading import Timer
+
+    timer = Timer(limit, session.expire, [limit])
+    timer.daemon = True
+    timer.start()
+    return timer
 
 
 def finish(outcome: Outcome, session: Any) -> int:
@@ -91,15 +127,11 @@ def trace_lines(trace: Any) -> list[str]:
 
 
 def run_session(session: Any, **limits: Any) -> Outcome:
-    """Offline runs need no event loop: nothing in them waits, so asyncio is not imported."""
+    """Offline runs wait for nothing outside, so asyncio is not imported: their loop is a small one with a virtual clock."""
     if session.host.offline:
-        coroutine = session.run(**limits)
-        try:
-            coroutine.send(None)
-        except StopIteration as done:
-            outcome: Outcome = done.value
-            return outcome
-        raise RuntimeError("an offline run waited")
+        from ..runtime.session import run_offline
+
+        return run_offline(session, **limits)
     import asyncio
 
     show_at_once()
@@ -135,26 +167,65 @@ async def _interruptible(session: Any, limits: dict[str, Any]) -> Outcome:
             signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def host_of(arguments: argparse.Namespace) -> Host:
+def host_of(
+    arguments: argparse.Namespace, file: str = "-", emit: Callable[[str, Any, bool], None] | None = None
+) -> Host:
+    """What the flags of a run say; without `emit`, emits are printed."""
     from ..runtime.session import Host
 
     offline = arguments.offline or bool(arguments.offline_script) or os.environ.get("CONCERTO_OFFLINE") == "1"
     generator = random.Random(arguments.seed)
-    return Host(
-        emit=emit_printer(arguments),
+    host = Host(
+        emit=emit or emit_printer(arguments),
         print=sys.stdout.write,
         env=environment(arguments.env_file),
         now=time.monotonic,
-        sleep=_block if offline else _sleep,
+        sleep=_sleep,
         random=generator.random,
         offline=offline,
         script=script(arguments.offline_script) if arguments.offline_script else None,
+        random_bits=generator.getrandbits,
+        args=arguments.program_arguments,
+        permissions=permissions(arguments, file),
+        folder=working_directory(),
+        network=None if offline else LazyNetwork(),
     )
+    if offline:
+        use_virtual_time(host)
+    return host
 
 
-async def _block(seconds: float) -> None:
-    """A scripted delay of an offline run: nobody else could run meanwhile."""
-    time.sleep(seconds)
+def use_virtual_time(host: Host) -> None:
+    """Sleeps and scripted delays of an offline run take no time: its clock jumps when every task waits (V-6.6)."""
+    from ..runtime.offline_loop import OfflineLoop
+
+    loop = OfflineLoop(time.monotonic())
+    began = time.time() - loop.time()
+    host.loop, host.now, host.sleep, host.wall = loop, loop.time, loop.sleep, lambda: began + loop.time()
+
+
+def permissions(arguments: argparse.Namespace, file: str) -> Permissions:
+    """What the project grants its own source, and the flags on top of it (O-4.12)."""
+    made = granted(arguments)
+    for key, scope in project_permissions(file).items():
+        made.grant(key, scope)
+    return made
+
+
+def working_directory() -> str:
+    try:
+        return os.getcwd()
+    except OSError:  # it was removed
+        return "/"
+
+
+class LazyNetwork:
+    """The network of the system, loaded by the first request."""
+
+    def __getattr__(self, name: str) -> Any:
+        from ..runtime.network import SystemNetwork
+
+        return getattr(SystemNetwork(), name)
 
 
 async def _sleep(seconds: float) -> None:

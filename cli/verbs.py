@@ -20,6 +20,7 @@ VERBS = (
     Verb("compile", "write the image of a source"),
     Verb("check", "report diagnostics only"),
     Verb("repl", "try items, statements and expressions one after another", quiet="no warnings, no emits"),
+    Verb("test", "run the tests of sources and images", quiet="summary and failures only"),
     Verb("fmt", "give sources the canonical layout"),
     Verb("disasm", "show the instructions of a source or image"),
     Verb("inspect", "show what a source or image holds and wants"),

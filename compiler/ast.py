@@ -276,11 +276,24 @@ class Await(Expr):
 
     operand: Expr
     postfix: bool
+    tasks: Any = _annotation()  # list[TaskBody]: of the elements of a tuple
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Spawn(Expr):
     operand: Expr
+    task: Any = _annotation()  # TaskBody
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class TaskBody(Expr):
+    """What runs in a task of its own, or an `async` block; made by the resolver around an expression of the tree. `kind`: await,
+    race, spawn, parallel, async; `pattern` takes the element of a `parallel for`."""
+
+    kind: str
+    pattern: Pattern | None
+    body: Expr
+    scope: Any = _annotation()  # resolver.symbols.FunctionScope
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -290,6 +303,7 @@ class Call(Expr):
     callee: Expr
     arguments: list[Argument]
     target: Any = _annotation()  # checker.calls.CallTarget
+    tasks: Any = _annotation()  # list[TaskBody]: the operands of `race`
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -427,6 +441,7 @@ class Closure(Expr):
 @dataclass(slots=True, kw_only=True, eq=False)
 class AsyncBlock(Expr):
     body: Block
+    task: Any = _annotation()  # TaskBody
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -456,6 +471,7 @@ class ParallelFor(Expr):
     iterable: Expr
     limit: Expr | None
     body: Block
+    task: Any = _annotation()  # TaskBody
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -601,6 +617,8 @@ class Let(Stmt):
 class Mock(Stmt):
     name: Ident
     config: list[ConfigEntry]
+    # annotation: the declared symbol it stands in for
+    target: Any = _annotation()
 
 
 @dataclass(slots=True, kw_only=True, eq=False)

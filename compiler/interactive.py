@@ -140,7 +140,7 @@ class Transcript:
         """Our text around statements: the head of their function, and what keeps the value of the final expression."""
         parameters = ", ".join(f"{v.name}: {v.type}" for v in self.variables)
         changeable = "".join(f"let mut {v.name} = {v.name}; " for v in self.variables if v.mutable)
-        head = f"fn {FUNCTION}({parameters}) -> Result<Array<Any>, Error> {{ {changeable}"
+        head = f"async fn {FUNCTION}({parameters}) -> Result<Array<Any>, Error> {{ {changeable}"
         tree = parse(Source(FILE, f"fn f() {{{text}\n}}"), Diagnostics())
         function = tree.items[0] if tree.items else None
         tail = function.body.result if isinstance(function, ast.Function) and function.body is not None else None

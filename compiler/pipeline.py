@@ -15,6 +15,7 @@ from .checker import check_project
 from .codegen.program import generate
 from .diagnostics import Diagnostics
 from .loading import Reader, load, no_files
+from .manifest import Manifest
 from .source import Source
 
 
@@ -28,6 +29,15 @@ class Compilation:
     checked: CheckedProgram | None = None
     image: Image | None = None
     sources: dict[str, Source] = field(default_factory=dict)
+
+    def with_manifest(self, manifest: Manifest) -> Compilation:
+        """This compilation in the project of a manifest, whose errors are errors of it (O-9.8)."""
+        self.sources[manifest.source.name] = manifest.source
+        for diagnostic in manifest.diagnostics.found:
+            self.diagnostics.add(diagnostic)
+        if manifest.diagnostics.has_errors:
+            self.image = None
+        return self
 
 
 def compile_source(

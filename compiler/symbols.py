@@ -59,12 +59,17 @@ class StdFunctionSymbol(Symbol):
 @dataclass(eq=False, slots=True)
 class FunctionScope:
     """One function body (function, closure, stage …): its locals live here. `parent` is the enclosing one for closures.
-    `propagates`: `?` or throw may leave it; `returns_option`: then None leaves as None (L-3.12.4)."""
+    `propagates`: `?` or throw may leave it; `returns_option`: then None leaves as None (L-3.12.4). `copies`: it runs as a task,
+    on copies of what it captures (O-6.8); `spawns`: it starts tasks that end before it does (O-6.14); `wraps`: its ends are
+    wrapped in Ok (L-3.12.8)."""
 
     parent: FunctionScope | None
     result: Type | None = None
     returns_option: bool = False
     propagates: bool = False
+    copies: bool = False
+    spawns: bool = False
+    wraps: bool = False
     locals: list[Local] = field(default_factory=list)
 
 
@@ -90,6 +95,15 @@ class TypeParameterSymbol(Symbol):
     type: Type
 
 
+@dataclass(slots=True)
+class TestInfo:
+    """What the decorators of a test say (O-8.1, O-8.2): `part` must be in the text of an expected failure."""
+
+    description: str
+    expect_fail: bool
+    part: str | None
+
+
 @dataclass(eq=False, slots=True)
 class FunctionSymbol(Symbol):
     """A function, associated function or method; `parameters` include `self`. `owner` is the impl it stands in."""
@@ -99,6 +113,11 @@ class FunctionSymbol(Symbol):
     result: Type
     owner: ImplSymbol | None = None
     type_parameters: list[TypeParameterSymbol] = field(default_factory=list)
+    test: TestInfo | None = None
+
+    @property
+    def is_test(self) -> bool:
+        return any(decorator.name.text == "test" for decorator in self.declaration.decorators)
 
     @property
     def all_type_parameters(self) -> list[TypeParameterSymbol]:

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Generated programs, run by two drivers (C-12.4 to C-12.6).
 
-`python conformance/generate.py --seed N --count K [--driver CMD] [--against CMD]`: the programs of the seeds N to N+K-1, each
-in both drivers; every difference is printed with the smallest program that still shows it. Exit status 1 if there is one.
+`python conformance/generate.py --seed N --count K [--driver CMD] [--against CMD]`: the programs of the seeds N to N+K-1, each in
+both drivers, and on every route of the first; every difference is printed with the smallest program that still shows it. The last
+line is `K programs, D differences, U not claimed, S seconds`. Exit status 1 if there is a difference.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from conformance.protocol import Driver, DriverError
 
 DRIVERS = Path(__file__).resolve().parent / "drivers"
 Seen = tuple[Any, ...]
+FINAL = ("rejected", "crash", "hang", "drift")  # differences whatever the other driver says
 
 
 class Runner:
@@ -33,48 +35,59 @@ class Runner:
         self.command = command
         self.driver: Driver | None = None
 
-    def run(self, source: str) -> Seen:
-        """What may be compared between drivers: how the run ended, then its emits."""
+    def started(self) -> Driver:
+        self.driver = self.driver or Driver(self.command)
+        return self.driver
+
+    def routes(self, source: str) -> Seen:
+        """What the first route shows; another route that shows something else is a drift (C-12.5)."""
+        first, *others = self.started().hello["routes"]
+        seen, fuel = self.run(source, first)
+        if seen[0] in ("rejected", "crash", "hang"):
+            return seen
+        for route in others:
+            if (other := self.run(source, route)) != (seen, fuel):
+                return ("drift", route, str((seen, fuel))[:300], str(other)[:300])
+        return seen
+
+    def run(self, source: str, route: str = "interp") -> tuple[Seen, int | None]:
+        """What may be compared between drivers: how the run ended, then its emits. And the fuel."""
         emits: list[Any] = []
         try:
-            self.driver = self.driver or Driver(self.command)
-            result = self.driver.run(_message(source), lambda event: emits.append((event.get("channel"), event.get("json"))))
+            message = _message(source, route)
+            result = self.started().run(message, lambda event: emits.append((event.get("channel"), event.get("json"))))
         except DriverError as error:
             self.driver = None
-            return (error.outcome, str(error)[-300:])
-        emits = [e for e in emits if e[0] != "panic"]
-        status = result.get("status")
-        if status == "panic":
-            return ("panic", result["panic"]["code"], result["panic"]["line"], emits)
-        if status == "error" and not result.get("fails"):
-            errors = [(d["code"], d["line"], d["message"]) for d in result["diagnostics"] if d["severity"] == "error"]
-            return ("rejected", errors[0][0], errors[:3])
-        fails = result.get("fails") or {}
-        return (status, fails.get("kind"), fails.get("variant"), emits)
+            return (error.outcome, str(error)[-300:]), None
+        return _seen(result, [e for e in emits if e[0] != "panic"]), result.get("fuel")
 
     def close(self) -> None:
         if self.driver is not None:
             self.driver.close()
 
 
-def _message(source: str) -> dict[str, Any]:
-    fixed: dict[str, Any] = {"mode": "run", "route": "interp", "args": [], "seed": 0, "now": 0, "permissions": [], "limits": {}}
-    return {
-        "op": "run",
-        "files": {"main.conc": source},
-        "main": "main.conc",
-        **fixed,
-        "env": {},
-        "fs": {},
-        "connections": {},
-        "memories": {},
-    }
+def _seen(result: dict[str, Any], emits: list[Any]) -> Seen:
+    status = result.get("status")
+    if status == "panic":
+        return ("panic", result["panic"]["code"], result["panic"]["line"], emits)
+    if status == "error" and not result.get("fails"):
+        errors = [(d["code"], d["line"], d["message"]) for d in result["diagnostics"] if d["severity"] == "error"]
+        return ("rejected", errors[0][0], errors[:3])
+    fails = result.get("fails") or {}
+    return (status, fails.get("kind"), fails.get("variant"), emits)
+
+
+def _message(source: str, route: str) -> dict[str, Any]:
+    lists: dict[str, Any] = dict.fromkeys(("args", "permissions"), [])
+    maps: dict[str, Any] = dict.fromkeys(("limits", "env", "fs", "connections", "memories"), {})
+    files = {"files": {"main.conc": source}, "main": "main.conc"}
+    return {"op": "run", **files, "mode": "run", "route": route, "seed": 0, "now": 0, **lists, **maps}
 
 
 def kind_of(one: Seen, two: Seen) -> tuple[Any, ...] | None:
     """What kind of difference there is, None if there is none; reduction keeps the kind."""
-    if one[0] in ("rejected", "crash", "hang"):
-        return one[:2] if one[0] == "rejected" else one[:1]
+    if one[0] in FINAL:
+        return one[:2] if one[0] in ("rejected", "drift") else one[:1]
     if two[0] == "not claimed" or one == two:
         return None
     if two[0] in ("crash", "hang"):
@@ -91,13 +104,13 @@ class Comparison:
     def difference(self, source: str, wanted: tuple[Any, ...] | None = None) -> tuple[Any, ...] | None:
         # Side by side at first; while a difference is reduced, most candidates never reach the second driver.
         running = None if wanted is not None else self.beside.submit(self.two.run, source)
-        first = self.one.run(source)
-        given = None if running is None else running.result()
-        if first[0] in ("rejected", "crash", "hang"):
+        first = self.one.routes(source) if wanted is None or wanted[0] == "drift" else self.one.run(source)[0]
+        given = None if running is None else running.result()[0]
+        if first[0] in FINAL:
             return kind_of(first, first)
-        if wanted is not None and wanted[0] in ("rejected", "crash", "hang"):
+        if wanted is not None and wanted[0] in FINAL:
             return None
-        second = given or self.two.run(source)
+        second = given or self.two.run(source)[0]
         self.unclaimed += second[0] == "not claimed"
         return kind_of(first, second)
 
@@ -110,7 +123,7 @@ class Comparison:
         if shrink:
             items = reduce(items, lambda kept: self.difference(program_text(kept), found) == found)
         source = program_text(items)
-        first, second = self.one.run(source), self.two.run(source)
+        first, second = self.one.routes(source), self.two.run(source)[0]
         sides = f"  driver:  {_shown(first, second)}\n  against: {_shown(second, first)}"
         return f"seed {seed}: {' '.join(map(str, found))}\n{sides}\n{source}"
 
@@ -148,8 +161,8 @@ def main(argv: list[str]) -> int:
             differences += 1
             print(report, flush=True)
     comparison.close()
-    rate = options.count / (time.perf_counter() - start)
-    print(f"{options.count} programs, {differences} differences, {comparison.unclaimed} not claimed ({rate:.0f} programs/s)")
+    seconds = time.perf_counter() - start
+    print(f"{options.count} programs, {differences} differences, {comparison.unclaimed} not claimed, {seconds:.0f} seconds")
     return 1 if differences else 0
 
 

@@ -203,8 +203,11 @@ def _http(program: Program, args: list[str], value: str, place: Place) -> None:
         fault = notation.reply(answer.strip())[0].fault
         _script(program, "http", f"{method} {url}", Line("fault", dict(fault or ()), place.at))
         return
+    headers: Any = {}
+    if rest.startswith("{"):
+        _, headers, rest = take_json(rest)
     body = take_string(rest)[0] if rest else ""
-    reply = {"status": whole_number(word), "headers": {}, "body": body}
+    reply = {"status": whole_number(word), "headers": headers, "body": body}
     _script(program, "http", f"{method} {url}", Line("reply", reply, place.at))
 
 

@@ -23,7 +23,7 @@ class Absent(Exception):
 
 def check(wanted: ExpectedRequest, requests: list[Json]) -> Failure | None:
     """The failure of one expectation, or None."""
-    mine = [r for r in requests if r.get("kind") == "model" and wanted.model in (None, r.get("name"))]
+    mine = [r for r in requests if _counts(wanted, r)]
     if wanted.number > len(mine):
         return Failure(wanted.at, f"a request {wanted.number}", f"{len(mine)} requests")
     try:
@@ -31,6 +31,13 @@ def check(wanted: ExpectedRequest, requests: list[Json]) -> Failure | None:
     except Absent:
         node = None
     return _operate(wanted, node, mine)
+
+
+def _counts(wanted: ExpectedRequest, request: Json) -> bool:
+    """`request 2` counts those to models, `request NAME 2` those to one model, `request http 2` those over HTTP."""
+    if wanted.model == "http":
+        return request.get("kind") == "http"
+    return request.get("kind") == "model" and wanted.model in (None, request.get("name"))
 
 
 def _operate(wanted: ExpectedRequest, node: str | None, mine: list[Json]) -> Failure | None:

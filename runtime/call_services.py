@@ -5,6 +5,8 @@ Hands on `Services`. Must not know: how a call is made, what a tool does.
 
 from __future__ import annotations
 
+from copy import copy
+
 from .rate_limit import RateLimiter
 from .records import Msg
 from .schema.json_text import compact_json
@@ -44,9 +46,10 @@ def unknown_tool(settings: CallSettings, call: Call) -> Msg:
 
 
 class Services:
-    """What a call needs from its session. `remaining` gives the seconds up to the deadline of the run, None without."""
+    """What a call needs from its session. `remaining` gives the seconds up to the deadline of the run, None without; `future`
+    makes a future of the loop that runs the call."""
 
-    __slots__ = ("provider", "sleep", "random", "clock", "metrics", "pricing", "emit", "tools", "remaining", "limiters")
+    __slots__ = ("provider", "sleep", "random", "clock", "metrics", "pricing", "emit", "tools", "remaining", "limiters", "future")
 
     def __init__(
         self,
@@ -60,6 +63,7 @@ class Services:
         emit: Callable[[str, dict[str, Any]], None] = lambda channel, payload: None,
         tools: ToolRunner | None = None,
         remaining: Callable[[], float | None] = lambda: None,
+        future: Callable[[], Any] | None = None,
     ) -> None:
         self.provider = provider
         self.sleep = sleep
@@ -70,7 +74,14 @@ class Services:
         self.emit = emit
         self.tools = tools or NoTools()
         self.remaining = remaining
+        self.future = future
         self.limiters: dict[str, RateLimiter] = {}
+
+    def asking(self, sender: Sender) -> Services:
+        """The same services, with one sender in place of every provider."""
+        other = copy(self)
+        other.provider = lambda connection: sender
+        return other
 
     def limiter(self, connection: ConnectionSettings) -> RateLimiter | None:
         """The one limiter of a connection, None without limits."""
@@ -78,5 +89,5 @@ class Services:
             return None
         made = self.limiters.get(connection.name)
         if made is None:
-            made = self.limiters[connection.name] = RateLimiter(connection.rate_limit, self.clock, self.sleep)
+            made = self.limiters[connection.name] = RateLimiter(connection.rate_limit, self.clock, self.sleep, self.future)
         return made

@@ -42,9 +42,22 @@ async def execute(
     run_id: str,
 ) -> Response:
     """`execute(prompt)`: request id and turn carry `run_id`, which is unique in the session."""
+    commit = await answered(services, settings, prompt, conversation, run_id=run_id)
+    return commit()
+
+
+async def answered(
+    services: Services,
+    settings: CallSettings,
+    prompt: str,
+    conversation: Conversation | None = None,
+    *,
+    run_id: str,
+) -> Callable[[], Response]:
+    """`execute` up to its commit, which is what the result does: only a store that cannot store the turn fails there."""
     call = _ModelCall(services, settings, prompt, conversation, run_id, "execute")
-    response: Response = await call.counted(call.plain)
-    return response
+    commit: Callable[[], Response] = await call.counted(call.plain)
+    return commit
 
 
 async def execute_with_schema(
@@ -59,10 +72,28 @@ async def execute_with_schema(
     validators: Validators | None = None,
 ) -> Validated:
     """`execute_with_schema<T>(prompt, retry_message)`."""
+    commit = await answered_with_schema(
+        services, settings, prompt, schema, conversation, run_id=run_id, retry_message=retry_message, validators=validators
+    )
+    return commit()
+
+
+async def answered_with_schema(
+    services: Services,
+    settings: CallSettings,
+    prompt: str,
+    schema: Schema,
+    conversation: Conversation | None = None,
+    *,
+    run_id: str,
+    retry_message: str | None = None,
+    validators: Validators | None = None,
+) -> Callable[[], Validated]:
+    """`execute_with_schema` up to its commit."""
     call = _ModelCall(services, settings, prompt, conversation, run_id, "execute_with_schema")
     plan = Plan(schema, settings.structured, settings.connection)
-    validated: Validated = await call.counted(lambda: call.with_schema(plan, retry_message, validators))
-    return validated
+    commit: Callable[[], Validated] = await call.counted(lambda: call.with_schema(plan, retry_message, validators))
+    return commit
 
 
 class _ModelCall:
@@ -118,7 +149,7 @@ class _ModelCall:
         return self.conversation.user(text) if self.conversation else Msg("user", text)
 
     async def counted(self, work: Callable[[], Awaitable[Any]]) -> Any:
-        """The call within its run: whatever ends it, memory has all of its turn or nothing (M-5.11)."""
+        """The call up to its commit: whatever ends it before, memory has nothing of its turn (M-5.11)."""
         try:
             await self._open()
             return await work()
@@ -129,36 +160,33 @@ class _ModelCall:
         except BaseException as stop:
             await self._abandon("cancelled", "", "cancelled" if type(stop).__name__ == "CancelledError" else "")
             raise
-        finally:
-            if self.conversation is not None:
-                self.conversation.close()
 
     async def _abandon(self, reason: str, text: str, cause: str) -> None:
         if self.conversation is not None:
             await self.conversation.abandon(reason, text, cause=cause)
 
-    async def plain(self) -> Response:
+    async def plain(self) -> Callable[[], Response]:
         messages = [*self.head, self._user(self.prompt)]
         key, reply = self._cached(messages, None)
         if reply is not None:
-            return await self._commit(reply, cached=True)
+            return self._commit(reply, cached=True)
         reply = await self._turn(messages, None)
         self._keep(key, reply)
-        return await self._commit(reply)
+        return self._commit(reply)
 
-    async def with_schema(self, plan: Plan, retry_message: str | None, validators: Validators | None) -> Validated:
+    async def with_schema(self, plan: Plan, retry_message: str | None, validators: Validators | None) -> Callable[[], Validated]:
         user = self.prompt + plan.block() if plan.strategy == "prompt" else self.prompt
         key, reply = self._cached([*self.head, self._user(user)], plan)
         if reply is not None:
             outcome = await judge(plan.schema, reply, None)
             if isinstance(outcome, Verdict):
-                return Validated(outcome.tree, await self._commit(reply, cached=True), outcome.repaired)
+                return self._validated(outcome, self._commit(reply, cached=True))
         while True:
             reply = await self._turn([*self.head, self._user(user)], plan)
             outcome = await judge(plan.schema, reply, validators)
             if isinstance(outcome, Verdict):
                 self._keep(key, reply)
-                return Validated(outcome.tree, await self._commit(reply), outcome.repaired)
+                return self._validated(outcome, self._commit(reply))
             if self.tally.schema_attempt >= self.settings.schema_attempts:
                 raise self._exhausted(outcome, reply)
             self.tally.schema_attempt += 1
@@ -166,6 +194,9 @@ class _ModelCall:
             if self.conversation is not None:
                 self.conversation.new_attempt()
             user = self.prompt + why_block(outcome, retry_message) + plan.block()
+
+    def _validated(self, verdict: Verdict, commit: Callable[[], Response]) -> Callable[[], Validated]:
+        return lambda: Validated(verdict.tree, commit(), verdict.repaired)
 
     def _exhausted(self, violations: list[Violation], reply: Reply) -> CallFailure:
         model, connection = self.settings.model, self.settings.connection.name
@@ -307,11 +338,20 @@ class _ModelCall:
         if self.settings.cache is not None and not self.tally.used_tools:
             self.settings.cache.keep(key, reply)
 
-    async def _commit(self, reply: Reply, *, cached: bool = False) -> Response:
-        """The turn and the Response belong together: a memory that cannot store the turn fails the call (M-5.23)."""
+    def _commit(self, reply: Reply, *, cached: bool = False) -> Callable[[], Response]:
+        """What is left to do. The turn and the Response belong together: a memory that cannot store the turn fails the call
+        (M-5.23)."""
+        response = self._response(reply, cached)
+
+        def commit() -> Response:
+            if self.conversation is not None:
+                self.conversation.commit(reply.text, tokens_in=self.tally.tokens_in, tokens_out=reply.tokens_out)
+            return response
+
+        return commit
+
+    def _response(self, reply: Reply, cached: bool) -> Response:
         tally = self.tally
-        if self.conversation is not None:
-            await self.conversation.commit(reply.text, tokens_in=tally.tokens_in, tokens_out=reply.tokens_out)
         return Response(
             text=reply.text,
             tokens_in=tally.tokens_in,

@@ -14,15 +14,21 @@ BLACK_FLAG = "\U0001f3f4"
 TAG_FIRST, TAG_LAST = "\U000e0000", "\U000e007f"
 
 
-def clean_text(text: str) -> str:
-    """Lone surrogates become U+FFFD; tag characters outside an emoji flag are removed."""
-    if text.isascii():
-        return text
+def whole_text(text: str) -> str:
+    """Lone surrogates become U+FFFD."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
         # Surrogates that form a pair are one character; only the lone ones are replaced.
-        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+def clean_text(text: str) -> str:
+    """Lone surrogates become U+FFFD; tag characters outside an emoji flag are removed."""
+    if text.isascii():
+        return text
+    text = whole_text(text)
     if any(TAG_FIRST <= c <= TAG_LAST for c in text):
         return _without_tags(text)
     return text

@@ -1,17 +1,19 @@
 """The rate limits of a connection (O-1.16): a call over one waits, first come first served, and never fails for it.
 
 Minute limits count started requests and reported tokens of the last 60 s. Hands on the seconds waited. Must not know:
-requests, providers; clock and sleep are handed in. asyncio is loaded only when a call has to queue behind another.
+requests, providers; clock, sleep and futures are handed in.
 """
 
 from __future__ import annotations
 
 from collections import deque
 
+from .jobs import asyncio_loop
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from asyncio import Future
     from collections.abc import Awaitable, Callable, Mapping
+    from typing import Any
 
 WINDOW_SECONDS = 60.0
 
@@ -22,18 +24,25 @@ class _Turn:
     __slots__ = ("called",)
 
     def __init__(self) -> None:
-        self.called: Future[None] | None = None
+        self.called: Any = None
 
 
 class RateLimiter:
     """`limits` is the object of O-1.11. Every `enter` that returned is followed by one `leave`."""
 
-    __slots__ = ("_limits", "_clock", "_sleep", "_started", "_reported", "_running", "_line")
+    __slots__ = ("_limits", "_clock", "_sleep", "_started", "_reported", "_running", "_line", "_future")
 
-    def __init__(self, limits: Mapping[str, int], clock: Callable[[], float], sleep: Callable[[float], Awaitable[None]]) -> None:
+    def __init__(
+        self,
+        limits: Mapping[str, int],
+        clock: Callable[[], float],
+        sleep: Callable[[float], Awaitable[None]],
+        future: Callable[[], Any] | None = None,
+    ) -> None:
         self._limits = limits
         self._clock = clock
         self._sleep = sleep
+        self._future = future or _asyncio_future
         self._started: deque[tuple[float, int]] = deque()  # (when, 1)
         self._reported: deque[tuple[float, int]] = deque()  # (when, tokens)
         self._running = 0
@@ -71,9 +80,7 @@ class RateLimiter:
                 return
 
     async def _until_called(self, turn: _Turn) -> None:
-        from asyncio import get_running_loop
-
-        turn.called = get_running_loop().create_future()
+        turn.called = self._future()
         try:
             await turn.called
         finally:
@@ -104,3 +111,7 @@ class RateLimiter:
             if excess < 0:
                 return when + WINDOW_SECONDS - now
         return 0.0
+
+
+def _asyncio_future() -> Any:
+    return asyncio_loop().create_future()

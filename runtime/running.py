@@ -4,9 +4,10 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Coroutine, Mapping, Sequence
     from typing import Any, Protocol
 
+    from ..vm.effects import Effect
     from ..vm.link import Program
     from ..vm.machine import Machine
     from .call_services import Services
@@ -33,3 +34,13 @@ if TYPE_CHECKING:
 
         def runtime_emit(self, channel: str, payload: dict[str, Any]) -> None:
             """An emit of the runtime itself (O-5.30)."""
+
+        async def call(self, effect: Effect, function: Any, arguments: Sequence[Any]) -> Any:
+            """The value of a function of the program (its Code, or a Closure), run as a child of the task that waits for
+            `effect`."""
+
+        async def gather(self, *coroutines: Coroutine[Any, Any, Any]) -> list[Any]:
+            """The results of coroutines that run side by side; offline runs have no asyncio."""
+
+        async def within(self, seconds: float, coroutine: Coroutine[Any, Any, Any]) -> Any:
+            """The result of a coroutine; TimeoutError when it takes longer."""

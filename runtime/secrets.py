@@ -1,12 +1,21 @@
 """The filter with the exact values of all resolved secrets that stands before every sink (G-10.3).
 
-Hands on: text without them. Must not know: where the values came from or where the text goes.
+Hands on: text without them, and which environment variables hold one. Must not know: where the values came from or where the
+text goes.
 """
 
 from __future__ import annotations
 
 # Stand-ins for local servers such as `k` or `test` are no secrets, and replacing them would garble every text.
 SHORTEST_SECRET = 6
+
+
+# A variable whose name has one of these words between its underscores holds a secret (G-10.5).
+SECRET_WORDS = frozenset(("KEY", "APIKEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "CREDENTIALS"))
+
+
+def is_secret_name(name: str) -> bool:
+    return not SECRET_WORDS.isdisjoint(name.upper().split("_"))
 
 
 class Redactor:
@@ -22,6 +31,10 @@ class Redactor:
         if len(value) >= SHORTEST_SECRET and value not in self._names:
             self._names[value] = name
             self._ordered = sorted(self._names, key=len, reverse=True)
+
+    @property
+    def is_empty(self) -> bool:
+        return not self._ordered
 
     def clean(self, text: str) -> str:
         for value in self._ordered:

@@ -5,24 +5,34 @@ Hands on `Outcome`s. asyncio is imported only when something really waits. Must 
 
 from __future__ import annotations
 
+import os
+import random
+import sys
+import time
+
 from ..vm.effects import EmitPayload
-from ..vm.machine import Machine
+from ..vm.machine import Machine, Stopped
 from ..vm.panics import Panic
-from ..vm.values import Err, from_json
+from ..vm.tasks import DONE
+from ..vm.values import Closure, Err, from_json
 from .call_services import Services
 from .connections import resolve_all
 from .field_checks import check_connections
+from .jobs import asyncio_loop, gather, within
 from .memory.declared import Memories
 from .metrics import Metrics
+from .offline_loop import OfflineLoop
 from .performers import performer
 from .providers.pool import ProviderPool
 from .schema.strategy import Schema
 from .secrets import Redactor
+from .settled import Settled
 from .translation import TreeBuilder
+from .work import Work
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
     from typing import Any
 
     from ..vm.bytecode.image import Image
@@ -31,6 +41,8 @@ if TYPE_CHECKING:
     from ..vm.linked import Code
     from ..vm.tasks import Task
     from .connections import ConnectionSettings
+    from .http_requests import Network
+    from .permissions import Permissions
 
 
 class Outcome:
@@ -54,11 +66,18 @@ class Outcome:
         return 0
 
 
+def log_to_stderr(level: str, text: str) -> None:
+    print(f"[{level}] {text}", file=sys.stderr)
+
+
 class Host:
     """What a session takes from outside.
 
-    `emit(channel, value, by_runtime)` and `print(text)` are sinks; `now` and `sleep` are the clock in seconds; `random` gives
-    [0, 1); `provider`, when given, makes the provider of a connection.
+    `emit(channel, value, by_runtime)`, `print(text)` and `log(level, text)` are sinks; `now` and `sleep` are the clock in
+    seconds, `wall` the seconds since 1970; `random` gives [0, 1), `random_bits(n)` an Int of n bits, `secure_bytes(n)` bytes
+    nobody can foresee; `provider`, when given, makes the provider of a connection. `args` are those of the program,
+    `permissions` what it may touch, `folder` the directory its paths start from, `network` what carries `std::http` (None:
+    nothing does); `loop` is the event loop that runs the session, None: asyncio's.
     """
 
     def __init__(
@@ -76,6 +95,15 @@ class Host:
         pricing: Mapping[str, Mapping[str, float]] | None = None,
         provider: Callable[[str], Any] | None = None,
         http_client: Any = None,
+        loop: Any = None,
+        log: Callable[[str, str], object] = log_to_stderr,
+        wall: Callable[[], float] = time.time,
+        random_bits: Callable[[int], int] = random.getrandbits,
+        secure_bytes: Callable[[int], bytes] = os.urandom,
+        args: Sequence[str] = (),
+        permissions: Permissions | None = None,
+        folder: str = ".",
+        network: Network | None = None,
     ) -> None:
         self.emit = emit
         self.print = print
@@ -89,6 +117,16 @@ class Host:
         self.pricing = pricing or {}
         self.provider = provider
         self.http_client = http_client
+        self.loop = loop
+        self.log = log
+        self.wall = wall
+        self.random_bits = random_bits
+        self.secure_bytes = secure_bytes
+        self.args = args
+        self.permissions = permissions
+        self.folder = folder
+        self.network = network
+        self.redactor = Redactor()  # what one session of a host has learnt, the next one keeps too
 
 
 class Session:
@@ -99,7 +137,7 @@ class Session:
         image = program.image
         self.program = program
         self.host = host
-        self.redactor = Redactor()
+        self.redactor = host.redactor
         self.metrics = Metrics()
         self.memories = Memories(((m.name, m.max_messages) for m in image.memories), clock=host.now)
         layers: list[Mapping[str, Mapping[str, Any]]] = [host.connections, {c.name: c.fields for c in image.connections}]
@@ -118,6 +156,8 @@ class Session:
         self.builder = TreeBuilder(_classes(program))
         self.machine = Machine(program, self.memories)
         self.state: dict[str, Any] = {}
+        self.work: Work
+        self.deadline: float | None = None
         self.services = Services(
             provider=host.provider or self.pool.__getitem__,
             sleep=host.sleep,
@@ -126,66 +166,171 @@ class Session:
             metrics=self.metrics,
             pricing=host.pricing,
             emit=self.runtime_emit,
+            remaining=self.remaining,
+            future=lambda: self.work.loop.create_future(),
         )
 
     # ------------------------------------------------------------ running
 
     async def run(
-        self, *, steps: int | None = None, depth: int = 10_000, function: str | None = None, arguments: Sequence[Any] = ()
+        self,
+        *,
+        steps: int | None = None,
+        depth: int = 10_000,
+        seconds: float | None = None,
+        function: int | None = None,
+        arguments: Sequence[Any] = (),
     ) -> Outcome:
-        """Initialise the program and run its main, or the function named; `arguments` are values of the machine."""
+        """Initialise the program and run its main, or the function of a number, under the limits of G-6.1; `arguments` are
+        values of the machine."""
         started = self.host.now()
         machine = self.machine
         machine.limit(steps, depth)
+        self.work = Work(self.host.loop or asyncio_loop())
+        timer = self._set_deadline(seconds)
         value: Any = None
         panic = None
         try:
             for number in self.program.image.exports.init:
-                await self._finish(machine, machine.start(self.program.codes[number], []))
+                await self._finish(machine.start(self.program.codes[number], []))
             self.memories.take_over(self.earlier)
-            value = await self._finish(machine, machine.start(self._entry(function), list(arguments)))
+            value = await self._finish(machine.start(self._entry(function), list(arguments)))
         except Panic as raised:
             panic = raised
-            self.host.emit("panic", raised.message, True)
+            self.host.emit("panic", self.redactor.clean(raised.message), True)
         finally:
+            if timer is not None:
+                timer.cancel()
+            await self.work.close_all()
             await self.pool.aclose()
+            self._close_families()
         self.metrics.execution_time_ms = round((self.host.now() - started) * 1000)
         return Outcome(value, panic, machine.used)
 
-    def _entry(self, function: str | None) -> Code:
-        codes = self.program.codes
-        number = self.program.image.header.entry
-        if function is None:
-            assert number is not None, "the caller asked for a program with main"
-            return codes[number]
-        return next(code for code in codes if code.label == function)
+    def _entry(self, function: int | None) -> Code:
+        number = self.program.image.header.entry if function is None else function
+        assert number is not None, "the caller asked for a program with main"
+        return self.program.codes[number]
 
     def stop(self, reason: str) -> None:
-        """End the run where the machine next looks; `run` raises Stopped."""
-        self.machine.stop = reason
+        """End the run where the machine next looks; `run` raises Stopped. From any thread."""
+        self.machine.stop = Stopped(reason)
 
-    async def _finish(self, machine: Machine, task: Task) -> Any:
+    def expire(self, seconds: float) -> None:
+        """The deadline has come: P102 where the machine next looks (G-6.1). From any thread."""
+        self.machine.stop = Panic("P102", f"time limit exceeded: {seconds:g} s (budget `seconds`)")
+
+    def remaining(self) -> float | None:
+        """Seconds up to the deadline."""
+        return None if self.deadline is None else self.deadline - self.work.loop.time()
+
+    def _set_deadline(self, seconds: float | None) -> Any:
+        if seconds is None:
+            return None
+
+        def expire() -> None:
+            self.expire(seconds)
+            self.work.stir()
+
+        self.deadline = self.work.loop.time() + seconds
+        return self.work.loop.call_later(seconds, expire)
+
+    async def _finish(self, task: Task) -> Any:
+        """Run until this task has ended, and with it all that it started."""
         while True:
-            effects = machine.step()
-            if not effects:
-                return task.result
+            effects = self.machine.step()
             for effect in effects:
-                await self._perform(machine, effect)
+                await self._perform(effect)
+            if effects:
+                continue
+            if task.status == DONE:
+                return task.result
+            await self._deliver()
 
-    async def _perform(self, machine: Machine, effect: Effect) -> None:
+    async def _perform(self, effect: Effect) -> None:
         if effect.kind == "emit":
             self._emit(effect.payload)
         elif effect.kind == "print":
             self.host.print(self.redactor.clean(effect.payload))
+        elif effect.kind == "cancel":
+            await self.work.close(effect.payload)
         else:
-            machine.resume(effect, await performer(effect.kind)(self, effect))
+            self.work.begin(effect, performer(effect.kind)(self, effect))
+
+    async def _deliver(self) -> None:
+        """Wait for an effect, commit its outcome, and let its task go on."""
+        if not self.work:
+            raise self.machine.deadlock()
+        ended = await self.work.next()
+        if ended is None:
+            return
+        effect, job = ended
+        try:
+            value = job.result()
+            if type(value) is Settled:
+                value = value.commit()
+        except Panic as panic:
+            raise panic if panic.trace else self.machine.placed(effect.task, panic) from None
+        self.machine.resume(effect, value)
+
+    # ------------------------------------------------------------ what performers use
+
+    async def call(self, effect: Effect, function: Any, arguments: Sequence[Any]) -> Any:
+        """Run a function of the program as a child of the task that waits for `effect`, and give its value. A cancellation here
+        cancels the child; a panic in it ends the run."""
+        future = self.work.loop.create_future()
+
+        def done(task: Task) -> None:
+            if not future.done():
+                future.set_result(task.result)
+
+        code, cells = (function.function, function.cells) if type(function) is Closure else (function, ())
+        child = self.machine.call(effect, code, list(arguments), cells, done)
+        self.work.stir()
+        try:
+            return await future
+        finally:
+            if self.machine.cancel(child):
+                self.work.stir()
+
+    async def gather(self, *coroutines: Coroutine[Any, Any, Any]) -> list[Any]:
+        """Performs them side by side; the first failure stops the others."""
+        return await gather(self.work.loop, list(coroutines))
+
+    async def within(self, seconds: float, coroutine: Coroutine[Any, Any, Any]) -> Any:
+        """The result of the coroutine; TimeoutError when it takes longer, and then it is cancelled."""
+        return await within(self.work.loop, seconds, coroutine)
 
     def _emit(self, payload: EmitPayload) -> None:
         self.metrics.emit_count += 1
-        self.host.emit(payload.channel, payload.value, False)
+        self.host.emit(payload.channel, self._clean(payload.value), False)
 
     def runtime_emit(self, channel: str, payload: dict[str, Any]) -> None:
-        self.host.emit(channel, from_json(payload), True)
+        self.host.emit(channel, self._clean(from_json(payload)), True)
+
+    def _close_families(self) -> None:
+        """What families of effects hold open of the system."""
+        for name, kept in list(self.state.items()):
+            if hasattr(kept, "close"):
+                kept.close()
+                del self.state[name]
+
+    def _clean(self, value: Any) -> Any:
+        """What leaves the session, without secrets (G-10.3)."""
+        if self.redactor.is_empty:
+            return value
+        from .redaction import without_secrets
+
+        return without_secrets(value, self.redactor)
+
+
+def run_offline(session: Session, **limits: Any) -> Outcome:
+    """A run that waits for nothing outside, without asyncio."""
+    host = session.host
+    if host.loop is None:
+        host.loop = OfflineLoop(host.now())
+    outcome: Outcome = host.loop.run_until_complete(session.run(**limits))
+    return outcome
 
 
 def _classes(program: Program) -> dict[str, Any]:

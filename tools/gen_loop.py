@@ -51,7 +51,7 @@ def run(machine, task):
     frames = task.frames
     push_frame = frames.append
     pop_frame = frames.pop
-    limit = machine.depth_limit
+    limit = machine.depth_limit - task.base
     fuel = machine.chunk()
     try:
         while True:

@@ -16,7 +16,7 @@ if fuel < 0:
 
 ENTER = """\
 if len(frames) >= limit:
-    raise Panic("P012", f"call depth exceeded: limit {limit - 1}")
+    raise machine.too_deep()
 push_frame((ins, locs, cells, code))
 code = callee
 ins = code.entry
@@ -49,6 +49,23 @@ SUSPEND = """\
 task.state = (ins, locs, cells, code, tos)
 machine.fuel += fuel
 return
+"""
+
+# what the instruction takes off the stack, as `new`
+COUNTED = """\
+push(tos)
+new = st[len(st) - COUNT:]
+del st[len(st) - COUNT:]
+"""
+
+# `value` is what the instruction gives, unless it has to wait
+PERHAPS_SUSPEND = """\
+if value is SUSPENDED:
+    tos = pop()
+    task.state = (ins, locs, cells, code, tos)
+    machine.fuel += fuel
+    return
+tos = value
 """
 
 CONTROL: dict[str, str] = {
@@ -139,6 +156,16 @@ else:
     del st[len(st) - n:]
     tos = body(*new)
 """,
+    "CALL_HOST": """\
+push(tos)
+n = arg.argc
+new = st[len(st) - n:]
+del st[len(st) - n:]
+payload = arg.prepare(*new)
+tos = pop()
+machine.suspend(task, arg.effect, payload)
+"""
+    + SUSPEND,
     "CALL_METHOD": """\
 push(tos)
 n = arg.argc
@@ -213,6 +240,32 @@ raise Panic("P009", f"no arm matches {debug(tos)}")
     "FAIL_LENGTH": """\
 raise wrong_length(arg, tos)
 """,
+    "START": COUNTED.replace("COUNT", "arg.argc")
+    + """\
+tos = machine.start_task(task, arg, new, cells)
+""",
+    "AWAIT_ALL": COUNTED.replace("COUNT", "arg")
+    + """\
+value = machine.join(task, new)
+"""
+    + PERHAPS_SUSPEND,
+    "RACE": COUNTED.replace("COUNT", "arg")
+    + """\
+value = machine.race(task, new)
+"""
+    + PERHAPS_SUSPEND,
+    "PARALLEL": """\
+value = machine.parallel(task, arg, cells, pop(), tos)
+"""
+    + PERHAPS_SUSPEND,
+    "AWAIT": """\
+value = machine.await_value(task, tos)
+"""
+    + PERHAPS_SUSPEND,
+    "SETTLE": """\
+value = machine.settle(task, tos, len(frames))
+"""
+    + PERHAPS_SUSPEND,
     "EMIT": """\
 payload = tos
 channel = pop()

@@ -34,12 +34,14 @@ if TYPE_CHECKING:
         program: Any
 
         def suspend(self, task: Any, kind: str, payload: Any) -> None: ...
+        def cancel_handle(self, task: Any, handle: Any) -> Any: ...
 
 
 class Effect:
     """One request to the host. `key` is the task path and a counter of the task, independent of scheduling (V-6.5).
 
-    `awaited`: the task continues only with `Machine.resume`.
+    `awaited`: the task continues only with `Machine.resume`. Kind `cancel` has a list of effects as its payload, which the host
+    stops performing, and ends, before it runs the machine again.
     """
 
     __slots__ = ("key", "kind", "payload", "awaited", "task")

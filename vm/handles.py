@@ -157,6 +157,20 @@ def prompt_parts(prompt: Any) -> tuple[str, dict[str, Any]]:
     return text, {name: value for name, value in named if value is not None}
 
 
+# ---------------------------------------------------------------- tasks
+
+
+def task_cancel(machine: Running, task: Task, handle: Any, site: Site, arguments: list[Any]) -> Any:
+    arguments_of(site, arguments, ())
+    return machine.cancel_handle(task, handle)
+
+
+def task_done(machine: Running, task: Task, handle: Any, site: Site, arguments: list[Any]) -> bool:
+    arguments_of(site, arguments, ())
+    return bool(handle.task.status == "done")
+
+
+_TASK = {"cancel": task_cancel, "done": task_done}
 _MEMORY = {
     "append": memory_append, "messages": memory_messages, "last": memory_last, "len": memory_len,
     "is_empty": memory_is_empty, "clear": memory_clear,
@@ -165,5 +179,6 @@ _MODEL = {"with_memory": with_memory, "execute": execute, "execute_with_schema":
 
 HANDLERS: dict[tuple[str, str], Any] = {
     **{("Memory", name): handler for name, handler in _MEMORY.items()},
+    **{("Task", name): handler for name, handler in _TASK.items()},
     **{(kind, name): handler for kind in ("ModelRef", "ModelBuilder") for name, handler in _MODEL.items()},
 }

@@ -6,13 +6,14 @@ operand, next node]. Must not know: tasks, effects.
 
 from __future__ import annotations
 
-from .builtins.table import ARITY, row_of
+from .builtins.table import ARITY, PERFORMED, performed_row, row_of
 from .bytecode import image as im
 from .bytecode import operands as k
 from .bytecode.opcodes import OPCODES
 from .bytecode.positions import position_at
+from .declared_types import DeclaredTypes
 from .generated.loop import FUSED, LONGEST_RUN, NUMBERS
-from .linked import Code, ErrorForm, Site
+from .linked import Code, ErrorForm, HostFunction, Site
 from .values import (
     EnumType,
     EnumValue,
@@ -60,6 +61,10 @@ class Program:
         """A node that enters a function as a first call does, so that its first run is charged whether it is linked or not."""
         return [NUMBERS["LINK"], code, None]
 
+    def is_fallible(self, code: Code) -> bool:
+        """Whether a function gives a Result."""
+        return bool(self.types[self.image.functions[code.number].result][0] == "result")
+
     # ------------------------------------------------------------ tables
 
     def _class_of(self, entry: Any) -> Any:
@@ -102,8 +107,10 @@ class Program:
             return Site(value[0], value[1], tuple(value[2:]))
         if kind == im.K_BUILTIN:
             row = row_of(value[0], value[1])
-            assert row is not None  # the verifier looked it up
-            return row.body, ARITY[value[0], value[1]]
+            if row is not None:
+                return row.body, ARITY[value[0], value[1]]
+            row = performed_row(value[0], value[1])
+            return None if row is None else HostFunction(row.effect, row.prepare, PERFORMED[value[0], value[1]])
         if kind == im.K_ERROR:
             return ErrorForm(value[0], value[1], tuple(value[2:]))
         if kind == im.K_CONFIG:
@@ -166,11 +173,13 @@ class Program:
 
     def _resolve(self, op: Any, operand: int) -> Any:
         kind = op.kind
-        if kind in (k.CONST, k.VARIANT, k.METHOD, k.BUILTIN, k.ERROR, k.NAME, k.CONFIG):
+        if kind in (k.CONST, k.VARIANT, k.METHOD, k.BUILTIN, k.HOST, k.ERROR, k.NAME, k.CONFIG):
             return self.constants[operand]
         if kind is k.FUNCTION:
             return self.codes[operand]
         if kind is k.TYPE:
+            if op.name == "PARSE_AS":
+                return self.descriptors[operand], DeclaredTypes(self.types, self.classes, self.descriptors)
             return self.classes[operand] if op.name == "STRUCT" else self.descriptors[operand]
         if kind is k.FIELD:
             return f"f{operand}"

@@ -53,6 +53,17 @@ class Site:
         self.cache: dict[type, Any] = {}
 
 
+class HostFunction:
+    """The operand of CALL_HOST: the effect it makes, and what makes its payload of the arguments."""
+
+    __slots__ = ("effect", "prepare", "argc")
+
+    def __init__(self, effect: str, prepare: Any, argc: int) -> None:
+        self.effect = effect
+        self.prepare = prepare
+        self.argc = argc
+
+
 class ErrorForm:
     """The operand of ERROR and IS_ERROR: a family, a variant or None, the fields after the message."""
 

@@ -5,7 +5,7 @@ Hands on `Program`. Must not know: files, sessions.
 
 from __future__ import annotations
 
-from .builtins.table import ARITY
+from .builtins.table import ARITY, PERFORMED
 from .bytecode.codec import decode
 from .bytecode.verify import verify
 from .link import Program
@@ -24,4 +24,4 @@ def load_bytes(data: bytes) -> Program:
 
 def load_image(image: Image, known: dict[Any, Any] | None = None) -> Program:
     """A program from an image of this process; it is verified like any other (G-4.1). `known`: as for `Program`."""
-    return Program(verify(image, ARITY), known)
+    return Program(verify(image, ARITY, performed=PERFORMED), known)

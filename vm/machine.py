@@ -1,7 +1,7 @@
 """The machine: runs tasks of one program cooperatively and hands effects to its host (V-6).
 
 Sans-I/O: `step()` runs whatever can run and returns the effects it ended in; `resume(effect, value)` continues a task. Limits are
-fuel and call depth (G-6.1). Must not know: providers, files, clocks, asyncio.
+fuel, call depth and tasks at work (G-6.1). Must not know: providers, files, clocks, asyncio.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from .effects import Effect, EmitPayload
 from .generated.loop import run as run_loop
 from .panics import Panic
-from .tasks import DONE, READY, WAITING, Task
+from .scheduler import Scheduler
 from .values import display, typeof
 
 TYPE_CHECKING = False
@@ -19,71 +19,84 @@ if TYPE_CHECKING:
     from .effects import Memories
     from .link import Program
     from .linked import Code
+    from .tasks import Task
 
 CHUNK = 10_000  # fuel handed to the loop at a time; between chunks deadline and cancellation are looked at
 UNLIMITED = 1 << 62
 
 
 class Stopped(Exception):
-    """The host asked the machine to stop (deadline, cancellation); `reason` says which."""
+    """The host asked the machine to stop (cancellation); `reason` says why."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
         self.reason = reason
 
 
-class Machine:
-    """One run. `memories` is the session's memory store; `limit` sets fuel and call depth before it starts."""
+class Machine(Scheduler):
+    """One run. `memories` is the session's memory store; `limit` sets fuel, call depth and tasks before it starts. `stop`, set by
+    the host at any time, is raised at the next chunk."""
 
     def __init__(self, program: Program, memories: Memories) -> None:
-        self.program = program
+        super().__init__(program)
         self.memories = memories
         self.fuel = 0  # fuel handed out and given back by the loop
         self.limit(None, 10_000)
-        self.stop: str | None = None
+        self.stop: Exception | None = None
         self.configured: dict[tuple[str, int, str], Any] = {}
-        self.tasks: list[Task] = []
-        self.started = 0
-        self.effects: list[Effect] = []
         self.panic: Panic | None = None
 
-    def limit(self, steps: int | None, depth: int) -> None:
-        """`steps` is the fuel limit or None, `depth` the call-depth limit (G-6.1)."""
+    def limit(self, steps: int | None, depth: int, tasks: int = 1024) -> None:
+        """`steps` is the fuel limit or None, `depth` the call-depth limit, `tasks` that of tasks at work (G-6.1)."""
         self.steps = UNLIMITED if steps is None else steps
         self.reserve = self.steps  # fuel not handed out yet
         self.depth_limit = depth + 1  # the bottom frame of a task is not a call
+        self.task_limit = tasks
 
-    # ------------------------------------------------------------ tasks
+    # ------------------------------------------------------------ running
 
     def start(self, code: Code, arguments: list[Any]) -> Task:
         """A new root task; its outcome is `task.result` once its status is done."""
-        task = Task(str(self.started), code, list(arguments), self.program.begin(code), self.program.halt)
-        self.started += 1
-        self.tasks.append(task)
-        return task
+        return self.new_task(None, code, list(arguments), [None] * code.cell_count)
 
     def step(self) -> list[Effect]:
-        """Run every ready task until it waits, emits or ends; the effects it made, in order. Empty: nothing can run.
+        """Run ready tasks, in order of creation, until one makes effects; those effects in order. Empty: nothing can run.
 
-        Raises Panic with position and trace, and Stopped."""
+        A task goes on after an effect that is not awaited before any other runs (O-6.16). Raises Panic with position and trace,
+        after every task was cancelled (O-6.15), and Stopped."""
         self.effects = []
-        for task in self.tasks:
-            if task.status == READY:
-                self._slice(task)
-                if self.effects:
-                    break
-        self.tasks = [task for task in self.tasks if task.status != DONE]
+        if self.stop is not None:
+            raise self._stopped(self.stop)
+        while not self.effects and not self.closed:
+            task = self.next_ready()
+            if task is None:
+                break
+            self._slice(task)
+        if self.closed:
+            self.effects.append(Effect("", "cancel", self.closed, False, None))
+            self.closed = []
         return self.effects
 
+    def _stopped(self, stop: Exception) -> Exception:
+        """Between slices the run stops where its first task waits."""
+        task = next(iter(self.roots), None)
+        return self.placed(task, stop) if isinstance(stop, Panic) and task is not None else stop
+
+    def deadlock(self) -> Exception:
+        """Nothing can run and nothing is awaited from the host: tasks that got hold of their own handles."""
+        return self._stopped(Panic("P013", "await: the tasks wait for each other"))
+
     def _slice(self, task: Task) -> None:
+        self.running = task
         try:
+            if task.fault is not None:
+                raise task.fault
             run_loop(self, task)  # type: ignore[no-untyped-call]  # the loop is generated
         except Panic as panic:
-            panic.trace = tuple(self._trace(task))
-            panic.position = panic.trace[0][1:] if panic.trace else None
-            task.status = DONE
-            self.panic = panic
-            raise
+            self.running = None
+            raise self.placed(task, panic) from None
+        self.running = None
+        self.after_slice(task)
 
     def resume(self, effect: Effect, value: Any) -> None:
         """Answer an awaited effect with a value of the machine."""
@@ -91,15 +104,23 @@ class Machine:
         if task.effect is not effect:
             raise ValueError(f"{effect!r} is not awaited")
         task.effect = None
-        task.status = READY
         task.push(value)
+        self.end_calls(task)
+        self.ready(task)
+
+    def placed(self, task: Task, panic: Panic) -> Panic:
+        """The panic of a task, or of the effect it waits for, with its place; it ends the run (O-6.15)."""
+        panic.trace = tuple(self._trace(task))
+        panic.position = panic.trace[0][1:] if panic.trace else None
+        self.panic = panic
+        self.cancel_all()
+        return panic
 
     # ------------------------------------------------------------ what the loop calls
 
     def suspend(self, task: Task, kind: str, payload: Any) -> None:
         effect = Effect(task.next_key(), kind, payload, True, task)
-        task.status = WAITING
-        task.effect = effect
+        self.wait_for_host(task, effect)
         self.effects.append(effect)
 
     def emit(self, task: Task, channel: Any, payload: Any) -> None:
@@ -114,6 +135,9 @@ class Machine:
     def configure(self, target: tuple[str, int, str], value: Any) -> None:
         self.configured[target] = value
 
+    def too_deep(self) -> Panic:
+        return Panic("P012", f"call depth exceeded: limit {self.depth_limit - 1}")
+
     def chunk(self) -> int:
         """Fuel for a slice of the loop: what it gave back last time, or a new chunk."""
         fuel, self.fuel = self.fuel, 0
@@ -122,7 +146,7 @@ class Machine:
     def refill(self, overdraft: int) -> int:
         """The next chunk; `overdraft` (zero or negative) is what the block just entered costs beyond the last one."""
         if self.stop is not None:
-            raise Stopped(self.stop)
+            raise self.stop
         self.reserve += overdraft
         if self.reserve < 0:
             raise Panic("P101", f"step limit exceeded: {self.steps} (budget `steps`)")
@@ -138,8 +162,14 @@ class Machine:
     # ------------------------------------------------------------ stack traces
 
     def _trace(self, task: Task) -> list[tuple[str, str, int, int]]:
-        """(function, file, line, column) per frame, innermost first, hidden functions left out (V-7.5)."""
-        ins, _, _, code, _ = task.state
-        frames = [(code, ins), *((c, i) for i, _, _, c in reversed(task.frames) if c is not None)]
-        return [(c.label, *c.home.position(c, i)) for c, i in frames if not c.hidden]
-
+        """(function, file, line, column) per frame, innermost first, hidden functions left out (V-7.5). A task whose parent waits
+        for it continues with the frames of its parent."""
+        found: list[tuple[str, str, int, int]] = []
+        at: Task | None = task
+        while at is not None:
+            ins, _, _, code, _ = at.state
+            frames = [(code, ins), *((c, i) for i, _, _, c in reversed(at.frames) if c is not None)]
+            found += [(c.label, *c.home.position(c, i)) for c, i in frames if not c.hidden]
+            parent = at.parent
+            at = parent if parent is not None and (parent.wait in at.watchers or parent.calls) else None
+        return found

@@ -537,6 +537,28 @@ def LENGTH(value: Any) -> Any:
     return length(value)
 
 
+def parse_as(text: Any, defaults: Any, descriptor: Any, types: Any) -> Any:
+    """Loaded by the first program that reads JSON as a type."""
+    from .builtins.std import json_types
+
+    return json_types.parse_as(text, defaults, descriptor, types)
+
+
+def fill(hole: Any, value: Any) -> None:
+    from .builtins.std import json_types
+
+    json_types.fill(hole, value)
+
+
+def PARSE_AS(text: Any, defaults: Any, operand: Any) -> Any:
+    result, holes = parse_as(text, defaults, *operand)
+    return result, holes
+
+
+def FILL(hole: Any, value: Any) -> None:
+    fill(hole, value)
+
+
 def ITERATE(iterable: Any) -> Any:
     return iterate(iterable)
 

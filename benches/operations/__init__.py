@@ -10,7 +10,7 @@ from collections.abc import Callable
 from ..figures import Figure
 from ..sampling import Plan
 from .builders import builder_dispatch
-from .compiling import compile_speed
+from .compiling import compile_example, compile_speed
 from .growing import growth
 from .loading import image_loading, verifier
 from .memories import memory_append, memory_append_in_program, request_assembly
@@ -26,6 +26,7 @@ OPERATIONS: dict[str, Callable[[Plan], list[Figure]]] = {
     "retry": retry_growth,
     "extraction": extraction,
     "compile": compile_speed,
+    "compile_example": compile_example,
     "load": image_loading,
     "verifier": verifier,
     "start": cold_start,

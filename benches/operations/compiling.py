@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
+from concerto.compiler.pipeline import Compilation, compile_source
+from concerto.compiler.project import locate
 from concerto.vm.bytecode.codec import encode
 
-from ..execution import compiled, require
+from ..execution import Failed, compiled, require
 from ..figures import Figure, Target
 from ..generated_source import source
 from ..sampling import Plan, interleave
 
 SPEED = Target("V-8.7", 8_000, least=True)
 LINEAR = Target("V-8.7", 1.5)
+EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "large" / "main.conc"
 
 
 def compile_speed(plan: Plan) -> list[Figure]:
@@ -33,3 +37,24 @@ def compile_speed(plan: Plan) -> list[Figure]:
 
 def compile_text(text: str) -> bytes:
     return encode(compiled(text))
+
+
+def compile_example(plan: Plan) -> list[Figure]:
+    """The program of several files that people wrote, not a generator: its text and its comments are as dense as theirs are."""
+    first = compile_project(EXAMPLE)
+    lines = sum(source.text.count("\n") for source in first.sources.values())
+    require(encoded(compile_project(EXAMPLE)), encoded(first))
+    (samples,) = interleave([lambda: encoded(compile_project(EXAMPLE))], plan)
+    note = f"examples/large, {lines:,} lines in {len(first.sources)} files"
+    return [Figure("compile_example", lines / samples.median, "lines/s", SPEED, spread=samples.spread, note=note)]
+
+
+def compile_project(path: Path) -> Compilation:
+    location = locate(str(path))
+    return compile_source(path.read_bytes(), location.file, read=location.read)
+
+
+def encoded(result: Compilation) -> bytes:
+    if result.image is None:
+        raise Failed("\n".join(f"{found.span.file}: {found.code} {found.message}" for found in result.diagnostics.ordered()))
+    return encode(result.image)

@@ -25,7 +25,7 @@ from ..symbols import (
     StructSymbol,
 )
 from ..types import Nominal
-from . import calls, control, expressions, functions, literals, methods, operators, places, propagation, unbuilt
+from . import calls, control, expressions, functions, literals, methods, operators, places, propagation, tasks, unbuilt
 from .assignment import check_assignments
 from .context import Checker
 from .declarations import check_constants, check_cycles, check_defaults, declare_types
@@ -36,6 +36,7 @@ from .memory import check_init, check_memory
 from .orchestration import check_connection, check_model
 from .privacy import ModuleMap
 from .schemas import check_schema, declare_schema, fold_nested_defaults
+from .testing import check_test
 
 RULES = {
     **expressions.RULES,
@@ -47,6 +48,7 @@ RULES = {
     **control.RULES,
     **propagation.RULES,
     **functions.RULES,
+    **tasks.RULES,
     **unbuilt.RULES,
 }
 
@@ -113,7 +115,7 @@ def _check_declarations(c: Checker, module: Module) -> None:
                 for member in symbol.members:
                     check_defaults(c, member)
             case FunctionSymbol():
-                check_decorators(c, symbol.declaration.decorators, "fn")
+                check_test(c, symbol, check_decorators(c, symbol.declaration.decorators, _place(symbol)))
             case MemorySymbol():
                 check_decorators(c, symbol.declaration.decorators, "memory")
                 check_memory(c, symbol)
@@ -126,6 +128,10 @@ def _check_declarations(c: Checker, module: Module) -> None:
             fold_nested_defaults(c, symbol)
     for home, statement in module.inits:
         check_init(c, statement, home)
+
+
+def _place(symbol: FunctionSymbol) -> str:
+    return "fn" if symbol.owner is None else "method"
 
 
 def _checked(project: Project, module: Module) -> CheckedProgram:

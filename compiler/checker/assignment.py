@@ -89,6 +89,8 @@ class Walk:
                 self.visit(node.right)
             case ast.Index():
                 self.visit(node.index)
+            case ast.Call() if node.tasks is not None:
+                self.all(node.tasks)
             case ast.Call() | ast.MethodCall():
                 self.all(argument.value for argument in node.arguments)
             case ast.Pipe():
@@ -146,7 +148,16 @@ class Walk:
             self.flow.sure.discard(local)
             self.flow.maybe.discard(local)
 
-    def closure(self, node: ast.Closure) -> None:
+    def await_(self, node: ast.Await) -> None:
+        self.all(node.tasks if node.tasks is not None else [node.operand])
+
+    def task(self, node: ast.Spawn | ast.AsyncBlock) -> None:
+        self.visit(node.task)
+
+    def parallel_for(self, node: ast.ParallelFor) -> None:
+        self.all([node.iterable, node.limit, node.task])
+
+    def closure(self, node: ast.Closure | ast.TaskBody) -> None:
         """Runs at any time later, or never."""
         before = self.flow.copy()
         loops, (self.breaks, self.continues, self.labels) = (self.breaks, self.continues, self.labels), ([], [], [])
@@ -249,6 +260,11 @@ _RULES: dict[type[ast.Node], Callable[[Walk, Any], None]] = {
     ast.Assign: Walk.assign,
     ast.Let: Walk.let,
     ast.Closure: Walk.closure,
+    ast.TaskBody: Walk.closure,
+    ast.Await: Walk.await_,
+    ast.Spawn: Walk.task,
+    ast.AsyncBlock: Walk.task,
+    ast.ParallelFor: Walk.parallel_for,
     ast.If: Walk.if_,
     ast.Match: Walk.match,
     ast.Try: Walk.try_,

@@ -35,6 +35,8 @@ from .places import require_mutable, root_of
 from .relations import ERRONEOUS, is_text
 from .signatures import Formal
 from .standard import collection_arguments, std_call
+from .tasks import race
+from .testing import refuse_test
 from .types import written_type
 
 CONSTRUCTORS = ("Some", "Ok", "Err")
@@ -66,6 +68,7 @@ def _function_call(
     instance = Instance(c, symbol.path, symbol.all_type_parameters)
     written_arguments(c, callee, symbol, instance)
     require_visible_method(c, symbol, callee.member or callee.segments[-1])
+    refuse_test(c, symbol, callee.span)
     if symbol.changes_self and node.arguments:
         c.written(node.arguments[0].value)
     matched = match_arguments(c, symbol.path, formals_of(symbol), node.arguments, callee.span)
@@ -186,13 +189,6 @@ def value_call(
 
 
 def _builtin_call(c: Checker, node: ast.Call, callee: ast.PathExpr, name: str, expected: Expected) -> Type:
-    found = _built_in(c, node, callee, name, expected)
-    if found is not ERRONEOUS and name in UNBUILT_FUNCTIONS:
-        c.unbuilt(callee.span, name)
-    return found
-
-
-def _built_in(c: Checker, node: ast.Call, callee: ast.PathExpr, name: str, expected: Expected) -> Type:
     special = SPECIAL.get(name)
     if special is not None:
         return special(c, node, callee, expected)
@@ -305,14 +301,12 @@ def schema_argument(c: Checker, name: ast.Ident, written: list[ast.TypeExpr] | N
     return None
 
 
-# Known to the checker; the machine does not have them yet.
-UNBUILT_FUNCTIONS = ("env", "parse_schema")
-
 SPECIAL = {
     "len": _len,
     "assert": _assert,
     "emit": _emit,
     "parse_schema": _parse_schema,
+    "race": race,
 }
 
 

@@ -55,20 +55,24 @@ class Raise:
 
 @dataclass(slots=True)
 class Target:
-    """Where `?`, throw and return lead: `kind` is function, closure, try or none (module level). `result` is None while a
-    closure's result is not known."""
+    """Where `?`, throw and return lead: `kind` is function, closure, async, task, try or none (module level). `result`
+    is None while a closure's result is not known. `asynchronous`: `await` may stand in it, and in what is inside it (L-9.1.1)."""
 
     kind: str
     scope: FunctionScope | None = None
     name: str = ""
     result: Type | None = None
     accepts_all: bool = False
+    asynchronous: bool = False
+    test: bool = False
     raised: list[Raise] = field(default_factory=list)
     returns: list[tuple[ast.Expr, Type]] = field(default_factory=list)
 
 
 @dataclass(slots=True)
 class LoopFrame:
+    """A loop, or the body of a task, which break and continue do not leave: `kind` is then that of the TaskBody."""
+
     kind: str
     label: str | None
     breaks: list[tuple[ast.Expr | None, Type]] = field(default_factory=list)
@@ -95,6 +99,7 @@ class Checker:
         "sources", "diagnostics", "error_count", "expressions", "nesting", "targets", "loops", "nominals", "modules",
         "connections",
         "aliases", "constants", "methods", "self_type", "deferring", "main", "visiting", "mutating", "links",
+        "outside",
     )  # fmt: skip
 
     def __init__(
@@ -107,6 +112,8 @@ class Checker:
         self.sources = sources
         self.mutating = mutating  # names of methods that may change their receiver
         self.links: set[ast.Expr] = set()  # links of places that are written: on a Map `.name` is the key there (L-5.5.1)
+        # expressions that belong to the code around the body they stand in, and the targets and loops they have there
+        self.outside: dict[ast.Expr, tuple[list[Target], list[LoopFrame]]] = {}
         self.diagnostics = diagnostics
         self.expressions = expressions
         self.error_count = 0  # unchanged between two moments: what was done meanwhile is sound
@@ -129,11 +136,20 @@ class Checker:
     def infer(self, node: ast.Expr, expected: Expected = FREE) -> Type:
         """Types an expression; `expected` guides literals, constructors, closures and tails, but nothing is converted."""
         if node.type is None:
+            if self.outside and node in self.outside:
+                return self._infer_outside(node, expected)
             if type(node) in SPINES:
                 self._infer_spine(node)
             if node.type is None:
                 node.type = self.nesting.call(self.expressions[type(node)], self, node, expected)
         return node.type  # type: ignore[no-any-return]
+
+    def _infer_outside(self, node: ast.Expr, expected: Expected) -> Type:
+        inside = self.targets, self.loops
+        self.targets, self.loops = self.outside.pop(node)
+        found = self.infer(node, expected)
+        self.targets, self.loops = inside
+        return found
 
     def _infer_spine(self, node: ast.Expr) -> None:
         chain: list[ast.Expr] = []

@@ -15,6 +15,7 @@ from .mismatch import absent_help
 from .patterns import bind_irrefutable, check_pattern, matches_nil_only
 from .propagation import discarded_result
 from .relations import ERRONEOUS, MISMATCH, close, convert, generic, is_complete, is_text, join_all
+from .testing import mock
 from .types import written_type
 
 BLOCK_LIKE = (ast.Block, ast.If, ast.Match, ast.Try, ast.GroupExpr)
@@ -65,7 +66,7 @@ def _statement(c: Checker, node: ast.Stmt) -> bool:
     if isinstance(node, ast.Let):
         return let(c, node)
     if isinstance(node, ast.Mock):
-        c.unbuilt(node.name.span, "mock")
+        mock(c, node)
     return False
 
 
@@ -290,12 +291,28 @@ def _loop_of(c: Checker, word: str, label: ast.Ident | None, span: Span) -> Loop
         if found is None:
             labels = [f.label for f in c.loops if f.label]
             c.report("E3010", label.span, f"unknown label `{label.text}`", help=did_you_mean(label.text, labels))
-        return found
-    if not c.loops:
+            return None
+        barrier = next((f for f in c.loops[c.loops.index(found) :] if f.kind in TASKS), None)
+        if barrier is not None:
+            _leaves_task(c, word, span, barrier)
+        return found if barrier is None else None
+    barrier = c.loops[-1] if c.loops and c.loops[-1].kind in TASKS else None
+    if barrier is not None and (barrier.kind == "parallel" or any(f.kind not in TASKS for f in c.loops)):
+        _leaves_task(c, word, span, barrier)
+        return None
+    if not c.loops or barrier is not None:
         c.report("E3009", span, f"`{word}` outside a loop")
         return None
     return c.loops[-1]
 
+
+def _leaves_task(c: Checker, word: str, span: Span, barrier: LoopFrame) -> None:
+    c.report("E4050", span, f"`{word}` cannot leave {TASKS[barrier.kind]}", help="each task runs to its end")
+
+
+TASKS = {
+    "parallel": "the body of `parallel for`", "await": "an operand of `await`", "race": "an operand of `race`", "spawn": "a task",
+}  # fmt: skip
 
 RULES: dict[type[ast.Expr], ExpressionRule] = {
     ast.Block: block,

@@ -59,6 +59,7 @@ from .generics import Instance, written_arguments
 from .impls import require_visible_method
 from .relations import ERRONEOUS, MISMATCH, convert, generic, join
 from .standard import std_function
+from .testing import refuse_test
 from .types import RECORDS, check_key_type, written_type
 
 # Keys of known providers (G-10.1).
@@ -124,6 +125,7 @@ def path_expr(c: Checker, node: ast.PathExpr, expected: Expected) -> Type:
             return symbol.type
         case FunctionSymbol():
             require_visible_method(c, symbol, node.member or node.segments[-1])
+            refuse_test(c, symbol, node.span)
             return function_type(c, node, symbol, expected)
         case VariantSymbol():
             return _variant_value(c, node, symbol, expected)

@@ -136,6 +136,8 @@ DECORATOR_ARGUMENTS: dict[str, dict[str, Rule]] = {
     "describe": {"text": TEXT},
     "partial": {},
     "coerce": {},
+    "test": {"description": TEXT},
+    "expect_fail": {"part": TEXT},
 }
 DECORATOR_REQUIRED = {"timeout": "seconds", "describe": "text"}
 DECORATOR_UNBUILT = ("validate", "effect")

@@ -56,8 +56,9 @@ def check_function(c: Checker, symbol: FunctionSymbol) -> None:
     scope = node.scope
     if scope is None or node.body is None:
         return
-    accepts_all = symbol.name == "main" and symbol.result == NIL and symbol is c.main
-    target = Target("function", scope, f"`{symbol.path}`", symbol.result, accepts_all)
+    accepts_all = symbol.result == NIL and (symbol is c.main or symbol.is_test)  # L-3.12.5
+    asynchronous = node.is_async or symbol is c.main or symbol.is_test
+    target = Target("function", scope, f"`{symbol.path}`", symbol.result, accepts_all, asynchronous, symbol.is_test)
     with in_impl(c, symbol):
         _check_body(c, symbol, target)
 
@@ -72,7 +73,7 @@ def _check_body(c: Checker, symbol: FunctionSymbol, target: Target) -> None:
         if parameter.binding is not None:
             parameter.binding.type = type_
     body(c, node.body, symbol.result, node.name)
-    _record(target)
+    record(target)
     c.targets, c.loops = outer
 
 
@@ -89,7 +90,7 @@ def body(c: Checker, node: ast.Expr, wanted: Type, place: ast.Node) -> Type:
     return c.coerce(node, found, Expected(wanted, "E2023"))
 
 
-def _record(target: Target) -> None:
+def record(target: Target) -> None:
     """What codegen asks of a finished function."""
     scope = target.scope
     if scope is None:
@@ -103,6 +104,8 @@ def return_(c: Checker, node: ast.Return, expected: Expected) -> Type:
     target = c.function_target
     if target.kind == "none":
         c.report("E3012", node.span, "`return` stands outside a function")
+    elif target.kind == "task":
+        c.report("E4050", node.span, f"`return` cannot leave {target.name}", help="its value is its last expression")
     wanted = target.result
     if wanted is None:
         found = NIL if node.value is None else c.infer(node.value)
@@ -144,7 +147,7 @@ def closure(c: Checker, node: ast.Closure, expected: Expected) -> Type:
     c.loops = loops
     if declared is None:
         target.result = _inferred_result(c, node, target, made)
-    _record(target)
+    record(target)
     _mark_option(target)
     return ERRONEOUS if mismatched else Function(parameters, target.result or ANY)
 
@@ -196,6 +199,14 @@ def _inferred_result(c: Checker, node: ast.Closure, target: Target, made: Type) 
         for raised in target.raised:
             cannot_leave(c, raised, target)
         return joined
+    return errors_convert(c, target, joined)
+
+
+def errors_convert(c: Checker, target: Target, joined: Type) -> Type:
+    """The type of a body that gives a Result: the errors that leave it suit the error side."""
+    sides = generic(joined, "Result")
+    assert sides
+    target.result = joined
     missing_as_error = [r.type if r.type != NIL else ANY for r in target.raised]
     if sides[1] == OPEN:
         return result(sides[0], join_errors(missing_as_error))

@@ -143,6 +143,8 @@ def _method_help(c: Checker, receiver: Type, name: str) -> str | None:
     """The method of this name in other languages, else the nearest one, else what there is."""
     if isinstance(receiver, Nominal) and name in fields_of(c, receiver):
         return f"`{name}` is a field: drop the `()`"
+    if receiver == NIL:
+        return "`nil` is what calls without a result give; methods such as `sort` and `push` change the value they are called on"
     names = [*method_names(kind_of(receiver)), *methods_of(c, receiver)]
     known = everyday_method(receiver, name) or did_you_mean(name, names) or absent_help(receiver)
     return known or listed("methods", names)

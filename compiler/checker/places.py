@@ -236,6 +236,7 @@ def require_mutable(c: Checker, place: ast.Expr, by: str | None = None) -> None:
 
 
 def _require_local(c: Checker, place: ast.Expr, local: Local, direct: bool, by: str | None) -> None:
+    _warn_copied(c, place, local)
     if local.mutable or (direct and local.deferred):
         local.changed = True
         return
@@ -247,8 +248,20 @@ def _require_local(c: Checker, place: ast.Expr, local: Local, direct: bool, by: 
         c.report("E2034", place.span, f"`{local.name}` is immutable", help=help)
         return
     inner = _ungrouped(place)
-    change = f"`{by}`" if by else f"field `{inner.name.text}`" if isinstance(inner, ast.FieldAccess) else "an element"
+    written = f"assigning to field `{inner.name.text}`" if isinstance(inner, ast.FieldAccess) else "assigning an element"
+    change = f"`{by}`" if by else written
     c.report("E2035", place.span, f"{change} changes the immutable `{local.name}`", help=help)
+
+
+def _warn_copied(c: Checker, place: ast.Expr, local: Local) -> None:
+    """A task changes its own copy of what it captures (O-6.8)."""
+    scope = c.function_target.scope
+    while scope is not None and scope is not local.scope:
+        if scope.copies:
+            message = f"this changes the task's copy of `{local.name}`"
+            c.report("W0404", place.span, message, help="give the new value as the result of the task")
+            return
+        scope = scope.parent
 
 
 def _mutable_help(c: Checker, local: Local) -> str:
@@ -264,7 +277,8 @@ def _mutable_help(c: Checker, local: Local) -> str:
 
 def _self_is_immutable(c: Checker, place: ast.Expr, direct: bool, by: str | None) -> None:
     inner = _ungrouped(place)
-    change = f"`{by}`" if by else f"field `{inner.name.text}`" if isinstance(inner, ast.FieldAccess) else "the assignment"
+    written = f"assigning to field `{inner.name.text}`" if isinstance(inner, ast.FieldAccess) else "the assignment"
+    change = f"`{by}`" if by else written
     c.report("E2036", place.span, f"{change} changes `self`", help="take `mut self`")
 
 

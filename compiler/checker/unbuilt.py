@@ -11,10 +11,6 @@ from .context import Checker, Expected, ExpressionRule
 from .relations import ERRONEOUS
 
 NAMES: dict[type[ast.Expr], str] = {
-    ast.Await: "await",
-    ast.Spawn: "spawn",
-    ast.AsyncBlock: "async",
-    ast.ParallelFor: "parallel for",
     ast.Listen: "listen",
 }
 

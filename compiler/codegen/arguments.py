@@ -74,9 +74,12 @@ def into_numbered_slots(
 
 
 def receive(g: Generator, place: places.Place) -> None:
-    """The present value of a place. A plain local is lent: nobody else sees it before the new value is stored back."""
-    places.read(g, place)
-    if place.steps or place.root not in g.slots:
+    """The present value of a place. What no closure holds is lent, so that the method writes into it where it stands: nobody
+    else sees it before the new value is stored back."""
+    if place.root in g.slots and all(step.kind in ("field", "index") for step in place.steps):
+        places.lend(g, place)
+    else:
+        places.read(g, place)
         g.emitter.emit("SHARE")
 
 

@@ -15,12 +15,17 @@ from .constants import emit_constant
 from .generator import Generator, effect_of, static_type, value_of
 from .interference import root_of
 from .methods import declared_method, dynamic_call
+from .tasks import race
+from .typed_json import parse_as
 
 _CONSTRUCTORS = {"Some": "SOME", "Ok": "OK", "Err": "ERR"}
 
 
 @value_of(ast.Call, ast.MethodCall)
 def call(g: Generator, node: ast.Call | ast.MethodCall) -> None:
+    if isinstance(node, ast.Call) and node.tasks is not None:
+        race(g, node)
+        return
     target = node.target
     if isinstance(target, symbols.FunctionCall):
         function_call(g, node, target)
@@ -125,7 +130,9 @@ def builtin_call(g: Generator, node: ast.Call | ast.MethodCall, target: symbols.
         g.emitter.emit("NIL")
         return
     row = _row(target)
-    if row.kind == "handle":
+    if row.kind == "special":
+        parse_as(g, node, target)
+    elif row.kind == "handle":
         assert isinstance(node, ast.MethodCall)
         handle_call(g, node, target)
     elif row.mut:
@@ -135,6 +142,9 @@ def builtin_call(g: Generator, node: ast.Call | ast.MethodCall, target: symbols.
         given = [argument for argument in target.arguments if argument is not None]
         if isinstance(node, ast.MethodCall) and target.receiver_kind:
             _receiver(g, node.receiver, row, given)
+        if row.takes_schema:
+            assert target.schema is not None
+            g.emitter.emit("SCHEMA", g.module.schemas[target.schema])
         _arguments(g, target, row)
         g.at(node.span)
         _invoke(g, target, row)
@@ -181,6 +191,8 @@ def _invoke(g: Generator, target: symbols.BuiltinCall, row: Row) -> None:
     count = len(row.parameters) + takes_receiver(target.receiver_kind, target.name)
     if row.source:
         e.emit("CALL", g.module.language_method(target.receiver_kind, target.name), count)
+    elif row.kind == "effect":
+        e.emit("CALL_HOST", g.module.pool.builtin(target.receiver_kind, target.name), count + row.takes_schema)
     else:
         e.emit("CALL_BUILTIN", g.module.pool.builtin(target.receiver_kind, target.name), count)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
+from ...vm.builtins.signatures import EMPTY_MAP
 from ...vm.bytecode import image as im
 from .. import ast, symbols
 from .generator import Generator
@@ -44,6 +45,8 @@ def emit_constant(g: Generator, value: Any) -> None:
         for item in value.values:
             emit_constant(g, item)
         e.emit("STRUCT", g.module.pool.type(value.struct.type), len(value.values))
+    elif value is EMPTY_MAP:
+        e.emit("MAP", 0, 0)
     else:
         raise AssertionError(f"no constant form for {value!r}")
 

@@ -322,7 +322,8 @@ def propagate(g: Generator, node: ast.Propagate) -> None:
     e = g.emitter
     g.value(node.operand)
     g.at(node.span)
-    if g.receiver is not None and g.scope is not None and g.scope.returns_option and not g.in_try:
+    caught = g.receiver is not None or (g.scope is not None and g.scope.spawns)
+    if caught and g.scope is not None and g.scope.returns_option and not g.in_try:
         none_leaves(g)
     if node.failure is not None:  # an Err leaves converted
         depth = e.depth
@@ -338,7 +339,7 @@ def propagate(g: Generator, node: ast.Propagate) -> None:
 
 
 def none_leaves(g: Generator) -> None:
-    """In a method with `mut self` that gives an Option, None leaves together with the new `self`."""
+    """Where errors are caught on their way out of a function that gives an Option, None leaves as it does elsewhere."""
     e = g.emitter
     depth = e.depth
     sound = Label()

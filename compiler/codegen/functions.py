@@ -35,7 +35,7 @@ def function_body(module: Module, symbol: symbols.FunctionSymbol) -> None:
         g.lent = receiver
     start = len(g.emitter.code)
     body(g, declaration.body, symbol.result, declaration.scope)
-    if symbol.changes_self:
+    if symbol.changes_self or declaration.scope.spawns:
         errors_leave(g, start)
     for index, number in module.defaults[symbol].items():
         default_function(module, symbol, index, number)
@@ -62,7 +62,8 @@ def image_name(symbol: symbols.FunctionSymbol) -> str:
 
 
 def errors_leave(g: Generator, start: int) -> None:
-    """In a method with `mut self` an error that `?` or throw sends out leaves together with the new `self`."""
+    """In a method with `mut self` an error that `?` or throw sends out leaves together with the new `self`; where tasks were
+    started it cancels them."""
     e = g.emitter
     end = len(e.code)
     if any(number in RAISERS for number, _ in e.code[start:end]):
@@ -151,7 +152,10 @@ def closure(g: Generator, node: ast.Closure) -> None:
     inner.at(node.span)
     enter(inner, node.parameters)
     result = node.scope.result if node.scope.result is not None else t.ANY
+    start = len(inner.emitter.code)
     body(inner, node.body, result, node.scope)
+    if node.scope.spawns:
+        errors_leave(inner, start)
     params: list[list[int | str | None]] = [
         [p.name.text, module.pool.type(p.binding.type if p.binding is not None else t.ANY), None] for p in node.parameters
     ]

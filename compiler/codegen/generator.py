@@ -133,8 +133,10 @@ class Generator:
             e.emit("ERROR", self.module.pool.error("RuntimeError", None, []), 1)
 
     def leave(self) -> None:
-        """Return the value on top of the stack."""
+        """Return the value on top of the stack, after the tasks started here have ended (O-6.14)."""
         e = self.emitter
+        if self.scope is not None and self.scope.spawns:
+            e.emit("SETTLE")
         if e.depth > 1:
             e.emit("SLIDE", e.depth - 1, e.depth - 1)
         if self.receiver is not None:
@@ -205,7 +207,7 @@ def is_plain(type_: t.Type | None) -> bool:
     if isinstance(type_, t.Tuple):
         return all(map(is_plain, type_.items))
     if isinstance(type_, t.Generic):
-        return type_.name in ("Option", "Result") and all(map(is_plain, type_.arguments))
+        return type_.name in ("Option", "Result", "Task") and all(map(is_plain, type_.arguments))
     return isinstance(type_, (t.Union, t.Function)) or (
         isinstance(type_, t.Nominal) and (type_.kind == "error" or type_.plain)
     )

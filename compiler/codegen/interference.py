@@ -26,6 +26,8 @@ def may_write(expr: ast.Expr, root: symbols.Local | None) -> bool:
             return True
         if isinstance(node, (ast.Call, ast.MethodCall)) and _call_may_write(node, root):
             return True
+        if isinstance(node, (ast.Await, ast.ParallelFor)) and (root is None or root.captured):
+            return True  # other tasks run meanwhile
         pending.extend(node.children())
     return False
 

@@ -140,7 +140,8 @@ class Module:
             if row.source:
                 emitter.emit("CALL", self.language_method(receiver, symbol.name), len(row.parameters))
             else:
-                emitter.emit("CALL_BUILTIN", self.pool.builtin(receiver, symbol.name), len(row.parameters))
+                opcode = "CALL_HOST" if row.kind == "effect" else "CALL_BUILTIN"
+                emitter.emit(opcode, self.pool.builtin(receiver, symbol.name), len(row.parameters))
             emitter.emit("RETURN")
             number = self.constructors[name] = self.pool.reserve_function()
             any_ = self.pool.type(t.ANY)

@@ -66,6 +66,11 @@ def _step(g: Generator, link: ast.Expr) -> Step:
     if isinstance(link, ast.FieldAccess):
         if isinstance(link.target, symbols.FieldByPosition):
             return Step("field", link.target.index)
+        holder = static_type(link.receiver)
+        if isinstance(holder, t.Generic) and holder.name == "Map":  # the key: to read it for `op=` it must exist (L-5.4.4)
+            key = ast.StringLiteral(span=link.name.span, value=link.name.text)
+            key.type = t.STRING
+            return Step("index", 0, index=key)
         return Step("member", g.module.pool.string(link.target.name))
     if isinstance(link, ast.TupleAccess):
         return Step("element", link.index, dynamic=not isinstance(static_type(link.receiver), t.Tuple))
@@ -128,6 +133,15 @@ def own(g: Generator, place: Place) -> None:
     g.load_own(place.root)
     for step in place.steps:
         _own_step(g, step)
+
+
+def lend(g: Generator, place: Place) -> None:
+    """Push the value at a place of fields and indexes; what holds it is owned, and so is it, unless it is the variable's own:
+    there a method that does not write need not copy."""
+    if place.steps:
+        own(g, place)
+    else:
+        read(g, place)
 
 
 def _own_step(g: Generator, step: Step) -> None:

@@ -57,7 +57,7 @@ def generate(checked: CheckedProgram, files: list[Source], name: str) -> im.Imag
         header(name, module, checked), module.pool.constants, module.pool.types, schemas, functions,
         [model_entry(module, m) for m in checked.models], [], [], [],
         [im.Connection(module.names[c], c.fields) for c in checked.connections], [], [],
-        [im.Memory(module.names[m], m.max_messages) for m in checked.memories], [], [], [],
+        [im.Memory(module.names[m], m.max_messages) for m in checked.memories], [], [], test_entries(module, checked),
         exports(module, checked, init), [[source.name, hashlib.sha256(source.text.encode()).digest()] for source in sources],
         [source.text for source in sources],
     )  # fmt: skip
@@ -176,6 +176,11 @@ def model_entry(module: Module, model: symbols.ModelSymbol) -> im.Model:
     memory = module.memories[model.memory] if model.memory is not None else None
     connection = model.connection if isinstance(model.connection, str) else module.names[model.connection]
     return im.Model(module.names[model], connection, fields, memory, decorators)
+
+
+def test_entries(module: Module, checked: CheckedProgram) -> list[im.Test]:
+    found = [(f, f.test) for f in checked.functions if f.test is not None]
+    return [im.Test(test.description, module.functions[f], test.expect_fail, test.part) for f, test in found]
 
 
 def header(name: str, module: Module, checked: CheckedProgram) -> im.Header:

@@ -39,6 +39,21 @@ def statement_code(g: Generator, node: ast.Stmt) -> None:
         let(g, node)
     elif isinstance(node, ast.ExprStmt):
         discard(g, node.expr)
+    elif isinstance(node, ast.Mock):
+        mock(g, node)
+
+
+def mock(g: Generator, node: ast.Mock) -> None:
+    """The host is told what stands in from now on (O-8.15)."""
+    g.emitter.emit("CONST", g.module.pool.string(g.module.names[node.target]))
+    for entry in node.config:
+        g.emitter.emit("CONST", g.module.pool.string(entry.key.text))
+        g.bound(entry.value)
+    count = 2 * len(node.config)
+    g.emitter.emit("MAP", count, count)
+    g.at(node.span)
+    g.emitter.emit("CALL_HOST", g.module.pool.builtin("Test", "mock"), 2)
+    g.emitter.emit("POP")
 
 
 def discard(g: Generator, expr: ast.Expr) -> None:
@@ -284,6 +299,8 @@ def return_(g: Generator, node: ast.Return) -> None:
         g.emitter.emit("NIL")
     else:
         returned(g, node.value)
+    if g.scope is not None and g.scope.wraps:
+        g.emitter.emit("OK")
     g.leave()
 
 

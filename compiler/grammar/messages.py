@@ -279,6 +279,8 @@ def _wrong_form(place: ErrorPlace, expected: set[str]) -> str | None:
     kind, before = place.kind(), place.before(1)
     if kind == "LET" and before in ("IF", "WHILE", "ANDAND"):
         return "there is no `while let`; use `loop` and `match`" if before == "WHILE" else "there is no `if let`; use `match`"
+    if kind == "ELSE" and _behind_let(place):
+        return "there is no `let … else`; use `match`"
     if kind == "LT" and before == "COLONCOLON":
         return "write type arguments without `::`, as in `f<T>()`"
     if kind == END:
@@ -286,6 +288,15 @@ def _wrong_form(place: ErrorPlace, expected: set[str]) -> str | None:
     if "IDENT" in expected and kind in HARD_KEYWORDS.values() and len(expected) <= 3:
         return f"{place.found()} is a keyword and cannot be a name here"
     return None
+
+
+def _behind_let(place: ErrorPlace) -> bool:
+    """Whether the statement of the error began with `let`."""
+    for back in range(1, min(place.row, 40) + 1):
+        kind = place.before(back)
+        if kind in ("LET", "SEMI", "BLKEND"):
+            return kind == "LET"
+    return False
 
 
 def _foreign_form(place: ErrorPlace, expected: set[str]) -> str | None:

@@ -13,14 +13,14 @@ from ..diagnostics import Diagnostics
 from ..loading import Project
 from ..source import Span
 from ..symbols import FunctionSymbol, Local, ModuleSymbol
-from . import expressions, paths, patterns
+from . import expressions, paths, patterns, tasks
 from .impls import declare_impls
 from .items import declare_items, visit_items
 from .modules import file_module, new_module, order_modules, settle_imports, warn_unused_imports
 from .predeclared import outermost
 from .state import Module, Resolver
 
-HANDLERS = {**paths.HANDLERS, **patterns.HANDLERS, **expressions.HANDLERS}
+HANDLERS = {**paths.HANDLERS, **patterns.HANDLERS, **expressions.HANDLERS, **tasks.HANDLERS}
 
 
 def resolve(project: Project, diagnostics: Diagnostics) -> Module:

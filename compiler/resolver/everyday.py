@@ -25,8 +25,10 @@ METHODS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("toString", "str"), ("to_string",)),
     **dict.fromkeys(("indexOf", "find", "index"), ("index_of",)),
     **dict.fromkeys(("substr", "slice"), ("substring",)),
-    "flatMap": ("flat_map",),
+    **dict.fromkeys(("flatMap", "flatten"), ("flat_map",)),
     "fold": ("reduce",),
+    **dict.fromkeys(("extend", "push_all", "plus"), ("concat",)),
+    **dict.fromkeys(("charAt", "char_at", "at"), ("get",)),
     "reversed": ("reverse", "rev"),
     "sorted": ("sort",),
     **dict.fromkeys(("step", "by"), ("step_by",)),
@@ -36,7 +38,12 @@ METHODS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("parse", "extract", "structured"), ("execute_with_schema",)),
 }
 # Methods that a form of the language stands for.
-FORMS = dict.fromkeys(("forEach", "for_each", "each"), "write `for x in xs { … }`")
+FORMS = {
+    **dict.fromkeys(("forEach", "for_each", "each"), "write `for x in xs { … }`"),
+    **dict.fromkeys(("iter", "into_iter", "collect", "to_list"), "leave it out: `map`, `filter` and the others give arrays"),
+    **dict.fromkeys(("skip", "drop"), "write `xs[n..]`"),
+    **dict.fromkeys(("take", "head"), "write `xs[..n]`"),
+}
 
 # Fields of records, models and connections.
 FIELDS: dict[str, tuple[str, ...]] = {

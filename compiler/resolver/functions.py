@@ -61,7 +61,7 @@ def parameters(r: Resolver, declared: list[ast.Parameter]) -> None:
             bind_pattern(r, parameter.pattern)
             continue
         name = parameter.name.text
-        if name in seen:
+        if name in seen and name != "_":
             r.report("E1003", parameter.name.span, f"duplicate parameter `{name}`", first=seen[name].name.span)
         seen.setdefault(name, parameter)
         if name != "_":

@@ -71,6 +71,7 @@ def _declare_item(r: Resolver, item: ast.Item, places: dict[str, Span]) -> None:
     _check_capital(r, item, name)
     if isinstance(item, ast.Module):
         item.symbol = declare_module(r, item)
+        r.module.places[item.symbol] = name.span
     else:
         item.symbol = UnbuiltSymbol(name.text) if unbuilt is not None else _symbol(r, item, name.text)
         item.symbol.home = r.at
@@ -108,12 +109,7 @@ def unbuilt_impl(item: ast.Impl) -> str | None:
 
 
 def _unbuilt_function(item: ast.Function) -> str | None:
-    if item.is_async:
-        return "async fn"
-    if item.clauses:
-        return item.clauses[0].kind
-    test = next((d.name.text for d in item.decorators if d.name.text in ("test", "expect_fail")), None)
-    return f"@{test}" if test else None
+    return item.clauses[0].kind if item.clauses else None
 
 
 def _check_capital(r: Resolver, item: ast.Item, name: ast.Ident) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from ...vm.builtins.std import STD_MODULES, STD_PREFIX, STD_TYPES, std_module, std_row
+from ...vm.builtins.std import STD_MODULES, STD_TYPES, std_module
 from .. import ast
 from ..symbols import BuiltinSymbol, EnumSymbol, Local, ModuleSymbol, StdFunctionSymbol, StdModuleSymbol, Symbol, VariantSymbol
 from .scopes import AmbiguousSymbol, Import, Scope, UnbuiltSymbol, sees
@@ -215,14 +215,7 @@ def _library(r: Resolver, owner: StdModuleSymbol, name: ast.Ident, path: list[as
         r.unbuilt(name.span, f"std::{name.text}")
         return UnbuiltSymbol(name.text)
     found = _std_symbol(r, owner, name.text)
-    if found is None:
-        return unresolved(r, path, name, _std_names(owner))
-    if isinstance(found, StdFunctionSymbol):
-        row = std_row(found.module, found.name)
-        if row is not None and (row.kind == "effect" or STD_PREFIX in row.source):
-            r.unbuilt(name.span, f"std::{found.module}::{found.name}")
-            return UnbuiltSymbol(name.text)
-    return found
+    return unresolved(r, path, name, _std_names(owner)) if found is None else found
 
 
 def _heads(r: Resolver) -> Iterator[str]:

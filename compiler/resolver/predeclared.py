@@ -13,7 +13,7 @@ from .scopes import Scope, UnbuiltSymbol
 # Type names and their numbers of type arguments (L-3.1).
 TYPES: dict[str, int] = {
     **dict.fromkeys(("Int", "Float", "String", "Bool", "Nil", "Any", "Range"), 0),
-    "Array": 1, "Map": 2, "Option": 1, "Result": 2, "Schema": 1, "Set": 1, "Queue": 1, "Stack": 1,
+    "Array": 1, "Map": 2, "Option": 1, "Result": 2, "Schema": 1, "Task": 1, "Set": 1, "Queue": 1, "Stack": 1,
     **dict.fromkeys(("Prompt", "Response", "Message", "ToolCall", "Emit"), 0),
     **dict.fromkeys(("ModelRef", "ModelBuilder", "SchemaRef", "Memory", "MemoryRef"), 0),
 }
@@ -22,10 +22,10 @@ TYPES: dict[str, int] = {
 LIBRARY_TYPES = {"HttpResponse": 0, "RegexMatch": 0}
 
 UNBUILT_TYPES = (
-    "Task", "Stream", "LedgerEntry", "Entry", "Turn", "Fact", "Provenance", "Learned", "AgentRef",
+    "Stream", "LedgerEntry", "Entry", "Turn", "Fact", "Provenance", "Learned", "AgentRef",
     "ToolRef", "McpRef", "PipelineRef", "HashMap", "Ledger", "LedgerQuery", "KeyedMemory", "Agent", "HashMapRef", "LedgerRef",
 )  # fmt: skip
-UNBUILT_FUNCTIONS = ("race", "test_emits")
+UNBUILT_FUNCTIONS: tuple[str, ...] = ()
 
 MEMORY_CONSTRUCTORS = ("new", "of")
 

@@ -13,8 +13,11 @@ if sys.path[0] == os.path.dirname(os.path.abspath(__file__)):
 
 import asyncio
 import base64
+import contextlib
 import json
 import random
+import tempfile
+from collections.abc import Iterator
 from typing import Any
 
 from concerto.cli.version import VERSION
@@ -24,10 +27,14 @@ from concerto.compiler.pipeline import Compilation, compile_source
 from concerto.compiler.source import Source
 from concerto.runtime.connections import resolve_key
 from concerto.runtime.errors import CallFailure, ConfigFailure, Origin
+from concerto.runtime.http_requests import HttpFailure, HttpReply, HttpRequest
+from concerto.runtime.permissions import Permissions
 from concerto.runtime.providers.base import Provider, origin_of
 from concerto.runtime.records import Call, Reply, Request
 from concerto.runtime.schema.json_text import compact_json
+from concerto.runtime.performers.tests import EMITS
 from concerto.runtime.session import Host, Outcome, Session
+from concerto.runtime.testing import judged as judge
 from concerto.runtime.virtual_time import VirtualLoop
 from concerto.vm.bytecode.asm import assemble
 from concerto.vm.bytecode.codec import encode
@@ -40,7 +47,7 @@ from concerto.vm.values import display, to_json, typeof
 Json = dict[str, Any]
 HELLO = {
     "event": "hello", "name": "concerto", "version": VERSION, "spec": "1.0", "protocol": 1,
-    "levels": [0, 1, 2, 4, 5], "features": [], "routes": ["interp", "image", "asm"],
+    "levels": [0, 1, 2, 3, 4, 5], "features": [], "routes": ["interp", "image", "asm"],
 }  # fmt: skip
 
 
@@ -60,7 +67,18 @@ def receive() -> Json:
 # ---------------------------------------------------------------- compiling
 
 
+LAST: dict[str, Compilation] = {}  # the newest one, by what it was made from: the routes of a program share it
+
+
 def compilation(op: Json) -> Compilation:
+    key = json.dumps([op["op"] != "check", op["main"], op["files"]])
+    if key not in LAST:
+        LAST.clear()
+        LAST[key] = compiled(op)
+    return LAST[key]
+
+
+def compiled(op: Json) -> Compilation:
     def read(name: str) -> bytes | None:
         content = op["files"].get(name)
         if content is None:
@@ -96,6 +114,7 @@ def compile_(op: Json) -> Json:
     if result.image is None:
         return {"status": "error", "diagnostics": diagnostics_of(result), "exit": 65}
     if op.get("strip"):
+        LAST.clear()
         result.image.source = []
     image = base64.b64encode(encode(result.image)).decode()
     return {"status": "ok", "diagnostics": diagnostics_of(result), "image": image, "exit": 0}
@@ -127,7 +146,7 @@ def run(op: Json) -> Json:
             diagnostics = diagnostics_of(result)
             if result.image is None:
                 return {"status": "error", "diagnostics": diagnostics, "exit": 65}
-            if result.image.header.entry is None:
+            if result.image.header.entry is None and op["mode"] == "run":
                 return {"status": "error", "diagnostics": [*diagnostics, no_main(op["main"])], "exit": 65}
             program = by_route(op["route"], result)
     except ImageError as error:
@@ -135,10 +154,33 @@ def run(op: Json) -> Json:
     if isinstance(program, str):
         return {"status": "rejected", "stage": "asm", "code": program, "exit": 74, "diagnostics": diagnostics}
     try:
-        return {**World(op, program).run(), "diagnostics": diagnostics}
+        with file_system(op) as folder:
+            ended = World(op, program, folder).run() if op["mode"] == "run" else run_tests(op, program, folder)
+            return {**ended, "diagnostics": diagnostics}
     except ConfigFailure as failure:
         fails = {"kind": failure.code, "message": failure.message}
         return {"status": "error", "diagnostics": diagnostics, "exit": 2, "fails": fails}
+
+
+def run_tests(op: Json, program: Program, folder: str) -> Json:
+    """Each test in a world of its own; events are numbered through all of them."""
+    tests: list[Json] = []
+    total: Json = {"fuel": 0, "calls": {}}
+    emitted = requests = 0
+    for test in program.image.tests:
+        world = World(op, program, folder, test.function)
+        world.emitted, world.requests = emitted, requests
+        ended = world.run()
+        if world.outcome is None:
+            return ended
+        judged = judge(test, world.outcome, world.kept, world.session.redactor.clean)
+        tests.append({"name": judged.description, "outcome": "pass" if judged.passed else "fail", "message": judged.failure})
+        emitted, requests = world.emitted, world.requests
+        total["fuel"] += ended["fuel"]
+        for name, count in ended["calls"].items():
+            total["calls"][name] = total["calls"].get(name, 0) + count
+    failed = any(test["outcome"] == "fail" for test in tests)
+    return {**total, "status": "error" if failed else "ok", "exit": 1 if failed or not tests else 0, "tests": tests}
 
 
 def no_main(file: str) -> Json:
@@ -160,15 +202,41 @@ def by_route(route: str, result: Compilation) -> Program | str:
     return load_image(image)
 
 
+@contextlib.contextmanager
+def file_system(op: Json) -> Iterator[str]:
+    """The files of the run, in a directory of their own that ends with it."""
+    if not op.get("fs") and not any(text.startswith("fs:") for text in op.get("permissions", ())):
+        yield "/"
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        for path, content in op.get("fs", {}).items():
+            target = os.path.join(folder, *path.split("/"))
+            os.makedirs(os.path.dirname(target), exist_ok=True)
+            with open(target, "wb") as file:
+                file.write(content.encode() if isinstance(content, str) else base64.b64decode(content["base64"]))
+        yield folder
+
+
+def permissions_of(op: Json) -> Permissions:
+    """The whole file system of a run is that of the message."""
+    made = Permissions.of_texts(op.get("permissions", ()))
+    for key in ("fs_read", "fs_write"):
+        made.scopes[key] = (".",) if made.scopes[key] is True else made.scopes[key]
+    return made
+
+
 class Cancelled(Exception):
     """The runner cancelled the run."""
 
 
 class World:
-    """One run: its events out, its replies in, its virtual clock."""
+    """One run of main, or of the function of a test: its events out, its replies in, its virtual clock."""
 
-    def __init__(self, op: Json, program: Program) -> None:
+    def __init__(self, op: Json, program: Program, folder: str, function: int | None = None) -> None:
         self.op = op
+        self.function = function
+        self.outcome: Outcome | None = None
+        self.kept: list[tuple[str, Any]] = []
         self.id = op["id"]
         self.program = program
         self.emitted = 0
@@ -178,17 +246,28 @@ class World:
         self.calls: dict[str, int] = {}
         self.cancelled = False
         self.loop = VirtualLoop(op.get("now", 0), self.idle)
+        chance = random.Random(op.get("seed", 0))
         host = Host(
             emit=self.emit,
             print=lambda text: None,
+            log=lambda level, text: None,
+            wall=self.loop.time,
+            random_bits=chance.getrandbits,
+            secure_bytes=random.Random(chance.random()).randbytes,
+            args=op.get("args", []),
+            permissions=permissions_of(op),
+            folder=folder,
+            network=AskingNetwork(self),
             env=op.get("env", {}),
             now=self.loop.time,
             sleep=asyncio.sleep,
-            random=random.Random(op.get("seed", 0)).random,
+            random=chance.random,
             connections=op.get("connections", {}),
             provider=self.provider,
         )
         self.session = Session(program, host)
+        if function is not None:
+            self.session.state[EMITS] = self.kept
         self.providers: dict[str, Provider] = {}
         for name, messages in (op.get("memories") or {}).items():
             for message in messages:
@@ -198,8 +277,13 @@ class World:
         asyncio.set_event_loop(self.loop)
         limits = self.op.get("limits") or {}
         try:
-            work = self.session.run(steps=limits.get("steps"), depth=limits.get("depth", 10_000))
-            outcome = self.loop.run_until_complete(work)
+            work = self.session.run(
+                steps=limits.get("steps"),
+                depth=limits.get("depth", 10_000),
+                seconds=limits.get("seconds"),
+                function=self.function,
+            )
+            self.outcome = outcome = self.loop.run_until_complete(work)
         except Cancelled:
             return {"status": "cancelled", "exit": 130}
         finally:
@@ -210,26 +294,29 @@ class World:
     def result(self, outcome: Outcome) -> Json:
         made: Json = {"status": "ok", "exit": outcome.exit_code, "fuel": outcome.fuel, "calls": self.calls}
         memories = self.session.memories
+        clean = self.session.redactor.clean
         made["memories"] = {name: [m.as_json() for m in memories[name].messages()] for name in memories}
         if outcome.panic is not None:
             panic = outcome.panic
             trace = [dict(zip(("function", "file", "line", "column"), frame, strict=True)) for frame in panic.trace]
             place = trace[0] if trace else {"file": "", "line": 0, "column": 0}
             made["status"] = "panic"
-            made["panic"] = {"code": panic.code, "message": panic.message, **place, "trace": trace}
+            made["panic"] = {"code": panic.code, "message": clean(panic.message), **place, "trace": trace}
         elif outcome.exit_code:
             error = outcome.error
             made["status"] = "error"
             made["fails"] = {
                 "kind": getattr(error, "family", None) or typeof(error),
                 "variant": getattr(error, "variant", None) if hasattr(error, "family") else None,
-                "message": display(error),
+                "message": clean(display(error)),
             }
         return made
 
     # ------------------------------------------------------------ events
 
     def emit(self, channel: str, value: Any, by_runtime: bool) -> None:
+        if not by_runtime:
+            self.kept.append((channel, value))
         send({"id": self.id, "event": "emit", "n": self.emitted, "channel": channel, "json": to_json(value)})
         self.emitted += 1
 
@@ -277,8 +364,10 @@ class Asking(Provider):
             async with asyncio.timeout(request.timeout):
                 message = await future
         except TimeoutError:
-            send({"id": world.id, "event": "abort", "to": to})
             raise origin.timed_out() from None
+        finally:
+            if not future.done() or future.cancelled():
+                send({"id": world.id, "event": "abort", "to": to})
         return reply_of(message, origin, request)
 
     def announce(self, request: Request, arguments: Json) -> int:
@@ -295,6 +384,46 @@ class Asking(Provider):
             "attempt": world.attempts[request.id], "record": request.as_json(), "wire": compact_json(body), "headers": headers,
         })  # fmt: skip
         return world.requests
+
+
+class AskingNetwork:
+    """Gets the replies of HTTP from the runner. Every name has a public address, except `localhost`."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+
+    async def resolve(self, host: str, port: int) -> list[str]:
+        return ["127.0.0.1" if host == "localhost" else "93.184.215.14"]
+
+    async def exchange(self, request: HttpRequest, address: str) -> HttpReply:
+        world = self.world
+        world.requests += 1
+        to = world.requests
+        record = {
+            "method": request.method, "url": request.target.url, "headers": dict(request.headers), "body": request.body,
+        }  # fmt: skip
+        send({
+            "id": world.id, "event": "request", "to": to, "kind": "http", "name": request.target.host, "attempt": 1,
+            "record": record, "wire": None, "headers": {},
+        })  # fmt: skip
+        future = world.waiting[to] = world.loop.create_future()
+        try:
+            message = await future
+        except asyncio.CancelledError:
+            send({"id": world.id, "event": "abort", "to": to})
+            raise
+        return http_reply_of(message, request.target.host)
+
+
+def http_reply_of(message: Json, host: str) -> HttpReply:
+    fault = message.get("fault")
+    if fault is None:
+        body = message["body"]
+        return HttpReply(body["status"], (body.get("headers") or {}).items(), (body.get("body") or "").encode())
+    if fault["kind"] == "status":
+        return HttpReply(fault["status"], (), b"")
+    variant = "Timeout" if fault["kind"] == "timeout" else "Network"
+    raise HttpFailure(variant, f"{host}: {fault['kind']}")
 
 
 def reply_of(message: Json, origin: Origin, request: Request) -> Reply:

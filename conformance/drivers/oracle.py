@@ -9,17 +9,21 @@ from __future__ import annotations
 import base64
 import json
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
 sys.path[0] = str(Path(__file__).resolve().parents[2])
 
-from conformance.oracle.program import run as evaluate
+from conformance.oracle.evaluate import Evaluator
+from conformance.oracle.scopes import Function, Program
 from conformance.oracle.types import NotClaimed
+from conformance.oracle.values import RESULT, Case, Err, Panic, display, is_good, kind_of
 
 Json = dict[str, Any]
+STACK = 512 * 1024 * 1024
 HELLO = {
-    "event": "hello", "name": "oracle", "version": "1", "spec": "1.0", "protocol": 1, "levels": [1, 2], "features": [],
+    "event": "hello", "name": "oracle", "version": "1", "spec": "1.0", "protocol": 1, "levels": [0, 1, 2], "features": [],
     "routes": ["interp"], "diagnostics": False,
 }  # fmt: skip
 
@@ -28,14 +32,61 @@ def send(message: Json) -> None:
     sys.stdout.write(json.dumps(message, ensure_ascii=False, separators=(",", ":")) + "\n")
 
 
+def evaluate(files: dict[str, bytes], main: str, depth: int = 10_000) -> tuple[Json, list[tuple[str, str]]]:
+    """The result of the program and its emits; raises NotClaimed."""
+    outcome: list[Any] = []
+
+    def work() -> None:
+        try:
+            outcome.append(started(files, main, depth))
+        except Exception as error:
+            outcome.append(error)
+
+    # Calls of the program are calls of Python here; its own limit of depth is to end it, not Python's.
+    frames, size = sys.getrecursionlimit(), threading.stack_size(STACK)
+    sys.setrecursionlimit(1_000_000)
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    threading.stack_size(size)
+    sys.setrecursionlimit(frames)
+    if isinstance(outcome[0], (RecursionError, MemoryError)):
+        raise NotClaimed(type(outcome[0]).__name__)
+    if isinstance(outcome[0], Exception):
+        raise outcome[0]
+    return outcome[0]  # type: ignore[no-any-return]
+
+
+def started(files: dict[str, bytes], main: str, depth: int) -> tuple[Json, list[tuple[str, str]]]:
+    program = Program(files, main)
+    function = program.root.find("main")
+    if not isinstance(function, Function):
+        raise NotClaimed("no main")
+    evaluator = Evaluator(program, depth)
+    emits = evaluator.emits
+    try:
+        value, _ = evaluator.enter(function, [])
+        result: Json = {"status": "ok", "exit": 0}
+        if isinstance(value, Case) and value.item is RESULT and not is_good(value):
+            error = value.payload[0]
+            variant = error.variant if isinstance(error, Err) else None
+            fails = {"kind": kind_of(error), "variant": variant, "message": display(error)}
+            result = {"status": "error", "exit": 1, "fails": fails}
+    except Panic as panic:
+        emits.append(("panic", f'"{panic.message}"'))
+        file, line = panic.at or (function.node.span.file, 1)
+        where = {"file": file, "line": line, "column": 1, "trace": []}
+        result = {"status": "panic", "exit": 1, "panic": {"code": panic.code, "message": panic.message, **where}}
+    return {**result, "asserts": evaluator.asserts, "diagnostics": []}, emits
+
+
 def run(op: Json) -> None:
     limits = op.get("limits") or {}
     try:
-        if op["op"] != "run" or op["mode"] != "run" or set(limits) - {"depth"} or len(op["files"]) > 1:
+        if op["op"] != "run" or op["mode"] != "run" or set(limits) - {"depth"} or op["permissions"]:
             raise NotClaimed(f"{op['op']} with these fields")
-        content = op["files"][op["main"]]
-        data = content.encode() if isinstance(content, str) else base64.b64decode(content["base64"])
-        result, emits = evaluate(data, op["main"], limits.get("depth", 10_000))
+        files = {name: c.encode() if isinstance(c, str) else base64.b64decode(c["base64"]) for name, c in op["files"].items()}
+        result, emits = evaluate(files, op["main"], limits.get("depth", 10_000))
     except NotClaimed as reason:
         send({"id": op["id"], "status": "not claimed", "reason": str(reason)})
         return

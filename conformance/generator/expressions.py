@@ -6,12 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 from .tree import ANY, BOOL, FLOAT, INT, NIL, STRING, Block, Expr, Stmt, Type, type_text
-from .values import ENUM, KEYS, VARIANTS, Base, Var
+from .declared import Declared
+from .values import DOT, ENUM, KEYS, PAYLOAD, VARIANTS, Var
 
 COMPARABLE = [INT, FLOAT, STRING]
 
 
-class Expressions(Base):
+class Expressions(Declared):
     def expr(self, t: Type, sited: bool = False) -> Expr:
         """An expression of type `t`; deeper ones get rarer."""
         made = self._expr(t, sited)
@@ -25,7 +26,7 @@ class Expressions(Base):
                 return self.leaf(t, sited)
             if sited and self.chance(0.08) and (converted := self.converted(t)):
                 return converted
-            made = self.control(t, sited) if self.chance(0.25) else None
+            made = self.control(t, sited) if self.chance(0.25) else self.use(t) if self.chance(0.2) else None
             return made or self.operation(t) or self.leaf(t, sited)
         finally:
             self.depth -= 1
@@ -187,7 +188,7 @@ class Expressions(Base):
             ]
             rows += [("@.keys()", ("Map", STRING, s))]
         if e[0] == "Tuple" and len(e) == 3:
-            rows += [("@.zip(#)", ("Array", e[1]), ("Array", e[2]))] * 2
+            rows += [("@.zip($)", ("Array", e[1]), ("Array", e[2]))] * 2
             rows += [("@.enumerate()", ("Array", e[2]))] * (3 if e[1] == INT else 0)
             rows += [("@.entries()", ("Map", e[1], e[2]))] * (2 if e[1] in (STRING, INT) else 0)
         rows += [("@.values()", ("Map", INT, e))]
@@ -233,6 +234,8 @@ class Expressions(Base):
         return self.fill(t, template, *t[1:])
 
     def of_struct(self, t: Type) -> Expr | None:
+        if t == DOT:
+            return self.fill(t, "geo::Dot { x: # }", INT)
         if t[1] == "P":
             return self.fill(
                 t, *self.pick([("P { x: #, y: # }", INT, FLOAT), ("P { y: #, x: # }", FLOAT, INT), ("P { x: #, ..@ }", INT, t)])
@@ -357,7 +360,8 @@ class Expressions(Base):
         return Expr(t, "try ", Block(body, value), " catch ", Block([], self.expr(t, sited)))
 
     def match(self, t: Type, sited: bool) -> Expr:
-        subject = self.pick([INT, STRING, BOOL, ENUM, ("Option", self.scalar()), ("Result", self.scalar(), STRING),
+        subject = self.pick([INT, STRING, BOOL, ENUM, PAYLOAD, PAYLOAD, ("Box", INT), ("Option", self.scalar()),
+                             ("Result", self.scalar(), STRING),
         ("Tuple", INT, STRING),
                              ("Array", INT), ("Nilable", INT), FLOAT, ("Struct", "P"),
                              ("Option", ("Tuple", INT, INT))])  # fmt: skip
@@ -382,6 +386,7 @@ class Expressions(Base):
             "String": [('"a"', []), ('"" | "b"', []), (f'{n} @ ("k" | "😀a")', [(n, STRING)])],
             "Bool": [("true", []), ("false", [])],
             "Enum": [("E::" + v, []) for v in VARIANTS] + [("E::A | E::C", [])],
+            "Box": [(f"Box {{ v: {n}, .. }}", [(n, INT)]), (f"Box {{ n: 0, v: 1 | {k} }}", [])],
             "Nilable": [("nil", []), ("1 | 2", [])],
             "Struct": [("P { x: 1, .. }", []), (f"P {{ x: {n}, tags: [], .. }}", [(n, INT)]),
             (f"P {{ x: 0..5, tags: [{n}, ..], y: _ }}", [(n, STRING)])],
@@ -389,6 +394,10 @@ class Expressions(Base):
             (f"[_, ..{n}, _]", [(n, t)]), ("[0 | 1, 2 | 3, ..]", [])],
             "Tuple": [(f'({n}, "a")', [(n, INT)]), (f'(1, {n}) | (2, {n})', [(n, STRING)]), (f"(0..9, {n})", [(n, STRING)])],
         }  # fmt: skip
+        if t == PAYLOAD:
+            rows["Enum"] = [("F::U", []), (f"F::V({n})", [(n, INT)]), (f'F::W("a", {n})', [(n, ("Array", INT))]),
+            (f"F::W({n}, [] | [_, ..])", [(n, STRING)]), (f"F::X {{ a: {n}, .. }}", [(n, INT)]),
+            (f"F::V({n}) | F::X {{ a: {n}, b: _ }}", [(n, INT)])]  # fmt: skip
         if t[0] == "Option":
             inner = (
                 [(f"Some({p})", b) for p, b in self.arms(t[1])]

@@ -99,4 +99,4 @@ def _smallest(t: Type) -> str | None:
     """A literal that has this type wherever it stands."""
     if t[0] in OPEN:
         return f"({{ let z: {type_text(t)} = {OPEN[t[0]]}; z }})"
-    return SMALLEST.get(t[0])
+    return SMALLEST.get(t[0]) if t != ("Enum", "F") else "F::U"

@@ -5,14 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from .declared import declarations
 from .expressions import Expressions
 from .tree import BOOL, FLOAT, INT, NIL, STRING, Block, Expr, Stmt, Type, program_text, type_text
 from .values import KEYS, Base, Var
-
-HEAD = """struct P { x: Int, y: Float = 1, tags: Array<String> = [] }
-struct Q { p: P, o: Option<Int> = 3, n: String? = nil }
-enum E { A, B, C }"""
-
 
 class Statements(Expressions):
     def block(self, size: int, extra: list[Var] | None = None, result: Callable[[], Expr] | None = None) -> Block:
@@ -31,7 +27,7 @@ class Statements(Expressions):
                 (22, self.let), (18, self.emit), (14, self.assign), (12, self.change), (6, self.branch), (7, self.loop),
                 (4, self.try_statement),
                 (3, self.leave), (4, self.destructure), (5, self.let_function), (3, self.dynamic), (2,
-                self.match_statement), (2, self.alias),
+                self.match_statement), (2, self.alias), (2, self.closures), (2, self.families), (2, self.round_trip),
             ]  # fmt: skip
             if self.depth > 4:
                 options = options[:4]
@@ -93,7 +89,7 @@ class Statements(Expressions):
             return None
         v = self.pick(roots)
         text, t = v.name, v.type
-        while t[0] in ("Array", "Map", "Tuple", "Struct") and self.chance(0.6):
+        while t[0] in ("Array", "Map", "Tuple", "Struct", "Box") and self.chance(0.6):
             text, t = self.step(text, t)
         return text, t
 
@@ -107,11 +103,13 @@ class Statements(Expressions):
         if t[0] == "Tuple":
             i = self.random.randrange(len(t) - 1)
             return f"{text}.{i}", t[1 + i]
-        name, type_ = self.pick(
-            [("x", INT), ("y", FLOAT), ("tags", ("Array", STRING))]
-            if t[1] == "P"
-            else [("p", ("Struct", "P")), ("o", ("Option", INT))]
-        )
+        if t[0] == "Box":
+            return (f"{text}.v", t[1]) if self.chance(0.7) else (f"{text}.n", INT)
+        fields: dict[str, list[tuple[str, Type]]] = {
+            "P": [("x", INT), ("y", FLOAT), ("tags", ("Array", STRING))], "Q": [("p", ("Struct", "P")), ("o", ("Option", INT))],
+            "geo::Dot": [("x", INT), ("m", ("Map", STRING, INT))],
+        }  # fmt: skip
+        name, type_ = self.pick(fields[t[1]])
         return f"{text}.{name}", type_
 
     def assign(self) -> list[Stmt]:
@@ -138,13 +136,17 @@ class Statements(Expressions):
     def change(self) -> list[Stmt]:
         """A *mut* method on a place."""
         place = self.place()
-        if place is None or place[1][0] not in ("Array", "Map"):
+        if place is None:
             return []
         text, t = place
         e = t[-1]
-        if t[0] == "Map":
+        if t[0] not in ("Array", "Map"):
+            row: list[Any] = self.method_change(t)
+            if not row:
+                return []
+        elif t[0] == "Map":
             key = Expr(t[1], self.key(t[1]))
-            row: list[Any] = self.pick([[".set(", key, ", ", self.modest(e), ")"], [".delete(", key, ")"], [".clear()"]])
+            row = self.pick([[".set(", key, ", ", self.modest(e), ")"], [".delete(", key, ")"], [".clear()"]])
         else:
             row = self.pick([[".push(", self.modest(e), ")"], [".push(", self.modest(e), ")"], [".pop()"],
             [".insert(0, ", self.modest(e), ")"], [".reverse()"],
@@ -208,7 +210,7 @@ class Statements(Expressions):
             ways += [[f"break{word};"], [f"continue{word};"]] if label or label is self.loops[-1] else []
         if self.result is not None:
             ways.append(["return ", self.expr(self.result, True), ";"] if self.result != NIL else ["return;"])
-        if self.in_try or self.result is not None and self.result[0] == "Result":
+        if self.in_try or self.result is not None and self.result[0] == "Result" and self.result[2] == STRING:
             ways.append(["throw ", self.expr(STRING), ";"])
         return [Stmt("if (", self.expr(BOOL), ") { ", *self.pick(ways), " }")] if ways else []
 
@@ -271,6 +273,41 @@ class Statements(Expressions):
         first = [" catch String(", name, ") ", self.block(1, [Var(name, STRING, False)])] if self.chance(0.6) else []
         return [Stmt("try ", body, *first, " catch ", self.block(1))]
 
+    def closures(self) -> list[Stmt]:
+        """Closures made in a loop: each round has its own variables (L-5.9.3)."""
+        fs, i, k = self.fresh("fs"), self.fresh("i"), self.fresh("k")
+        saved, first = self.vars, self.expr(INT)
+        self.vars = [*self.vars, Var(i, INT, False), Var(k, INT, True)]
+        body = Block([Stmt(f"let mut {k} = ", first, ";"), Stmt(f"{fs}.push(|| ", Block([Stmt(f"{k} = {k} % 99 + {i};")],
+        self.expr(INT)), ");"), *self.statement()])  # fmt: skip
+        self.vars = saved
+        calls = self.pick([f"[{fs}.map(|f| f()), {fs}.map(|f| f())]", f"{fs}[1]()"])
+        return [Stmt(f"let mut {fs}: Array<fn() -> Int> = [];"), Stmt(f"for {i} in 0..3 ", body), Stmt(f'emit("fs", {calls});')]
+
+    def families(self) -> list[Stmt]:
+        """Built-in errors: thrown, propagated, caught by family, inside each other."""
+        e, n = self.fresh("e"), self.fresh("n")
+        ways = [
+            [f"let {n} = ", self.receiver(STRING), f'.parse_int()?;\nemit("pi", {n});'],
+            ["if (", self.expr(BOOL), ') { throw RuntimeError::new("r"); }'], ["throw ", self.expr(STRING), ";"],
+            ["json::parse(", self.expr(STRING, True), ")?;"],
+            ["(try { throw ", self.expr(INT), '; } catch Int(q) { throw "${q}"; });'],
+        ]  # fmt: skip
+        body = Block([Stmt(*self.pick(ways)), *([Stmt(*self.pick(ways))] if self.chance(0.4) else [])])
+        clauses = [
+            [f' catch ParseError({e}) {{ emit("f", [{e}.kind, {e}.input]); }}'],
+            [f' catch Error({e}) {{ emit("f", {e}.kind); }}'],
+            [f' catch RuntimeError({e}) {{ emit("f", {e}.message); }}'], [f' catch String({e}) {{ emit("f", {e}); }}'],
+        ]  # fmt: skip
+        chosen = [part for clause in self.random.sample(clauses, self.pick([1, 2])) for part in clause]
+        return [Stmt("try ", body, *chosen, f' catch Any({e}) {{ emit("f", typeof({e})); }}')]
+
+    def round_trip(self) -> list[Stmt]:
+        """A value as JSON and back, behind Any."""
+        name = self.fresh("j")
+        made = [Stmt(f"let {name} = json::parse(json::stringify(", self.expr(self.type(2)), ")).unwrap();")]
+        return [*made, Stmt(f'emit("j", {name});'), Stmt(f'emit("j", "${{{name}}} ${{typeof({name})}}");')]
+
     # ------------------------------------------------------------ functions, programs
 
     def function(self) -> Stmt:
@@ -303,7 +340,7 @@ class Statements(Expressions):
         return Stmt(outer + inner, step, ") } }")
 
     def program(self) -> list[Stmt]:
-        items: list[Stmt] = [Stmt(HEAD, required=True)]
+        items: list[Stmt] = []
         for _ in range(self.random.randrange(4)):
             items.append(self.recursion() if self.chance(0.2) else self.function())
         self.vars, self.result, self.loops = [], NIL, []
@@ -311,11 +348,16 @@ class Statements(Expressions):
         for v in self.all_visible()[-6:]:
             rows.append(Stmt(f'emit("end", "${{{v.name}}}");'))
         items.append(Stmt("fn main() ", Block(rows), required=True))
-        return items
+        return [*declarations(program_text(items)), *items]
 
 
 def generate(seed: int) -> list[Stmt]:
-    return Statements(seed).program()
+    """The program of a seed: the first try that has 5 to 200 lines."""
+    for attempt in range(100):
+        items = Statements(f"{seed}/{attempt}").program()
+        if 5 <= program_text(items).count("\n") <= 200:
+            break
+    return items
 
 
 __all__ = ["BOOL", "KEYS", "Base", "generate", "program_text"]

@@ -33,9 +33,10 @@ EXTREME_STRINGS = [
 KEYS = ["a", "b", "k", "é"]
 STRUCTS: dict[str, list[tuple[str, Type, str | None]]] = {
     "P": [("x", INT, None), ("y", FLOAT, "1"), ("tags", ("Array", STRING), "[]")],
+    "geo::Dot": [("x", INT, None), ("m", ("Map", STRING, INT), "{}")],
     "Q": [("p", ("Struct", "P"), None), ("o", ("Option", INT), "3"), ("n", ("Nilable", STRING), "nil")],
 }
-ENUM = ("Enum", "E")
+ENUM, PAYLOAD, DOT = ("Enum", "E"), ("Enum", "F"), ("Struct", "geo::Dot")
 VARIANTS = ["A", "B", "C"]
 
 
@@ -47,7 +48,7 @@ class Var:
 class Base:
     """The source of chance, the names in scope, and what the place allows."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: str) -> None:
         self.random = random.Random(seed)
         self.vars: list[Var] = []
         self.functions: list[tuple[str, list[Type], Type]] = []
@@ -86,7 +87,7 @@ class Base:
         if depth == 0 or self.chance(0.45):
             return self.scalar()
         inner = depth - 1
-        match self.random.randrange(10):
+        match self.random.randrange(12):
             case 0 | 1 | 2:
                 return ("Array", self.type(inner))
             case 3 | 4:
@@ -98,7 +99,11 @@ class Base:
             case 7:
                 return ("Result", self.type(inner), self.pick([STRING, STRING, INT]))
             case 8:
-                return self.pick([("Struct", "P"), ("Struct", "Q"), ENUM])
+                return self.pick([("Struct", "P"), ("Struct", "P"), ("Struct", "Q"), DOT, ENUM])
+            case 9:
+                return self.pick([PAYLOAD, PAYLOAD, ("Box", self.type(inner))])
+            case 10:
+                return (self.pick(["Set", "Set", "Queue", "Stack"]), self.scalar())
         return ("Nilable", self.scalar())
 
     # ------------------------------------------------------------ literals
@@ -131,7 +136,13 @@ class Base:
             case "Struct":
                 return self.struct_literal(t)
             case "Enum":
-                return Expr(t, "E::" + self.pick(VARIANTS))
+                return Expr(t, "E::" + self.pick(VARIANTS)) if t == ENUM else self.payload_literal(t)
+            case "Box":
+                return Expr(t, "Box { v: ", self.literal(t[1], sited), " }")
+            case "Set":
+                return Expr(t, "Set::from(", self.literal(("Array", t[1]), False), ")")
+            case "Queue" | "Stack":
+                return Expr(t, f"{type_text(t)}::new()")
             case "Option":
                 return Expr(t, "None") if sited and self.chance(0.3) else Expr(t, "Some(", self.literal(t[1], sited), ")")
             case "Result":
@@ -140,6 +151,11 @@ class Base:
                 made = Expr(t, "nil") if self.chance(0.4) else Expr(t, self.literal(t[1], True))
                 return made if sited else self.annotated(made)
         raise ValueError(t)
+
+    def payload_literal(self, t: Type) -> Expr:
+        number = self.literal(INT, True)
+        rows = [["F::U"], ["F::V(", number, ")"], ["F::W(", self.literal(STRING, True), ", [])"], ["F::X { a: ", number, " }"]]
+        return Expr(t, *self.pick(rows))
 
     def sequence(self, t: Type, start: str, types: list[Type], end: str, sited: bool) -> Expr:
         parts: list[Any] = [start]

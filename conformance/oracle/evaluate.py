@@ -1,7 +1,7 @@
 """Expressions: every node becomes a Python function of the environment, together with its static type.
 
 `expr` gives (type, code); `site` adds the conversion to the type expected where the node stands (L-3.3). The environment of a
-call is a list of cells, one per variable; a closure keeps the cells that exist when it is made, so it sees later assignments,
+call maps variables to one-element cells; a closure keeps the cells that exist when it is made, so it sees later assignments,
 and a loop body makes new cells every round (L-5.9.3).
 """
 
@@ -11,108 +11,90 @@ from collections.abc import Callable
 from typing import Any
 
 from concerto.compiler import ast
-from concerto.compiler.source import Source
 
-from .calls import Calls
-from .members import elements, parse_float, parse_int, truth
-from .patterns import Patterns, caught, refined
+from .library.functions import elements
+from .calls import Calls, Code, Place, Typed, walk
+from .casts import cast
+from .patterns import Patterns
 from .places import read, write
-from .scopes import Constant, Frame, Function, Join, Local, Loop, Scope, Target, arithmetic_type, open_to_none, type_of
+from .scopes import DISCARD, Exit, Frame, Item, Join, Local, Scope, Variant, declared, resolve, type_of
 from .types import (
-    ANY,
-    BOOL,
-    FLOAT,
-    INT,
-    NEVER,
-    NIL,
-    RANGE,
-    STRING,
-    NotClaimed,
-    Type,
-    Var,
-    closed,
-    convert,
-    has_kind,
-    inside,
-    join,
-    prune,
-)
+    ANY, BOOL, FLOAT, INT, NEVER, NIL, RANGE, STRING, NotClaimed, Type, Var, closed, convert, has_kind, inside, join, joined,
+    known, prune,
+)  # fmt: skip
 from .values import (
-    Arr,
-    Err,
-    Fn,
-    Mapping,
-    Opt,
-    Panic,
-    Res,
-    Rng,
-    Struct,
-    Tup,
-    arithmetic,
-    display,
-    equal,
-    key_of,
-    kind_of,
-    less,
-    negative,
-    saturated,
-)
+    NONE, PARENTS, RESULT, Arr, Case, Err, Fn, Map, Panic, Rec, Rng, Tup, arithmetic, compared, display, equal, err, is_good,
+    key_of, kind_of, mismatch, negative, ok,
+)  # fmt: skip
 
-Code = Callable[[list[Any]], Any]
-Typed = tuple[Type, Code]
-DISCARD = ("Discard",)  # expected of a value nobody uses: its branches are not joined (L-3.2.7, L-3.4.1)
+BRANCHING = (ast.Block, ast.GroupExpr, ast.If, ast.Match, ast.Try, ast.For, ast.While, ast.Loop)
 
 
 class Leave(Exception):
-    """Control on its way to `target`: a Loop, a Target or a Frame."""
+    """Control on its way to `target` with a value."""
 
-    def __init__(self, target: Any, value: Any, again: bool = False) -> None:
-        self.target, self.value, self.again = target, value, again
+    def __init__(self, target: Any, value: Any) -> None:
+        self.target, self.value = target, value
 
 
-def adapted(error: Any, type_: Type | None) -> Any:
-    """L-3.3.13: a String where an error is expected is a RuntimeError."""
-    is_error = type_ is not None and prune(type_)[0] == "Error"
-    return Err("RuntimeError", None, error, {}) if is_error and isinstance(error, str) else error
+def landing(code: Code, target: Any) -> Code:
+    """Code to whose end control comes that is on its way to `target`."""
+
+    def run(env: Any) -> Any:
+        try:
+            return code(env)
+        except Leave as leave:
+            if leave.target is not target:
+                raise
+            return leave.value
+
+    return run
+
+
+def located(code: Code, at: Any) -> Code:
+    """With the place of the node added to a panic that has none yet."""
+
+    def run(env: Any) -> Any:
+        try:
+            return code(env)
+        except Panic as panic:
+            panic.at = panic.at or at
+            raise
+
+    return run
 
 
 class Evaluator(Calls):
-    def __init__(self, source: Source) -> None:
-        super().__init__()
-        self.source = source
-        self.hoisted: dict[int, list[Code]] = {}
-
-    def line(self, node: ast.Node) -> int:
-        return self.source.position(node.span.start).line
-
     def expr(self, node: ast.Expr, scope: Scope, expected: Type | None = None) -> Typed:
         method = getattr(self, "on_" + type(node).__name__, None)
         if method is None:
             raise NotClaimed(type(node).__name__)
-        if id(node) in self.hoisted:
-            return self._hoisted(node, method, scope, open_to_none(expected))
-        made: Typed = method(node, scope, open_to_none(expected))
-        return made
+        if expected == DISCARD and not isinstance(node, BRANCHING):
+            expected = None
+        type_, code = method(node, scope, known(expected))
+        if id(node) in self.piped:
+            local = Local(type_, False)
+            self.piped[id(node)] = (local, code)
+            return type_, lambda env: env[local][0]
+        return type_, code if isinstance(node, (ast.StringLiteral, ast.Block, ast.GroupExpr)) else located(code, self.program.at(node))
 
     def site(self, node: ast.Expr, scope: Scope, expected: Type) -> Code:
         type_, code = self.expr(node, scope, expected)
-        conversion = convert(type_, expected, self.line(node))
-        return code if conversion is None else lambda env: conversion(code(env))
+        return self.converted(code, convert(type_, expected), node)
+
+    def converted(self, code: Code, conversion: Any, node: ast.Expr) -> Code:
+        return code if conversion is None else located(lambda env: conversion(code(env)), self.program.at(node))
 
     def collect(self, joined: Join, node: ast.Expr, scope: Scope) -> Code:
-        return joined.add(*self.expr(node, scope, joined.expected), self.line(node))
+        return joined.add(*self.expr(node, scope, joined.expected))
 
     # ------------------------------------------------------------ literals
 
     def on_IntLiteral(self, node: Any, scope: Scope, expected: Type | None) -> Typed:
-        value = node.value
-        types = {int: INT, float: FLOAT, str: STRING, bool: BOOL, type(None): NIL}
-        return types[type(value)], lambda env: value
+        value = getattr(node, "value", None)
+        return (kind_of(value),), lambda env: value
 
-    on_FloatLiteral = on_StringLiteral = on_BoolLiteral = on_IntLiteral
-
-    def on_NilLiteral(self, node: ast.NilLiteral, scope: Scope, expected: Type | None) -> Typed:
-        return NIL, lambda env: None
+    on_FloatLiteral = on_StringLiteral = on_BoolLiteral = on_NilLiteral = on_IntLiteral
 
     def on_GroupExpr(self, node: ast.GroupExpr, scope: Scope, expected: Type | None) -> Typed:
         return self.expr(node.inner, scope, expected)
@@ -121,62 +103,57 @@ class Evaluator(Calls):
         codes = [self.expr(part, scope)[1] for part in node.parts]
         return STRING, lambda env: "".join([display(code(env)) for code in codes])
 
+    def _joins(self, expected: Type | None, head: str, count: int) -> list[Join]:
+        """One Join per component of the literal, with what is expected there."""
+        wanted = inside(expected, head)
+        if wanted is not None and wanted[0] == head and len(wanted) == count + 1:
+            return [Join(t) for t in wanted[1:]]
+        return [Join(ANY if wanted == ANY else None) for _ in range(count)]
+
     def on_ArrayExpr(self, node: ast.ArrayExpr, scope: Scope, expected: Type | None) -> Typed:
-        wanted = inside(expected, "Array")
-        if wanted in (ANY, DISCARD):
-            joined = Join(ANY if wanted == ANY else None)
-        else:
-            joined = Join(open_to_none(wanted[1]) if wanted and wanted[0] == "Array" else None)
-        codes = [self.collect(joined, item, scope) for item in node.items]
-        element = joined.close() if codes else joined.expected or Var()
-        return ("Array", element), lambda env: Arr(tuple([code(env) for code in codes]))
+        (elements,) = self._joins(expected, "Array", 1)
+        codes = [self.collect(elements, item, scope) for item in node.items]
+        element = elements.close() if codes else elements.expected or Var()
+        return ("Array", element), lambda env: Arr([code(env) for code in codes])
 
     def on_TupleExpr(self, node: ast.TupleExpr, scope: Scope, expected: Type | None) -> Typed:
-        wanted = inside(expected, "Tuple")
-        types: list[Type] = []
-        codes: list[Code] = []
-        for i, item in enumerate(node.items):
-            joined = Join(None)
-            if wanted and wanted[0] == "Tuple" and len(wanted) == len(node.items) + 1:
-                joined = Join(open_to_none(wanted[1 + i]))
-            elif wanted == ANY:
-                joined = Join(ANY)
-            codes.append(self.collect(joined, item, scope))
-            types.append(joined.close())
-        return ("Tuple", *types), lambda env: Tup(tuple([code(env) for code in codes]))
+        parts = self._joins(expected, "Tuple", len(node.items))
+        codes = [self.collect(part, item, scope) for part, item in zip(parts, node.items, strict=True)]
+        return ("Tuple", *(part.close() for part in parts)), lambda env: Tup([code(env) for code in codes])
 
     def on_MapExpr(self, node: ast.MapExpr, scope: Scope, expected: Type | None) -> Typed:
-        wanted = inside(expected, "Map")
-        known = wanted[1:] if wanted and wanted[0] == "Map" else (ANY, ANY) if wanted == ANY else (None, None)
-        keys, values = (Join(open_to_none(t)) for t in known)
-        rows = [(self.collect(keys, e.key, scope), self.collect(values, e.value, scope), self.line(e)) for e in node.entries]
+        keys, values = self._joins(expected, "Map", 2)
+        rows = [
+            (self.converted(self.collect(keys, e.key, scope), key_of, e.key), self.collect(values, e.value, scope))
+            for e in node.entries
+        ]
         types = [j.close() if rows else j.expected or Var() for j in (keys, values)]
-
-        def make(env: list[Any]) -> Mapping:
-            entries: dict[tuple[str, Any], Any] = {}
-            for key, value, line in rows:
-                found = key_of(key(env), line)
-                entries[found] = value(env)
-            return Mapping(entries)
-
-        return ("Map", *types), make
+        return ("Map", *types), lambda env: Map({key(env): value(env) for key, value in rows})
 
     def on_StructExpr(self, node: ast.StructExpr, scope: Scope, expected: Type | None) -> Typed:
-        type_ = self.named_type(node.path, scope)
-        if type_[0] == "Error":
-            return self.error_literal(node, scope, type_)
-        item = type_[2]
-        rows = [(f.name.text, self.site(f.value, scope, item.fields[f.name.text])) for f in node.fields]
+        found = resolve(scope, [s.text for s in node.path])
+        if isinstance(found, Variant) and isinstance(found.item, str):
+            rows = [(f.name.text, self.expr(f.value, scope)[1]) for f in node.fields]
+            return (found.item,), lambda env: Err(found.item, found.name, found.name, {name: code(env) for name, code in rows})
+        of = found if isinstance(found, Variant) else None
+        arguments = [type_of(t, scope) for t in node.type_arguments or []]
+        item = of.item if of else declared(found)
+        type_ = found if isinstance(found, tuple) else (item, *arguments) if arguments else item.fresh()
+        convert(type_, wanted) if (wanted := inside(expected, item)) and wanted[0] is item else None
+        types = item.parts(type_, of)
+        rows = [(f.name.text, self.site(f.value, scope, types[f.name.text])) for f in node.fields]
         base = None if node.base is None else self.site(node.base, scope, type_)
-        given = {name for name, _ in rows}
+        declarations = (of.node if of else item.node).fields or []
 
-        def make(env: list[Any]) -> Struct:
+        def make(env: Any) -> Any:
             fields = {name: code(env) for name, code in rows}
             if base is not None:
                 fields = {**base(env).fields, **fields}
-            else:
-                fields |= {name: item.defaults[name]([]) for name in item.fields if name not in given}
-            return Struct(item.name, {name: fields[name] for name in item.fields})
+            for f in declarations:
+                if f.name.text not in fields:
+                    fields[f.name.text] = self.alone(f.default, types[f.name.text], item.scope) if f.default else NONE
+            ordered = {f.name.text: fields[f.name.text] for f in declarations}
+            return Case(item, of.name, ordered) if of else Rec(item, ordered)
 
         return type_, make
 
@@ -187,183 +164,131 @@ class Evaluator(Calls):
     # ------------------------------------------------------------ operators
 
     def on_Unary(self, node: ast.Unary, scope: Scope, expected: Type | None) -> Typed:
-        type_, code = self.expr(node.operand, scope)
-        line = self.line(node)
         if node.operator == "!":
-            return BOOL, lambda env: not truth(code(env), line)
+            condition = self.site(node.operand, scope, BOOL)
+            return BOOL, lambda env: not condition(env)
+        type_, code = self.expr(node.operand, scope)
         if isinstance(node.operand, ast.IntLiteral):
-            value = -node.operand.value
-            return INT, lambda env: value
-        return type_, lambda env: negative(code(env), line)
+            return INT, lambda env: -code(env)
+        return type_, lambda env: negative(code(env))
 
     def on_Binary(self, node: ast.Binary, scope: Scope, expected: Type | None) -> Typed:
-        operator, line = node.operator, self.line(node)
+        operator = node.operator
         if operator == "??":
-            return self._absent(node, scope, expected)
-        a, left = self.expr(node.left, scope)
-        b, right = self.expr(node.right, scope)
+            return self._absent(node, scope)
         if operator in ("&&", "||"):
-            stop = operator == "||"
-            return BOOL, lambda env: stop if truth(left(env), line) is stop else truth(right(env), line)
+            conditions, stop = [self.site(e, scope, BOOL) for e in (node.left, node.right)], operator == "||"
+            return BOOL, lambda env: stop if conditions[0](env) is stop else conditions[1](env)
+        (a, left), (b, right) = self.expr(node.left, scope), self.expr(node.right, scope)
         if operator in ("==", "!="):
             return BOOL, lambda env: equal(left(env), right(env)) is (operator == "==")
         if operator in ("<", ">", "<=", ">="):
-            return BOOL, lambda env: _compared(operator, left(env), right(env), line)
-        return arithmetic_type(operator, a, b), lambda env: arithmetic(operator, left(env), right(env), line)
+            return BOOL, lambda env: compared(operator, left(env), right(env))
+        return _arithmetic_type(operator, a, b), lambda env: arithmetic(operator, left(env), right(env))
 
-    def _absent(self, node: ast.Binary, scope: Scope, expected: Type | None) -> Typed:
+    def _absent(self, node: ast.Binary, scope: Scope) -> Typed:
         type_, left = self.expr(node.left, scope)
         type_ = prune(type_)
-        if type_[0] not in ("Option", "Nilable", "Any", "Nil"):
-            raise NotClaimed("left of ??")
-        inner = ANY if type_ == ANY else NEVER if type_ == NIL else type_[1]
-        joined = Join(None)
-        held: list[Any] = [None]
-        present = joined.add(inner, lambda env: held[0], self.line(node))
-        known = None if isinstance(prune(inner), Var) or type_ == NIL else inner
-        right = joined.add(*self.expr(node.right, scope, known), self.line(node.right))
+        inner = NEVER if type_ == NIL else type_[1] if type_[0] in ("Option", "Nilable") else ANY
+        both, held = Join(None), Local(inner, False)
+        present = both.add(inner, lambda env: env[held][0])
+        right = both.add(*self.expr(node.right, scope, None if inner == NEVER else known(inner)))
 
-        def run(env: list[Any]) -> Any:
+        def run(env: Any) -> Any:
             value = left(env)
-            if value is None or isinstance(value, Opt) and not value.some:
+            if value is None or value == NONE:
                 return right(env)
-            held[0] = value.value if isinstance(value, Opt) else value
+            env[held] = [value.payload[0] if isinstance(value, Case) and value.variant == "Some" else value]
             return present(env)
 
-        return joined.close(), run
+        return both.close(), run
 
     def on_Cast(self, node: ast.Cast, scope: Scope, expected: Type | None) -> Typed:
-        target, line = type_of(node.target, scope), self.line(node)
-        type_, code = self.expr(node.operand, scope)
-        if target in (INT, FLOAT, STRING, BOOL):
-            return target, lambda env: cast(code(env), target, line)
-        if prune(type_) == ANY or target[0] == "Union":
-            raise NotClaimed("checked cast")
-        conversion = convert(type_, target, line)
-        return target, code if conversion is None else lambda env: conversion(code(env))
+        target = type_of(node.target, scope)
+        type_, code = self.expr(node.operand, scope, target if target not in (INT, FLOAT, STRING, BOOL) else None)
+        direct = prune(type_) == ANY or target in (INT, FLOAT, STRING, BOOL) or target[0] == "Union"
+        conversion = None if direct else convert(type_, target)
+        return target, lambda env: cast(conversion(code(env)) if conversion else code(env), target)
 
     def on_Pipe(self, node: ast.Pipe, scope: Scope, expected: Type | None) -> Typed:
         """L-5.9.2: the left side first; what it gave is then read where it stands as an argument."""
-        self.hoisted[id(node.left)] = []
+        self.piped[id(node.left)] = None
         type_, code = self.expr(node.applied, scope, expected)
-        slot, left = self.hoisted.pop(id(node.left))
+        local, left = self.piped.pop(id(node.left))
 
-        def run(env: list[Any]) -> Any:
-            env[slot] = [left(env)]  # type: ignore[call-overload]
+        def run(env: Any) -> Any:
+            env[local] = [left(env)]
             return code(env)
 
         return type_, run
 
-    def _hoisted(self, node: ast.Expr, method: Any, scope: Scope, expected: Type | None) -> Typed:
-        type_, code = method(node, scope, expected)
-        slot = scope.frame.slot()
-        self.hoisted[id(node)] = [slot, code]  # type: ignore[list-item]
-        return type_, lambda env: env[slot][0]
+    # ------------------------------------------------------------ places
 
-    # ------------------------------------------------------------ names, places
-
-    def on_PathExpr(self, node: ast.PathExpr, scope: Scope, expected: Type | None) -> Typed:
-        names = [s.text for s in node.segments]
-        found = scope.find(names[0])
-        if len(names) > 1 or node.type_arguments or node.member:
-            return self.associated(names, found)
-        if isinstance(found, Local):
-            slot = found.slot
-            return found.type, lambda env: env[slot][0]
-        if isinstance(found, Constant):
-            return found.type, lambda env: self.constant(found)
-        if isinstance(found, Function):
-            return ("Fn", tuple(found.types), found.result), lambda env: self.value_of(found)
-        if found is None and names[0] == "None":
-            return ("Option", Var()), lambda env: Opt(False)
-        if found is None and names[0] in ("Some", "Ok", "Err"):
-            return self.constructor(names[0])
-        raise NotClaimed(f"name {names[0]}")
-
-    def step(self, node: Any, receiver: Type, scope: Scope, place: bool) -> tuple[Type, str, Code, int]:
+    def step(self, node: Any, receiver: Type, scope: Scope, place: bool) -> tuple[Type, str, Code]:
         """The last step of `node`: its type, and how it is taken."""
-        t, line = prune(receiver), self.line(node)
+        t = prune(receiver)
         if isinstance(node, ast.FieldAccess):
             name = node.name.text
-            return self._field_type(t, name, place), "field", lambda env: name, line
+            how = "index" if place and t[0] == "Map" else "error" if t[0] in PARENTS else "field"
+            return self._field_type(t, name, place), how, lambda env: name
         if isinstance(node, ast.TupleAccess):
-            index = node.index
-            return t[1 + index] if t[0] == "Tuple" else ANY, "at", lambda env: index, line
+            return t[1 + node.index] if t[0] == "Tuple" else ANY, "at", lambda env: node.index
         key_type, key = self.expr(node.index, scope)
         if t[0] == "Map":
-            type_, key = t[2], self.site(node.index, scope, t[1])
-        elif t[0] == "Tuple":
+            return t[2], "index", self.site(node.index, scope, t[1])
+        if t[0] == "Tuple":
             literal = isinstance(node.index, ast.IntLiteral)
-            type_ = t[1 + node.index.value] if literal else self.joined(t[1:])
-        elif prune(key_type) == RANGE:
-            type_ = t
-        else:
-            known = {"Array": t[1] if t[0] == "Array" else ANY, "String": STRING, "Range": INT, "Any": ANY}
-            if t[0] not in known:
-                raise NotClaimed("index")
-            type_ = known[t[0]] if prune(key_type) == INT else ANY
-        return type_, "index", key, line
+            return t[1 + node.index.value] if literal else joined(t[1:]), "index", key
+        if prune(key_type) == RANGE:
+            return t, "index", key
+        plain = {"Array": t[1] if t[0] == "Array" else ANY, "String": STRING, "Range": INT}
+        return plain.get(t[0], ANY) if prune(key_type) == INT else ANY, "index", key
 
     def _field_type(self, t: Type, name: str, place: bool) -> Type:
-        if t[0] == "Struct" and name in t[2].fields:
-            return t[2].fields[name]
+        if isinstance(t[0], Item):
+            return t[0].parts(t)[name]
         if t[0] == "Map":
             return t[2] if place or prune(t[2]) == ANY else join(t[2], NIL)
-        if t[0] == "Error":
-            return {"kind": STRING, "message": STRING, "variant": ("Nilable", STRING)}.get(name, ANY)
-        if t != ANY:
-            raise NotClaimed(f"field {name}")
-        return ANY
-
-    def joined(self, types: Any) -> Type:
-        joined: Type = NEVER
-        for t in types:
-            joined = join(joined, t)
-        return joined
+        return {"kind": STRING, "message": STRING, "variant": ("Nilable", STRING)}.get(name, ANY) if t[0] in PARENTS else ANY
 
     def _read(self, node: Any, scope: Scope, expected: Type | None) -> Typed:
         receiver, code = self.expr(node.receiver, scope)
-        type_, how, key, line = self.step(node, receiver, scope, place=False)
-        return type_, lambda env: read(code(env), (how, key(env), line))
+        type_, how, key = self.step(node, receiver, scope, place=False)
+        return type_, lambda env: read(code(env), how, key(env))
 
     on_FieldAccess = on_TupleAccess = on_Index = _read
 
-    def place(self, node: ast.Expr, scope: Scope) -> tuple[Type, Local, list[tuple[str, Code, int]]] | None:
+    def place(self, node: ast.Expr, scope: Scope) -> Place | None:
         """The type, root and steps of a place; None for another expression."""
         if isinstance(node, ast.GroupExpr):
             return self.place(node.inner, scope)
         if isinstance(node, ast.PathExpr):
             found = scope.find(node.segments[0].text) if len(node.segments) == 1 else None
             return (found.type, found, []) if isinstance(found, Local) else None
-        if not isinstance(node, (ast.FieldAccess, ast.TupleAccess, ast.Index)) or id(node) in self.hoisted:
+        if not isinstance(node, (ast.FieldAccess, ast.TupleAccess, ast.Index)) or id(node) in self.piped:
             return None
         receiver = self.place(node.receiver, scope)
         if receiver is None:
             return None
-        type_, how, key, line = self.step(node, receiver[0], scope, place=True)
-        return type_, receiver[1], [*receiver[2], (how, key, line)]
+        type_, how, key = self.step(node, receiver[0], scope, place=True)
+        return type_, receiver[1], [*receiver[2], (how, key)]
 
     def on_Assign(self, node: ast.Assign, scope: Scope, expected: Type | None) -> Typed:
         place = self.place(node.target, scope)
         if place is None:
             raise NotClaimed("assignment target")
-        type_, root, rows = place
-        slot, line, operator = root.slot, self.line(node), node.operator[:-1]
+        (type_, root, rows), operator = place, node.operator[:-1]
         b, value = self.expr(node.value, scope, None if operator else type_)
-        given = arithmetic_type(operator, type_, b) if operator else b
-        conversion = convert(given, type_, line)
+        conversion = convert(_arithmetic_type(operator, type_, b) if operator else b, type_)
 
-        def run(env: list[Any]) -> Any:
-            steps = [(how, key(env), at) for how, key, at in rows]
+        def run(env: Any) -> Any:
+            steps = [(how, key(env)) for how, key in rows]
             if operator:
-                old = env[slot][0]
-                for step in steps:
-                    old = read(old, step)
-                new = arithmetic(operator, old, value(env), line)
+                new = arithmetic(operator, walk(env[root][0], steps), value(env))
             else:
                 new = value(env)
             new = new if conversion is None else conversion(new)
-            env[slot][0] = write(env[slot][0], steps, new)
+            env[root][0] = write(env[root][0], steps, new)
             return new
 
         return type_, run
@@ -371,261 +296,178 @@ class Evaluator(Calls):
     # ------------------------------------------------------------ blocks, branches
 
     def on_Block(self, node: ast.Block, scope: Scope, expected: Type | None) -> Typed:
-        inner = Scope(scope, scope.frame)
-        self.declare(inner, [s.item for s in node.statements if isinstance(s, ast.ItemStmt)])
-        codes = [code for s in node.statements if (code := self.statement(s, inner)) is not None]
-        diverges = node.result is None and any(map(self._diverges, node.statements))
+        items = Scope(scope)
+        items.add([s.item for s in node.statements if isinstance(s, ast.ItemStmt)])
+        inner, diverges = Scope(items), False
+        codes = []
+        for statement in node.statements:
+            if isinstance(statement, ast.Let):
+                codes.append(self._let(statement, inner))
+            elif isinstance(statement, ast.ExprStmt):
+                type_, code = self.expr(statement.expr, inner, DISCARD)
+                diverges = diverges or prune(type_) == NEVER
+                codes.append(self._thrown(type_, code, scope))
+            elif not isinstance(statement, (ast.ItemStmt, ast.EmptyStmt)):
+                raise NotClaimed(type(statement).__name__)
         type_, result = (NEVER if diverges else NIL), None
         if node.result is not None:
             type_, result = self.expr(node.result, inner, expected)
-            if expected == DISCARD and scope.frame.targets:  # L-3.12.9 puts discarded tails beside statements
-                result = self.thrown_if_error(type_, result, scope)
+            if expected == DISCARD:  # L-3.12.9 puts discarded tails beside statements
+                result = self._thrown(type_, result, scope)
 
-        def run(env: list[Any]) -> Any:
+        def run(env: Any) -> Any:
             for code in codes:
                 code(env)
             return None if result is None else result(env)
 
         return type_, run
 
-    def _diverges(self, statement: ast.Stmt) -> bool:
-        return isinstance(statement, ast.ExprStmt) and self.never.get(id(statement.expr), False)
-
-    def statement(self, node: ast.Stmt, scope: Scope) -> Code | None:
-        match node:
-            case ast.Let():
-                return self._let(node, scope)
-            case ast.ExprStmt():
-                return self._expression_statement(node.expr, scope)
-            case ast.ItemStmt() | ast.EmptyStmt():
-                return None
-        raise NotClaimed(type(node).__name__)
-
-    def _expression_statement(self, node: ast.Expr, scope: Scope) -> Code:
-        """L-5.12.2: in a `try` body an Err is thrown."""
-        type_, code = self.expr(node, scope, DISCARD)
-        self.never[id(node)] = prune(type_) == NEVER
-        return self.thrown_if_error(type_, code, scope) if scope.frame.targets else code
-
-    def thrown_if_error(self, type_: Type, code: Code, scope: Scope) -> Code:
-        target = scope.frame.targets[-1]
-        type_ = prune(type_)
+    def _thrown(self, type_: Type, code: Code, scope: Scope) -> Code:
+        """L-5.12.2: a statement of a `try` body throws its Err."""
+        if not scope.frame.targets:
+            return code
+        target, type_ = scope.frame.targets[-1], prune(type_)
         if not isinstance(type_, Var) and type_[0] == "Result":
             target.raised.append(type_[2])
 
-        def run(env: list[Any]) -> Any:
+        def run(env: Any) -> Any:
             value = code(env)
-            if isinstance(value, Res) and not value.ok:
-                raise Leave(target, value.value)
+            if isinstance(value, Case) and value.item is RESULT and not is_good(value):
+                raise Leave(target, value)
             return value
 
         return run
 
     def _let(self, node: ast.Let, scope: Scope) -> Code:
-        line = self.line(node.pattern)
+        type_ = None if node.type is None else type_of(node.type, scope)
         if node.value is None:
-            local = scope.declare(node.pattern.name.text, type_of(node.type, scope), True)  # type: ignore[attr-defined]
-            return lambda env: env.__setitem__(local.slot, [None])
-        if node.type is not None:
-            type_ = type_of(node.type, scope)
+            local = scope.declare(node.pattern.name.text, type_, True)  # type: ignore[attr-defined]
+            return lambda env: env.__setitem__(local, [None])
+        if type_ is not None:
             value = self.site(node.value, scope, type_)
         else:
             type_, value = self.expr(node.value, scope)
             type_ = closed(type_)
-        bind = self.binder(node.pattern, type_, scope, line)
+        bind = self.binder(node.pattern, type_, scope)
         return lambda env: bind(env, value(env))
 
-    def binder(self, pattern: ast.Pattern, type_: Type, scope: Scope, line: int) -> Callable[[list[Any], Any], None]:
-        matcher = Patterns(scope, self.constant).matcher(pattern, type_)
+    def binder(self, pattern: ast.Pattern, type_: Type, scope: Scope) -> Callable[[Any, Any], None]:
+        matcher, at = Patterns(scope, self.constant).matcher(pattern, type_), self.program.at(pattern)
 
-        def bind(env: list[Any], value: Any) -> None:
+        def bind(env: Any, value: Any) -> None:
             if not matcher(env, value):
-                if not isinstance(value, Arr):
-                    raise NotClaimed("irrefutable pattern on another kind")
-                raise Panic("P010", f"array pattern: found {len(value.items)} elements", line)
+                raise Panic("P010", f"array pattern: found {display(value)}", at)
 
         return bind
 
     def on_If(self, node: ast.If, scope: Scope, expected: Type | None) -> Typed:
-        condition, line = self.expr(node.condition, scope)[1], self.line(node.condition)
-        joined = Join(None if expected == DISCARD else expected)
+        condition = self.site(node.condition, scope, BOOL)
         then_type, then = self.expr(node.then, scope, expected)
         if node.otherwise is None:
-            return NIL, lambda env: then(env) and None if truth(condition(env), line) else None
-        else_type, otherwise = self.expr(node.otherwise, scope, expected)
-        if expected == DISCARD:
-            type_ = NEVER if prune(then_type) == prune(else_type) == NEVER else ANY
-        else:
-            then = joined.add(then_type, then, self.line(node.then))
-            otherwise = joined.add(else_type, otherwise, self.line(node.otherwise))
-            type_ = joined.close()
-        return type_, lambda env: then(env) if truth(condition(env), line) else otherwise(env)
+            return NIL, lambda env: then(env) and None if condition(env) else None
+        both = Join(expected)
+        chosen, otherwise = both.add(then_type, then), both.add(*self.expr(node.otherwise, scope, expected))
+        return both.close(), lambda env: chosen(env) if condition(env) else otherwise(env)
 
     def on_Match(self, node: ast.Match, scope: Scope, expected: Type | None) -> Typed:
         subject_type, subject = self.expr(node.subject, scope)
         subject_type = closed(subject_type)
-        joined = Join(None if expected == DISCARD else expected)
-        line, rows, types = self.line(node), [], []
+        both, rows = Join(expected), []
         for arm in node.arms:
-            inner = Scope(scope, scope.frame)
+            inner = Scope(scope)
             matcher = Patterns(inner, self.constant).matcher(arm.pattern, subject_type)
-            guard = None if arm.guard is None else self.expr(arm.guard, inner)[1]
-            type_, body = self.expr(arm.body, inner, expected)
-            types.append(type_)
-            if expected != DISCARD:
-                body = joined.add(type_, body, self.line(arm.body))
-            rows.append((matcher, guard, body, self.line(arm)))
-            subject_type = refined(subject_type, arm)
+            guard = None if arm.guard is None else self.site(arm.guard, inner, BOOL)
+            rows.append((matcher, guard, both.add(*self.expr(arm.body, inner, expected))))
+            if isinstance(arm.pattern, ast.LiteralPattern) and arm.pattern.value is None and guard is None:
+                subject_type = subject_type[1] if subject_type[0] == "Nilable" else subject_type  # L-3.7.3
 
-        def run(env: list[Any]) -> Any:
+        def run(env: Any) -> Any:
             value = subject(env)
-            for matcher, guard, body, at in rows:
-                if matcher(env, value) and (guard is None or truth(guard(env), at)):
+            for matcher, guard, body in rows:
+                if matcher(env, value) and (guard is None or guard(env)):
                     return body(env)
-            raise Panic("P009", f"no arm matches {display(value)}", line)
+            raise Panic("P009", f"no arm matches {display(value)}")
 
-        if expected == DISCARD:
-            return NEVER if all(prune(t) == NEVER for t in types) else ANY, run
-        return joined.close(), run
+        return both.close(), run
 
     # ------------------------------------------------------------ loops
 
-    def _loop(self, node: Any, scope: Scope, expected: Type | None, start: Type) -> tuple[Loop, Any]:
-        """The loop's body as code; its break values join with `start`."""
-        loop = Loop(node.label and node.label.text)
-        plain = None if expected == DISCARD else expected
-        loop.values = Join(plain)
+    def _loop(self, node: Any, scope: Scope, expected: Type | None, rounds: Callable[[Any], Any], start: Type = NIL) -> Typed:
+        """The loop that runs its body once for each of the `rounds`; break values join with `start` (L-5.7.2)."""
+        loop = Exit(Join(expected), node.label and node.label.text)
         scope.frame.loops.append(loop)
-        _, body = self.expr(node.body, scope, DISCARD)
+        body = landing(self.expr(node.body, scope, DISCARD)[1], loop.again)
         scope.frame.loops.pop()
+        type_ = loop.values.close(start) if start == NIL or loop.values.rows or loop.values.expected else NEVER
 
-        def once(env: list[Any]) -> None:
-            try:
+        def run(env: Any) -> None:
+            for _ in rounds(env):
                 body(env)
-            except Leave as leave:
-                if leave.target is not loop or not leave.again:
-                    raise
 
-        return loop, once
-
-    def _run_loop(self, loop: Loop, rounds: Callable[[list[Any]], None]) -> Code:
-        def run(env: list[Any]) -> Any:
-            try:
-                rounds(env)
-            except Leave as leave:
-                if leave.target is not loop:
-                    raise
-                return leave.value
-            return None
-
-        return run
-
-    def _ended(self, loop: Loop, expected: Type | None) -> Type:
-        """L-5.7.2: nil or the break value."""
-        if expected is not None and expected != DISCARD:
-            return loop.values.close()
-        return loop.values.close(NIL)
+        return type_, landing(run, loop)
 
     def on_For(self, node: ast.For, scope: Scope, expected: Type | None) -> Typed:
         type_, iterable = self.expr(node.iterable, scope)
-        inner, line = Scope(scope, scope.frame), self.line(node.iterable)
-        bind = self.binder(node.pattern, self.element(prune(type_)), inner, self.line(node.pattern))
-        loop, once = self._loop(node, inner, expected, NIL)
-
-        def rounds(env: list[Any]) -> None:
-            for value in elements(iterable(env), line):
-                bind(env, value)
-                once(env)
-
-        return self._ended(loop, expected), self._run_loop(loop, rounds)
-
-    def element(self, t: Type) -> Type:
-        if t[0] == "Map":
-            return ("Tuple", t[1], t[2])
-        if t[0] == "Tuple":
-            return self.joined(t[1:])
-        return t[1] if t[0] == "Array" else {"Range": INT, "String": STRING}.get(t[0], ANY)
+        inner, walked = Scope(scope), self.converted(iterable, elements, node.iterable)
+        bind = self.binder(node.pattern, _element(prune(type_)), inner)
+        return self._loop(node, inner, expected, lambda env: (bind(env, value) for value in walked(env)))
 
     def on_While(self, node: ast.While, scope: Scope, expected: Type | None) -> Typed:
-        condition, line = self.expr(node.condition, scope)[1], self.line(node.condition)
-        loop, once = self._loop(node, scope, expected, NIL)
-
-        def rounds(env: list[Any]) -> None:
-            while truth(condition(env), line):
-                once(env)
-
-        return self._ended(loop, expected), self._run_loop(loop, rounds)
+        condition = self.site(node.condition, scope, BOOL)
+        return self._loop(node, scope, expected, lambda env: iter(lambda: condition(env), False))
 
     def on_Loop(self, node: ast.Loop, scope: Scope, expected: Type | None) -> Typed:
-        loop, once = self._loop(node, scope, expected, NEVER)
+        return self._loop(node, scope, expected, lambda env: iter(int, 1), NEVER)
 
-        def rounds(env: list[Any]) -> None:
-            while True:
-                once(env)
+    def _leaving(self, values: Join, target: Any, value: ast.Expr | None, scope: Scope) -> Typed:
+        code = values.add(NIL, lambda env: None) if value is None else self.collect(values, value, scope)
 
-        breaks = loop.values.rows or loop.values.expected
-        return loop.values.close() if breaks else NEVER, self._run_loop(loop, rounds)
-
-    def _target(self, label: ast.Ident | None, scope: Scope) -> Loop:
-        loops = scope.frame.loops
-        return next(loop for loop in reversed(loops) if label is None or loop.label == label.text)
-
-    def on_Break(self, node: ast.Break, scope: Scope, expected: Type | None) -> Typed:
-        loop = self._target(node.label, scope)
-        if node.value is None:
-            value = loop.values.add(NIL, lambda env: None, self.line(node))
-        else:
-            value = self.collect(loop.values, node.value, scope)
-
-        def run(env: list[Any]) -> Any:
-            raise Leave(loop, value(env))
+        def run(env: Any) -> Any:
+            raise Leave(target, code(env))
 
         return NEVER, run
 
-    def on_Continue(self, node: ast.Continue, scope: Scope, expected: Type | None) -> Typed:
-        loop = self._target(node.label, scope)
+    def on_Break(self, node: Any, scope: Scope, expected: Type | None) -> Typed:
+        loop = next(loop for loop in reversed(scope.frame.loops) if node.label is None or loop.label == node.label.text)
+        if isinstance(node, ast.Continue):
+            return self._leaving(Join(None), loop.again, None, scope)
+        return self._leaving(loop.values, loop, node.value, scope)
 
-        def run(env: list[Any]) -> Any:
-            raise Leave(loop, None, again=True)
-
-        return NEVER, run
-
-    # ------------------------------------------------------------ errors
+    on_Continue = on_Break
 
     def on_Return(self, node: ast.Return, scope: Scope, expected: Type | None) -> Typed:
-        frame = scope.frame
-        if node.value is None:
-            value = frame.returns.add(NIL, lambda env: None, self.line(node))
-        else:
-            value = self.collect(frame.returns, node.value, scope)
+        return self._leaving(scope.frame.returns, scope.frame, node.value, scope)
 
-        def run(env: list[Any]) -> Any:
-            raise Leave(frame, value(env))
-
-        return NEVER, run
+    # ------------------------------------------------------------ errors
 
     def raiser(self, type_: Type, scope: Scope) -> Callable[[Any], Any]:
         """A function that sends an error to the target of L-3.12.2 that is innermost here."""
         frame = scope.frame
-        if frame.targets:
-            target = frame.targets[-1]
-            target.raised.append(type_)
-
-            def to_try(error: Any) -> Any:
-                raise Leave(target, error)
-
-            return to_try
+        inner: Any = frame.targets[-1] if frame.targets else None
         result = None if frame.result is None else prune(frame.result)
-        if result is None:
-            frame.returns.add(("Result", Var(), type_), lambda env: None, 0)
-        elif not frame.is_main and result[0] != "Result":
-            raise NotClaimed("an error with no target")
         wanted = result[2] if result is not None and result[0] == "Result" else None
+        if inner is not None:
+            inner.raised.append(type_)
+        elif result is None:
+            frame.returns.add(("Result", Var(), type_), lambda env: None)
 
-        def to_function(error: Any) -> Any:
-            raise Leave(frame, Res(False, adapted(error, wanted)))
+        def leave(error: Any) -> Any:
+            raise Leave(inner or frame, err(error if inner else self.adapted(error, type_, wanted)))
 
-        return to_function
+        return leave
+
+    def adapted(self, error: Any, type_: Type, wanted: Type | None) -> Any:
+        """On its way out of a function: L-3.12.3, L-3.3.13."""
+        wanted = known(wanted)
+        if wanted is None or has_kind(error, wanted):
+            return error
+        if wanted[0] in PARENTS and isinstance(error, str):
+            return Err("RuntimeError", None, error, {})
+        for f in getattr(wanted[0], "conversions", ()):
+            if has_kind(error, f.signature.types[0]):
+                return self.enter(f, [error])[0]
+        conversion = convert(type_, wanted)
+        return error if conversion is None else conversion(error)
 
     def on_Throw(self, node: ast.Throw, scope: Scope, expected: Type | None) -> Typed:
         type_, value = self.expr(node.value, scope)
@@ -634,167 +476,111 @@ class Evaluator(Calls):
 
     def on_Propagate(self, node: ast.Propagate, scope: Scope, expected: Type | None) -> Typed:
         type_, code = self.expr(node.operand, scope)
-        type_, line, frame = prune(type_), self.line(node), scope.frame
-        if type_[0] not in ("Option", "Result", "Any"):
-            raise NotClaimed("? on another type")
-        is_option = not frame.targets and frame.result is not None and prune(frame.result)[0] == "Option"
+        type_, frame = prune(type_), scope.frame
         if type_[0] == "Option" and frame.result is None and not frame.targets:
             raise NotClaimed("? on an Option in a closure without result type")
-        leave = None if is_option else self.raiser(type_[2] if type_[0] == "Result" else ("Error", "RuntimeError"), scope)
+        is_option = not frame.targets and frame.result is not None and prune(frame.result)[0] == "Option"
+        leave = None if is_option else self.raiser(type_[2] if type_[0] == "Result" else ("RuntimeError",), scope)
 
-        def run(env: list[Any]) -> Any:
+        def run(env: Any) -> Any:
             value = code(env)
-            if not isinstance(value, (Opt, Res)):
-                raise Panic("P007", f"expected Option or Result, found {kind_of(value)}", line)
-            if value[0]:
-                return value.value
+            if not isinstance(value, Case) or value.item.name not in ("Option", "Result"):
+                raise mismatch("Option or Result", value)
+            if is_good(value):
+                return value.payload[0]
             if leave is None:
-                raise Leave(frame, Opt(False))
-            return leave(value.value if isinstance(value, Res) else Err("RuntimeError", None, "missing value", {}))
+                raise Leave(frame, NONE)
+            return leave(value.payload[0] if value.payload else Err("RuntimeError", None, "missing value", {}))
 
         return type_ if type_ == ANY else type_[1], run
 
     def on_Try(self, node: ast.Try, scope: Scope, expected: Type | None) -> Typed:
-        target = Target()
         wanted = expected
         if not node.catches and expected != DISCARD:
             wanted = inside(expected, "Result")
-            wanted = open_to_none(wanted[1]) if wanted and wanted[0] == "Result" else None
-        joined = Join(None if wanted == DISCARD else wanted)
+            wanted = known(wanted[1]) if wanted and wanted[0] == "Result" else None
+        both = Join(wanted)
+        target = Exit(both)
         scope.frame.targets.append(target)
-        type_, body = self.expr(node.body, scope, wanted)
+        typed = self.expr(node.body, scope, wanted)
         scope.frame.targets.pop()
-        if wanted != DISCARD:
-            body = joined.add(type_, body, self.line(node.body))
-        if not node.catches:
-            return self._try_result(joined, target, body)
-        rows = [self._clause(clause, scope, wanted, joined) for clause in node.catches]
-        outward = None if any(test is None for test, _, _ in rows) else self.raiser(ANY, scope)
+        body = both.add(*typed)
+        attempt = landing(lambda env: ok(body(env)), target)
+        rows = [self._clause(clause, scope, wanted, both) for clause in node.catches]
+        leave = self.raiser(ANY, scope) if rows and all(test is not None for test, _ in rows) else None
 
-        def run(env: list[Any]) -> Any:
-            try:
-                return body(env)
-            except Leave as leave:
-                if leave.target is not target:
-                    raise
-                error = leave.value
-            for test, slot, code in rows:
-                if test is None or test(error):
-                    if slot is not None:
-                        env[slot] = [error]
-                    return code(env)
-            assert outward is not None
-            return outward(error)
+        def run(env: Any) -> Any:
+            made = attempt(env)
+            if not rows:
+                return made
+            if is_good(made):
+                return made.payload[0]
+            (error,) = made.payload
+            caught = next((code for test, code in rows if test is None or has_kind(error, test)), None)
+            return leave(error) if caught is None and leave else caught(env, error)  # type: ignore[misc]
 
-        return ANY if wanted == DISCARD else joined.close(), run
+        return both.close() if rows else ("Result", both.close(), joined(target.raised) if target.raised else Var()), run
 
-    def _clause(self, clause: ast.CatchClause, scope: Scope, wanted: Type | None, joined: Join) -> Any:
-        inner = Scope(scope, scope.frame)
+    def _clause(self, clause: ast.CatchClause, scope: Scope, wanted: Type | None, both: Join) -> tuple[Type | None, Any]:
+        inner = Scope(scope)
         type_ = ANY if clause.type is None else type_of(clause.type, scope)
-        slot = None if clause.name is None else inner.declare(clause.name.text, type_).slot
-        made, code = self.expr(clause.body, inner, wanted)
-        if wanted != DISCARD:
-            code = joined.add(made, code, self.line(clause.body))
-        return None if type_ == ANY else caught(type_), slot, code
+        local = Local(type_, False) if clause.name is None else inner.declare(clause.name.text, type_)
+        body = both.add(*self.expr(clause.body, inner, wanted))
 
-    def _try_result(self, joined: Join, target: Target, body: Code) -> Typed:
-        raised = {INT, FLOAT} & {prune(t) for t in target.raised if not isinstance(prune(t), Var)}
-        if len(raised) == 2:
-            raise NotClaimed("errors of type Int and Float")
-        try:
-            error = self.joined(target.raised) if target.raised else Var()
-        except NotClaimed:
-            kinds = {prune(t)[0] for t in target.raised}
-            error = ("Error", "Error") if kinds == {"Error"} else ANY
+        def run(env: Any, error: Any) -> Any:
+            env[local] = [error]
+            return body(env)
 
-        def run(env: list[Any]) -> Any:
-            try:
-                return Res(True, body(env))
-            except Leave as leave:
-                if leave.target is not target:
-                    raise
-                return Res(False, leave.value)
-
-        return ("Result", joined.close(), error), run
+        return None if type_ == ANY else type_, run
 
     # ------------------------------------------------------------ closures
 
     def on_Closure(self, node: ast.Closure, scope: Scope, expected: Type | None) -> Typed:
         wanted = inside(expected, "Fn")
-        known = wanted if wanted and wanted[0] == "Fn" and len(wanted[1]) == len(node.parameters) else None
-        result = None if known is None else open_to_none(known[2])
-        result = None if result == NIL else result
+        matching = wanted if wanted and wanted[0] == "Fn" and len(wanted) == len(node.parameters) + 2 else None
+        result = None if matching is None or known(matching[1]) == NIL else known(matching[1])
         if node.result is not None or node.function_form:
             result = type_of(node.result, scope)
-        frame = Frame(result, scope.frame.size)
-        inner, types, binders = Scope(scope, frame), [], []
+        frame, binders, types = Frame(result), [], []
+        inner = Scope(scope, frame)
         for i, p in enumerate(node.parameters):
-            type_ = type_of(p.type, scope) if p.type else closed(known[1][i]) if known else ANY
-            types.append(type_)
+            types.append(type_of(p.type, scope) if p.type else closed(matching[2 + i]) if matching else ANY)
             pattern = p.pattern or ast.BindPattern(span=p.span, name=p.name, mutable=False)
-            binders.append((lambda env, value: None) if _discards(p) else self.binder(pattern, type_, inner, self.line(p)))
+            pattern = ast.WildcardPattern(span=p.span) if p.pattern is None and p.name.text == "_" else pattern
+            binders.append(self.binder(pattern, types[-1], inner))
         type_, body = self.body(node.body, inner, frame)
 
-        def make(env: list[Any]) -> Fn:
-            captured = env[:]
+        def make(env: Any) -> Fn:
+            captured = dict(env)
 
-            def call(arguments: list[Any]) -> Any:
-                own = captured + [None] * (frame.size - len(captured))
-                for bind, value in zip(binders, arguments, strict=True):
+            def call(given: list[Any]) -> Any:
+                own = dict(captured)
+                for bind, value in zip(binders, given, strict=True):
                     bind(own, value)
                 return body(own)
 
-            return self.function(None, len(binders), call)
+            return Fn(None, len(binders), lambda given: self.framed(call, given))
 
-        return ("Fn", tuple(types), type_), make
+        return ("Fn", type_, *types), make
 
     def body(self, node: ast.Expr, scope: Scope, frame: Frame) -> Typed:
         """A function's body: its tail and its returns convert to the result type, else to their join."""
         discards = frame.result == NIL
-        frame.returns = Join(frame.result)
-        type_, code = self.expr(node, scope, DISCARD if discards else frame.result)
-        if not discards:
-            code = frame.returns.add(type_, code, self.line(node))
-        type_ = frame.returns.close()
+        code = frame.returns.add(*self.expr(node, scope, frame.returns.expected))
+        type_ = NIL if discards else frame.returns.close()
 
-        def run(env: list[Any]) -> Any:
-            try:
-                value = code(env)
-                return None if discards else value
-            except Leave as leave:
-                if leave.target is not frame:
-                    raise
-                return leave.value
-
-        return type_, run
+        return type_, landing((lambda env: code(env) and None) if discards else code, frame)
 
 
-def _discards(p: ast.Parameter) -> bool:
-    return p.pattern is None and p.name.text == "_"
+def _element(t: Type) -> Type:
+    """What a loop over a `t` binds."""
+    if t[0] in ("Map", "Tuple"):
+        return ("Tuple", *t[1:]) if t[0] == "Map" else joined(t[1:])
+    return t[1] if t[0] in ("Array", "Set", "Queue", "Stack") else {"Range": INT, "String": STRING}.get(t[0], ANY)
 
 
-def _compared(operator: str, a: Any, b: Any, line: int) -> bool:
-    before, after = less(a, b, line), less(b, a, line)
-    if operator in ("<", ">"):
-        return before if operator == "<" else after
-    return (before if operator == "<=" else after) or equal(a, b)
-
-
-def cast(value: Any, target: Type, line: int) -> Any:
-    """L-3.5.1 to L-3.5.4."""
-    if target == STRING:
-        return display(value)
-    if target == BOOL:
-        empty = isinstance(value, (Arr, Tup, Mapping)) and not value[0] or isinstance(value, (Opt, Res)) and not value[0]
-        return not (empty or value is None or isinstance(value, (bool, int, float, str)) and not value)
-    if has_kind(value, target):
-        return value
-    if isinstance(value, str):
-        parsed = parse_int(value) if target == INT else parse_float(value)
-        if parsed.ok:
-            return parsed.value
-    elif target == INT and isinstance(value, (float, bool)):
-        return saturated(value)
-    elif target == FLOAT and type(value) is int:
-        return float(value)
-    raise Panic("P008", f"cannot cast {display(value)} to {target[0]}", line)
+def _arithmetic_type(operator: str, a: Type, b: Type) -> Type:
+    a, b = prune(a), prune(b)
+    if operator == "+" and STRING in (a, b):
+        return STRING
+    return ANY if ANY in (a, b) else INT if a == b == INT else FLOAT

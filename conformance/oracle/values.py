@@ -1,7 +1,8 @@
 """Values and what they mean: kinds, texts, equality, order, arithmetic (L-5.1 to L-5.3).
 
 Every value is immutable: a write builds the new containers along its path, so no two values can ever share a change.
-Int, Float, String, Bool and nil are the Python values of those names.
+Int, Float, String, Bool and nil are the Python values of those names; a Map's keys are pairs of type and key (L-3.1.5).
+A panic is raised without a place; the node that is being evaluated adds its own.
 """
 
 from __future__ import annotations
@@ -9,53 +10,51 @@ from __future__ import annotations
 import json
 import math
 from decimal import Decimal
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 MAX, MIN = 2**63 - 1, -(2**63)
 
 
 class Panic(Exception):
-    """L-5.13: ends the program."""
+    """L-5.13: ends the program. `at`: file and line."""
 
-    def __init__(self, code: str, message: str, line: int) -> None:
+    def __init__(self, code: str, message: str, at: Any = None) -> None:
         super().__init__(message)
-        self.code, self.message, self.line = code, message, line
+        self.code, self.message, self.at = code, message, at
 
 
-class Arr(NamedTuple):
-    items: tuple[Any, ...]
+class Arr(tuple[Any, ...]): ...
 
 
-class Tup(NamedTuple):
-    items: tuple[Any, ...]
+class Tup(tuple[Any, ...]): ...
 
 
-class Mapping(NamedTuple):
-    """`entries`: (kind, key) → value, in insertion order; 1, "1" and true are different keys (L-3.1.5)."""
-
-    entries: dict[tuple[str, Any], Any]
+class Set(tuple[Any, ...]): ...
 
 
-class Struct(NamedTuple):
-    name: str
+class Queue(tuple[Any, ...]): ...
+
+
+class Stack(tuple[Any, ...]): ...
+
+
+class Map(dict[Any, Any]): ...
+
+
+class Rec(NamedTuple):
+    """A struct or schema value; `item` is its declaration."""
+
+    item: Any
     fields: dict[str, Any]
 
 
-class Unit(NamedTuple):
-    """A variant without payload."""
+class Case(NamedTuple):
+    """An enum value, Option and Result included; `payload` is None, a tuple, or a dict of fields."""
 
-    enum: str
+    item: Any
     variant: str
-
-
-class Opt(NamedTuple):
-    some: bool
-    value: Any = None
-
-
-class Res(NamedTuple):
-    ok: bool
-    value: Any
+    payload: Any = None
 
 
 class Rng(NamedTuple):
@@ -74,40 +73,74 @@ class Err(NamedTuple):
 
 
 class Fn:
-    """A function value; `call` takes the arguments and the line of the call."""
+    """A function value; calling it makes a call of the program."""
 
     def __init__(self, name: str | None, arity: int, call: Any) -> None:
         self.name, self.arity, self.call = name, arity, call
 
+    def __call__(self, *arguments: Any) -> Any:
+        if len(arguments) != self.arity:
+            raise Panic("P015", f"expects {self.arity} arguments, {len(arguments)} given")
+        return self.call(list(arguments))
 
-FAMILIES = {
-    "AgentError": "Error", "SchemaError": "AgentError", "ConnectionError": "AgentError", "TimeoutError": "AgentError",
-    "ToolError": "Error", "HashMapError": "Error", "EmitError": "Error", "RuntimeError": "Error", "JsonError": "Error",
-    "ParseError": "Error", "RegexError": "Error", "HttpError": "Error", "FsError": "Error", "EnvError": "Error", "Error": "",
-}  # fmt: skip
+
+OPTION, RESULT = SimpleNamespace(name="Option"), SimpleNamespace(name="Result")  # in place of a declaration
+NONE = Case(OPTION, "None")
+FAMILIES = "AgentError ToolError HashMapError EmitError RuntimeError JsonError ParseError RegexError HttpError FsError EnvError"
+OF_CALLS = ["SchemaError", "ConnectionError", "TimeoutError"]
+PARENTS = {"Error": "", **dict.fromkeys(FAMILIES.split(), "Error"), **dict.fromkeys(OF_CALLS, "AgentError")}
 KINDS = {
-    int: "Int", float: "Float", str: "String", bool: "Bool", type(None): "Nil", Arr: "Array", Tup: "Tuple", Mapping: "Map",
-    Opt: "Option", Res: "Result", Rng: "Range", Fn: "Function",
+    int: "Int", float: "Float", str: "String", bool: "Bool", type(None): "Nil", Arr: "Array", Tup: "Tuple", Map: "Map",
+    Set: "Set", Queue: "Queue", Stack: "Stack", Rng: "Range", Fn: "Function",
 }  # fmt: skip
+BRACKETS = {Arr: "[]", Tup: "()", Set: ("Set {", "}"), Queue: ("Queue [", "]"), Stack: ("Stack [", "]")}
 
 
-def descends(family: str, ancestor: str) -> bool:
-    while family and family != ancestor:
-        family = FAMILIES[family]
-    return bool(family)
+def some(value: Any) -> Case:
+    return Case(OPTION, "Some", (value,))
+
+
+def ok(value: Any) -> Case:
+    return Case(RESULT, "Ok", (value,))
+
+
+def err(value: Any) -> Case:
+    return Case(RESULT, "Err", (value,))
+
+
+def is_good(value: Case) -> bool:
+    """Some or Ok."""
+    return value.variant in ("Some", "Ok")
+
+
+def failed(family: str, message: str, **extra: Any) -> Case:
+    return err(Err(family, None, message, extra))
 
 
 def kind_of(value: Any) -> str:
     """`typeof` (L-5.1)."""
-    if type(value) in KINDS:
-        return KINDS[type(value)]
-    return str(value[0])  # the name of a struct, enum or family
+    return KINDS.get(type(value)) or (value.family if type(value) is Err else value.item.name)
 
 
-def key_of(value: Any, line: int) -> tuple[str, Any]:
+def head_of(value: Any) -> Any:
+    """What impls are filed under: the declaration of the value's type, or its kind."""
+    return value.item if isinstance(value, (Rec, Case)) and value.item not in (OPTION, RESULT) else kind_of(value)
+
+
+def descends(family: str, ancestor: str) -> bool:
+    while family and family != ancestor:
+        family = PARENTS[family]
+    return bool(family)
+
+
+def mismatch(expected: str, value: Any) -> Panic:
+    return Panic("P007", f"expected {expected}, found {kind_of(value)}")
+
+
+def key_of(value: Any) -> tuple[type, Any]:
     if type(value) not in (str, int, bool):
-        raise Panic("P007", f"expected a key, found {kind_of(value)}", line)
-    return kind_of(value), value
+        raise mismatch("a key", value)
+    return type(value), value
 
 
 # ---------------------------------------------------------------- texts
@@ -115,79 +148,82 @@ def key_of(value: Any, line: int) -> tuple[str, Any]:
 
 def float_text(value: float) -> str:
     """L-5.1.2."""
-    if math.isnan(value):
-        return "NaN"
-    if math.isinf(value):
-        return "inf" if value > 0 else "-inf"
-    text = format(Decimal(repr(value)), "f")
-    return text[:-2] if text.endswith(".0") else text
+    if not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "inf" if value > 0 else "-inf"
+    return format(Decimal(repr(value)), "f").removesuffix(".0")
 
 
-def display(value: Any) -> str:
-    """Display text (L-5.1)."""
+def display(value: Any, debug: bool = False) -> str:
+    """Display text (L-5.1), or the debug form (L-5.1.19)."""
+
+    def listed(values: Any) -> str:
+        return ", ".join(display(v, debug) for v in values)
+
+    def fields(found: Any) -> str:
+        return "{" + ", ".join(f"{name}: {display(v, debug)}" for name, v in found) + "}"
+
     match value:
-        case None:
-            return "nil"
-        case bool():
-            return "true" if value else "false"
+        case None | bool():
+            return "nil" if value is None else str(value).lower()
         case float():
-            return float_text(value)
-        case Arr(items):
-            return "[" + ", ".join(map(display, items)) + "]"
-        case Tup(items):
-            return "(" + ", ".join(map(display, items)) + (",)" if len(items) == 1 else ")")
-        case Mapping(entries):
-            pairs = (f"{json_text(k) if kind == 'String' else display(k)}: {display(v)}" for (kind, k), v in entries.items())
-            return "{" + ", ".join(pairs) + "}"
-        case Struct(name, fields):
-            return name + " {" + ", ".join(f"{k}: {display(v)}" for k, v in fields.items()) + "}"
-        case Unit(enum, variant):
-            return f"{enum}::{variant}"
-        case Opt(some, inner):
-            return f"Some({display(inner)})" if some else "None"
-        case Res(ok, inner):
-            return f"{'Ok' if ok else 'Err'}({display(inner)})"
+            text = float_text(value)
+            return text + ".0" if debug and value.is_integer() else text
+        case str() if debug:
+            return json.dumps(value, ensure_ascii=False)
+        case Rec():
+            return value.item.name + " " + fields(value.fields.items())
+        case Case(item, variant, payload):
+            name = variant if item in (OPTION, RESULT) else f"{item.name}::{variant}"
+            text = " " + fields(payload.items()) if isinstance(payload, dict) else f"({listed(payload or ())})"
+            return name if payload is None else name + text
         case Rng(start, end, inclusive):
             ends = ["" if e is None else str(e) for e in (start, end)]
             return ends[0] + ("..=" if inclusive else "..") + ends[1]
+        case Err() if debug:
+            return f"{value.family}::{value.variant} " + fields([("message", value.message)])
         case Err():
             return value.message
         case Fn():
             return f"<fn {value.name}>" if value.name else "<fn>"
+        case Map():
+            return fields((json.dumps(k, ensure_ascii=False) if t is str else display(k), v) for (t, k), v in value.items())
+        case tuple():
+            start, end = BRACKETS[type(value)]
+            return start + listed(value) + ("," if type(value) is Tup and len(value) == 1 else "") + end
     return str(value)
 
 
 def json_text(value: Any) -> str:
     """The JSON column of L-5.1, compact."""
+
+    def pairs(found: Any) -> str:
+        return "{" + ",".join(f"{json_text(name)}:{json_text(v)}" for name, v in found) + "}"
+
     match value:
-        case None | bool() | int():
-            return json.dumps(value)
-        case str():
+        case None | bool() | int() | str():
             return json.dumps(value, ensure_ascii=False)
         case float():
             text = float_text(value)
             return "null" if not math.isfinite(value) else text if "." in text else text + ".0"
-        case Arr(items) | Tup(items):
-            return "[" + ",".join(map(json_text, items)) + "]"
-        case Mapping(entries):
-            return _object((display(key), value) for (_, key), value in entries.items())
-        case Struct(_, fields):
-            return _object(fields.items())
-        case Unit(_, variant):
-            return _object([("variant", variant), ("data", None)])
-        case Opt(some, inner):
-            return json_text(inner) if some else "null"
-        case Res(ok, inner):
-            return _object([("ok" if ok else "err", inner)])
+        case Rec():
+            return pairs(value.fields.items())
+        case Case(item, variant, payload):
+            one = isinstance(payload, tuple) and len(payload) == 1
+            data = payload[0] if one else Arr(payload) if isinstance(payload, tuple) else payload
+            if item is OPTION:
+                return json_text(data)
+            if item is RESULT:
+                return pairs([(variant.lower(), data)])
+            return pairs([("variant", variant), ("data", Rec(None, data) if isinstance(payload, dict) else data)])
         case Rng(start, end, inclusive):
-            return _object([("start", start), ("end", end), ("inclusive", inclusive)])
+            return pairs([("start", start), ("end", end), ("inclusive", inclusive)])
         case Err(family, variant, message, extra):
-            return _object([("kind", family), ("variant", variant), ("message", message), *extra.items()])
+            return pairs([("kind", family), ("variant", variant), ("message", message), *extra.items()])
+        case Map():
+            return pairs((display(key), v) for (_, key), v in value.items())
+        case tuple():
+            return "[" + ",".join(map(json_text, value)) + "]"
     return json.dumps(display(value), ensure_ascii=False)
-
-
-def _object(pairs: Any) -> str:
-    return "{" + ",".join(f"{json_text(key)}:{json_text(value)}" for key, value in pairs) + "}"
 
 
 # ---------------------------------------------------------------- equality, order
@@ -203,35 +239,30 @@ def equal(a: Any, b: Any) -> bool:
         return bool(a == b)
     if type(a) is not type(b):
         return False
-    match a:
-        case Arr(items) | Tup(items):
-            return len(items) == len(b.items) and all(map(equal, items, b.items))
-        case Mapping(entries):
-            same = entries.keys() == b.entries.keys()
-            return same and all(equal(value, b.entries[key]) for key, value in entries.items())
-        case Struct(name, fields):
-            return bool(name == b.name) and all(equal(value, b.fields[key]) for key, value in fields.items())
-        case Opt(some, value) | Res(some, value):
-            return bool(some == b[0]) and equal(value, b[1])
-        case Err(family, variant, message, extra):
-            return (family, variant, message) == b[:3] and equal(Struct("", extra), Struct("", b.extra))
-        case Fn():
-            return a is b
-    return bool(a == b)
+    if isinstance(a, dict):
+        return a.keys() == b.keys() and all(equal(v, b[key]) for key, v in a.items())
+    if type(a) is Set:
+        return len(a) == len(b) and all(any(equal(x, y) for y in b) for x in a)
+    if isinstance(a, (Rec, Case)) and a.item is not b.item:
+        return False
+    if isinstance(a, tuple):
+        start = 1 if isinstance(a, (Rec, Case)) else 0
+        return len(a) == len(b) and all(map(equal, a[start:], b[start:]))
+    return a is b if isinstance(a, Fn) else bool(a == b)
 
 
-def less(a: Any, b: Any, line: int) -> bool:
+def compared(operator: str, a: Any, b: Any) -> bool:
     if not (is_number(a) and is_number(b)) and not (type(a) is type(b) is str):
-        raise Panic("P007", f"expected two numbers or two Strings, found {kind_of(a)} and {kind_of(b)}", line)
-    return bool(a < b)
+        raise Panic("P007", f"expected two numbers or two Strings, found {kind_of(a)} and {kind_of(b)}")
+    return {"<": a < b, ">": a > b, "<=": a <= b, ">=": a >= b}[operator]
 
 
 # ---------------------------------------------------------------- arithmetic
 
 
-def in_range(value: int, line: int) -> int:
+def in_range(value: int) -> int:
     if not MIN <= value <= MAX:
-        raise Panic("P002", "integer overflow", line)
+        raise Panic("P002", "integer overflow")
     return value
 
 
@@ -242,57 +273,46 @@ def saturated(value: float) -> int:
     return max(MIN, min(MAX, int(value))) if math.isfinite(value) else MAX if value > 0 else MIN
 
 
-def negative(value: Any, line: int) -> Any:
+def negative(value: Any) -> Any:
     if not is_number(value):
-        raise Panic("P007", f"expected a number, found {kind_of(value)}", line)
-    return in_range(-value, line) if type(value) is int else -value
+        raise mismatch("a number", value)
+    return in_range(-value) if type(value) is int else -value
 
 
-def arithmetic(op: str, a: Any, b: Any, line: int) -> Any:
+def arithmetic(op: str, a: Any, b: Any) -> Any:
     """L-5.2, L-3.6.1 to L-3.6.3."""
     if op == "+" and (type(a) is str or type(b) is str):
         return display(a) + display(b)
     if not is_number(a) or not is_number(b):
-        raise Panic("P007", f"expected numbers, found {kind_of(a)} and {kind_of(b)}", line)
+        raise Panic("P007", f"expected numbers, found {kind_of(a)} and {kind_of(b)}")
     if type(a) is type(b) is int:
-        return _integers(op, a, b, line)
+        return _integers(op, a, b)
     return _floats(op, float(a), float(b))
 
 
-def _integers(op: str, a: int, b: int, line: int) -> int:
-    if op in "+-":
-        return in_range(a + b if op == "+" else a - b, line)
-    if op == "*":
-        return in_range(a * b, line)
+def _integers(op: str, a: int, b: int) -> int:
+    if op in ("+", "-", "*"):
+        return in_range(a + b if op == "+" else a - b if op == "-" else a * b)
     if op == "**":
-        return _power(a, b, line)
+        return _power(a, b)
     if b == 0:
-        raise Panic("P003", "division by zero", line)
+        raise Panic("P003", "division by zero")
     quotient = abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
-    # The minimum by -1 has no quotient; its remainder is taken the same way (L-5.2.1 speaks of the division).
-    return in_range(quotient, line) if op == "/" else a - quotient * b
+    return in_range(quotient) if op == "/" else a - quotient * b
 
 
-def _power(a: int, b: int, line: int) -> int:
+def _power(a: int, b: int) -> int:
     if b < 0:
-        raise Panic("P013", f"negative exponent {b}", line)
-    if a in (0, 1, -1):
-        return 1 if b == 0 or a == 1 or (a == -1 and b % 2 == 0) else a
-    if b > 64:
-        raise Panic("P002", "integer overflow: **", line)
-    return in_range(a**b, line)
+        raise Panic("P013", f"negative exponent {b}")
+    return in_range(a ** (min(b, 64) if abs(a) > 1 else b))  # the 64th power is out of range, as is every later one
 
 
 def _floats(op: str, a: float, b: float) -> float:
-    if op == "+":
-        return a + b
-    if op == "-":
-        return a - b
-    if op == "*":
-        return a * b
+    if op in ("+", "-", "*"):
+        return a + b if op == "+" else a - b if op == "-" else a * b
+    if op == "/" and b:
+        return a / b
     if op == "/":
-        if b:
-            return a / b
         return math.nan if a == 0 or math.isnan(a) else math.copysign(math.inf, a) * math.copysign(1, b)
     if op == "%":
         return math.nan if b == 0 or math.isinf(a) or math.isnan(b) else math.fmod(a, b)

@@ -132,31 +132,37 @@ class Conversation:
         if self.run is not None:
             self.run.add_round(text, calls, results, tokens)
 
-    async def commit(self, reply: str, *, tokens_in: int = 0, tokens_out: int = 0) -> None:
+    def commit(self, reply: str, *, tokens_in: int = 0, tokens_out: int = 0) -> None:
+        """The turn, in one transaction, when the task that called goes on; then the lock is free. `fold` comes after."""
         run = self.run
         if run is None:
             return
-        if self.blocking:
-            await self.perform(lambda: run.commit(reply, tokens_in=tokens_in, tokens_out=tokens_out))
-        else:
+        try:
             run.commit(reply, tokens_in=tokens_in, tokens_out=tokens_out)
-        if self.auto and self.summarise is not None:
-            await self._fold(self.summarise)
+        finally:
+            self.close()
 
-    async def _fold(self, summarise: Callable[[Memory, str], Summarise]) -> None:
+    async def fold(self) -> None:
+        """The folds that are due after a commit (M-9.5)."""
+        if not self.auto or self.summarise is None:
+            return
         from .summaries import refresh
 
         for view, policy in self.memory.views.items():
             if policy.summary is not None:
-                await refresh(self.memory, view, summarise(self.memory, view), self.perform)
+                await refresh(self.memory, view, self.summarise(self.memory, view), self.perform)
 
     async def abandon(self, reason: str, text: str = "", *, cause: str = "") -> None:
+        """The call failed: nothing is stored, but for `Record` (M-5.11, M-5.12)."""
         run = self.run
-        if run is not None and not run.ended:
-            await self.perform(lambda: run.abandon(reason, text, cause=cause))
+        try:
+            if run is not None and not run.ended:
+                await self.perform(lambda: run.abandon(reason, text, cause=cause))
+        finally:
+            self.close()
 
     def close(self) -> None:
-        """Gives the lock back, however the call ended."""
+        """Gives the lock back. Who drops a call between its answer and its commit has to ask for it."""
         self.run = None
         if self._locked and self.locks is not None:
             self._locked = False

@@ -1,6 +1,7 @@
 """Who performs which effect of the machine (V-6.3): the one table, a module of this package per family.
 
-A module offers `async perform(run, effect)`, which gives the value the task continues with. It is imported when the first
+A module offers `async perform(run, effect)`, which gives the value the task continues with, or a `Settled` when something is
+written down at that moment. Many run at a time; one is cancelled where it awaits when its task is. It is imported when the first
 effect of its family appears, so that a run pays for what it uses. Must not know: the loop that asks.
 """
 
@@ -10,16 +11,26 @@ from importlib import import_module
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Callable, Coroutine
     from typing import Any
 
     from ...vm.effects import Effect
     from ..running import Running
 
-    Performer = Callable[[Running, Effect], Awaitable[Any]]
+    Performer = Callable[[Running, Effect], Coroutine[Any, Any, Any]]
 
 FAMILIES = {
     "model": "models",
+    "clock": "clock",
+    "sleep": "sleep",
+    "random": "chance",
+    "log": "log",
+    "env": "environment",
+    "file": "files",
+    "http": "http",
+    "schema": "schemas",
+    "mock": "tests",
+    "test_emits": "tests",
 }
 
 

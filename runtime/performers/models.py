@@ -7,19 +7,21 @@ from __future__ import annotations
 
 from ...vm.values import UNSET
 from ..call_settings import call_settings
-from ..calls import execute, execute_with_schema
+from ..calls import answered, answered_with_schema
 from ..errors import CallFailure, ConfigFailure
 from ..field_checks import check_model
 from ..reply_cache import ReplyCache
+from ..settled import Settled
 from ..translation import failed, response_value, succeeded, to_plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import Any
 
     from ...vm.bytecode.image import Model
     from ...vm.effects import Effect, ModelCall
+    from ..call_services import Services
     from ..call_settings import CallSettings
     from ..memory.conversation import Conversation
     from ..running import Running
@@ -29,7 +31,7 @@ async def perform(run: Running, effect: Effect) -> Any:
     calls = run.state.get("models")
     if calls is None:
         calls = run.state["models"] = ModelCalls(run)
-    return await calls.call(effect.payload)
+    return await calls.call(effect.payload)  # what it gives is committed when the task goes on
 
 
 class ModelCalls:
@@ -43,16 +45,18 @@ class ModelCalls:
         self.calls = 0
 
     async def call(self, call: ModelCall) -> Any:
+        """An Err, or what appends the turn and gives the Ok."""
         self.calls += 1
         run_id = f"{call.model}-{self.calls}"  # tells logs and traces which model ran
+        services = self._services(call.model)
         try:
             settings = self._settings(call.model).with_prompt(call.overrides)
             conversation = self._conversation(call)
             if call.schema is None:
-                response = await execute(self.run.services, settings, call.prompt, conversation, run_id=run_id)
-                return succeeded(response_value(response))
-            validated = await execute_with_schema(
-                self.run.services,
+                response = await answered(services, settings, call.prompt, conversation, run_id=run_id)
+                return Settled(lambda: _committed(lambda: response_value(response())))
+            validated = await answered_with_schema(
+                services,
                 settings,
                 call.prompt,
                 self.run.schemas[call.schema],
@@ -60,9 +64,14 @@ class ModelCalls:
                 run_id=run_id,
                 retry_message=call.retry_message,
             )
-            return succeeded(self.run.builder.value(validated.tree))
+            return Settled(lambda: _committed(lambda: self.run.builder.value(validated().tree)))
         except CallFailure as failure:
             return failed(failure)
+
+    def _services(self, name: str) -> Services:
+        """Those of the run; a mock stands in for the provider only (O-8.16)."""
+        mock = self.run.state.get("mocks", {}).get(name)
+        return self.run.services if mock is None else self.run.services.asking(mock)
 
     def _settings(self, name: str) -> CallSettings:
         """The settings of a model; its fields are evaluated once, at initialisation (O-0.3)."""
@@ -104,3 +113,11 @@ class ModelCalls:
         from ..memory.conversation import Conversation
 
         return Conversation(self.run.memories[name], call.auto)
+
+
+def _committed(value: Callable[[], Any]) -> Any:
+    """The Ok, or the Err of a memory that could not store the turn (M-5.23)."""
+    try:
+        return succeeded(value())
+    except CallFailure as failure:
+        return failed(failure)

@@ -29,19 +29,20 @@ FAULT_MESSAGE = "scripted error: {name}"
 
 
 class Script:
-    """Replies in order. `take` gives the next one, None when all are used up."""
+    """Replies in order, then `rest` for ever. `take` gives the next one, None when all are used up."""
 
-    __slots__ = ("_replies", "_next")
+    __slots__ = ("_replies", "_rest", "_next")
 
-    def __init__(self, replies: Sequence[Any]) -> None:
-        for index, reply in enumerate(replies):
+    def __init__(self, replies: Sequence[Any], rest: Any = None) -> None:
+        for index, reply in enumerate(replies if rest is None else [*replies, rest]):
             _check(reply, index)
         self._replies = replies
+        self._rest = rest
         self._next = 0
 
     def take(self) -> Any:
         if self._next >= len(self._replies):
-            return None
+            return self._rest
         self._next += 1
         return self._replies[self._next - 1]
 

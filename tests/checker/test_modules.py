@@ -54,6 +54,12 @@ def found(result: Compilation) -> list[tuple[str, str]]:
     return [(d.code, d.span.file) for d in result.diagnostics.ordered()]
 
 
+def test_the_first_place_may_be_a_module() -> None:
+    (twice,) = program({"main.conc": "mod a; use a::a; fn main() {}", "a.conc": "pub fn a() {}"}).diagnostics.ordered()
+    (first,) = twice.related
+    assert (twice.code, first.span.start) == ("E1003", 4)
+
+
 def test_only_files_that_are_named_are_read() -> None:
     result = program({"main.conc": "fn main() { a::f(); }", "a.conc": "pub fn f() {}", "b.conc": "fn ("})
     assert found(result) == [] and list(result.sources) == ["main.conc", "a.conc"]

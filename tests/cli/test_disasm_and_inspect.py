@@ -73,11 +73,16 @@ def test_inspect_as_json(cli, tmp_path):
     facts = json.loads(out)
     data = (tmp_path / "t.concb").read_bytes()
     assert (facts["bytes"], facts["hash"]) == (len(data), content_hash(data))
-    assert facts["functions"][:2] == ["sort", "main"]
+    assert facts["functions"] == ["sort", "main"]
     assert facts["memories"] == [{"name": "desk", "max_messages": None}]
     assert facts["key_variables"] == ["ANTHROPIC_API_KEY"]
     assert 0 < sum(facts["sections"].values()) < len(data)
     assert facts == json.loads(cli("inspect", "--json", TICKET).out)
+
+
+def test_inspect_lists_functions_that_were_declared(cli, write):
+    write("p.conc", "struct P { x: Int = 1 } fn main() { emit(\"x\", [P {}].map(|p| p.x)); }")
+    assert "functions: main" in cli("inspect", "p.conc").out.splitlines()
 
 
 def test_inspect_names_variables_and_holds_no_values(cli, write, tmp_path, monkeypatch):

@@ -15,6 +15,7 @@ FLAGS = {
     "fmt": ["--check", "--diff"],
     "disasm": ["--function", "--json"],
     "inspect": ["--json"],
+    "test": ["--filter", "--debug", "--json", "--offline", "--max-steps", "--seed"],
     "repl": ["--offline", "--offline-script", "--env-file", "--max-steps", "--seed", "--emit-format", "--verbose"],
     "version": ["--json"],
 }
@@ -54,7 +55,8 @@ def test_unknown_verb(cli):
         ["run", "--off", "x.conc"],  # no abbreviations: they would break when a flag is added
         ["run"],
         ["run", "a.conc", "b.conc"],
-        ["run", "a.conc", "--", "more"],
+        ["run", "--", "a.conc"],
+        ["run", "a.conc", "--allow-all=x"],
         ["run", "a.conc", "--max-steps", "0"],
         ["run", "a.conc", "--max-steps", "many"],
         ["run", "a.conc", "--seed", "x"],

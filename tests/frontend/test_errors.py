@@ -49,6 +49,7 @@ def test_expected_and_found(errors: Errors, text: str, message: str) -> None:
     [
         ("if let Some(x) = a { }", "`if let`"),
         ("while let Some(x) = a { }", "no `while let`"),
+        ("let Some(x) = f(1, { a: 2 }) else { return; };", "no `let … else`"),
         ("let b = a ? 1 : 2;", "`?:`"),
         ("let b = a ? (c) : 2;", "`?:`"),
         ("a++;", "`++`"),

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from concerto.compiler.pipeline import compile_source
 from concerto.runtime.errors import ConfigFailure
-from concerto.runtime.session import Host, Outcome, Session
+from concerto.runtime.session import Host, Outcome, Session, run_offline
 from concerto.vm.bytecode.codec import encode
 from concerto.vm.bytecode.image import ImageError
 from concerto.vm.load import load_bytes
@@ -63,13 +63,7 @@ def run(data: bytes) -> Outcome | None:
         session = Session(program, host)
     except ConfigFailure:
         return None
-    coroutine = session.run(steps=3000, depth=60)
-    try:
-        coroutine.send(None)
-    except StopIteration as done:
-        outcome: Outcome = done.value
-        return outcome
-    raise AssertionError("an offline run waited")
+    return run_offline(session, steps=3000, depth=60)
 
 
 def test_originals_run() -> None:

@@ -194,7 +194,7 @@ def test_serial_turns_wait_for_each_other_in_order():
                 if number == 1:
                     await conversation.abandon("refused")
                 else:
-                    await conversation.commit("a")
+                    conversation.commit("a")
             finally:
                 conversation.close()
 
@@ -253,7 +253,7 @@ def test_a_blocking_store_works_on_its_thread(tmp_path):
 
         conversation = Conversation(memory, perform=perform)
         await conversation.open("r", ASK, system="s", tools_offered=True)
-        await conversation.commit("a")
+        await threads.call(memory.store, lambda: conversation.commit("a"))
         committing = asyncio.ensure_future(threads.call(memory.store, lambda: opened(memory, "r2").commit("b")))
         await asyncio.sleep(0)
         committing.cancel()
@@ -285,7 +285,8 @@ class Joiner:
 async def turn(memory, number, joiner):
     conversation = Conversation(memory, summarise=lambda memory, view: joiner)
     await conversation.open(f"r{number}", [Msg("user", f"q{number}")], system=None, tools_offered=False)
-    await conversation.commit(f"a{number}")
+    conversation.commit(f"a{number}")
+    await conversation.fold()
 
 
 def summarising(**steps):

@@ -68,7 +68,8 @@ def test_division_truncates_and_remainder_follows_the_left(a: int, b: int) -> No
     if b == 0:
         assert code_of(lambda: int_div(a, b)) == code_of(lambda: int_rem(a, b)) == "P003"
     elif (a, b) == (INT_MIN, -1):
-        assert code_of(lambda: int_div(a, b)) == code_of(lambda: int_rem(a, b)) == "P002"
+        assert code_of(lambda: int_div(a, b)) == "P002"
+        assert int_rem(a, b) == 0
     else:
         assert int_div(a, b) == div(a, b) == math.trunc(Fraction(a, b))
         assert int_rem(a, b) == rem(a, b) == a - b * math.trunc(Fraction(a, b))

@@ -12,9 +12,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-import pytest
 from concerto.compiler.pipeline import compile_source
-from concerto.runtime.session import Host, Session
+from concerto.runtime.session import Host, Session, run_offline
 from concerto.vm.bytecode.code import instructions
 from concerto.vm.bytecode.opcodes import OPCODES
 from concerto.vm.generated import loop
@@ -65,14 +64,12 @@ async def instant(seconds: float) -> None:
     pass
 
 
-def run_offline(program: Program) -> None:
+def run_program(program: Program) -> None:
     host = Host(
         emit=lambda channel, value, by_runtime: None, print=lambda text: None, env={}, now=lambda: 0.0, sleep=instant,
         random=lambda: 0.5, offline=True,
     )  # fmt: skip
-    coroutine = Session(program, host).run(steps=4000, depth=50)
-    with pytest.raises(StopIteration):
-        coroutine.send(None)
+    run_offline(Session(program, host), steps=4000, depth=50)
 
 
 def test_every_opcode_is_produced_and_reached() -> None:
@@ -91,7 +88,7 @@ def test_every_opcode_is_produced_and_reached() -> None:
             program = load_image(result.image)
             sys.settrace(reached)
             try:
-                run_offline(program)
+                run_program(program)
             finally:
                 sys.settrace(None)
     assert wanted - produced == set()

@@ -14,6 +14,7 @@ from . import options as options
 from . import ranges as ranges
 from . import records as records
 from . import strings as strings
+from . import testing as testing
 from .registry import ASSOCIATED, FUNCTIONS, KIND_OF, METHODS, Row, lookup, method_names
 from .signatures import REQUIRED, Parameter, Signature, parse_signature, parse_type
 from .std import STD_MODULES, STD_TYPES, std_module, std_row

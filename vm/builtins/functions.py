@@ -7,10 +7,12 @@ from ..values.access import length
 from ..values.casts import truth
 from ..values.display import brief
 from ..values.equality import equal
+from ..values.handles import SchemaRef
+from ..values.records import Response
 from ..values.results import Err, Ok, Some
 from ..values.typeof import typeof
 from .guards import text
-from .registry import function, special
+from .registry import effect, function, special
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -82,15 +84,23 @@ def err(e: Any) -> Err:
     return Err(e)
 
 
+@effect("env(name: String) -> String?", effect="env", permission="env", clause="L-6.1.7")
+def env(name: Any) -> tuple[Any, ...]:
+    """The environment variable, nil when unset."""
+    return ("env", text(name))
+
+
+@effect("parse_schema<T>(x: Any) -> Result<T, SchemaError>", effect="schema", clause="L-6.1.11", special="schema")
+def parse_schema(schema: Any, x: Any) -> tuple[Any, ...]:
+    """Validates the JSON in a String or Response against the schema."""
+    if type(schema) is not SchemaRef:
+        raise Panic("P007", f"expected SchemaRef, found {typeof(schema)}")
+    return (schema.name, text(x.get("text") if type(x) is Response else x))
+
+
 special("None<T>() -> Option<T>", clause="L-6.1.8", doc="The empty Option; written without parentheses.")
 special("print(values: Any...) -> Nil", clause="L-6.1.1", doc="Writes the Display texts, joined by a space, to stdout.")
 special("println(values: Any...) -> Nil", clause="L-6.1.1", doc="As `print`, with a newline.")
-special("env(name: String) -> String?", clause="L-6.1.7", doc="The environment variable, nil when unset.")
 special("emit(channel: String, payload: Any = nil) -> Nil", clause="L-6.1.9", doc="Sends the payload on a channel.")
 special("flush_emits() -> Nil", clause="L-6.1.10", doc="Delivers the emits a host has buffered.")
-special("test_emits() -> Array<Emit>", clause="L-6.1.10", doc="The emits of the running test, in order.")
-special(
-    "parse_schema<T>(x: Any) -> Result<T, SchemaError>", clause="L-6.1.11",
-    doc="Validates the JSON in a String or Response against the schema.",
-)  # fmt: skip
 special("race(operands: Any...) -> Any", clause="L-6.1.12", doc="The value of the operand that finishes first.")

@@ -10,6 +10,7 @@ of the host), `effect` (the host: `prepare` checks the arguments and gives the p
 host's answer is the result), `special` (a form the compiler knows). A *mut* body changes an owned receiver in place; a
 *mut* prelude gives the new receiver. The receiver is of the row's kind: callers dispatch on its class.
 
+`special="schema"` on an effect: its type argument is a schema, which `prepare` gets before the arguments.
 `special="numeric"` on a row with a body: its Float parameters take an Int as it is, and a Float result is an Int when all
 of them are.
 """
@@ -20,7 +21,7 @@ from ..values.containers import Array, Map, Queue, Set, Stack
 from ..values.enums import EnumValue
 from ..values.errors import ErrorValue
 from ..values.functions import Closure
-from ..values.handles import MemoryRef, ModelBuilder, ModelRef, SchemaRef
+from ..values.handles import MemoryRef, ModelBuilder, ModelRef, SchemaRef, TaskHandle
 from ..values.ranges import RangeValue
 from ..values.records import RECORDS
 from ..values.results import Err, NoneOption, Ok, Some
@@ -86,6 +87,10 @@ class Row:
         if self._signature is None:
             self._signature = parse_signature(self.text)
         return self._signature
+
+    @property
+    def takes_schema(self) -> bool:
+        return self.kind == "effect" and self.special == "schema"
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -179,16 +184,31 @@ def std(module: str, text: str, **options: Any) -> Callable[[Body], Body]:
     return _decorator("std", "", text, {"module": module, **options})
 
 
+def effect(text: str, *, effect: str, clause: str, permission: str = "", special: str = "") -> Callable[[Body], Body]:
+    """A global function that the host performs, as `std_effect`."""
+    return _effect("function", "", text, effect, clause, permission, special)
+
+
+def associated_effect(owner: str, text: str, *, effect: str, clause: str) -> Callable[[Body], Body]:
+    """What the compiler calls for a form of the language that the host performs; `owner` is no type of the language."""
+    return _effect("associated", "", text, effect, clause, "", owner=owner)
+
+
 def std_effect(module: str, text: str, *, effect: str, clause: str, permission: str = "") -> Callable[[Body], Body]:
     """A function of the module `std::…` that the host performs; the decorated one checks the arguments, gives the payload
     of the effect and carries the documentation."""
+    return _effect("std", module, text, effect, clause, permission)
 
+
+def _effect(
+    table: str, module: str, text: str, effect: str, clause: str, permission: str, special: str = "", owner: str = ""
+) -> Callable[[Body], Body]:
     def register(prepare: Body) -> Body:
         row = Row(
-            "", text, kind="effect", clause=clause, doc=prepare.__doc__ or "", module=module, effect=effect,
-            permission=permission, prepare=prepare,
+            owner, text, kind="effect", clause=clause, doc=prepare.__doc__ or "", module=module, effect=effect,
+            permission=permission, prepare=prepare, special=special,
         )  # fmt: skip
-        enter(row, "std")
+        enter(row, table)
         return prepare
 
     return register
@@ -209,6 +229,7 @@ KIND_OF: dict[type, str] = {
     Map: "Map", Set: "Set", Queue: "Queue", Stack: "Stack", RangeValue: "Range", Some: "Option",
     NoneOption: "Option", Ok: "Result", Err: "Result", ErrorValue: "Error", EnumValue: "Enum", Closure: "Function",
     ModelRef: "ModelRef", ModelBuilder: "ModelBuilder", MemoryRef: "Memory", SchemaRef: "SchemaRef",
+    TaskHandle: "Task",
     **{cls: name for name, cls in RECORDS.items()},
 }  # fmt: skip
 

@@ -130,6 +130,16 @@ class Memory(Record):
     max_messages: int | None
 
 
+class Test(Record):
+    """`function`: its number; `expected`: what the text of an expected failure contains, or None."""
+
+    __slots__ = ("description", "function", "expect_fail", "expected")
+    description: str
+    function: int
+    expect_fail: bool
+    expected: str | None
+
+
 class Exports(Record):
     """`functions`: public functions {name: number}; `init`: initialisation functions in order."""
 
@@ -156,7 +166,7 @@ SECTIONS: tuple[tuple[str, type[Record] | None], ...] = (
     ("memories", Memory),
     ("contexts", None),
     ("pipelines", None),
-    ("tests", None),
+    ("tests", Test),
     ("exports", Exports),
     ("source_map", None),
     ("source", None),
@@ -185,7 +195,7 @@ class Image(Record):
     memories: list[Memory]
     contexts: list[Any]
     pipelines: list[Any]
-    tests: list[Any]
+    tests: list[Test]
     exports: Exports
     source_map: list[list[Any]]
     source: list[str]

@@ -130,11 +130,21 @@ _TABLE = (
     ("POP_TRY", k.NONE, "value --", "raise", "drop a statement's value; an Err is thrown (L-5.12.2)"),
     ("FAIL_MATCH", k.NONE, "value --", "stop", "P009"),
     ("FAIL_LENGTH", k.COUNT, "value --", "stop", "P010: an array pattern of that length"),
+    # tasks
+    ("START", k.FUNCTION, "args* -- task", "next", "start a child task with copies of the variables it captures (O-6.8)"),
+    ("AWAIT_ALL", k.COUNT, "tasks* -- tuple", "suspend", "wait for all of them (O-6.2)"),
+    ("RACE", k.COUNT, "tasks* -- value", "suspend", "wait for the first to end, cancel the others (O-6.4)"),
+    ("PARALLEL", k.FUNCTION, "iterable limit -- array", "suspend", "a child task per element, at most limit at a time (O-6.3)"),
+    ("AWAIT", k.NONE, "value -- value", "suspend", "the value of a task; any other value is itself (L-9.1.2)"),
+    ("SETTLE", k.NONE, "value -- value", "suspend", "before a return: wait for the tasks started here, or cancel them (O-6.14)"),
     # the world
     ("EMIT", k.NONE, "channel payload --", "suspend", "one emit"),
     ("PRINT", k.COUNT, "values* --", "suspend", "print(values)"),
     ("PRINTLN", k.COUNT, "values* --", "suspend", "println(values)"),
     ("CONFIGURE", k.CONFIG, "value --", "next", "give a declaration a field that is no constant (O-0.3)"),
+    ("CALL_HOST", k.HOST, "args* -- result", "suspend", "call a built-in function that the host performs (V-6.3)"),
+    ("PARSE_AS", k.TYPE, "text defaults -- result holes", "next", "json::parse_as: a Result, and the fields that take a default"),
+    ("FILL", k.NONE, "hole value --", "next", "put the default of a field in its place"),
 )  # fmt: skip
 
 FLOWS = {

@@ -28,11 +28,13 @@ _KINDS_OF_CONSTANT: dict[str, tuple[int, ...]] = {
     k.VARIANT.name: (i.K_VARIANT,),
     k.METHOD.name: (i.K_METHOD,),
     k.BUILTIN.name: (i.K_BUILTIN,),
+    k.HOST.name: (i.K_BUILTIN,),
     k.ERROR.name: (i.K_ERROR,),
     k.NAME.name: (i.K_STRING,),
     k.CONFIG.name: (i.K_CONFIG,),
 }
 _RANGE = BY_NAME["RANGE"].number
+_PARALLEL = BY_NAME["PARALLEL"].number
 
 
 def check_operands(scope: Scope, function: i.Function, code: Code) -> list[Effect]:
@@ -120,6 +122,8 @@ def _content(scope: Scope, kind: str, operand: int) -> Iterator[Breach]:
         yield "V119", f"constant {operand} is a variant with a payload"
     if kind == k.BUILTIN.name and tuple(value) not in scope.builtins:
         yield "V103", f"there is no built-in {'.'.join(part for part in value if part)}"
+    if kind == k.HOST.name and tuple(value) not in scope.performed:
+        yield "V103", f"the host performs no {'::'.join(part for part in value if part)}"
 
 
 def _type(scope: Scope, number: int, operand: int) -> Iterator[Breach]:
@@ -146,6 +150,7 @@ _RULES: dict[str, Callable[[Scope, int, int], Iterator[Breach]]] = {
     k.VARIANT.name: _constant,
     k.METHOD.name: _constant,
     k.BUILTIN.name: _constant,
+    k.HOST.name: _constant,
     k.ERROR.name: _constant,
     k.NAME.name: _constant,
     k.CONFIG.name: _constant,
@@ -177,10 +182,12 @@ def _function(scope: Scope, function: i.Function, code: Code, number: int, opera
         yield "V106", f"there are {scope.sizes['functions']} functions"
         return
     callee = scope.image.functions[operand]
-    if OPCODES[number].pops and callee.captures:
+    if p.ROLE[number] != p.CAPTURE and callee.captures:
         yield "V105", f"`{callee.name}` captures cells, so it is called through a closure only"
     elif any(cell >= function.cells for cell in callee.captures):
         yield "V105", f"`{callee.name}` captures a cell that the function has not"
+    if number == _PARALLEL and len(callee.params) != 1:
+        yield "V119", f"`{callee.name}` takes {len(callee.params)} parameters, an element is one"
     if callee.flags & i.F_SUSPENDS and not function.flags & i.F_SUSPENDS:
         yield "V120", f"`{callee.name}` may suspend, the function that names it does not say so"
 
@@ -211,7 +218,7 @@ def _arguments_of_constant(scope: Scope, operand: int) -> int:
     if kind == i.K_METHOD:
         return int(value[1])
     if kind == i.K_BUILTIN:
-        return scope.builtins.get(tuple(value), 0)
+        return scope.builtins.get(tuple(value)) or scope.performed.get(tuple(value), 0)
     return len(value) - 1 if kind == i.K_ERROR else 0
 
 
@@ -225,6 +232,7 @@ _COUNTS: dict[str, Callable[[Scope, int], int]] = {
     k.FUNCTION.name: _arguments_of_function,
     k.METHOD.name: _arguments_of_constant,
     k.BUILTIN.name: _arguments_of_constant,
+    k.HOST.name: _arguments_of_constant,
     k.ERROR.name: _arguments_of_constant,
     k.TYPE.name: _fields_of_type,
 }

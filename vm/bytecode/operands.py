@@ -28,6 +28,7 @@ CONST = OperandKind("const", "constants", "V103", "a constant that is a value: i
 VARIANT = OperandKind("variant", "constants", "V103", "a constant of kind variant: an enum type and the number of a variant")
 METHOD = OperandKind("method", "constants", "V103", "a constant of kind method: name and argument count")
 BUILTIN = OperandKind("builtin", "constants", "V103", "a constant of kind builtin: receiver kind and name")
+HOST = OperandKind("host", "constants", "V103", "a constant of kind builtin that the host performs")
 ERROR = OperandKind("error", "constants", "V103", "a constant of kind error: family, variant, field names")
 NAME = OperandKind("name", "constants", "V103", "a string constant that is an identifier")
 CONFIG = OperandKind("config", "constants", "V103", "a constant of kind config: section, entry, field")
@@ -42,6 +43,6 @@ SCHEMA = OperandKind("schema", "schemas", "V108", "a schema declaration")
 LABEL = OperandKind("label", "code", "V109", "byte offset of an instruction of the same function")
 
 KINDS = (
-    NONE, COUNT, CONST, VARIANT, METHOD, BUILTIN, ERROR, NAME, CONFIG, LOCAL, CELL, FUNCTION, TYPE, FIELD, MODEL, MEMORY,
+    NONE, COUNT, CONST, VARIANT, METHOD, BUILTIN, HOST, ERROR, NAME, CONFIG, LOCAL, CELL, FUNCTION, TYPE, FIELD, MODEL, MEMORY,
     SCHEMA, LABEL,
 )  # fmt: skip

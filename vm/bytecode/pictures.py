@@ -26,7 +26,7 @@ def role(op: Opcode) -> int:
     if op.kind is k.CELL:
         return USE_CELL if op.pops or op.pushes else MAKE_CELL
     if op.kind is k.FUNCTION:
-        return PLAIN if op.pops else CAPTURE
+        return PLAIN if op.pushes == ("result",) else CAPTURE
     if "any*" in op.pops:
         return MIXED
     if "iterator" in op.pops:

@@ -23,14 +23,23 @@ _RECORD_FIELDS = 16  # no built-in record has more fields (L-6.9)
 
 class Scope:
     """`sizes`: entries per index space of operands.py. `fields`: per type its number of fields, or None.
+    `builtins`, `performed`: arguments of the built-ins that the machine and that the host does.
     `most_fields`: a field position below it exists in some type. `left`: instructions that may still come."""
 
-    __slots__ = ("image", "builtins", "limits", "sizes", "kinds", "parameters", "fields", "most_fields", "left",
-    "effects")
+    __slots__ = (
+        "image", "builtins", "performed", "limits", "sizes", "kinds", "parameters", "fields", "most_fields", "left", "effects",
+    )  # fmt: skip
 
-    def __init__(self, image: i.Image, builtins: Mapping[tuple[str, str], int], limits: Limits) -> None:
+    def __init__(
+        self,
+        image: i.Image,
+        builtins: Mapping[tuple[str, str], int],
+        performed: Mapping[tuple[str, str], int],
+        limits: Limits,
+    ) -> None:
         self.image = image
         self.builtins = builtins
+        self.performed = performed
         self.limits = limits
         self.sizes = {
             "functions": len(image.functions),

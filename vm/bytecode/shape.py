@@ -72,6 +72,7 @@ RECORDS: dict[type[i.Record], tuple[f.Checker, ...]] = {
     ),
     i.Connection: (f.name, f.mapped(f.plain)),
     i.Memory: (f.name, f.optional(f.natural)),
+    i.Test: (f.text, f.natural, f.boolean, f.optional(f.text)),
     i.Exports: (f.mapped(f.natural), f.listed(f.natural)),
 }
 

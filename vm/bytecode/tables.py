@@ -135,7 +135,7 @@ def _declarations(scope: Scope) -> None:
 def _entries(scope: Scope) -> None:
     image = scope.image
     entry = [] if image.header.entry is None else [image.header.entry]
-    for number in [*entry, *image.exports.init]:
+    for number in [*entry, *image.exports.init, *(test.function for test in image.tests)]:
         if number >= len(image.functions):
             refuse("V106", "entry functions", f"there is no function {number}")
         elif image.functions[number].params or image.functions[number].captures:

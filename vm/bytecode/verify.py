@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .image import Image
 
 _FROM_VERIFIER = object()
+NOTHING: Mapping[tuple[str, str], int] = {}
 
 
 class FunctionFacts:
@@ -60,9 +61,16 @@ class Verified:
         self.functions = functions
 
 
-def verify(image: Image, builtins: Mapping[tuple[str, str], int], limits: Limits = DEFAULT) -> Verified:
-    """`builtins`: number of arguments, receiver included, per (receiver kind or "", name). ImageError V1xx."""
-    scope = Scope(image, builtins, limits)
+def verify(
+    image: Image,
+    builtins: Mapping[tuple[str, str], int],
+    limits: Limits = DEFAULT,
+    *,
+    performed: Mapping[tuple[str, str], int] = NOTHING,
+) -> Verified:
+    """`builtins`: number of arguments, receiver included, per (receiver kind or "", name); `performed`: the same of what the
+    host does. ImageError V1xx."""
+    scope = Scope(image, builtins, performed, limits)
     check_tables(scope)
     check_schemas(image)
     return Verified(image, tuple(_function(scope, number) for number in range(len(image.functions))), _FROM_VERIFIER)

@@ -24,6 +24,7 @@ from ..ops import (
     display,
     div,
     equal,
+    fill,
     get_member,
     greater,
     greater_equal,
@@ -43,6 +44,7 @@ from ..ops import (
     not_bool,
     overflow,
     own,
+    parse_as,
     power,
     read_index,
     rem,
@@ -158,83 +160,92 @@ NUMBERS = {
     "SOME": 85,
     "ADD": 86,
     "ARRAY": 87,
-    "CALL_INOUT": 88,
-    "CALL_METHOD": 89,
-    "CAST": 90,
-    "CELL_OWN": 91,
-    "CHANGES_SELF": 92,
-    "CHECK": 93,
-    "CLOSURE": 94,
-    "CONFIGURE": 95,
-    "DROP": 96,
-    "EMIT": 97,
-    "EQ": 98,
-    "ERR": 99,
-    "FAIL_LENGTH": 100,
-    "FAIL_MATCH": 101,
-    "FIELD_OWN": 102,
-    "GE": 103,
-    "GET_PAYLOAD": 104,
-    "GE_INT": 105,
-    "GT": 106,
-    "HALT": 107,
-    "INDEX": 108,
-    "INT_TO_FLOAT": 109,
-    "INT__GE_INT__JUMP_UNLESS": 110,
-    "INT__LE_INT__JUMP_UNLESS": 111,
-    "INT__LT_INT__JUMP_UNLESS": 112,
-    "INT__NE_INT__JUMP_UNLESS": 113,
-    "IS_ERR": 114,
-    "IS_ERROR": 115,
-    "IS_NIL": 116,
-    "LE": 117,
-    "LENGTH": 118,
-    "LE_INT": 119,
-    "LINK": 120,
-    "LOAD__EQ_INT__JUMP_UNLESS": 121,
-    "LOAD__GE_INT__JUMP_UNLESS": 122,
-    "LOAD__INT__GE_INT__JUMP_UNLESS": 123,
-    "LOAD__INT__GT_INT__JUMP_UNLESS": 124,
-    "LOAD__INT__LE_INT__JUMP_UNLESS": 125,
-    "LOAD__INT__MUL_INT__STORE": 126,
-    "LOAD__LE_INT__JUMP_UNLESS": 127,
-    "LOAD__LOAD__EQ_INT__JUMP_UNLESS": 128,
-    "LOAD__LOAD__GE_INT__JUMP_UNLESS": 129,
-    "LOAD__LOAD__GT_INT__JUMP_UNLESS": 130,
-    "LOAD__LOAD__MUL_INT__STORE": 131,
-    "LOAD__LOAD__NE_INT__JUMP_UNLESS": 132,
-    "LOAD__LOAD__SUB_INT": 133,
-    "LOAD__NE_INT__JUMP_UNLESS": 134,
-    "LOAD__SUB_INT": 135,
-    "LT": 136,
-    "MAP": 137,
-    "MEMBER_OWN": 138,
-    "MEMORY": 139,
-    "MODEL": 140,
-    "MUL": 141,
-    "NE": 142,
-    "NEG": 143,
-    "NEG_INT": 144,
-    "NEW_CELL": 145,
-    "NE_INT": 146,
-    "NIL": 147,
-    "NOT": 148,
-    "POP_TRY": 149,
-    "POW": 150,
-    "PRINT": 151,
-    "PRINTLN": 152,
-    "REM": 153,
-    "SCHEMA": 154,
-    "SET_ELEMENT": 155,
-    "SET_INDEX": 156,
-    "SET_MEMBER": 157,
-    "SLIDE": 158,
-    "STRUCT": 159,
-    "SUB": 160,
-    "SUB_INT": 161,
-    "TRUE": 162,
-    "VARIANT": 163,
-    "WRAP": 164,
+    "AWAIT": 88,
+    "AWAIT_ALL": 89,
+    "CALL_HOST": 90,
+    "CALL_INOUT": 91,
+    "CALL_METHOD": 92,
+    "CAST": 93,
+    "CELL_OWN": 94,
+    "CHANGES_SELF": 95,
+    "CHECK": 96,
+    "CLOSURE": 97,
+    "CONFIGURE": 98,
+    "DROP": 99,
+    "EMIT": 100,
+    "EQ": 101,
+    "ERR": 102,
+    "FAIL_LENGTH": 103,
+    "FAIL_MATCH": 104,
+    "FIELD_OWN": 105,
+    "FILL": 106,
+    "GE": 107,
+    "GET_PAYLOAD": 108,
+    "GE_INT": 109,
+    "GT": 110,
+    "HALT": 111,
+    "INDEX": 112,
+    "INT_TO_FLOAT": 113,
+    "INT__GE_INT__JUMP_UNLESS": 114,
+    "INT__LE_INT__JUMP_UNLESS": 115,
+    "INT__LT_INT__JUMP_UNLESS": 116,
+    "INT__NE_INT__JUMP_UNLESS": 117,
+    "IS_ERR": 118,
+    "IS_ERROR": 119,
+    "IS_NIL": 120,
+    "LE": 121,
+    "LENGTH": 122,
+    "LE_INT": 123,
+    "LINK": 124,
+    "LOAD__EQ_INT__JUMP_UNLESS": 125,
+    "LOAD__GE_INT__JUMP_UNLESS": 126,
+    "LOAD__INT__GE_INT__JUMP_UNLESS": 127,
+    "LOAD__INT__GT_INT__JUMP_UNLESS": 128,
+    "LOAD__INT__LE_INT__JUMP_UNLESS": 129,
+    "LOAD__INT__MUL_INT__STORE": 130,
+    "LOAD__LE_INT__JUMP_UNLESS": 131,
+    "LOAD__LOAD__EQ_INT__JUMP_UNLESS": 132,
+    "LOAD__LOAD__GE_INT__JUMP_UNLESS": 133,
+    "LOAD__LOAD__GT_INT__JUMP_UNLESS": 134,
+    "LOAD__LOAD__MUL_INT__STORE": 135,
+    "LOAD__LOAD__NE_INT__JUMP_UNLESS": 136,
+    "LOAD__LOAD__SUB_INT": 137,
+    "LOAD__NE_INT__JUMP_UNLESS": 138,
+    "LOAD__SUB_INT": 139,
+    "LT": 140,
+    "MAP": 141,
+    "MEMBER_OWN": 142,
+    "MEMORY": 143,
+    "MODEL": 144,
+    "MUL": 145,
+    "NE": 146,
+    "NEG": 147,
+    "NEG_INT": 148,
+    "NEW_CELL": 149,
+    "NE_INT": 150,
+    "NIL": 151,
+    "NOT": 152,
+    "PARALLEL": 153,
+    "PARSE_AS": 154,
+    "POP_TRY": 155,
+    "POW": 156,
+    "PRINT": 157,
+    "PRINTLN": 158,
+    "RACE": 159,
+    "REM": 160,
+    "SCHEMA": 161,
+    "SETTLE": 162,
+    "SET_ELEMENT": 163,
+    "SET_INDEX": 164,
+    "SET_MEMBER": 165,
+    "SLIDE": 166,
+    "START": 167,
+    "STRUCT": 168,
+    "SUB": 169,
+    "SUB_INT": 170,
+    "TRUE": 171,
+    "VARIANT": 172,
+    "WRAP": 173,
 }
 
 # runs of opcodes that one node stands for: its number, and which of them a panic in it belongs to
@@ -242,27 +253,27 @@ FUSED = {
     ('LOAD', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (72, 2),
     ('LOAD', 'LT_INT', 'JUMP_UNLESS'): (62, 1),
     ('LOAD', 'INT', 'LT_INT', 'JUMP_UNLESS'): (22, 2),
-    ('INT', 'LT_INT', 'JUMP_UNLESS'): (112, 1),
+    ('INT', 'LT_INT', 'JUMP_UNLESS'): (116, 1),
     ('LOAD', 'LOAD', 'LE_INT', 'JUMP_UNLESS'): (37, 2),
-    ('LOAD', 'LE_INT', 'JUMP_UNLESS'): (127, 1),
-    ('LOAD', 'INT', 'LE_INT', 'JUMP_UNLESS'): (125, 2),
-    ('INT', 'LE_INT', 'JUMP_UNLESS'): (111, 1),
-    ('LOAD', 'LOAD', 'GT_INT', 'JUMP_UNLESS'): (130, 2),
+    ('LOAD', 'LE_INT', 'JUMP_UNLESS'): (131, 1),
+    ('LOAD', 'INT', 'LE_INT', 'JUMP_UNLESS'): (129, 2),
+    ('INT', 'LE_INT', 'JUMP_UNLESS'): (115, 1),
+    ('LOAD', 'LOAD', 'GT_INT', 'JUMP_UNLESS'): (134, 2),
     ('LOAD', 'GT_INT', 'JUMP_UNLESS'): (59, 1),
-    ('LOAD', 'INT', 'GT_INT', 'JUMP_UNLESS'): (124, 2),
+    ('LOAD', 'INT', 'GT_INT', 'JUMP_UNLESS'): (128, 2),
     ('INT', 'GT_INT', 'JUMP_UNLESS'): (54, 1),
-    ('LOAD', 'LOAD', 'GE_INT', 'JUMP_UNLESS'): (129, 2),
-    ('LOAD', 'GE_INT', 'JUMP_UNLESS'): (122, 1),
-    ('LOAD', 'INT', 'GE_INT', 'JUMP_UNLESS'): (123, 2),
-    ('INT', 'GE_INT', 'JUMP_UNLESS'): (110, 1),
-    ('LOAD', 'LOAD', 'EQ_INT', 'JUMP_UNLESS'): (128, 2),
-    ('LOAD', 'EQ_INT', 'JUMP_UNLESS'): (121, 1),
+    ('LOAD', 'LOAD', 'GE_INT', 'JUMP_UNLESS'): (133, 2),
+    ('LOAD', 'GE_INT', 'JUMP_UNLESS'): (126, 1),
+    ('LOAD', 'INT', 'GE_INT', 'JUMP_UNLESS'): (127, 2),
+    ('INT', 'GE_INT', 'JUMP_UNLESS'): (114, 1),
+    ('LOAD', 'LOAD', 'EQ_INT', 'JUMP_UNLESS'): (132, 2),
+    ('LOAD', 'EQ_INT', 'JUMP_UNLESS'): (125, 1),
     ('LOAD', 'INT', 'EQ_INT', 'JUMP_UNLESS'): (67, 2),
     ('INT', 'EQ_INT', 'JUMP_UNLESS'): (12, 1),
-    ('LOAD', 'LOAD', 'NE_INT', 'JUMP_UNLESS'): (132, 2),
-    ('LOAD', 'NE_INT', 'JUMP_UNLESS'): (134, 1),
+    ('LOAD', 'LOAD', 'NE_INT', 'JUMP_UNLESS'): (136, 2),
+    ('LOAD', 'NE_INT', 'JUMP_UNLESS'): (138, 1),
     ('LOAD', 'INT', 'NE_INT', 'JUMP_UNLESS'): (40, 2),
-    ('INT', 'NE_INT', 'JUMP_UNLESS'): (113, 1),
+    ('INT', 'NE_INT', 'JUMP_UNLESS'): (117, 1),
     ('LOAD', 'LOAD', 'ADD_INT', 'STORE'): (33, 2),
     ('LOAD', 'LOAD', 'ADD_INT'): (28, 2),
     ('LOAD', 'ADD_INT'): (71, 1),
@@ -270,15 +281,15 @@ FUSED = {
     ('LOAD', 'INT', 'ADD_INT'): (83, 2),
     ('INT', 'ADD_INT'): (19, 1),
     ('LOAD', 'LOAD', 'SUB_INT', 'STORE'): (42, 2),
-    ('LOAD', 'LOAD', 'SUB_INT'): (133, 2),
-    ('LOAD', 'SUB_INT'): (135, 1),
+    ('LOAD', 'LOAD', 'SUB_INT'): (137, 2),
+    ('LOAD', 'SUB_INT'): (139, 1),
     ('LOAD', 'INT', 'SUB_INT', 'STORE'): (61, 2),
     ('LOAD', 'INT', 'SUB_INT'): (21, 2),
     ('INT', 'SUB_INT'): (56, 1),
-    ('LOAD', 'LOAD', 'MUL_INT', 'STORE'): (131, 2),
+    ('LOAD', 'LOAD', 'MUL_INT', 'STORE'): (135, 2),
     ('LOAD', 'LOAD', 'MUL_INT'): (79, 2),
     ('LOAD', 'MUL_INT'): (46, 1),
-    ('LOAD', 'INT', 'MUL_INT', 'STORE'): (126, 2),
+    ('LOAD', 'INT', 'MUL_INT', 'STORE'): (130, 2),
     ('LOAD', 'INT', 'MUL_INT'): (82, 2),
     ('INT', 'MUL_INT'): (66, 1),
     ('LOAD', 'LOAD'): (9, 0),
@@ -303,7 +314,7 @@ def run(machine, task):
     frames = task.frames
     push_frame = frames.append
     pop_frame = frames.pop
-    limit = machine.depth_limit
+    limit = machine.depth_limit - task.base
     fuel = machine.chunk()
     try:
         while True:
@@ -407,7 +418,7 @@ def run(machine, task):
                     else:
                         new = []
                     if len(frames) >= limit:
-                        raise Panic("P012", f"call depth exceeded: limit {limit - 1}")
+                        raise machine.too_deep()
                     push_frame((ins, locs, cells, code))
                     code = callee
                     ins = code.entry
@@ -544,7 +555,7 @@ def run(machine, task):
                     continue
                 tos = int_div(a, tos)
                 continue
-            if op < 42:
+            if op < 43:
                 if op < 34:
                     if op < 31:
                         if op < 29:
@@ -606,49 +617,49 @@ def run(machine, task):
                         continue
                     tos = overflow('+')
                     continue
-                if op < 38:
-                    if op < 36:
-                        if op < 35:
-                            # JOIN
-                            push(tos)
-                            new = st[len(st) - arg:]
-                            del st[len(st) - arg:]
-                            tos = join('', [part if type(part) is str else display(part) for part in new])
-                            continue
-                        # LOAD__RETURN
-                        slot, = arg
-                        push(tos)
-                        tos = locs[slot]
-                        ins, locs, cells, code = pop_frame()
-                        continue
+                if op < 39:
                     if op < 37:
+                        if op < 36:
+                            if op < 35:
+                                # JOIN
+                                push(tos)
+                                new = st[len(st) - arg:]
+                                del st[len(st) - arg:]
+                                tos = join('', [part if type(part) is str else display(part) for part in new])
+                                continue
+                            # LOAD__RETURN
+                            slot, = arg
+                            push(tos)
+                            tos = locs[slot]
+                            ins, locs, cells, code = pop_frame()
+                            continue
                         # STORE
                         locs[arg] = tos
                         tos = pop()
                         continue
-                    # LOAD__LOAD__LE_INT__JUMP_UNLESS
-                    left, right, arg = arg
-                    if locs[left] <= locs[right]:
-                        continue
-                    ins, cost = arg
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                if op < 40:
-                    if op < 39:
-                        # REM_INT
-                        a = pop()
-                        if a >= 0 and tos > 0:
-                            tos = a % tos
+                    if op < 38:
+                        # LOAD__LOAD__LE_INT__JUMP_UNLESS
+                        left, right, arg = arg
+                        if locs[left] <= locs[right]:
                             continue
-                        tos = int_rem(a, tos)
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
                         continue
-                    # GT_INT
+                    # REM_INT
                     a = pop()
-                    tos = a > tos
+                    if a >= 0 and tos > 0:
+                        tos = a % tos
+                        continue
+                    tos = int_rem(a, tos)
                     continue
                 if op < 41:
+                    if op < 40:
+                        # GT_INT
+                        a = pop()
+                        tos = a > tos
+                        continue
                     # LOAD__INT__NE_INT__JUMP_UNLESS
                     left, right, arg = arg
                     if locs[left] != right:
@@ -658,49 +669,311 @@ def run(machine, task):
                     if fuel < 0:
                         fuel = machine.refill(fuel)
                     continue
-                # INDEX_OWN
-                object = pop()
-                if type(object) is Array and type(tos) is int and (0 <= tos < len(object.items)):
-                    value = object.items[tos]
-                else:
-                    value = index_place(object, tos)
-                try:
-                    if value.shared:
-                        value = own(value)
-                        object.items[tos if type(object) is Array else key_of(tos)] = value
-                except AttributeError:
-                    pass
-                tos = value
+                if op < 42:
+                    # INDEX_OWN
+                    object = pop()
+                    if type(object) is Array and type(tos) is int and (0 <= tos < len(object.items)):
+                        value = object.items[tos]
+                    else:
+                        value = index_place(object, tos)
+                    try:
+                        if value.shared:
+                            value = own(value)
+                            object.items[tos if type(object) is Array else key_of(tos)] = value
+                    except AttributeError:
+                        pass
+                    tos = value
+                    continue
+                # LOAD__LOAD__SUB_INT__STORE
+                left, right, target = arg
+                r = locs[left] - locs[right]
+                if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                    locs[target] = r
+                    continue
+                tos = overflow('-')
                 continue
-            if op < 55:
-                if op < 48:
-                    if op < 45:
-                        if op < 44:
-                            if op < 43:
-                                # LOAD__LOAD__SUB_INT__STORE
-                                left, right, target = arg
-                                r = locs[left] - locs[right]
+            if op < 56:
+                if op < 49:
+                    if op < 46:
+                        if op < 45:
+                            if op < 44:
+                                # TRY
+                                kind = type(tos)
+                                if kind is Ok or kind is Some:
+                                    tos = tos.value
+                                    continue
+                                if kind is Err:
+                                    tos = tos.value
+                                elif tos is NONE_VALUE:
+                                    if arg[3] and arg[0] is None:
+                                        if arg[2]:
+                                            del st[len(st) - arg[2]:]
+                                        ins, locs, cells, code = pop_frame()
+                                        continue
+                                    tos = missing_value()
+                                else:
+                                    raise not_fallible(tos)
+                                target, cost, drop, _ = arg
+                                if drop:
+                                    del st[len(st) - drop:]
+                                if target is None:
+                                    tos = Err(tos)
+                                    ins, locs, cells, code = pop_frame()
+                                    continue
+                                ins = target
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            # OK
+                            tos = Ok(tos)
+                            continue
+                        # MUL_FLOAT
+                        a = pop()
+                        tos = a * tos
+                        continue
+                    if op < 48:
+                        if op < 47:
+                            # LOAD__MUL_INT
+                            right, = arg
+                            r = tos * locs[right]
+                            if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                                tos = r
+                                continue
+                            tos = overflow('*')
+                            continue
+                        # TUPLE
+                        push(tos)
+                        new = st[len(st) - arg:]
+                        del st[len(st) - arg:]
+                        tos = tuple(new)
+                        continue
+                    # NEXT
+                    for value in tos:
+                        push(tos)
+                        tos = value
+                        break
+                    else:
+                        tos = pop()
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                    continue
+                if op < 53:
+                    if op < 51:
+                        if op < 50:
+                            # CALL_VALUE
+                            push(tos)
+                            new = st[len(st) - arg:]
+                            del st[len(st) - arg:]
+                            closure = pop()
+                            tos = pop()
+                            if type(closure) is not Closure or closure.function.argc != arg:
+                                raise bad_call(closure, arg)
+                            callee = closure.function
+                            if len(frames) >= limit:
+                                raise machine.too_deep()
+                            push_frame((ins, locs, cells, code))
+                            code = callee
+                            ins = code.entry
+                            fuel -= code.cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            locs = new + code.blank if code.blank else new
+                            cells = [*closure.cells, *[None] * (code.cell_count - len(closure.cells))]
+                            continue
+                        # LT_INT
+                        a = pop()
+                        tos = a < tos
+                        continue
+                    if op < 52:
+                        # FALSE
+                        push(tos)
+                        tos = False
+                        continue
+                    # UNWRAP
+                    tos = tos.value if type(tos) in (Some, Ok, Err) else tos
+                    continue
+                if op < 55:
+                    if op < 54:
+                        # JUMP_IF
+                        if tos is False:
+                            tos = pop()
+                            continue
+                        if tos is not True:
+                            raise not_bool(tos)
+                        tos = pop()
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    # INT__GT_INT__JUMP_UNLESS
+                    right, arg = arg
+                    holds = tos > right
+                    tos = pop()
+                    if holds:
+                        continue
+                    ins, cost = arg
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    continue
+                # IS_VARIANT
+                tos = type(tos) is EnumValue and tos.decl is arg.decl and (tos.variant == arg.variant)
+                continue
+            if op < 66:
+                if op < 61:
+                    if op < 59:
+                        if op < 58:
+                            if op < 57:
+                                # INT__SUB_INT
+                                right, = arg
+                                r = tos - right
                                 if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                                    locs[target] = r
+                                    tos = r
                                     continue
                                 tos = overflow('-')
                                 continue
-                            # TRY
-                            kind = type(tos)
-                            if kind is Ok or kind is Some:
-                                tos = tos.value
+                            # CONCAT
+                            a = pop()
+                            tos = concat(a, tos)
+                            continue
+                        # DUP
+                        push(tos)
+                        continue
+                    if op < 60:
+                        # LOAD__GT_INT__JUMP_UNLESS
+                        right, arg = arg
+                        holds = tos > locs[right]
+                        tos = pop()
+                        if holds:
+                            continue
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    # ADD_FLOAT
+                    a = pop()
+                    tos = a + tos
+                    continue
+                if op < 64:
+                    if op < 63:
+                        if op < 62:
+                            # LOAD__INT__SUB_INT__STORE
+                            left, right, target = arg
+                            r = locs[left] - right
+                            if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                                locs[target] = r
                                 continue
-                            if kind is Err:
-                                tos = tos.value
-                            elif tos is NONE_VALUE:
-                                if arg[3] and arg[0] is None:
-                                    if arg[2]:
-                                        del st[len(st) - arg[2]:]
-                                    ins, locs, cells, code = pop_frame()
-                                    continue
-                                tos = missing_value()
-                            else:
-                                raise not_fallible(tos)
+                            tos = overflow('-')
+                            continue
+                        # LOAD__LT_INT__JUMP_UNLESS
+                        right, arg = arg
+                        holds = tos < locs[right]
+                        tos = pop()
+                        if holds:
+                            continue
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    # LOAD_CELL
+                    push(tos)
+                    tos = cells[arg].value
+                    continue
+                if op < 65:
+                    # IS_ABSENT
+                    tos = tos is None or tos is NONE_VALUE
+                    continue
+                # SUB_FLOAT
+                a = pop()
+                tos = a - tos
+                continue
+            if op < 77:
+                if op < 70:
+                    if op < 68:
+                        if op < 67:
+                            # INT__MUL_INT
+                            right, = arg
+                            r = tos * right
+                            if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                                tos = r
+                                continue
+                            tos = overflow('*')
+                            continue
+                        # LOAD__INT__EQ_INT__JUMP_UNLESS
+                        left, right, arg = arg
+                        if locs[left] == right:
+                            continue
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    if op < 69:
+                        # ITERATE
+                        tos = iterate(tos)
+                        continue
+                    # EQ_INT
+                    a = pop()
+                    tos = a == tos
+                    continue
+                if op < 73:
+                    if op < 72:
+                        if op < 71:
+                            # IS_OK
+                            tos = type(tos) is Ok
+                            continue
+                        # LOAD__ADD_INT
+                        right, = arg
+                        r = tos + locs[right]
+                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                            tos = r
+                            continue
+                        tos = overflow('+')
+                        continue
+                    # LOAD__LOAD__LT_INT__JUMP_UNLESS
+                    left, right, arg = arg
+                    if locs[left] < locs[right]:
+                        continue
+                    ins, cost = arg
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    continue
+                if op < 75:
+                    if op < 74:
+                        # RANGE
+                        start = pop()
+                        tos = RangeValue.checked(start, tos, arg == 1)
+                        continue
+                    # ERROR
+                    push(tos)
+                    new = st[len(st) - arg.count:]
+                    del st[len(st) - arg.count:]
+                    tos = arg.make(new)
+                    continue
+                if op < 76:
+                    # GET_MEMBER
+                    tos = get_member(tos, arg)
+                    continue
+                # IS
+                tos = matches(tos, arg)
+                continue
+            if op < 111:
+                if op < 84:
+                    if op < 80:
+                        if op < 79:
+                            if op < 78:
+                                # STORE_CELL
+                                cells[arg].value = tos
+                                tos = pop()
+                                continue
+                            # THROW
                             target, cost, drop, _ = arg
                             if drop:
                                 del st[len(st) - drop:]
@@ -713,287 +986,25 @@ def run(machine, task):
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
-                        # OK
-                        tos = Ok(tos)
-                        continue
-                    if op < 47:
-                        if op < 46:
-                            # MUL_FLOAT
-                            a = pop()
-                            tos = a * tos
-                            continue
-                        # LOAD__MUL_INT
-                        right, = arg
-                        r = tos * locs[right]
+                        # LOAD__LOAD__MUL_INT
+                        left, right = arg
+                        r = locs[left] * locs[right]
                         if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                            push(tos)
                             tos = r
                             continue
                         tos = overflow('*')
                         continue
-                    # TUPLE
-                    push(tos)
-                    new = st[len(st) - arg:]
-                    del st[len(st) - arg:]
-                    tos = tuple(new)
-                    continue
-                if op < 52:
-                    if op < 50:
-                        if op < 49:
-                            # NEXT
-                            for value in tos:
-                                push(tos)
-                                tos = value
-                                break
-                            else:
-                                tos = pop()
-                                ins, cost = arg
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                            continue
-                        # CALL_VALUE
-                        push(tos)
-                        new = st[len(st) - arg:]
-                        del st[len(st) - arg:]
-                        closure = pop()
-                        tos = pop()
-                        if type(closure) is not Closure or closure.function.argc != arg:
-                            raise bad_call(closure, arg)
-                        callee = closure.function
-                        if len(frames) >= limit:
-                            raise Panic("P012", f"call depth exceeded: limit {limit - 1}")
-                        push_frame((ins, locs, cells, code))
-                        code = callee
-                        ins = code.entry
-                        fuel -= code.cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        locs = new + code.blank if code.blank else new
-                        cells = [*closure.cells, *[None] * (code.cell_count - len(closure.cells))]
-                        continue
-                    if op < 51:
-                        # LT_INT
-                        a = pop()
-                        tos = a < tos
-                        continue
-                    # FALSE
-                    push(tos)
-                    tos = False
-                    continue
-                if op < 54:
-                    if op < 53:
-                        # UNWRAP
-                        tos = tos.value if type(tos) in (Some, Ok, Err) else tos
-                        continue
-                    # JUMP_IF
-                    if tos is False:
-                        tos = pop()
-                        continue
-                    if tos is not True:
-                        raise not_bool(tos)
-                    tos = pop()
-                    ins, cost = arg
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                # INT__GT_INT__JUMP_UNLESS
-                right, arg = arg
-                holds = tos > right
-                tos = pop()
-                if holds:
-                    continue
-                ins, cost = arg
-                fuel -= cost
-                if fuel < 0:
-                    fuel = machine.refill(fuel)
-                continue
-            if op < 65:
-                if op < 60:
-                    if op < 58:
-                        if op < 57:
-                            if op < 56:
-                                # IS_VARIANT
-                                tos = type(tos) is EnumValue and tos.decl is arg.decl and (tos.variant == arg.variant)
-                                continue
-                            # INT__SUB_INT
-                            right, = arg
-                            r = tos - right
-                            if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                                tos = r
-                                continue
-                            tos = overflow('-')
-                            continue
-                        # CONCAT
-                        a = pop()
-                        tos = concat(a, tos)
-                        continue
-                    if op < 59:
-                        # DUP
-                        push(tos)
-                        continue
-                    # LOAD__GT_INT__JUMP_UNLESS
-                    right, arg = arg
-                    holds = tos > locs[right]
-                    tos = pop()
-                    if holds:
-                        continue
-                    ins, cost = arg
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                if op < 63:
-                    if op < 62:
-                        if op < 61:
-                            # ADD_FLOAT
+                    if op < 82:
+                        if op < 81:
+                            # DIV
                             a = pop()
-                            tos = a + tos
+                            tos = div(a, tos)
                             continue
-                        # LOAD__INT__SUB_INT__STORE
-                        left, right, target = arg
-                        r = locs[left] - right
-                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                            locs[target] = r
-                            continue
-                        tos = overflow('-')
+                        # IS_SOME
+                        tos = type(tos) is Some
                         continue
-                    # LOAD__LT_INT__JUMP_UNLESS
-                    right, arg = arg
-                    holds = tos < locs[right]
-                    tos = pop()
-                    if holds:
-                        continue
-                    ins, cost = arg
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                if op < 64:
-                    # LOAD_CELL
-                    push(tos)
-                    tos = cells[arg].value
-                    continue
-                # IS_ABSENT
-                tos = tos is None or tos is NONE_VALUE
-                continue
-            if op < 75:
-                if op < 69:
-                    if op < 67:
-                        if op < 66:
-                            # SUB_FLOAT
-                            a = pop()
-                            tos = a - tos
-                            continue
-                        # INT__MUL_INT
-                        right, = arg
-                        r = tos * right
-                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                            tos = r
-                            continue
-                        tos = overflow('*')
-                        continue
-                    if op < 68:
-                        # LOAD__INT__EQ_INT__JUMP_UNLESS
-                        left, right, arg = arg
-                        if locs[left] == right:
-                            continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    # ITERATE
-                    tos = iterate(tos)
-                    continue
-                if op < 72:
-                    if op < 71:
-                        if op < 70:
-                            # EQ_INT
-                            a = pop()
-                            tos = a == tos
-                            continue
-                        # IS_OK
-                        tos = type(tos) is Ok
-                        continue
-                    # LOAD__ADD_INT
-                    right, = arg
-                    r = tos + locs[right]
-                    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                        tos = r
-                        continue
-                    tos = overflow('+')
-                    continue
-                if op < 74:
-                    if op < 73:
-                        # LOAD__LOAD__LT_INT__JUMP_UNLESS
-                        left, right, arg = arg
-                        if locs[left] < locs[right]:
-                            continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    # RANGE
-                    start = pop()
-                    tos = RangeValue.checked(start, tos, arg == 1)
-                    continue
-                # ERROR
-                push(tos)
-                new = st[len(st) - arg.count:]
-                del st[len(st) - arg.count:]
-                tos = arg.make(new)
-                continue
-            if op < 99:
-                if op < 80:
-                    if op < 78:
-                        if op < 77:
-                            if op < 76:
-                                # GET_MEMBER
-                                tos = get_member(tos, arg)
-                                continue
-                            # IS
-                            tos = matches(tos, arg)
-                            continue
-                        # STORE_CELL
-                        cells[arg].value = tos
-                        tos = pop()
-                        continue
-                    if op < 79:
-                        # THROW
-                        target, cost, drop, _ = arg
-                        if drop:
-                            del st[len(st) - drop:]
-                        if target is None:
-                            tos = Err(tos)
-                            ins, locs, cells, code = pop_frame()
-                            continue
-                        ins = target
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    # LOAD__LOAD__MUL_INT
-                    left, right = arg
-                    r = locs[left] * locs[right]
-                    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                        push(tos)
-                        tos = r
-                        continue
-                    tos = overflow('*')
-                    continue
-                if op < 85:
                     if op < 83:
-                        if op < 82:
-                            if op < 81:
-                                # DIV
-                                a = pop()
-                                tos = div(a, tos)
-                                continue
-                            # IS_SOME
-                            tos = type(tos) is Some
-                            continue
                         # LOAD__INT__MUL_INT
                         left, right = arg
                         r = locs[left] * right
@@ -1003,39 +1014,74 @@ def run(machine, task):
                             continue
                         tos = overflow('*')
                         continue
-                    if op < 84:
-                        # LOAD__INT__ADD_INT
-                        left, right = arg
-                        r = locs[left] + right
-                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                            push(tos)
-                            tos = r
-                            continue
-                        tos = overflow('+')
+                    # LOAD__INT__ADD_INT
+                    left, right = arg
+                    r = locs[left] + right
+                    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                        push(tos)
+                        tos = r
                         continue
-                    # NONE
-                    push(tos)
-                    tos = NONE_VALUE
+                    tos = overflow('+')
                     continue
-                if op < 92:
-                    if op < 88:
+                if op < 96:
+                    if op < 89:
                         if op < 86:
+                            if op < 85:
+                                # NONE
+                                push(tos)
+                                tos = NONE_VALUE
+                                continue
                             # SOME
                             tos = Some(tos)
                             continue
-                        if op < 87:
-                            # ADD
-                            a = pop()
-                            tos = add(a, tos)
+                        if op < 88:
+                            if op < 87:
+                                # ADD
+                                a = pop()
+                                tos = add(a, tos)
+                                continue
+                            # ARRAY
+                            push(tos)
+                            new = st[len(st) - arg:]
+                            del st[len(st) - arg:]
+                            tos = Array(new)
                             continue
-                        # ARRAY
-                        push(tos)
-                        new = st[len(st) - arg:]
-                        del st[len(st) - arg:]
-                        tos = Array(new)
+                        # AWAIT
+                        value = machine.await_value(task, tos)
+                        if value is SUSPENDED:
+                            tos = pop()
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
+                        tos = value
                         continue
-                    if op < 90:
-                        if op < 89:
+                    if op < 93:
+                        if op < 91:
+                            if op < 90:
+                                # AWAIT_ALL
+                                push(tos)
+                                new = st[len(st) - arg:]
+                                del st[len(st) - arg:]
+                                value = machine.join(task, new)
+                                if value is SUSPENDED:
+                                    tos = pop()
+                                    task.state = (ins, locs, cells, code, tos)
+                                    machine.fuel += fuel
+                                    return
+                                tos = value
+                                continue
+                            # CALL_HOST
+                            push(tos)
+                            n = arg.argc
+                            new = st[len(st) - n:]
+                            del st[len(st) - n:]
+                            payload = arg.prepare(*new)
+                            tos = pop()
+                            machine.suspend(task, arg.effect, payload)
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
+                        if op < 92:
                             # CALL_INOUT
                             push(tos)
                             n = arg.argc
@@ -1046,7 +1092,7 @@ def run(machine, task):
                             callee = value.code
                             new = value.arguments
                             if len(frames) >= limit:
-                                raise Panic("P012", f"call depth exceeded: limit {limit - 1}")
+                                raise machine.too_deep()
                             push_frame((ins, locs, cells, code))
                             code = callee
                             ins = code.entry
@@ -1072,7 +1118,7 @@ def run(machine, task):
                             callee = value.code
                             new = value.arguments
                             if len(frames) >= limit:
-                                raise Panic("P012", f"call depth exceeded: limit {limit - 1}")
+                                raise machine.too_deep()
                             push_frame((ins, locs, cells, code))
                             code = callee
                             ins = code.entry
@@ -1084,113 +1130,119 @@ def run(machine, task):
                             continue
                         tos = value
                         continue
-                    if op < 91:
-                        # CAST
-                        tos = cast(tos, arg)
-                        continue
-                    # CELL_OWN
-                    push(tos)
-                    cell = cells[arg]
-                    if getattr(cell.value, 'shared', False):
-                        cell.value = own(cell.value)
-                    tos = cell.value
-                    continue
-                if op < 96:
-                    if op < 94:
-                        if op < 93:
-                            # CHANGES_SELF
-                            tos = changes_self(machine, tos, arg)
-                            continue
-                        # CHECK
-                        tos = check(tos, arg)
-                        continue
                     if op < 95:
-                        # CLOSURE
+                        if op < 94:
+                            # CAST
+                            tos = cast(tos, arg)
+                            continue
+                        # CELL_OWN
                         push(tos)
-                        tos = Closure(arg, tuple([cells[i] for i in arg.captures]))
+                        cell = cells[arg]
+                        if getattr(cell.value, 'shared', False):
+                            cell.value = own(cell.value)
+                        tos = cell.value
                         continue
-                    # CONFIGURE
-                    machine.configure(arg, tos)
-                    tos = pop()
+                    # CHANGES_SELF
+                    tos = changes_self(machine, tos, arg)
                     continue
-                if op < 98:
-                    if op < 97:
+                if op < 104:
+                    if op < 100:
+                        if op < 98:
+                            if op < 97:
+                                # CHECK
+                                tos = check(tos, arg)
+                                continue
+                            # CLOSURE
+                            push(tos)
+                            tos = Closure(arg, tuple([cells[i] for i in arg.captures]))
+                            continue
+                        if op < 99:
+                            # CONFIGURE
+                            machine.configure(arg, tos)
+                            tos = pop()
+                            continue
                         # DROP
                         if arg:
                             if arg > 1:
                                 del st[len(st) - arg + 1:]
                             tos = pop()
                         continue
-                    # EMIT
-                    payload = tos
-                    channel = pop()
-                    tos = pop()
-                    machine.emit(task, channel, payload)
-                    task.state = (ins, locs, cells, code, tos)
-                    machine.fuel += fuel
-                    return
-                # EQ
+                    if op < 102:
+                        if op < 101:
+                            # EMIT
+                            payload = tos
+                            channel = pop()
+                            tos = pop()
+                            machine.emit(task, channel, payload)
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
+                        # EQ
+                        a = pop()
+                        tos = equal(a, tos)
+                        continue
+                    if op < 103:
+                        # ERR
+                        tos = Err(tos)
+                        continue
+                    # FAIL_LENGTH
+                    raise wrong_length(arg, tos)
+                if op < 108:
+                    if op < 106:
+                        if op < 105:
+                            # FAIL_MATCH
+                            raise Panic("P009", f"no arm matches {debug(tos)}")
+                        # FIELD_OWN
+                        value = getattr(tos, arg)
+                        try:
+                            if value.shared:
+                                value = own(value)
+                                setattr(tos, arg, value)
+                        except AttributeError:
+                            pass
+                        tos = value
+                        continue
+                    if op < 107:
+                        # FILL
+                        hole = pop()
+                        fill(hole, tos)
+                        tos = pop()
+                        continue
+                    # GE
+                    a = pop()
+                    tos = greater_equal(a, tos)
+                    continue
+                if op < 110:
+                    if op < 109:
+                        # GET_PAYLOAD
+                        tos = tos.payload[arg]
+                        continue
+                    # GE_INT
+                    a = pop()
+                    tos = a >= tos
+                    continue
+                # GT
                 a = pop()
-                tos = equal(a, tos)
+                tos = greater(a, tos)
                 continue
-            if op < 132:
-                if op < 116:
-                    if op < 108:
-                        if op < 104:
-                            if op < 102:
-                                if op < 101:
-                                    if op < 100:
-                                        # ERR
-                                        tos = Err(tos)
-                                        continue
-                                    # FAIL_LENGTH
-                                    raise wrong_length(arg, tos)
-                                # FAIL_MATCH
-                                raise Panic("P009", f"no arm matches {debug(tos)}")
-                            if op < 103:
-                                # FIELD_OWN
-                                value = getattr(tos, arg)
-                                try:
-                                    if value.shared:
-                                        value = own(value)
-                                        setattr(tos, arg, value)
-                                except AttributeError:
-                                    pass
-                                tos = value
-                                continue
-                            # GE
-                            a = pop()
-                            tos = greater_equal(a, tos)
-                            continue
-                        if op < 106:
-                            if op < 105:
-                                # GET_PAYLOAD
-                                tos = tos.payload[arg]
-                                continue
-                            # GE_INT
-                            a = pop()
-                            tos = a >= tos
-                            continue
-                        if op < 107:
-                            # GT
-                            a = pop()
-                            tos = greater(a, tos)
-                            continue
-                        # HALT
-                        task.finish(tos)
-                        machine.fuel += fuel
-                        return
-                    if op < 112:
-                        if op < 110:
-                            if op < 109:
+            if op < 143:
+                if op < 127:
+                    if op < 119:
+                        if op < 115:
+                            if op < 113:
+                                if op < 112:
+                                    # HALT
+                                    task.finish(tos)
+                                    machine.fuel += fuel
+                                    return
                                 # INDEX
                                 object = pop()
                                 tos = read_index(object, tos)
                                 continue
-                            # INT_TO_FLOAT
-                            tos = float(tos) if type(tos) is int else tos
-                            continue
-                        if op < 111:
+                            if op < 114:
+                                # INT_TO_FLOAT
+                                tos = float(tos) if type(tos) is int else tos
+                                continue
                             # INT__GE_INT__JUMP_UNLESS
                             right, arg = arg
                             holds = tos >= right
@@ -1202,19 +1254,19 @@ def run(machine, task):
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
-                        # INT__LE_INT__JUMP_UNLESS
-                        right, arg = arg
-                        holds = tos <= right
-                        tos = pop()
-                        if holds:
-                            continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    if op < 114:
-                        if op < 113:
+                        if op < 117:
+                            if op < 116:
+                                # INT__LE_INT__JUMP_UNLESS
+                                right, arg = arg
+                                holds = tos <= right
+                                tos = pop()
+                                if holds:
+                                    continue
+                                ins, cost = arg
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
                             # INT__LT_INT__JUMP_UNLESS
                             right, arg = arg
                             holds = tos < right
@@ -1226,51 +1278,51 @@ def run(machine, task):
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
-                        # INT__NE_INT__JUMP_UNLESS
-                        right, arg = arg
-                        holds = tos != right
-                        tos = pop()
-                        if holds:
+                        if op < 118:
+                            # INT__NE_INT__JUMP_UNLESS
+                            right, arg = arg
+                            holds = tos != right
+                            tos = pop()
+                            if holds:
+                                continue
+                            ins, cost = arg
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
                             continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    if op < 115:
                         # IS_ERR
                         tos = type(tos) is Err
                         continue
-                    # IS_ERROR
-                    tos = arg.matches(tos)
-                    continue
-                if op < 124:
-                    if op < 120:
-                        if op < 118:
-                            if op < 117:
-                                # IS_NIL
-                                tos = tos is None
+                    if op < 123:
+                        if op < 121:
+                            if op < 120:
+                                # IS_ERROR
+                                tos = arg.matches(tos)
                                 continue
+                            # IS_NIL
+                            tos = tos is None
+                            continue
+                        if op < 122:
                             # LE
                             a = pop()
                             tos = less_equal(a, tos)
                             continue
-                        if op < 119:
-                            # LENGTH
-                            tos = length(tos)
-                            continue
-                        # LE_INT
-                        a = pop()
-                        tos = a <= tos
+                        # LENGTH
+                        tos = length(tos)
                         continue
-                    if op < 122:
-                        if op < 121:
-                            # LINK
-                            ins = arg.home.link(arg)
-                            fuel -= arg.cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
+                    if op < 125:
+                        if op < 124:
+                            # LE_INT
+                            a = pop()
+                            tos = a <= tos
                             continue
+                        # LINK
+                        ins = arg.home.link(arg)
+                        fuel -= arg.cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    if op < 126:
                         # LOAD__EQ_INT__JUMP_UNLESS
                         right, arg = arg
                         holds = tos == locs[right]
@@ -1282,30 +1334,30 @@ def run(machine, task):
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    if op < 123:
-                        # LOAD__GE_INT__JUMP_UNLESS
-                        right, arg = arg
-                        holds = tos >= locs[right]
-                        tos = pop()
-                        if holds:
-                            continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    # LOAD__INT__GE_INT__JUMP_UNLESS
-                    left, right, arg = arg
-                    if locs[left] >= right:
+                    # LOAD__GE_INT__JUMP_UNLESS
+                    right, arg = arg
+                    holds = tos >= locs[right]
+                    tos = pop()
+                    if holds:
                         continue
                     ins, cost = arg
                     fuel -= cost
                     if fuel < 0:
                         fuel = machine.refill(fuel)
                     continue
-                if op < 128:
-                    if op < 126:
-                        if op < 125:
+                if op < 135:
+                    if op < 131:
+                        if op < 129:
+                            if op < 128:
+                                # LOAD__INT__GE_INT__JUMP_UNLESS
+                                left, right, arg = arg
+                                if locs[left] >= right:
+                                    continue
+                                ins, cost = arg
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
                             # LOAD__INT__GT_INT__JUMP_UNLESS
                             left, right, arg = arg
                             if locs[left] > right:
@@ -1315,16 +1367,16 @@ def run(machine, task):
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
-                        # LOAD__INT__LE_INT__JUMP_UNLESS
-                        left, right, arg = arg
-                        if locs[left] <= right:
+                        if op < 130:
+                            # LOAD__INT__LE_INT__JUMP_UNLESS
+                            left, right, arg = arg
+                            if locs[left] <= right:
+                                continue
+                            ins, cost = arg
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
                             continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    if op < 127:
                         # LOAD__INT__MUL_INT__STORE
                         left, right, target = arg
                         r = locs[left] * right
@@ -1333,19 +1385,19 @@ def run(machine, task):
                             continue
                         tos = overflow('*')
                         continue
-                    # LOAD__LE_INT__JUMP_UNLESS
-                    right, arg = arg
-                    holds = tos <= locs[right]
-                    tos = pop()
-                    if holds:
-                        continue
-                    ins, cost = arg
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                if op < 130:
-                    if op < 129:
+                    if op < 133:
+                        if op < 132:
+                            # LOAD__LE_INT__JUMP_UNLESS
+                            right, arg = arg
+                            holds = tos <= locs[right]
+                            tos = pop()
+                            if holds:
+                                continue
+                            ins, cost = arg
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
                         # LOAD__LOAD__EQ_INT__JUMP_UNLESS
                         left, right, arg = arg
                         if locs[left] == locs[right]:
@@ -1355,16 +1407,16 @@ def run(machine, task):
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    # LOAD__LOAD__GE_INT__JUMP_UNLESS
-                    left, right, arg = arg
-                    if locs[left] >= locs[right]:
+                    if op < 134:
+                        # LOAD__LOAD__GE_INT__JUMP_UNLESS
+                        left, right, arg = arg
+                        if locs[left] >= locs[right]:
+                            continue
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
                         continue
-                    ins, cost = arg
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                if op < 131:
                     # LOAD__LOAD__GT_INT__JUMP_UNLESS
                     left, right, arg = arg
                     if locs[left] > locs[right]:
@@ -1374,89 +1426,89 @@ def run(machine, task):
                     if fuel < 0:
                         fuel = machine.refill(fuel)
                     continue
-                # LOAD__LOAD__MUL_INT__STORE
-                left, right, target = arg
-                r = locs[left] * locs[right]
-                if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                    locs[target] = r
-                    continue
-                tos = overflow('*')
-                continue
-            if op < 149:
-                if op < 141:
+                if op < 139:
                     if op < 137:
-                        if op < 135:
-                            if op < 134:
-                                if op < 133:
-                                    # LOAD__LOAD__NE_INT__JUMP_UNLESS
-                                    left, right, arg = arg
-                                    if locs[left] != locs[right]:
-                                        continue
-                                    ins, cost = arg
-                                    fuel -= cost
-                                    if fuel < 0:
-                                        fuel = machine.refill(fuel)
-                                    continue
-                                # LOAD__LOAD__SUB_INT
-                                left, right = arg
-                                r = locs[left] - locs[right]
-                                if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                                    push(tos)
-                                    tos = r
-                                    continue
-                                tos = overflow('-')
-                                continue
-                            # LOAD__NE_INT__JUMP_UNLESS
-                            right, arg = arg
-                            holds = tos != locs[right]
-                            tos = pop()
-                            if holds:
-                                continue
-                            ins, cost = arg
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
                         if op < 136:
-                            # LOAD__SUB_INT
-                            right, = arg
-                            r = tos - locs[right]
+                            # LOAD__LOAD__MUL_INT__STORE
+                            left, right, target = arg
+                            r = locs[left] * locs[right]
                             if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                                tos = r
+                                locs[target] = r
                                 continue
-                            tos = overflow('-')
+                            tos = overflow('*')
                             continue
-                        # LT
-                        a = pop()
-                        tos = less(a, tos)
+                        # LOAD__LOAD__NE_INT__JUMP_UNLESS
+                        left, right, arg = arg
+                        if locs[left] != locs[right]:
+                            continue
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
                         continue
-                    if op < 139:
-                        if op < 138:
-                            # MAP
+                    if op < 138:
+                        # LOAD__LOAD__SUB_INT
+                        left, right = arg
+                        r = locs[left] - locs[right]
+                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
                             push(tos)
-                            new = st[len(st) - arg:]
-                            del st[len(st) - arg:]
-                            tos = Map.of(new)
+                            tos = r
                             continue
-                        # MEMBER_OWN
-                        value = read_index(tos, arg) if type(tos) is Map else get_member(tos, arg)
-                        if getattr(value, 'shared', False):
-                            value = own(value)
-                            store_member(tos, arg, value)
-                        tos = value
+                        tos = overflow('-')
                         continue
-                    if op < 140:
-                        # MEMORY
-                        push(tos)
-                        tos = arg
+                    # LOAD__NE_INT__JUMP_UNLESS
+                    right, arg = arg
+                    holds = tos != locs[right]
+                    tos = pop()
+                    if holds:
                         continue
-                    # MODEL
-                    push(tos)
-                    tos = arg
+                    ins, cost = arg
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
                     continue
-                if op < 145:
-                    if op < 143:
-                        if op < 142:
+                if op < 141:
+                    if op < 140:
+                        # LOAD__SUB_INT
+                        right, = arg
+                        r = tos - locs[right]
+                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                            tos = r
+                            continue
+                        tos = overflow('-')
+                        continue
+                    # LT
+                    a = pop()
+                    tos = less(a, tos)
+                    continue
+                if op < 142:
+                    # MAP
+                    push(tos)
+                    new = st[len(st) - arg:]
+                    del st[len(st) - arg:]
+                    tos = Map.of(new)
+                    continue
+                # MEMBER_OWN
+                value = read_index(tos, arg) if type(tos) is Map else get_member(tos, arg)
+                if getattr(value, 'shared', False):
+                    value = own(value)
+                    store_member(tos, arg, value)
+                tos = value
+                continue
+            if op < 159:
+                if op < 151:
+                    if op < 147:
+                        if op < 145:
+                            if op < 144:
+                                # MEMORY
+                                push(tos)
+                                tos = arg
+                                continue
+                            # MODEL
+                            push(tos)
+                            tos = arg
+                            continue
+                        if op < 146:
                             # MUL
                             a = pop()
                             tos = mul(a, tos)
@@ -1465,15 +1517,15 @@ def run(machine, task):
                         a = pop()
                         tos = not equal(a, tos)
                         continue
-                    if op < 144:
-                        # NEG
+                    if op < 149:
+                        if op < 148:
+                            # NEG
+                            tos = negate(tos)
+                            continue
+                        # NEG_INT
                         tos = negate(tos)
                         continue
-                    # NEG_INT
-                    tos = negate(tos)
-                    continue
-                if op < 147:
-                    if op < 146:
+                    if op < 150:
                         # NEW_CELL
                         cells[arg] = Cell()
                         continue
@@ -1481,125 +1533,173 @@ def run(machine, task):
                     a = pop()
                     tos = a != tos
                     continue
-                if op < 148:
-                    # NIL
-                    push(tos)
-                    tos = None
-                    continue
-                # NOT
-                if tos is True:
-                    tos = False
-                    continue
-                if tos is False:
-                    tos = True
-                    continue
-                raise not_bool(tos)
-            if op < 157:
-                if op < 153:
-                    if op < 151:
-                        if op < 150:
-                            # POP_TRY
-                            if type(tos) is not Err:
-                                tos = pop()
-                                continue
-                            tos = tos.value
-                            target, cost, drop, _ = arg
-                            if drop:
-                                del st[len(st) - drop:]
-                            if target is None:
-                                tos = Err(tos)
-                                ins, locs, cells, code = pop_frame()
-                                continue
-                            ins = target
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
+                if op < 155:
+                    if op < 153:
+                        if op < 152:
+                            # NIL
+                            push(tos)
+                            tos = None
                             continue
-                        # POW
-                        a = pop()
-                        tos = power(a, tos)
+                        # NOT
+                        if tos is True:
+                            tos = False
+                            continue
+                        if tos is False:
+                            tos = True
+                            continue
+                        raise not_bool(tos)
+                    if op < 154:
+                        # PARALLEL
+                        value = machine.parallel(task, arg, cells, pop(), tos)
+                        if value is SUSPENDED:
+                            tos = pop()
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
+                        tos = value
                         continue
-                    if op < 152:
-                        # PRINT
-                        push(tos)
-                        new = st[len(st) - arg:]
-                        del st[len(st) - arg:]
-                        tos = pop()
-                        machine.print(task, new, "")
-                        task.state = (ins, locs, cells, code, tos)
-                        machine.fuel += fuel
-                        return
-                    # PRINTLN
+                    # PARSE_AS
+                    text = pop()
+                    result, holes = parse_as(text, tos, *arg)
+                    moved = holes
+                    push(result)
+                    tos = moved
+                    continue
+                if op < 157:
+                    if op < 156:
+                        # POP_TRY
+                        if type(tos) is not Err:
+                            tos = pop()
+                            continue
+                        tos = tos.value
+                        target, cost, drop, _ = arg
+                        if drop:
+                            del st[len(st) - drop:]
+                        if target is None:
+                            tos = Err(tos)
+                            ins, locs, cells, code = pop_frame()
+                            continue
+                        ins = target
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    # POW
+                    a = pop()
+                    tos = power(a, tos)
+                    continue
+                if op < 158:
+                    # PRINT
                     push(tos)
                     new = st[len(st) - arg:]
                     del st[len(st) - arg:]
                     tos = pop()
-                    machine.print(task, new, "\n")
+                    machine.print(task, new, "")
                     task.state = (ins, locs, cells, code, tos)
                     machine.fuel += fuel
                     return
-                if op < 155:
-                    if op < 154:
+                # PRINTLN
+                push(tos)
+                new = st[len(st) - arg:]
+                del st[len(st) - arg:]
+                tos = pop()
+                machine.print(task, new, "\n")
+                task.state = (ins, locs, cells, code, tos)
+                machine.fuel += fuel
+                return
+            if op < 167:
+                if op < 163:
+                    if op < 161:
+                        if op < 160:
+                            # RACE
+                            push(tos)
+                            new = st[len(st) - arg:]
+                            del st[len(st) - arg:]
+                            value = machine.race(task, new)
+                            if value is SUSPENDED:
+                                tos = pop()
+                                task.state = (ins, locs, cells, code, tos)
+                                machine.fuel += fuel
+                                return
+                            tos = value
+                            continue
                         # REM
                         a = pop()
                         tos = rem(a, tos)
                         continue
-                    # SCHEMA
-                    push(tos)
-                    tos = arg
-                    continue
-                if op < 156:
-                    # SET_ELEMENT
-                    value = pop()
-                    tos = with_element(tos, arg, value)
-                    continue
-                # SET_INDEX
-                object = pop()
-                value = pop()
-                if type(object) is Array and type(tos) is int and (0 <= tos < len(object.items)):
-                    object.items[tos] = value
-                else:
-                    write_element(object, tos, value)
-                tos = pop()
-                continue
-            if op < 161:
-                if op < 159:
-                    if op < 158:
-                        # SET_MEMBER
-                        value = pop()
-                        store_member(tos, arg, value)
-                        tos = pop()
+                    if op < 162:
+                        # SCHEMA
+                        push(tos)
+                        tos = arg
                         continue
-                    # SLIDE
-                    if arg:
-                        del st[len(st) - arg:]
+                    # SETTLE
+                    value = machine.settle(task, tos, len(frames))
+                    if value is SUSPENDED:
+                        tos = pop()
+                        task.state = (ins, locs, cells, code, tos)
+                        machine.fuel += fuel
+                        return
+                    tos = value
                     continue
-                if op < 160:
+                if op < 165:
+                    if op < 164:
+                        # SET_ELEMENT
+                        value = pop()
+                        tos = with_element(tos, arg, value)
+                        continue
+                    # SET_INDEX
+                    object = pop()
+                    value = pop()
+                    if type(object) is Array and type(tos) is int and (0 <= tos < len(object.items)):
+                        object.items[tos] = value
+                    else:
+                        write_element(object, tos, value)
+                    tos = pop()
+                    continue
+                if op < 166:
+                    # SET_MEMBER
+                    value = pop()
+                    store_member(tos, arg, value)
+                    tos = pop()
+                    continue
+                # SLIDE
+                if arg:
+                    del st[len(st) - arg:]
+                continue
+            if op < 171:
+                if op < 169:
+                    if op < 168:
+                        # START
+                        push(tos)
+                        new = st[len(st) - arg.argc:]
+                        del st[len(st) - arg.argc:]
+                        tos = machine.start_task(task, arg, new, cells)
+                        continue
                     # STRUCT
                     push(tos)
                     new = st[len(st) - len(arg.decl.fields):]
                     del st[len(st) - len(arg.decl.fields):]
                     tos = arg.of(new)
                     continue
-                # SUB
-                a = pop()
-                tos = sub(a, tos)
-                continue
-            if op < 163:
-                if op < 162:
-                    # SUB_INT
+                if op < 170:
+                    # SUB
                     a = pop()
-                    r = a - tos
-                    if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
-                        tos = r
-                        continue
-                    overflow('-')
+                    tos = sub(a, tos)
                     continue
-                # TRUE
-                push(tos)
-                tos = True
+                # SUB_INT
+                a = pop()
+                r = a - tos
+                if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
+                    tos = r
+                    continue
+                overflow('-')
                 continue
-            if op < 164:
+            if op < 173:
+                if op < 172:
+                    # TRUE
+                    push(tos)
+                    tos = True
+                    continue
                 # VARIANT
                 push(tos)
                 new = st[len(st) - arg.decl.variants[arg.variant].arity:]

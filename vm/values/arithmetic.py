@@ -47,11 +47,9 @@ def int_div(a: int, b: int) -> int:
 
 
 def int_rem(a: int, b: int) -> int:
-    """The remainder with the sign of the left operand (L-5.2.1)."""
+    """The remainder with the sign of the left operand; it is always in range (L-5.2.1)."""
     if b == 0:
         division_by_zero("%")
-    if a == INT_MIN and b == -1:
-        overflow("%")
     remainder = a % b
     return remainder - b if remainder and (a < 0) != (b < 0) else remainder
 

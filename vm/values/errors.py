@@ -23,7 +23,7 @@ _INT: Descriptor = ("nilable", ("int",))
 
 _TYPED_FIELDS: tuple[tuple[str, Descriptor], ...] = (
     ("model provider raw_response path field connection tool method channel input pattern url name", _STRING),
-    ("memory function store pipeline stage", _STRING),
+    ("memory function store pipeline stage capability flag", _STRING),
     ("status retry_after_ms attempts line column needed budget found supported", _INT),
     ("timeout_seconds", ("nilable", ("float",))),
     ("violations", ("nilable", ("array", ("map", ("string",), ("any",))))),
@@ -70,7 +70,7 @@ _ROWS = (
     (
         "AgentError", "Error",
         "ModelNotFound RateLimited ContentFiltered InvalidRequest InvalidResponse ToolLoopLimit Shutdown Cancelled "
-        "PermissionDenied SpawnFailed Exited Protocol Failed EffectUnknown",
+        "PermissionDenied(capability,flag) SpawnFailed Exited Protocol Failed EffectUnknown",
         "model provider status retry_after_ms", "L-3.11.2",
     ),
     (
@@ -92,7 +92,7 @@ _ROWS = (
     ),
     (
         "ToolError", "Error",
-        "ToolNotFound InvalidArguments PermissionDenied ExecutionFailed Timeout ConnectionFailed EffectUnknown",
+        "ToolNotFound InvalidArguments PermissionDenied(capability,flag) ExecutionFailed Timeout ConnectionFailed EffectUnknown",
         "tool method", "L-3.11.6",
     ),
     ("HashMapError", "Error", "KeyNotFound TypeMismatch", "", "L-3.11.7"),
@@ -101,9 +101,9 @@ _ROWS = (
     ("JsonError", "Error", "", "line column", "L-3.11.9"),
     ("ParseError", "Error", "", "input", "L-3.11.9"),
     ("RegexError", "Error", "", "pattern", "L-3.11.9"),
-    ("HttpError", "Error", "InvalidUrl Network Timeout PermissionDenied", "url", "L-3.11.10"),
-    ("FsError", "Error", "NotFound PermissionDenied NotAFile InvalidUtf8 Io", "path", "L-3.11.11"),
-    ("EnvError", "Error", "NotSet PermissionDenied", "name", "L-3.11.12"),
+    ("HttpError", "Error", "InvalidUrl Network Timeout PermissionDenied(capability,flag)", "url", "L-3.11.10"),
+    ("FsError", "Error", "NotFound PermissionDenied(capability,flag) NotAFile InvalidUtf8 Io", "path", "L-3.11.11"),
+    ("EnvError", "Error", "NotSet PermissionDenied(capability,flag)", "name", "L-3.11.12"),
     ("PipelineError", "Error", "", "cause pipeline stage", "O-1.122"),
     ("TaskError", "Error", "Cancelled", "", "O-6.13"),
     ("MissingContextError", "Error", "", "memory slots function", "M-10.3"),

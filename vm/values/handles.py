@@ -1,6 +1,7 @@
 """Handles: names of things the host keeps, and the immutable `ModelBuilder` (L-3.1.21, O-3.17 to O-3.23).
 
-Hands on `ModelRef`, `MemoryRef`, `SchemaRef`, `ModelBuilder`. A handle holds a declared name, never a live object.
+Hands on `ModelRef`, `MemoryRef`, `SchemaRef`, `ModelBuilder`, `TaskHandle`. A handle holds a declared name or the record of a
+task, never a live object of the host.
 """
 
 from __future__ import annotations
@@ -101,3 +102,21 @@ class ModelBuilder:
     @property
     def name(self) -> str:
         return self.model.name
+
+
+class TaskHandle:
+    """A task that was started (L-3.1.19). Two handles are equal when they are of the same task."""
+
+    __slots__ = ("task", "name")
+    type_name = "Task"
+    word = "task"
+
+    def __init__(self, task: Any, name: str) -> None:
+        self.task = task  # the machine's record of it
+        self.name = name
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is TaskHandle and other.task is self.task
+
+    def __hash__(self) -> int:
+        return hash(self.task)

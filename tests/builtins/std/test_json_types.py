@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from concerto.vm.builtins.std.json_types import parse_as
-from concerto.vm.values import EnumType, Err, Ok, StructType, Variant, debug, make_struct_class, to_json
+from concerto.vm.builtins.std.json_types import fill, parse_as
+from concerto.vm.values import EnumType, Err, Map, Ok, StructType, Variant, debug, make_struct_class, to_json
 
 INT, FLOAT, STRING, BOOL, ANY, NIL = ("int",), ("float",), ("string",), ("bool",), ("any",), ("nil",)
 Point = make_struct_class(StructType("Point", ("x", "y"), types=(FLOAT, FLOAT)))
@@ -23,7 +23,7 @@ Shape = EnumType(
 
 
 class Types:
-    """The declared types of these tests; `Node.tags` has a default."""
+    """The declared types of these tests."""
 
     def struct_class(self, key: str) -> Any:
         return {"Point": Point, "Node": Node}[key]
@@ -31,12 +31,11 @@ class Types:
     def enum_type(self, key: str) -> EnumType:
         return {"Shape": Shape}[key]
 
-    def has_default(self, key: str, position: int) -> bool:
-        return (key, position) == ("Node", 2)
-
 
 def build(text: str, descriptor: Any) -> Any:
-    return parse_as(text, descriptor, Types())
+    """`Node.tags` has a default, which nobody calls here."""
+    found, holes = parse_as(text, Map({"Node.2": "default"}), descriptor, Types())
+    return found, holes.items
 
 
 @pytest.mark.parametrize(
@@ -105,7 +104,9 @@ def test_misfits(text: str, descriptor: Any, message: str) -> None:
 def test_missing_fields_with_defaults_are_holes_in_order() -> None:
     found, holes = build('{"name": "a", "next": {"name": "b"}}', ("struct", "Node"))
     inner = found.value.f1.value
-    assert [(hole.struct, hole.position) for hole in holes] == [(inner, 2), (found.value, 2)]
+    assert holes == [(inner, 2, "default"), (found.value, 2, "default")]
+    fill(holes[0], "filled")
+    assert inner.get("tags") == "filled"
 
 
 def test_text_that_is_no_json() -> None:

@@ -1,7 +1,7 @@
 """`json::parse_as<T>`: a JSON text as a value of a type (L-7.1.2), driven by the type's descriptor.
 
-Hands on `parse_as`. Defaults of fields are functions of the program, which only the machine can call: a struct that
-lacks such a field is built with a hole, and the holes come back beside the result, in the order in which the defaults
+Hands on `parse_as` and `fill`. Defaults of fields are functions of the program, which only the machine can call: a struct
+that lacks such a field is built with a hole, and the holes come back beside the result, in the order in which the defaults
 are evaluated. Must not know: images, frames.
 """
 
@@ -35,41 +35,35 @@ if TYPE_CHECKING:
         """The declared types of a program by the keys of their descriptors."""
 
         def struct_class(self, key: str) -> type[Any]:
-            """The class of a struct or schema; `decl.types` and `decl.optional` describe its fields."""
+            """The class of a struct or schema; `decl.types` describes its fields."""
 
         def enum_type(self, key: str) -> EnumType:
             """The declaration of an enum; its variants have their `types`."""
-
-        def has_default(self, key: str, position: int) -> bool:
-            """Whether the field of a struct or schema has a default."""
-
-
-class Hole:
-    """A field to be filled with its default: `setattr(struct, f"f{position}", …)`."""
-
-    __slots__ = ("struct", "position")
-
-    def __init__(self, struct: Any, position: int) -> None:
-        self.struct = struct
-        self.position = position
 
 
 class Misfit(Exception):
     """The text is JSON, but not of the type."""
 
 
-def parse_as(s: Any, descriptor: Descriptor, types: TypeTable) -> tuple[Ok | Err, list[Hole]]:
-    """`Result<T, JsonError>` and the fields still to be filled; an Err has none."""
+def parse_as(s: Any, defaults: Map, descriptor: Descriptor, types: TypeTable) -> tuple[Ok | Err, Array]:
+    """`Result<T, JsonError>` and the fields still to be filled; an Err has none. `defaults` holds the default of each field
+    that has one, as a function, under the key of the type and the position of the field: `Point.0`."""
     data = read(text(s))
     if isinstance(data, Fault):
-        return Err(json_error(s, data)), []
-    builder = Builder(types)
+        return Err(json_error(s, data)), Array([])
+    builder = Builder(types, defaults)
     try:
-        return Ok(builder.build(data, descriptor)), builder.holes
+        return Ok(builder.build(data, descriptor)), Array(builder.holes)
     except Misfit as misfit:
-        return Err(make_error("JsonError", None, (f"{misfit} at {builder.place()}",))), []
+        return Err(make_error("JsonError", None, (f"{misfit} at {builder.place()}",))), Array([])
     except RecursionError:
-        return Err(make_error("JsonError", None, ("nested too deeply for its type",))), []
+        return Err(make_error("JsonError", None, ("nested too deeply for its type",))), Array([])
+
+
+def fill(hole: Any, value: Any) -> None:
+    """Puts the default of a field in its place; a hole is the tuple (struct, position of the field, its default)."""
+    struct, position, _ = hole
+    setattr(struct, struct.__slots__[position], value)
 
 
 def refuse(data: Any, descriptor: Descriptor) -> NoReturn:
@@ -87,11 +81,12 @@ def some_of(value: Any, wrappers: int) -> Any:
 class Builder:
     """One call of `parse_as`: values of JSON kinds become values of the type. `path` leads to the part being built."""
 
-    __slots__ = ("types", "holes", "path")
+    __slots__ = ("types", "defaults", "holes", "path")
 
-    def __init__(self, types: TypeTable) -> None:
+    def __init__(self, types: TypeTable, defaults: Map) -> None:
         self.types = types
-        self.holes: list[Hole] = []
+        self.defaults = defaults.items
+        self.holes: list[tuple[Any, int, Any]] = []
         self.path: list[Any] = []
 
     def place(self) -> str:
@@ -222,8 +217,9 @@ class Builder:
         found: list[Any] = []
         missing = []
         for position, (name, kind) in enumerate(zip(decl.fields, decl.types, strict=True)):
-            if name not in entries and key not in RECORDS and self.types.has_default(key, position):
-                missing.append(position)
+            default = self.defaults.get(f"{key}.{position}") if name not in entries else None
+            if default is not None:
+                missing.append((position, default))
                 found.append(None)
             elif name not in entries and kind[0] not in ABSENT:
                 raise Misfit(f"missing field `{name}` of {type_text(descriptor)}")
@@ -232,7 +228,7 @@ class Builder:
                 found.append(self.build(entries.get(name), kind))
                 self.path.pop()
         struct = cls.of(found)
-        self.holes.extend([Hole(struct, position) for position in missing])
+        self.holes.extend((struct, position, default) for position, default in missing)
         return struct
 
 

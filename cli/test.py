@@ -1,0 +1,178 @@
+"""`concerto test`: run the tests of sources and images, each in a fresh session (O-9.16, O-8.23, O-8.24)."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+
+from . import exits
+from .inputs import compilation, is_image, load_program, read, refused, report, use_colour
+from .permission_flags import words_of as words_of
+from .run import configure_run, host_of, run_session
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Iterator
+    from typing import Any
+
+    from ..compiler.pipeline import Compilation
+    from ..runtime.session import Host, Outcome, Session
+    from ..runtime.testing import TestOutcome
+    from ..vm.link import Program
+
+WORDS = {True: ("PASS", "\x1b[32m"), False: ("FAIL", "\x1b[1;31m")}
+RESET = "\x1b[0m"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("paths", metavar="FILE|DIR", nargs="*", help="sources, images, directories; default: the project")
+    parser.add_argument("--filter", default="", metavar="S", help="only tests whose description contains S")
+    parser.add_argument("--debug", action="store_true", help="show the emits of each test")
+    parser.add_argument("--json", action="store_true", help="print the outcomes as one JSON array on stdout")
+    configure_run(parser)
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    from ..runtime.testing import chosen
+
+    programs = dict(programs_of(arguments))
+    shown = Report(arguments)
+    shown.begin(sum(1 for program in programs.values() for _ in chosen(program, arguments.filter)))
+    for path, program in programs.items():
+        _run(path, program, arguments, shown)
+    return shown.end()
+
+
+def _run(path: str, program: Program, arguments: argparse.Namespace, shown: Report) -> None:
+    from ..runtime.errors import ConfigFailure
+    from ..runtime.testing import chosen, run_tests
+
+    def host(emit: Callable[[str, Any, bool], None]) -> Host:
+        return host_of(arguments, path, emit)
+
+    def run(session: Session, function: int) -> Outcome:
+        return run_session(session, steps=arguments.max_steps, seconds=arguments.max_seconds, function=function)
+
+    try:
+        for outcome in run_tests(program, chosen(program, arguments.filter), host, run):
+            shown.test(outcome)
+    except ConfigFailure as failure:
+        raise exits.Exit(exits.USAGE, f"{failure.code}: {failure.message}") from None
+
+
+# ---------------------------------------------------------------- programs
+
+
+def programs_of(arguments: argparse.Namespace) -> Iterator[tuple[str, Program]]:
+    """The programs to test by path, in the order of their paths. Errors in any of them end the command before a test runs."""
+    from ..vm.load import load_image
+
+    paths = [path for given in arguments.paths or [project_folder()] for path in sources_under(given)]
+    images = [path for path in paths if is_image(read(path))]
+    results = {path: compilation(path, read(path)) for path in paths if path not in images}
+    modules = {file for path, result in results.items() for file in other_files(path, result)}
+    roots = {path: result for path, result in results.items() if os.path.realpath(path) not in modules}
+    for result in roots.values():
+        report(result, quiet=arguments.quiet)
+    if any(refused(result, deny_warnings=False) for result in roots.values()):
+        raise exits.Exit(exits.COMPILE_ERRORS)
+    for path in paths:
+        if path in images:
+            yield path, load_program(path)
+        elif path in roots:
+            image = roots[path].image
+            assert image is not None
+            yield path, load_image(image)
+
+
+def other_files(path: str, result: Compilation) -> Iterator[str]:
+    """The files of a program besides its root: their tests run with it."""
+    root, _, _ = os.path.realpath(path).rpartition(os.sep)
+    own = result.source.name if result.source is not None else ""
+    base = root.removesuffix(os.sep + os.path.dirname(own)) if os.path.dirname(own) else root
+    return (os.path.realpath(os.path.join(base, *name.split("/"))) for name in result.sources if name != own)
+
+
+def project_folder() -> str:
+    """The directory of the nearest manifest, else this one (O-9.1)."""
+    folder = os.getcwd()
+    while not os.path.isfile(os.path.join(folder, "Concerto.toml")):
+        parent = os.path.dirname(folder)
+        if parent == folder:
+            return "."
+        folder = parent
+    return os.path.relpath(folder)
+
+
+def sources_under(path: str) -> list[str]:
+    """The file itself, or every source below a directory; hidden directories are left out."""
+    if not os.path.isdir(path):
+        return [path]
+    found = []
+    for folder, inner, files in os.walk(path):
+        inner[:] = sorted(name for name in inner if not name.startswith("."))
+        found += [os.path.normpath(os.path.join(folder, name)) for name in sorted(files) if name.endswith(".conc")]
+    return found
+
+
+# ---------------------------------------------------------------- output
+
+
+class Report:
+    """The lines of O-8.23, or JSON."""
+
+    def __init__(self, arguments: argparse.Namespace) -> None:
+        self.arguments = arguments
+        self.outcomes: list[TestOutcome] = []
+        self.colour = use_colour(sys.stdout)
+        self.silent = arguments.quiet or arguments.json
+
+    def begin(self, count: int) -> None:
+        if not self.silent:
+            print(f"running {count} test{'' if count == 1 else 's'}\n", flush=True)
+
+    def test(self, outcome: TestOutcome) -> None:
+        self.outcomes.append(outcome)
+        if self.silent:
+            return
+        if self.arguments.debug:
+            self._emits(outcome)
+        word, colour = WORDS[outcome.passed]
+        shown = f"{colour}{word}{RESET}" if self.colour else word
+        print(f"  {shown}  {outcome.description}{' (expected failure)' if outcome.expected else ''}", flush=True)
+
+    def end(self) -> int:
+        failures = [outcome for outcome in self.outcomes if not outcome.passed]
+        if self.arguments.json:
+            print(json.dumps([as_json(outcome) for outcome in self.outcomes], ensure_ascii=False))
+        else:
+            self._summary(failures)
+        return exits.OK if self.outcomes and not failures else exits.FAILED
+
+    def _summary(self, failures: list[TestOutcome]) -> None:
+        passed = len(self.outcomes) - len(failures)
+        blank = "" if self.silent else "\n"
+        print(f"{blank}test result: {'FAILED' if failures else 'ok'}. {passed} passed, {len(failures)} failed")
+        if failures:
+            print("\nfailures:")
+        for outcome in failures:
+            print(f"  {outcome.description} -- {outcome.failure}")
+            if outcome.place is not None:
+                print("    at {}:{}:{}".format(*outcome.place))
+
+    def _emits(self, outcome: TestOutcome) -> None:
+        from ..vm.values import display
+
+        for channel, value in outcome.emits:
+            print(f"        [emit:{channel}] {display(value)}")
+
+
+def as_json(outcome: TestOutcome) -> dict[str, Any]:
+    """`at` is `FILE:LINE:COL` or null."""
+    place = None if outcome.place is None else "{}:{}:{}".format(*outcome.place)
+    return {
+        "description": outcome.description, "passed": outcome.passed, "expected_failure": outcome.expected,
+        "failure": outcome.failure, "at": place,
+    }  # fmt: skip

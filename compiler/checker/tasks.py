@@ -1,0 +1,122 @@
+"""Tasks and what is async: `await`, `race`, `parallel for`, `spawn`, `async` blocks (L-9, O-6.1 to O-6.11).
+
+Each operand is typed as a body of its own, whose errors make it a Result (L-3.12.8). Hands on `race` and the rules of these
+forms. Must not know: how tasks are started.
+"""
+
+from __future__ import annotations
+
+from .. import ast
+from ..symbols import BuiltinSymbol
+from ..types import INT, NEVER, NIL, Generic, Tuple, Type, array, result
+from .context import FREE, Checker, Expected, ExpressionRule, LoopFrame, Target
+from .control import element_type
+from .functions import errors_convert, record
+from .patterns import bind_irrefutable
+from .relations import ERRONEOUS, generic, join_errors
+
+NAMES = {
+    "await": "an operand of `await`", "race": "an operand of `race`", "spawn": "a task", "parallel": "the body of `parallel for`",
+    "async": "the `async` block",
+}  # fmt: skip
+
+
+def body(c: Checker, task: ast.TaskBody, element: Type | None = None, expected: Expected = FREE) -> Type:
+    """The type of what a body gives."""
+    target = Target("async" if task.kind == "async" else "task", task.scope, NAMES[task.kind], asynchronous=True)
+    barrier = LoopFrame(task.kind, None)
+    c.targets.append(target)
+    outer, c.loops = c.loops, [] if task.kind == "async" else [*c.loops, barrier]
+    if task.pattern is not None and element is not None:
+        bind_irrefutable(c, task.pattern, element)
+    # a tail may be the value or the Result of it, so that only other types guide it
+    made = c.infer(task.body, FREE if generic(expected.type, "Result") else expected)
+    c.loops = outer
+    c.targets.pop()
+    target.result = _result(c, task, target, made)
+    record(target)
+    task.type = target.result
+    return target.result
+
+
+def _result(c: Checker, task: ast.TaskBody, target: Target, made: Type) -> Type:
+    """The join of tail and returns; where errors leave it is a Result, whose ends are wrapped in Ok unless they are one."""
+    ends = [(end, found) for end, found in [(task.body, made), *target.returns] if isinstance(end, ast.Expr)]
+    joined = c.join_branches(ends)
+    if not target.raised or joined is ERRONEOUS:
+        return joined
+    if generic(joined, "Result"):
+        return errors_convert(c, target, joined)
+    task.scope.wraps = True
+    return result(NIL if joined == NEVER else joined, join_errors([raised.type for raised in target.raised]))
+
+
+def value_type(type_: Type) -> Type:
+    """The type of a place for a value of a body that may not end."""
+    return NIL if type_ == NEVER else type_
+
+
+# ---------------------------------------------------------------- forms
+
+
+def await_(c: Checker, node: ast.Await, expected: Expected) -> Type:
+    if not any(target.asynchronous for target in c.targets):
+        help = "`async fn`" if c.function_target.kind != "none" else None
+        c.report("E3016", node.span, "`await` outside async code", help=help)
+    if node.tasks is not None:
+        return Tuple(tuple(value_type(body(c, task)) for task in node.tasks))
+    operand = node.operand
+    if isinstance(operand, ast.Call) and isinstance(operand.callee, ast.PathExpr):
+        binding = operand.callee.binding
+        if isinstance(binding, BuiltinSymbol) and binding.name == "emit":
+            return c.unbuilt(node.span, "an awaited emit")
+    found = c.infer(operand, expected)
+    inside = generic(found, "Task")
+    return inside[0] if inside else found
+
+
+def async_block(c: Checker, node: ast.AsyncBlock, expected: Expected) -> Type:
+    return body(c, node.task, expected=expected)
+
+
+def race(c: Checker, node: ast.Call, callee: ast.PathExpr, expected: Expected) -> Type:
+    """`race(a, b)`: the join of the operands (L-9.2.2)."""
+    named = next((argument.name for argument in node.arguments if argument.name is not None), None)
+    if named is not None:
+        return c.report("E2007", named.span, f"`race` takes no named argument `{named.text}`")
+    if node.tasks is None:
+        return c.report("E2016", callee.span, "`race` takes its operands itself", help="write `race(a, b)`")
+    if not node.tasks:
+        return c.report("E2006", callee.span, "`race` takes one operand or more, none given")
+    return c.join_branches([(task, body(c, task, expected=expected)) for task in node.tasks])
+
+
+def parallel_for(c: Checker, node: ast.ParallelFor, expected: Expected) -> Type:
+    element = element_type(c, node.iterable, c.infer(node.iterable))
+    if node.limit is not None:
+        c.value(node.limit, Expected(INT, "E2009", "the limit"))
+    wanted = generic(expected.type, "Array") if expected.used else None
+    return array(value_type(body(c, node.task, element, expected.of(wanted[0]) if wanted else FREE)))
+
+
+def spawn(c: Checker, node: ast.Spawn, expected: Expected) -> Type:
+    """Callee, receiver and arguments belong to the code around it: they are evaluated before the task starts (L-9.2.4)."""
+    operand = node.operand
+    if not isinstance(operand, (ast.Call, ast.MethodCall, ast.AsyncBlock)):
+        help = "`spawn f(x)`, then `.await?`" if isinstance(operand, ast.Propagate) else "spawn a call or an `async` block"
+        c.infer(operand)
+        return c.report("E2045", operand.span, "`spawn` takes a call or an `async` block", help=help)
+    if not isinstance(operand, ast.AsyncBlock):
+        around = (list(c.targets), c.loops)
+        c.outside.update((argument.value, around) for argument in operand.arguments)
+        if isinstance(operand, ast.Call) and not isinstance(operand.callee, ast.PathExpr):
+            c.outside[operand.callee] = around
+    return Generic("Task", (value_type(body(c, node.task)),))
+
+
+RULES: dict[type[ast.Expr], ExpressionRule] = {
+    ast.Await: await_,
+    ast.AsyncBlock: async_block,
+    ast.ParallelFor: parallel_for,
+    ast.Spawn: spawn,
+}

@@ -1,0 +1,83 @@
+"""Tests and mocks: where they stand, what they take (O-8.1 to O-8.14).
+
+Must not know: how tests are run, what a mock answers.
+"""
+
+from __future__ import annotations
+
+from .. import ast
+from ..source import Span
+from ..symbols import FunctionSymbol, ModelSymbol, TestInfo
+from ..types import ANY, STRING, Generic, Type, array, map_
+from .config import duplicates, unknown_key
+from .context import FREE, Checker, Expected
+from .decorators import Checked
+from .relations import ERRONEOUS
+
+# What a mock of a model takes (O-8.11), and what each holds; None: a scripted reply, which the run checks (O-8.19 to O-8.22).
+MODEL_MOCK: dict[str, Type | None] = {"response": None, "responses": array(ANY), "error": STRING, "tool_calls": array(ANY)}
+ANSWERS = ("response", "responses", "error")
+
+
+def check_test(c: Checker, symbol: FunctionSymbol, decorators: Checked) -> None:
+    """Notes what `@test` and `@expect_fail` say; E4070, E4071."""
+    given = dict(decorators)
+    node = symbol.declaration
+    if "test" not in given:
+        if "expect_fail" in given:
+            at = next(d.span for d in node.decorators if d.name.text == "expect_fail")
+            c.report("E4071", at, "`@expect_fail` stands without `@test`", help="write `@test` too")
+        return
+    if node.parameters or node.result is not None or node.type_parameters:
+        what = "parameters" if node.parameters else "a result type" if node.result is not None else "type parameters"
+        c.report("E4070", node.name.span, f"the test `{symbol.name}` has {what}", help=f"write `fn {symbol.name}() {{ … }}`")
+    description = str(given["test"].get("description", symbol.name))
+    part = given.get("expect_fail", {}).get("part")
+    symbol.test = TestInfo(description, "expect_fail" in given, None if part is None else str(part))
+
+
+def refuse_test(c: Checker, symbol: FunctionSymbol, span: Span) -> None:
+    """E4073: only the test runner calls tests (O-8.4)."""
+    if symbol.is_test:
+        c.report("E4073", span, f"`{symbol.name}` is a test; nothing calls it", help="move what is shared into a function")
+
+
+def mock(c: Checker, node: ast.Mock) -> None:
+    """O-8.14: a statement of tests, for a model."""
+    name = node.name.text
+    if not any(target.test for target in c.targets):
+        c.report("E4072", node.span, "`mock` stands outside a test", help="mark the function with `@test`")
+    elif not isinstance(node.target, ModelSymbol):
+        help = "a mock stands in for a model, agent, tool or mcp server"
+        c.report("E4072", node.name.span, f"`{name}` cannot be mocked", help=help)
+    duplicates(c, f"mock `{name}`", [entry.key for entry in node.config])
+    for entry in node.config:
+        _entry(c, f"mock `{name}`", entry)
+    answers = {entry.key.text: entry.key for entry in node.config if entry.key.text in ANSWERS}
+    if len(answers) > 1:
+        one, other = list(answers.values())[:2]
+        c.report("E4001", other.span, f"`{other.text}` and `{one.text}` exclude each other", first=one.span)
+    elif not node.config:
+        help = "give `response`, `responses`, `error` or `tool_calls`"
+        c.report("E4002", node.name.span, f"mock `{name}` says nothing", help=help)
+
+
+def _entry(c: Checker, owner: str, entry: ast.ConfigEntry) -> None:
+    key = entry.key.text
+    if key not in MODEL_MOCK:
+        unknown_key(c, owner, entry.key, MODEL_MOCK)
+        c.infer(entry.value)
+        return
+    wanted = MODEL_MOCK[key]
+    if wanted is not None:
+        c.value(entry.value, Expected(wanted, "E4004", f"`{key}`"))
+        return
+    found = c.infer(entry.value, Expected(map_(STRING, ANY)) if isinstance(entry.value, ast.MapExpr) else FREE)
+    if found is not ERRONEOUS and not _may_be_scripted(found):
+        c.report("E4004", entry.value.span, f"`{key}` is a String or a Map, found `{found}`")
+
+
+def _may_be_scripted(found: Type) -> bool:
+    if isinstance(found, Generic):
+        return found.name == "Map"
+    return found in (STRING, ANY)

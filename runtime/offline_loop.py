@@ -1,0 +1,189 @@
+"""A small event loop for runs that wait for nothing outside: offline runs start without asyncio (V-6.6, V-8.6, G-14.5).
+
+It has the few methods of asyncio's loop that the runtime uses, under the same names. Its clock stands still while anything can
+run and then jumps to the next timer. Hands on `OfflineLoop`. Must not know: effects, the machine.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from functools import partial
+from heapq import heappop, heappush
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Generator
+    from typing import Any
+
+
+class Cancelled(BaseException):
+    """Thrown into a job that is cancelled, where it waits."""
+
+
+class Future:
+    """A result to come."""
+
+    __slots__ = ("loop", "_state", "_result", "_callbacks")
+
+    def __init__(self, loop: OfflineLoop) -> None:
+        self.loop = loop
+        self._state = "waiting"
+        self._result: Any = None
+        self._callbacks: list[Callable[[Any], object]] = []
+
+    def done(self) -> bool:
+        return self._state != "waiting"
+
+    def cancelled(self) -> bool:
+        return self._state == "cancelled"
+
+    def result(self) -> Any:
+        if self._state == "cancelled":
+            raise Cancelled
+        if self._state == "failed":
+            raise self._result
+        return self._result
+
+    def exception(self) -> BaseException | None:
+        return self._result if self._state == "failed" else None
+
+    def add_done_callback(self, callback: Callable[[Any], object]) -> None:
+        if self.done():
+            self.loop.call_soon(partial(callback, self))
+        else:
+            self._callbacks.append(callback)
+
+    def set_result(self, value: Any) -> None:
+        self._end("done", value)
+
+    def set_exception(self, error: BaseException) -> None:
+        self._end("failed", error)
+
+    def cancel(self) -> bool:
+        if self.done():
+            return False
+        self._end("cancelled", None)
+        return True
+
+    def _end(self, state: str, result: Any) -> None:
+        if self.done():
+            raise RuntimeError("the result is there already")
+        self._state = state
+        self._result = result
+        for callback in self._callbacks:
+            self.loop.call_soon(partial(callback, self))
+        self._callbacks = []
+
+    def __await__(self) -> Generator[Future, None, Any]:
+        if not self.done():
+            yield self
+        return self.result()
+
+
+class Job(Future):
+    """A coroutine on its way; it begins when the loop comes to it."""
+
+    __slots__ = ("_coroutine", "_awaited", "_to_cancel")
+
+    def __init__(self, loop: OfflineLoop, coroutine: Coroutine[Any, Any, Any]) -> None:
+        super().__init__(loop)
+        self._coroutine = coroutine
+        self._awaited: Future | None = None
+        self._to_cancel = False
+        loop.call_soon(self._step)
+
+    def cancel(self) -> bool:
+        if self.done():
+            return False
+        self._to_cancel = True
+        if self._awaited is not None:
+            self._awaited.cancel()  # wakes it; one that has ended will wake it anyway
+        return True
+
+    def _step(self) -> None:
+        self._awaited = None
+        try:
+            if self._to_cancel:
+                self._to_cancel = False
+                awaited = self._coroutine.throw(Cancelled())
+            else:
+                awaited = self._coroutine.send(None)
+        except StopIteration as ended:
+            self._end("done", ended.value)
+        except Cancelled:
+            self._end("cancelled", None)
+        except BaseException as error:
+            self._end("failed", error)
+        else:
+            self._awaited = awaited
+            awaited.add_done_callback(lambda _: self._step())
+            if self._to_cancel:
+                awaited.cancel()
+
+
+class Timer:
+    __slots__ = ("callback", "cancelled")
+
+    def __init__(self, callback: Callable[[], object]) -> None:
+        self.callback = callback
+        self.cancelled = False
+
+    def cancel(self) -> None:
+        self.cancelled = True
+
+
+class OfflineLoop:
+    def __init__(self, now: float = 0.0) -> None:
+        self._now = now
+        self._ready: deque[Callable[[], object]] = deque()
+        self._timers: list[tuple[float, int, Timer]] = []
+        self._made = 0
+
+    def time(self) -> float:
+        return self._now
+
+    def call_soon(self, callback: Callable[[], object]) -> None:
+        self._ready.append(callback)
+
+    def call_later(self, delay: float, callback: Callable[[], object]) -> Timer:
+        self._made += 1
+        timer = Timer(callback)
+        heappush(self._timers, (self._now + delay, self._made, timer))
+        return timer
+
+    def create_future(self) -> Future:
+        return Future(self)
+
+    def create_task(self, coroutine: Coroutine[Any, Any, Any]) -> Job:
+        return Job(self, coroutine)
+
+    async def sleep(self, seconds: float) -> None:
+        woken = Future(self)
+        timer = self.call_later(seconds, lambda: None if woken.done() else woken.set_result(None))
+        try:
+            await woken
+        finally:
+            timer.cancel()  # the clock must not go where nobody waits
+
+    def run_until_complete(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
+        job = Job(self, coroutine)
+        while not job.done():
+            if self._ready:
+                self._ready.popleft()()
+            elif not self._jump():
+                raise RuntimeError("the run waits for something that cannot come")
+        return job.result()
+
+    def _jump(self) -> bool:
+        """Nothing can run: the time is that of the earliest timer. False when there is none."""
+        timers = self._timers
+        while timers and timers[0][2].cancelled:
+            heappop(timers)
+        if not timers:
+            return False
+        self._now = timers[0][0]
+        while timers and timers[0][0] <= self._now:
+            timer = heappop(timers)[2]
+            if not timer.cancelled:
+                self._ready.append(timer.callback)
+        return True

@@ -1,0 +1,74 @@
+"""The grants of one run and what they match (O-4.12 to O-4.18).
+
+Hands on `Permissions`. Must not know: who asks, what is done with a permission.
+"""
+
+from __future__ import annotations
+
+from ..vm.builtins.capabilities import BY_KEY, BY_NAME, Malformed, split_host
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Any
+
+    Scope = tuple[str, ...] | bool
+
+
+class Permissions:
+    """The grants of one run, a scope per capability key: True for all of it, else the texts granted, none by default."""
+
+    __slots__ = ("scopes",)
+
+    def __init__(self, scopes: Mapping[str, Scope] | None = None) -> None:
+        """Raises Malformed for a scope that is written wrongly."""
+        self.scopes: dict[str, Scope] = dict.fromkeys(BY_KEY, ())
+        for key, scope in (scopes or {}).items():
+            self.grant(key, scope)
+
+    @classmethod
+    def of_texts(cls, texts: Iterable[str]) -> Permissions:
+        """From `fs:read=in`, or `net` for all of it."""
+        made = cls()
+        for text in texts:
+            name, given, scope = text.partition("=")
+            if name not in BY_NAME:
+                raise Malformed(f"{name!r} is no capability; there are {', '.join(BY_NAME)}")
+            made.grant(BY_NAME[name].key, (scope,) if given else True)
+        return made
+
+    def grant(self, key: str, scope: Any) -> None:
+        """Adds to what is granted."""
+        if scope is True:
+            self.scopes[key] = True
+            return
+        texts = tuple(scope or ())
+        for text in texts:
+            BY_KEY[key].check(text)
+        held = self.scopes[key]
+        if not isinstance(held, bool):
+            self.scopes[key] = (*held, *texts)
+
+    def allows_variable(self, name: str) -> bool:
+        granted = self.scopes["env"]
+        return granted if isinstance(granted, bool) else name in granted
+
+    def allows_host(self, host: str, port: int) -> bool:
+        """Whether a grant matches: the exact host, `*.domain` for what lies below it, any port where none is given."""
+        granted = self.scopes["net"]
+        return granted if isinstance(granted, bool) else any(_matches(scope, host, port) for scope in granted)
+
+    def names_host(self, host: str, port: int) -> bool:
+        """Whether a grant names just this host or address, which opens private addresses too (G-8.3)."""
+        granted = self.scopes["net"]
+        return not isinstance(granted, bool) and any(
+            _matches(scope, host, port) for scope in granted if not scope.startswith("*.")
+        )
+
+
+def _matches(scope: str, host: str, port: int) -> bool:
+    wanted, wanted_port = split_host(scope)
+    if wanted_port is not None and wanted_port != port:
+        return False
+    host = host.lower().removesuffix(".")
+    return host.endswith(wanted[1:]) and len(host) >= len(wanted) if wanted.startswith("*.") else host == wanted

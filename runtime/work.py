@@ -1,0 +1,71 @@
+"""The effects being performed: one job each, results delivered one at a time in the order of the tasks that wait (O-6.16).
+
+Hands on `Work`. Must not know: kinds of effects, who performs them.
+"""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+
+from .jobs import stop_all
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Coroutine
+    from typing import Any
+
+    from ..vm.effects import Effect
+
+
+class Work:
+    """`loop` is asyncio's or an OfflineLoop."""
+
+    def __init__(self, loop: Any) -> None:
+        self.loop = loop
+        self._jobs: dict[Effect, Any] = {}
+        self._finished: list[tuple[int, int, Effect]] = []  # a heap: number of the task, order of the end
+        self._count = 0
+        self._sleeper: Any = None
+        self._stirred = False
+
+    def begin(self, effect: Effect, performing: Coroutine[Any, Any, Any]) -> None:
+        job = self._jobs[effect] = self.loop.create_task(performing)
+        job.add_done_callback(lambda _: self._ended(effect))
+
+    def _ended(self, effect: Effect) -> None:
+        if effect in self._jobs:
+            self._count += 1
+            heappush(self._finished, (effect.task.number, self._count, effect))
+            self._wake()
+
+    def stir(self) -> None:
+        """Something beside an effect happened: `next` returns."""
+        self._stirred = True
+        self._wake()
+
+    def _wake(self) -> None:
+        if self._sleeper is not None and not self._sleeper.done():
+            self._sleeper.set_result(None)
+
+    async def next(self) -> tuple[Effect, Any] | None:
+        """Waits for the end of an effect, and gives it with its job; None when something else happened."""
+        while not self._stirred and not self._finished:
+            self._sleeper = self.loop.create_future()
+            await self._sleeper
+        if self._stirred:
+            self._stirred = False
+            return None
+        effect = heappop(self._finished)[2]
+        job = self._jobs.pop(effect, None)
+        return None if job is None else (effect, job)
+
+    def __bool__(self) -> bool:
+        """Whether anything is being performed."""
+        return bool(self._jobs)
+
+    async def close(self, effects: list[Effect]) -> None:
+        """Nobody waits for these any more: returns when their jobs are over."""
+        await stop_all(self.loop, [self._jobs.pop(effect) for effect in effects if effect in self._jobs])
+
+    async def close_all(self) -> None:
+        await self.close(list(self._jobs))

@@ -1,0 +1,115 @@
+"""`concerto test`: output, filters, which files, exit codes (O-8.23, O-8.24, O-9.16)."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+TWO = """\
+@test("adds :: up")
+fn adds() { assert_eq(1 + 1, 2); }
+@test
+fn other() {
+    emit("seen", [1]);
+    assert_eq(1, 2);
+}
+"""
+PASSING = '@test fn fine() { }\n@test @expect_fail("no") fn wrong() { panic("no way"); }\n'
+
+
+def test_output_of_a_failure(cli, write):
+    write("t.conc", TWO)
+    assert cli("test", "t.conc") == (
+        1,
+        "running 2 tests\n\n  PASS  adds :: up\n  FAIL  other\n\ntest result: FAILED. 1 passed, 1 failed\n\n"
+        "failures:\n  other -- assertion failed: 1 != 2\n    at t.conc:6:5\n",
+        "",
+    )
+
+
+def test_output_when_all_pass(cli, write):
+    write("t.conc", PASSING)
+    code, out, err = cli("test", "t.conc")
+    assert (code, err) == (0, "")
+    assert out == (
+        "running 2 tests\n\n  PASS  fine\n  PASS  wrong (expected failure)\n\ntest result: ok. 2 passed, 0 failed\n"
+    )
+
+
+def test_quiet_prints_summary_and_failures(cli, write):
+    write("t.conc", TWO)
+    assert cli("test", "-q", "t.conc").out == (
+        "test result: FAILED. 1 passed, 1 failed\n\nfailures:\n  other -- assertion failed: 1 != 2\n    at t.conc:6:5\n"
+    )
+
+
+def test_debug_shows_emits(cli, write):
+    write("t.conc", TWO)
+    assert "        [emit:seen] [1]\n  FAIL  other\n" in cli("test", "--debug", "t.conc").out
+    assert "emit:" not in cli("test", "t.conc").out
+
+
+@pytest.mark.parametrize(("part", "ran"), [("up", ["adds :: up"]), ("o", ["other"]), ("", ["adds :: up", "other"])])
+def test_filter(cli, write, part, ran):
+    write("t.conc", TWO)
+    rows = json.loads(cli("test", "--json", "--filter", part, "t.conc").out)
+    assert [row["description"] for row in rows] == ran
+
+
+def test_json(cli, write):
+    write("t.conc", TWO)
+    assert json.loads(cli("test", "--json", "t.conc").out)[1] == {
+        "description": "other", "passed": False, "expected_failure": False, "failure": "assertion failed: 1 != 2",
+        "at": "t.conc:6:5",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("words", [["t.conc"], ["--filter", "nothing", "t.conc"]], ids=["none", "none matches"])
+def test_no_test_is_a_failure(cli, write, words):
+    write("t.conc", "fn main() { }\n" if len(words) == 1 else PASSING)
+    code, out, _ = cli("test", *words)
+    assert (code, out) == (1, "running 0 tests\n\n\ntest result: ok. 0 passed, 0 failed\n")
+
+
+def test_the_whole_project(cli, write, tmp_path):
+    """Every root below the manifest; modules are tested with the program they belong to, once."""
+    (tmp_path / "src").mkdir()
+    (tmp_path / ".hidden").mkdir()
+    write("Concerto.toml", '[project]\nname = "p"\nversion = "1"\nentry = "src/main.conc"\n')
+    write("src/main.conc", "mod parts;\n@test fn in_main() { assert_eq(parts::one(), 1); }\nfn main() { }\n")
+    write("src/parts.conc", "pub fn one() -> Int { 1 }\n@test fn in_parts() { }\n")
+    write("src/alone.conc", "@test fn in_alone() { }\n")
+    write(".hidden/x.conc", "not a program")
+    code, out, err = cli("test")
+    assert (code, err) == (0, "")
+    assert [line.split()[1] for line in out.splitlines() if line.startswith("  PASS")] == ["in_alone", "in_parts", "in_main"]
+
+
+def test_an_image_holds_its_tests(cli, write, tmp_path):
+    write("t.conc", PASSING)
+    cli("compile", "t.conc")
+    (tmp_path / "t.conc").unlink()
+    assert cli("test", "t.concb").out.endswith("test result: ok. 2 passed, 0 failed\n")
+
+
+def test_compile_errors_come_before_any_test(cli, write):
+    write("a.conc", PASSING)
+    write("b.conc", "fn f() { x }")
+    code, out, err = cli("test", ".")
+    assert (code, out) == (65, "")
+    assert "E1001" in err
+
+
+MODEL = 'model M { provider: openai, base: "m" }\n'
+
+
+def test_a_key_in_a_failure_is_not_shown(cli, write, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-123")
+    write("t.conc", MODEL + '@test fn f() { mock M { response: "x" } panic(M.execute("a")?.text); }\n')
+    assert "sk-secret" not in cli("test", "t.conc").out
+
+
+def test_mocked_models_need_no_key(cli, write):
+    write("t.conc", MODEL + '@test fn f() { mock M { response: "x" } assert_eq(M.execute("a")?.text, "x"); }\n')
+    assert cli("test", "t.conc").code == 0

@@ -1,0 +1,43 @@
+"""Programs from seeds: one meaning in the second evaluator and on every route; `CONCERTO_GENERATED=N` runs N of them (C-12.4, C-12.5)."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import pytest
+
+from conformance import generate
+from conformance.generator.reduce import reduce
+from conformance.generator.statements import generate as program
+from conformance.generator.tree import program_text
+
+COUNT = int(os.environ.get("CONCERTO_GENERATED", "150"))
+
+
+def test_no_program_differs(capsys: pytest.CaptureFixture[str]) -> None:
+    status = generate.main(["--seed", "0", "--count", str(COUNT)])
+    shown = capsys.readouterr().out
+    assert status == 0, shown
+    assert shown.startswith(f"{COUNT} programs, 0 differences, 0 not claimed"), shown
+
+
+def test_a_difference_is_found_and_reduced(capsys: pytest.CaptureFixture[str]) -> None:
+    null = f"{sys.executable} {generate.DRIVERS / 'null.py'}"
+    assert generate.main(["--seed", "4", "--count", "1", "--against", null]) == 1
+    shown = capsys.readouterr().out
+    assert "differs ok ok" in shown and shown.count("emit(") == 1, shown
+
+
+def test_a_seed_always_gives_the_same_program() -> None:
+    assert program_text(program(7)) == program_text(program(7)) != program_text(program(8))
+
+
+def test_programs_are_of_5_to_200_lines() -> None:
+    lengths = sorted(program_text(program(seed)).count("\n") for seed in range(200))
+    assert 5 <= lengths[0] < 20 and 120 < lengths[190] <= lengths[-1] <= 200
+
+
+def test_reduction_keeps_what_shows_the_difference() -> None:
+    items = reduce(program(11), lambda kept: "emit(" in program_text(kept))
+    assert program_text(items).count("\n") <= 6

@@ -1,0 +1,231 @@
+"""Paths under granted roots: what they reach and what they never do (G-8.2, O-4.13, O-4.14)."""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+
+import pytest
+from concerto.runtime.files.operations import OPERATIONS, Failed
+from concerto.runtime.files.roots import Roots
+from concerto.runtime.files.walk import Outside, walk
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    (tmp_path / "in" / "sub").mkdir(parents=True)
+    (tmp_path / "in" / "a.txt").write_text("a")
+    (tmp_path / "in" / "sub" / "b.txt").write_text("b")
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "secret").write_text("secret")
+    return tmp_path
+
+
+def perform(roots: Roots, operation: str, path: str, *arguments: str) -> object:
+    """The result, or `Outside` for what no root allows."""
+    function, follow = OPERATIONS[operation]
+    found = roots.find(path)
+    if found is None:
+        return Outside
+    try:
+        with walk(*found, follow=follow) as spot:
+            return function(spot, *arguments)
+    except Outside:
+        return Outside
+
+
+def read(roots: Roots, path: str) -> object:
+    return perform(roots, "read_file", path)
+
+
+def test_below_a_root(tree: Path) -> None:
+    roots = Roots(str(tree), ["in"])
+    assert read(roots, "in/a.txt") == "a" and read(roots, "in/sub/b.txt") == "b"
+    assert read(roots, "./in//sub/../sub/./b.txt") == "b" and read(roots, str(tree / "in" / "a.txt")) == "a"
+    assert perform(roots, "list_dir", "in") == ["a.txt", "sub"] and perform(roots, "exists", "in") is True
+
+
+OUTSIDE = [
+    "out/secret", "in/../out/secret", "../x", "/etc/passwd", "in/../../etc/passwd", "", ".", "in/..", "/", "//etc/passwd",
+    "inn", "in.txt", "in/sub/../../out/secret", "%2e%2e/out/secret", "~/x",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("path", OUTSIDE)
+@pytest.mark.parametrize("operation", ["read_file", "exists", "list_dir", "file_size", "remove_file"])
+def test_outside_of_every_root(tree: Path, operation: str, path: str) -> None:
+    assert perform(Roots(str(tree), ["in"]), operation, path) is Outside
+    assert (tree / "out" / "secret").exists()
+
+
+LINKS = [
+    ("../out/secret", Outside), ("/etc/passwd", Outside), ("../out", Outside), ("..", Outside), ("a.txt", "a"),
+    ("sub/b.txt", "b"), ("sub/../a.txt", "a"), ("./sub/./b.txt", "b"), ("sub/../../in/a.txt", Outside),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("target", "expected"), LINKS)
+def test_links_are_followed_inside_only(tree: Path, target: str, expected: object) -> None:
+    os.symlink(target, tree / "in" / "link")
+    assert read(Roots(str(tree), ["in"]), "in/link") == expected
+
+
+def test_links_in_the_middle_and_absolute_ones(tree: Path) -> None:
+    os.symlink(tree / "in" / "sub", tree / "in" / "own")
+    os.symlink("../../out", tree / "in" / "sub" / "away")
+    roots = Roots(str(tree), ["in"])
+    assert read(roots, "in/own/b.txt") == "b"
+    assert read(roots, "in/sub/away/secret") is Outside and read(roots, "in/own/away/secret") is Outside
+
+
+def test_a_root_reached_through_a_link(tree: Path) -> None:
+    os.symlink("in", tree / "alias")
+    assert read(Roots(str(tree), ["in"]), "alias/a.txt") == "a", "the path ends in the root"
+    assert read(Roots(str(tree), ["alias"]), "alias/a.txt") == "a"
+    assert read(Roots(str(tree), ["alias"]), "in/a.txt") == "a", "the grant is of what the link names"
+
+
+def test_a_circle_of_links_ends(tree: Path) -> None:
+    os.symlink("y", tree / "in" / "x")
+    os.symlink("x", tree / "in" / "y")
+    with pytest.raises(OSError, match="symbolic"):
+        read(Roots(str(tree), ["in"]), "in/x")
+
+
+def test_a_root_stays_what_it_was_when_it_was_opened(tree: Path) -> None:
+    roots = Roots(str(tree), ["in"])
+    (tree / "in").rename(tree / "moved")
+    os.symlink("out", tree / "in")
+    assert perform(roots, "exists", "in/secret") is False and read(roots, "in/a.txt") == "a"
+
+
+def test_a_link_that_appears_on_the_way_is_not_followed(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The moment between the look at a name and its opening: the name becomes a link out of the root."""
+    real = os.readlink
+
+    def readlink(path: str, *, dir_fd: int) -> str:
+        try:
+            return real(path, dir_fd=dir_fd)
+        finally:
+            if path == "sub":
+                (tree / "in" / "sub").rename(tree / "in" / "gone")
+                os.symlink("../out", tree / "in" / "sub")
+
+    monkeypatch.setattr(os, "readlink", readlink)
+    with pytest.raises(OSError, match="directory|symbolic"):
+        read(Roots(str(tree), ["in"]), "in/sub/secret")
+
+
+def test_a_last_name_that_becomes_a_link_is_not_opened(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = os.readlink
+
+    def readlink(path: str, *, dir_fd: int) -> str:
+        try:
+            return real(path, dir_fd=dir_fd)
+        finally:
+            if path == "a.txt":
+                (tree / "in" / "a.txt").unlink()
+                os.symlink("../out/secret", tree / "in" / "a.txt")
+
+    monkeypatch.setattr(os, "readlink", readlink)
+    with pytest.raises(OSError, match="symbolic"):
+        read(Roots(str(tree), ["in"]), "in/a.txt")
+
+
+def test_a_file_as_root(tree: Path) -> None:
+    roots = Roots(str(tree), ["in/a.txt", "new/deep.txt"])
+    assert read(roots, "in/a.txt") == "a"
+    assert [read(roots, path) for path in ("in", "in/sub/b.txt", "in/a.txt.bak", "new/other.txt")] == [Outside] * 4
+    (tree / "new").mkdir()
+    assert perform(roots, "write_file", "new/deep.txt", "made") is None
+    assert (tree / "new" / "deep.txt").read_text() == "made"
+
+
+def test_writing_replaces_the_file(tree: Path) -> None:
+    roots = Roots(str(tree), ["in"])
+    (tree / "in" / "a.txt").chmod(0o640)
+    with open(tree / "in" / "a.txt") as held:
+        perform(roots, "write_file", "in/a.txt", "längst")
+        assert held.read() == "a", "who had it open reads the old one"
+    assert (tree / "in" / "a.txt").read_bytes() == "längst".encode()
+    assert (tree / "in" / "a.txt").stat().st_mode & 0o777 == 0o640
+    assert sorted(os.listdir(tree / "in")) == ["a.txt", "sub"], "nothing is left behind"
+
+
+def test_a_write_that_fails_leaves_nothing(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def replace(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", replace)
+    with pytest.raises(OSError, match="space"):
+        perform(Roots(str(tree), ["in"]), "write_file", "in/a.txt", "b")
+    assert (tree / "in" / "a.txt").read_text() == "a" and sorted(os.listdir(tree / "in")) == ["a.txt", "sub"]
+
+
+def test_writing_through_a_link_writes_its_target_and_removing_removes_the_link(tree: Path) -> None:
+    os.symlink("a.txt", tree / "in" / "link")
+    os.symlink("../out/secret", tree / "in" / "away")
+    roots = Roots(str(tree), ["in"])
+    perform(roots, "write_file", "in/link", "b")
+    perform(roots, "append_file", "in/link", "c")
+    assert (tree / "in" / "link").is_symlink() and (tree / "in" / "a.txt").read_text() == "bc"
+    assert perform(roots, "write_file", "in/away", "x") is Outside and perform(roots, "append_file", "in/away", "x") is Outside
+    perform(roots, "remove_file", "in/away")
+    perform(roots, "remove_file", "in/link")
+    assert sorted(os.listdir(tree / "in")) == ["a.txt", "sub"] and (tree / "out" / "secret").read_text() == "secret"
+
+
+def test_only_regular_files_and_directories(tree: Path) -> None:
+    os.mkfifo(tree / "in" / "pipe")
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(tree / "in" / "socket"))
+        roots = Roots(str(tree), ["in"])
+        for name in ("pipe", "socket"):
+            assert perform(roots, "exists", f"in/{name}") is False
+            for operation, *arguments in (("read_file",), ("write_file", "x"), ("append_file", "x"), ("file_size",)):
+                with pytest.raises(Failed) as caught:
+                    perform(roots, operation, f"in/{name}", *arguments)
+                assert caught.value.variant == "NotAFile", (name, operation)
+
+
+FAILURES = [
+    (("read_file", "in"), "NotAFile"), (("write_file", "in/sub", "x"), "NotAFile"), (("remove_file", "in/sub"), "NotAFile"),
+    (("file_size", "in"), "NotAFile"), (("list_dir", "in/a.txt"), "Io"), (("read_file", "in/bad"), "InvalidUtf8"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("call", "variant"), FAILURES)
+def test_failures(tree: Path, call: tuple[str, ...], variant: str) -> None:
+    (tree / "in" / "bad").write_bytes(b"a\xff")
+    with pytest.raises(Failed) as caught:
+        perform(Roots(str(tree), ["in"]), *call)
+    assert caught.value.variant == variant
+
+
+def test_names_that_are_no_text(tree: Path) -> None:
+    (tree / "in" / "sub" / os.fsdecode(b"x\xff")).write_text("")
+    assert perform(Roots(str(tree), ["in"]), "list_dir", "in/sub") == ["b.txt", "x\ufffd"]
+
+
+def test_a_file_larger_than_a_string(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("concerto.runtime.files.operations.limits.string", 3)
+    (tree / "in" / "a.txt").write_text("123")
+    assert read(Roots(str(tree), ["in"]), "in/a.txt") == "123"
+    (tree / "in" / "a.txt").write_text("1234")
+    with pytest.raises(Failed, match="larger"):
+        read(Roots(str(tree), ["in"]), "in/a.txt")
+
+
+def test_no_descriptor_is_left_open(tree: Path) -> None:
+    os.symlink("../out/secret", tree / "in" / "away")
+    before = len(os.listdir("/proc/self/fd"))
+    roots = Roots(str(tree), ["in"])
+    for path in ("in/a.txt", "in/away", "in/sub/b.txt", "in/none/x", "in"):
+        for operation, *arguments in (("read_file",), ("exists",), ("list_dir",), ("write_file", "x"), ("append_file", "x")):
+            try:
+                perform(roots, operation, path, *arguments)
+            except (OSError, Failed):
+                continue
+    roots.close()
+    assert len(os.listdir("/proc/self/fd")) == before

@@ -1,0 +1,222 @@
+"""`std::http` against a server of this process: hops, checks, limits (G-8.3, L-7.2)."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from concerto.runtime import network
+from concerto.runtime.network import SystemNetwork
+from concerto.runtime.performers.http import perform
+from concerto.runtime.permissions import Permissions
+from concerto.runtime.secrets import Redactor
+from concerto.vm.values import Err, Ok
+
+
+class Handler(BaseHTTPRequestHandler):
+    """`/echo` answers with what came; `/to?URL` redirects there; `/large`, `/endless` and `/broken` misbehave."""
+
+    protocol_version = "HTTP/1.1"
+
+    def answer(self) -> None:
+        body = self.rfile.read(int(self.headers.get("content-length", 0))).decode()
+        self.server.seen.append((self.command, self.path, dict(self.headers), body))  # type: ignore[attr-defined]
+        path, _, query = self.path.partition("?")
+        if path == "/to":
+            self.reply(302, b"", [("Location", query)])
+        elif path == "/large":
+            self.reply(200, b"x" * 3000, [])
+        elif path == "/broken":
+            self.wfile.write(b"this is no HTTP\r\n\r\n")
+            self.close_connection = True
+        elif path == "/slow":
+            self.server.released.wait(5)  # type: ignore[attr-defined]
+            self.close_connection = True
+        else:
+            self.reply(404 if path == "/missing" else 200, b"gr\xc3\xbc\xff", [("X-Kind", "a"), ("X-Kind", "b")])
+
+    def reply(self, status: int, body: bytes, headers: list[tuple[str, str]]) -> None:
+        self.send_response(status)
+        for name, value in [("Content-Length", str(len(body))), *headers]:
+            self.send_header(name, value)
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    do_GET = do_POST = do_PUT = do_DELETE = do_PATCH = do_HEAD = answer
+
+    def log_message(self, *_: object) -> None:
+        """Tests are silent."""
+
+
+@pytest.fixture
+def server() -> Iterator[Any]:
+    made = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    made.seen, made.released = [], threading.Event()  # type: ignore[attr-defined]
+    thread = threading.Thread(target=made.serve_forever, args=(0.01,), daemon=True)
+    thread.start()
+    yield made
+    made.released.set()  # type: ignore[attr-defined]
+    made.shutdown()
+    made.server_close()
+
+
+class Run:
+    """What the performer uses of a session."""
+
+    def __init__(self, grants: list[str], **addresses: list[str]) -> None:
+        self.redactor = Redactor()
+        self.emits: list[tuple[str, dict[str, Any]]] = []
+        self.host = SimpleNamespace(permissions=Permissions.of_texts(grants), network=Named(addresses))
+
+    def runtime_emit(self, channel: str, payload: dict[str, Any]) -> None:
+        self.emits.append((channel, payload))
+
+    def send(self, method: str, url: str, body: Any = None, headers: Any = None, timeout_ms: int = 5000) -> Any:
+        effect: Any = SimpleNamespace(payload=(method, url, body, headers or {}, timeout_ms), task=None)
+        return asyncio.run(perform(self, effect))  # type: ignore[arg-type]
+
+
+class Named(SystemNetwork):
+    """The real network with the addresses of some names given, one list per look-up after another."""
+
+    def __init__(self, addresses: dict[str, list[str]]) -> None:
+        self.addresses = addresses
+        self.asked: list[str] = []
+        self.reached: list[str] = []
+
+    async def resolve(self, host: str, port: int) -> list[str]:
+        self.asked.append(host)
+        return self.addresses[host.partition(".")[0]]
+
+    async def exchange(self, request: Any, address: str) -> Any:
+        self.reached.append(address)
+        return await super().exchange(request, address)
+
+
+def port_of(server: Any) -> int:
+    return int(server.server_address[1])
+
+
+def test_an_exchange(server: Any) -> None:
+    port = port_of(server)
+    run = Run([f"net=127.0.0.1:{port}"])
+    reply = run.send("POST", f"http://127.0.0.1:{port}/echo?q=1", "töxt", {"X-Mine": "1", "Host": "evil.org"})
+    assert type(reply) is Ok
+    status, body, headers = reply.value.values()
+    assert (status, body, headers.items["x-kind"]) == (200, "grü\ufffd", "a, b")
+    method, path, sent, content = server.seen[0]
+    assert (method, path, content) == ("POST", "/echo?q=1", "töxt")
+    assert sent["x-mine"] == "1" and sent["host"] == f"127.0.0.1:{port}"
+    assert run.emits == [("audit:net_access", {"host": "127.0.0.1", "port": port})]
+
+
+@pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "PATCH", "HEAD"])
+def test_methods_and_statuses(server: Any, method: str) -> None:
+    port = port_of(server)
+    reply = Run([f"net=127.0.0.1:{port}"]).send(method, f"http://127.0.0.1:{port}/missing")
+    assert type(reply) is Ok and reply.value.get("status") == 404
+    assert server.seen[0][0] == method and (reply.value.get("body") == "") == (method == "HEAD")
+
+
+def test_a_name_goes_to_its_checked_address_with_its_own_host_header(server: Any) -> None:
+    port = port_of(server)
+    run = Run(["net=box.example"], box=["127.0.0.1"])
+    assert type(run.send("GET", f"http://box.example:{port}/")) is Ok
+    assert run.host.network.reached == ["127.0.0.1"] and server.seen[0][2]["host"] == f"box.example:{port}"
+
+
+@pytest.mark.parametrize("grant", ["net", "net=*.example"])
+def test_a_name_with_a_private_address_is_denied_unless_it_is_named(grant: str) -> None:
+    run = Run([grant], box=["10.0.0.1"], mixed=["93.184.215.14", "127.0.0.1"])
+    for host in ("box.example", "mixed.example", "127.0.0.1"):
+        reply = run.send("GET", f"http://{host}:81/")
+        assert type(reply) is Err and reply.value.variant == "PermissionDenied"
+        shown = f"{host}:81"
+        assert run.emits[-1] == ("audit:denied", {"capability": f"net={shown}", "flag": f"--allow-net={shown}"})
+    assert run.host.network.reached == []
+
+
+def test_an_address_that_is_named_opens_its_names(server: Any) -> None:
+    port = port_of(server)
+    run = Run(["net=*.example", f"net=127.0.0.1:{port}"], box=["127.0.0.1"])
+    assert type(run.send("GET", f"http://box.example:{port}/")) is Ok
+
+
+def test_a_host_that_is_not_granted_is_not_looked_up() -> None:
+    run = Run(["net=a.example"], b=["93.184.215.14"])
+    reply = run.send("GET", "http://b.example/")
+    assert reply.value.variant == "PermissionDenied" and run.host.network.asked == []
+
+
+def test_a_redirect_is_checked_like_a_request(server: Any) -> None:
+    port = port_of(server)
+    run = Run([f"net=127.0.0.1:{port}"])
+    for target in ("http://b.example/", "http://169.254.169.254/latest", f"http://127.0.0.1:{port + 1}/", "//10.0.0.1/"):
+        reply = run.send("GET", f"http://127.0.0.1:{port}/to?{target}")
+        assert reply.value.variant == "PermissionDenied", target
+    assert run.send("GET", f"http://127.0.0.1:{port}/to?file:///etc/passwd").value.variant == "InvalidUrl"
+
+
+def test_a_name_that_moves_to_a_private_address_between_hops() -> None:
+    """Every hop looks the name up and checks what it got, and that address is the one connected to."""
+    run = Run(["net=*.example"], a=["93.184.215.14"])
+    hops: list[str] = []
+
+    async def exchange(request: Any, address: str) -> Any:
+        hops.append(address)
+        run.host.network.addresses["a"] = ["127.0.0.1"]
+        return network.HttpReply(302, [("Location", "/next")], b"")
+
+    run.host.network.exchange = exchange
+    assert run.send("GET", "http://a.example/").value.variant == "PermissionDenied"
+    assert hops == ["93.184.215.14"]
+
+
+def test_credentials_stay_with_their_origin(server: Any) -> None:
+    port = port_of(server)
+    run = Run(["net=127.0.0.1", "net=box.example"], box=["127.0.0.1"])
+    headers = {"Authorization": "Bearer x", "Cookie": "a=b", "X-Mine": "1", "Content-Type": "text/x"}
+    run.send("POST", f"http://127.0.0.1:{port}/to?http://box.example:{port}/echo", "body", headers)
+    method, path, sent, body = server.seen[-1]
+    assert (method, path, body) == ("GET", "/echo", "")
+    assert "authorization" not in sent and "cookie" not in sent and "content-type" not in sent and sent["x-mine"] == "1"
+    run.send("GET", f"http://127.0.0.1:{port}/to?/echo", None, headers)
+    assert server.seen[-1][2]["authorization"] == "Bearer x"
+
+
+def test_limits(server: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    port = port_of(server)
+    run = Run([f"net=127.0.0.1:{port}"])
+    monkeypatch.setattr(network, "MOST_BYTES", 2999)
+    reply = run.send("GET", f"http://127.0.0.1:{port}/large")
+    assert reply.value.variant == "Network" and "larger" in reply.value.message
+    monkeypatch.setattr(network, "MOST_BYTES", 3000)
+    assert len(run.send("GET", f"http://127.0.0.1:{port}/large").value.get("body")) == 3000
+    assert run.send("GET", f"http://127.0.0.1:{port}/slow", timeout_ms=50).value.variant == "Timeout"
+    assert run.send("GET", f"http://127.0.0.1:{port}/broken").value.variant == "Network"
+
+
+def test_proxy_variables_are_ignored(server: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("http_proxy", "HTTP_PROXY", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:1")
+    port = port_of(server)
+    assert type(Run([f"net=127.0.0.1:{port}"]).send("GET", f"http://127.0.0.1:{port}/")) is Ok
+
+
+@pytest.mark.parametrize("headers", [{"A\nB": "x"}, {"A": "x\r\nB: y"}, {"": "x"}, {"A": "ä"}, {"A": "\x00"}])
+def test_headers_cannot_smuggle(headers: dict[str, str]) -> None:
+    reply = Run(["net=127.0.0.1"]).send("GET", "http://127.0.0.1:1/", None, headers)
+    assert type(reply) is Err and reply.value.variant is None and "header" in reply.value.message
+
+
+def test_a_closed_port_and_an_offline_run() -> None:
+    run = Run(["net=127.0.0.1:9"])
+    assert run.send("GET", "http://127.0.0.1:9/").value.variant == "Network"
+    run.host.network = None
+    assert "offline" in run.send("GET", "http://127.0.0.1:9/").value.message

@@ -1,0 +1,64 @@
+"""The capabilities a program may be granted: one row each (O-4.13 to O-4.18).
+
+Flags of the command line, keys of the manifest, messages and the host's settings are read from `CAPABILITIES`, and nothing else
+lists them. Must not know: who asks, what is granted.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Malformed(ValueError):
+    """A scope that can match nothing, such as a port that is no number."""
+
+
+class Capability:
+    """`name` as in `fs:read=PATH`, `flag` and manifest `key` that grant it; `scope` is the word for what it is limited to,
+    `check` refuses a scope that is written wrongly."""
+
+    __slots__ = ("name", "flag", "key", "scope", "doc", "check")
+
+    def __init__(self, name: str, flag: str, key: str, scope: str, doc: str, check: Callable[[str], object]) -> None:
+        self.name = name
+        self.flag = flag
+        self.key = key
+        self.scope = scope
+        self.doc = doc
+        self.check = check
+
+
+def split_host(text: str) -> tuple[str, int | None]:
+    """`HOST`, `HOST:PORT`, `[V6]:PORT` or a bare IPv6 address, in lower case; Malformed for anything else."""
+    host, colon, port = text.rpartition(":")
+    if not colon or text.endswith("]") or ":" in host and not host.startswith("["):
+        host, port = text, ""
+    host = host.removeprefix("[").removesuffix("]").lower().removesuffix(".")
+    if not host or not host.isprintable() or any(sign in host for sign in " /@\\?#"):
+        raise Malformed(f"{text!r} is no host: write HOST or HOST:PORT")
+    if colon and not port and text.endswith(":"):
+        raise Malformed(f"{text!r} has no port behind the colon")
+    if port and not (port.isascii() and port.isdecimal() and 0 < int(port) < 65_536):
+        raise Malformed(f"{text!r} has no port from 1 to 65535")
+    return host, int(port) if port else None
+
+
+def _not_empty(text: str) -> None:
+    if not text or "\0" in text:
+        raise Malformed("an empty scope grants nothing")
+
+
+CAPABILITIES = (
+    Capability("fs:read", "--allow-fs-read", "fs_read", "PATH", "read files and directories at PATH or below", _not_empty),
+    Capability("fs:write", "--allow-fs-write", "fs_write", "PATH", "write and remove files at PATH or below", _not_empty),
+    Capability("net", "--allow-net", "net", "HOST", "connect to HOST, HOST:PORT or *.DOMAIN", split_host),
+    Capability("env", "--allow-env", "env", "NAME", "read the environment variable NAME", _not_empty),
+    Capability("run", "--allow-run", "run", "COMMAND", "start COMMAND as a process", _not_empty),
+)  # fmt: skip
+BY_NAME = {capability.name: capability for capability in CAPABILITIES}
+BY_KEY = {capability.key: capability for capability in CAPABILITIES}
+# Flags and manifest keys that stand for several capabilities.
+GROUPS = {"--allow-fs": ("fs_read", "fs_write"), "--allow-all": tuple(BY_KEY)}
+GROUP_KEYS = {"fs": ("fs_read", "fs_write")}
