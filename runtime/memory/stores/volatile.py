@@ -119,9 +119,7 @@ class VolatileLog:
         count = len(drafts)
         if turn is not None:
             turn.turn = head.turns
-            self.rows[turn.turn] = turn
-            if turn.run is not None:
-                self.runs[turn.run] = turn.turn
+            self._record(turn)
         self.stored = Head(head.version + 1, head.next + count, head.turns + 1, head.length + count, head.tokens + tokens, at)
         if self._messages is not None:
             self._messages += [draft.message for draft in drafts]
@@ -182,13 +180,16 @@ class VolatileLog:
             else:
                 self.plain.append(entry)
         for turn in batch.turns:
-            self.rows[turn.turn] = turn
-            if turn.run is not None:
-                self.runs[turn.run] = turn.turn
+            self._record(turn)
         for state in batch.views:
             self.states[state.name] = state
         self.stored = batch.head
         self._messages = None
+
+    def _record(self, turn: Turn) -> None:
+        self.rows[turn.turn] = turn
+        if turn.run is not None:
+            self.runs[turn.run] = turn.turn
 
     def _drop(self, gone: Sequence[Entry]) -> None:
         """From the front at no cost; from elsewhere by making the lists anew."""
