@@ -47,6 +47,8 @@ def facts_of(image: Image, data: bytes) -> dict[str, Any]:
         "models": {m.name: {"connection": m.connection, **m.fields} for m in image.models},
         "schemas": [s.name for s in image.schemas],
         "memories": [{"name": m.name, "max_messages": m.max_messages} for m in image.memories],
+        "hashmaps": [{"name": h.name, "path": h.path} for h in image.hashmaps],
+        "ledgers": [e.name for e in image.ledgers],
         "connections": {c.name: c.fields for c in image.connections},
         "wanted_permissions": header.wanted,
         "key_variables": key_variables(image),
