@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -147,7 +148,7 @@ def test_every_code_of_resolver_and_checker_has_a_case() -> None:
     tested = set()
     programs = (compiler.parent / "conformance" / "tests").rglob("*.conc")
     for path in [*here.glob("test_*.py"), *programs]:
-        tested.update(re.findall(r"[EW]\d{4}", path.read_text(encoding="utf-8")))
+        tested.update(re.findall(r"[EW]\d{4}", path.read_text(encoding="utf-8", errors="replace")))
     assert used - tested == set()
 
 
