@@ -16,6 +16,7 @@ from .symbols import (
     MemorySymbol,
     ModelSymbol,
     StructSymbol,
+    ToolSymbol,
 )
 
 
@@ -33,5 +34,6 @@ class CheckedProgram:
     models: list[ModelSymbol] = field(default_factory=list)
     connections: list[ConnectionSymbol] = field(default_factory=list)
     memories: list[MemorySymbol] = field(default_factory=list)
+    tools: list[ToolSymbol] = field(default_factory=list)
     init: list[tuple[int, ast.InitStatement]] = field(default_factory=list)
     main: FunctionSymbol | None = None

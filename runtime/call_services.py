@@ -94,6 +94,12 @@ class Services:
         other.provider = lambda connection: sender
         return other
 
+    def with_tools(self, tools: ToolRunner) -> Services:
+        """The same services, with what runs the tools of one call."""
+        other = copy(self)
+        other.tools = tools
+        return other
+
     def limiter(self, connection: ConnectionSettings) -> RateLimiter | None:
         """The one limiter of a connection, None without limits."""
         if connection.rate_limit is None:

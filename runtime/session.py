@@ -76,7 +76,8 @@ class Host:
     `emit(channel, value, by_runtime)`, `print(text)` and `log(level, text)` are sinks; `now` and `sleep` are the clock in
     seconds, `wall` the seconds since 1970; `random` gives [0, 1), `random_bits(n)` an Int of n bits, `secure_bytes(n)` bytes
     nobody can foresee; `provider`, when given, makes the provider of a connection. `args` are those of the program,
-    `permissions` what it may touch, `folder` the directory its paths start from, `network` what carries `std::http` (None:
+    `permissions` what it may touch, `folder` the directory its paths start from, `tools` which tools or
+    methods of a tool may be called (all others may, O-4.20), `network` what carries `std::http` (None:
     nothing does); `loop` is the event loop that runs the session, None: asyncio's.
     """
 
@@ -103,6 +104,7 @@ class Host:
         args: Sequence[str] = (),
         permissions: Permissions | None = None,
         folder: str = ".",
+        tools: Mapping[str, bool | Sequence[str]] | None = None,
         network: Network | None = None,
     ) -> None:
         self.emit = emit
@@ -125,6 +127,7 @@ class Host:
         self.args = args
         self.permissions = permissions
         self.folder = folder
+        self.tools = tools or {}
         self.network = network
         self.redactor = Redactor()  # what one session of a host has learnt, the next one keeps too
 
@@ -167,7 +170,7 @@ class Session:
             pricing=host.pricing,
             emit=self.runtime_emit,
             remaining=self.remaining,
-            future=lambda: self.work.loop.create_future(),
+            future=self.future,
         )
 
     # ------------------------------------------------------------ running
@@ -275,10 +278,12 @@ class Session:
 
     # ------------------------------------------------------------ what performers use
 
-    async def call(self, effect: Effect, function: Any, arguments: Sequence[Any]) -> Any:
-        """Run a function of the program as a child of the task that waits for `effect`, and give its value. A cancellation here
-        cancels the child; a panic in it ends the run."""
-        future = self.work.loop.create_future()
+    async def call(
+        self, effect: Effect, function: Any, arguments: Sequence[Any], started: Callable[[Task], object] | None = None
+    ) -> Any:
+        """Run a function of the program as a child of the task that waits for `effect`, and give its value; `started` gets the
+        child. A cancellation here cancels the child; a panic in it ends the run."""
+        future = self.future()
 
         def done(task: Task) -> None:
             if not future.done():
@@ -286,12 +291,18 @@ class Session:
 
         code, cells = (function.function, function.cells) if type(function) is Closure else (function, ())
         child = self.machine.call(effect, code, list(arguments), cells, done)
+        if started is not None:
+            started(child)
         self.work.stir()
         try:
             return await future
         finally:
             if self.machine.cancel(child):
                 self.work.stir()
+
+    def future(self) -> Any:
+        """A future of the loop that runs the session."""
+        return self.work.loop.create_future()
 
     async def gather(self, *coroutines: Coroutine[Any, Any, Any]) -> list[Any]:
         """Performs them side by side; the first failure stops the others."""

@@ -8,10 +8,10 @@ Must not know: the loop's variables, the host.
 from __future__ import annotations
 
 from .builtins import KIND_OF, REQUIRED, Row, lookup
-from .handles import HANDLERS
+from .handles import HANDLERS, tool_use
 from .panics import Panic
 from .signals import SUSPENDED, Invoke
-from .values import Closure, EnumValue, Map, Struct, debug, get_member, make_error, share, typeof
+from .values import Closure, EnumValue, Map, Struct, ToolRef, debug, get_member, make_error, share, typeof
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,6 +41,8 @@ def find_method(machine: Running, receiver: Any, site: Site) -> Any:
         return _program_call
     if type(receiver) is EnumValue:
         return _enum_call  # other enums are of the same class
+    if type(receiver) is ToolRef:
+        return _tool_call  # other tools too
     kind = kind_of(receiver)
     handler = HANDLERS.get((kind, site.name))
     if handler is not None:
@@ -66,6 +68,12 @@ def _enum_call(machine: Running, task: Task, receiver: Any, site: Site, argument
     if program_method(machine, receiver, site.name) is not None:
         return _program_call(machine, task, receiver, site, arguments)
     return _found(lookup(kind_of(receiver), site.name))(machine, task, receiver, site, arguments)
+
+
+def _tool_call(machine: Running, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
+    if (receiver.name, site.name) in machine.program.tool_methods:
+        return tool_use(machine, task, receiver, site, arguments)
+    return _found(lookup("ToolRef", site.name))(machine, task, receiver, site, arguments)
 
 
 def _program_call(machine: Running, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:

@@ -21,6 +21,7 @@ from .values import (
     ModelRef,
     SchemaRef,
     StructType,
+    ToolRef,
     Variant,
     make_struct_class,
 )
@@ -53,6 +54,8 @@ class Program:
         self.models = [ModelRef(m.name) for m in image.models]
         self.memories = [MemoryRef(m.name) for m in image.memories]
         self.schemas = [SchemaRef(s.name) for s in image.schemas]
+        self.tools = [ToolRef(t.name) for t in image.tools]
+        self.tool_methods = {(t.name, m[0]): tuple([f[0] for f in m[4][3]]) for t in image.tools for m in t.methods}
         self.language_methods = self._language_methods()
         self.methods = self._methods()
         self.halt: list[Any] = [NUMBERS["HALT"], None, None]
@@ -183,7 +186,7 @@ class Program:
             return self.classes[operand] if op.name == "STRUCT" else self.descriptors[operand]
         if kind is k.FIELD:
             return f"f{operand}"
-        tables: dict[Any, list[Any]] = {k.MODEL: self.models, k.MEMORY: self.memories, k.SCHEMA: self.schemas}
+        tables: dict[Any, list[Any]] = {k.MODEL: self.models, k.MEMORY: self.memories, k.SCHEMA: self.schemas, k.TOOL: self.tools}
         return tables[kind][operand] if kind in tables else operand
 
     def _handler(

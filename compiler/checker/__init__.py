@@ -23,6 +23,7 @@ from ..symbols import (
     MemorySymbol,
     ModelSymbol,
     StructSymbol,
+    ToolSymbol,
 )
 from ..types import Nominal
 from . import calls, control, expressions, functions, literals, methods, operators, places, propagation, tasks, unbuilt
@@ -37,6 +38,7 @@ from .orchestration import check_connection, check_model
 from .privacy import ModuleMap
 from .schemas import check_schema, declare_schema, fold_nested_defaults
 from .testing import check_test
+from .tools import check_tool, check_wire_names
 
 RULES = {
     **expressions.RULES,
@@ -114,6 +116,8 @@ def _check_declarations(c: Checker, module: Module) -> None:
                 check_decorators(c, symbol.declaration.decorators, "enum")
                 for member in symbol.members:
                     check_defaults(c, member)
+            case FunctionSymbol() if symbol.tool is not None:
+                pass  # checked with its tool
             case FunctionSymbol():
                 check_test(c, symbol, check_decorators(c, symbol.declaration.decorators, _place(symbol)))
             case MemorySymbol():
@@ -121,6 +125,10 @@ def _check_declarations(c: Checker, module: Module) -> None:
                 check_memory(c, symbol)
             case ConnectionSymbol():
                 check_connection(c, symbol)
+    tools = [symbol for symbol in module.symbols if isinstance(symbol, ToolSymbol)]
+    for tool in tools:
+        check_tool(c, tool)
+    check_wire_names(c, tools)
     for symbol in module.symbols:
         if isinstance(symbol, ModelSymbol):
             check_model(c, symbol)
@@ -150,6 +158,8 @@ def _checked(project: Project, module: Module) -> CheckedProgram:
                 checked.consts.append(symbol)
             case ModelSymbol():
                 checked.models.append(symbol)
+            case ToolSymbol():
+                checked.tools.append(symbol)
             case ConnectionSymbol():
                 checked.connections.append(symbol)
             case MemorySymbol():

@@ -27,6 +27,7 @@ from ..symbols import (
     StdModuleSymbol,
     StructSymbol,
     Symbol,
+    ToolSymbol,
     VariantSymbol,
 )
 from ..types import (
@@ -42,6 +43,7 @@ from ..types import (
     RANGE,
     SCHEMA_REF,
     STRING,
+    TOOL_REF,
     Function,
     Nilable,
     Tuple,
@@ -123,6 +125,8 @@ def path_expr(c: Checker, node: ast.PathExpr, expected: Expected) -> Type:
     match symbol:
         case Local() | ConstSymbol():
             return symbol.type
+        case FunctionSymbol(tool=ToolSymbol()) if node.segments[0].text != "Self":
+            return c.unbuilt(node.span, "a tool method as a function value")
         case FunctionSymbol():
             require_visible_method(c, symbol, node.member or node.segments[-1])
             refuse_test(c, symbol, node.span)
@@ -133,6 +137,8 @@ def path_expr(c: Checker, node: ast.PathExpr, expected: Expected) -> Type:
             return MODEL_REF
         case MemorySymbol():
             return MEMORY
+        case ToolSymbol():
+            return TOOL_REF
         case BuiltinSymbol():
             return _builtin_value(c, node, symbol.name, expected)
         case StdFunctionSymbol():

@@ -1,6 +1,6 @@
 """Schemas: field types with a JSON form, modes, descriptions, defaults (O-2.1 to O-2.17).
 
-Hands on `declare_schema`, `check_schema`, `fold_nested_defaults`. Must not know: validation, JSON Schema.
+Hands on `declare_schema`, `check_schema`, `fold_nested_defaults`, `without_json`. Must not know: validation, JSON Schema.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def check_schema(c: Checker, symbol: StructSymbol, node: ast.Schema) -> None:
             continue  # reported; the type is that of the first
         seen.add(field.name.text)
         type_ = declared[field.name.text]
-        offending = _without_json(c, type_)
+        offending = without_json(c, type_)
         if offending is not None:
             help = "use String, Int, Float, Bool, a string union, Array, Map<String, T>, a schema, or Any"
             if isinstance(offending, Nilable) and offending in (type_, *(generic(type_, "Option") or ())):
@@ -100,7 +100,7 @@ def _structs_in(c: Checker, symbol: StructSymbol) -> list[StructSymbol]:
     return found
 
 
-def _without_json(c: Checker, type_: Type) -> Type | None:
+def without_json(c: Checker, type_: Type) -> Type | None:
     """The part of a field type that JSON cannot carry (O-2.5 to O-2.10)."""
     if type_ in (STRING, INT, FLOAT, BOOL, NIL, ANY) or isinstance(type_, Union):
         return None
@@ -117,9 +117,9 @@ def _without_json(c: Checker, type_: Type) -> Type | None:
 def _generic_without_json(c: Checker, type_: Generic) -> Type | None:
     match type_.name:
         case "Array" | "Option":
-            return _without_json(c, type_.arguments[0])
+            return without_json(c, type_.arguments[0])
         case "Map":
-            return _without_json(c, type_.arguments[1]) if is_text(type_.arguments[0]) else type_
+            return without_json(c, type_.arguments[1]) if is_text(type_.arguments[0]) else type_
     return type_
 
 
@@ -128,6 +128,6 @@ def _struct_without_json(c: Checker, symbol: StructSymbol) -> Type | None:
     if symbol in c.visiting:
         return None
     c.visiting.append(symbol)
-    found = next((bad for _, t, _, _ in symbol.fields if (bad := _without_json(c, t)) is not None), None)
+    found = next((bad for _, t, _, _ in symbol.fields if (bad := without_json(c, t)) is not None), None)
     c.visiting.pop()
     return found

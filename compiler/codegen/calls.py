@@ -14,7 +14,7 @@ from .arguments import is_simple, push_arguments
 from .constants import emit_constant
 from .generator import Generator, effect_of, static_type, value_of
 from .interference import root_of
-from .methods import declared_method, dynamic_call
+from .methods import declared_method, dynamic_call, tool_method
 from .tasks import race
 from .typed_json import parse_as
 
@@ -31,6 +31,8 @@ def call(g: Generator, node: ast.Call | ast.MethodCall) -> None:
         function_call(g, node, target)
     elif isinstance(target, symbols.MethodTarget):
         declared_method(g, node, target)
+    elif isinstance(target, symbols.ToolTarget):
+        tool_method(g, node, target)
     elif isinstance(target, symbols.ValueCall):
         value_call(g, node, target)
     elif isinstance(target, symbols.ConstructorCall):

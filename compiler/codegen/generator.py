@@ -195,7 +195,7 @@ class Generator:
         self.store(local)
 
 
-PLAIN = {"Int", "Float", "String", "Bool", "Nil", "Range", "never", "ModelRef", "ModelBuilder", "Memory", "SchemaRef"}
+PLAIN = {"Int", "Float", "String", "Bool", "Nil", "Range", "never", "ModelRef", "ModelBuilder", "Memory", "SchemaRef", "ToolRef"}
 
 
 def is_plain(type_: t.Type | None) -> bool:

@@ -21,7 +21,9 @@ from .generator import Generator
 from .language_methods import generate_wanted
 from .module import Module
 from .schemas import schema_entry
+from .tools import initial_state, tool_entry
 
+NAMES = ("provider", "memory", "tools")  # fields of a model that hold names of declarations
 COMPILER = "concerto 0.1"
 
 
@@ -29,13 +31,15 @@ def generate(checked: CheckedProgram, files: list[Source], name: str) -> im.Imag
     """The image of a program without errors; `name` is the program's name."""
     sources = sorted(files, key=lambda source: source.name)
     module = Module(sources)
-    for kind in (checked.schemas, checked.models, checked.connections, checked.memories):
+    for kind in (checked.schemas, checked.models, checked.tools, checked.connections, checked.memories):
         module.names.update(unique_names(kind))
     declared = declare(module, checked)
     for index, schema in enumerate(checked.schemas):
         module.schemas[schema] = index
     for number, model in enumerate(checked.models):
         module.models[model] = number
+    for number, tool in enumerate(checked.tools):
+        module.tools[tool] = number
     for number, memory in enumerate(checked.memories):
         module.memories[memory] = number
     for function in checked.functions:
@@ -47,6 +51,7 @@ def generate(checked: CheckedProgram, files: list[Source], name: str) -> im.Imag
     for member in (member for enum in checked.enums for member in enum.members):
         declare_field_defaults(module, member)
     schemas = [schema_entry(module, symbol, declared) for symbol in checked.schemas]
+    tools = [tool_entry(module, symbol, declared) for symbol in checked.tools]
     for function in checked.functions:
         function_body(module, function)
     init = initialisation(module, checked)
@@ -55,7 +60,7 @@ def generate(checked: CheckedProgram, files: list[Source], name: str) -> im.Imag
     mark_suspending(functions, module)
     image = im.Image(
         header(name, module, checked), module.pool.constants, module.pool.types, schemas, functions,
-        [model_entry(module, m) for m in checked.models], [], [], [],
+        [model_entry(module, m) for m in checked.models], [], tools, [],
         [im.Connection(module.names[c], c.fields) for c in checked.connections], [], [],
         [im.Memory(module.names[m], m.max_messages) for m in checked.memories], [], [], test_entries(module, checked),
         exports(module, checked, init), [[source.name, hashlib.sha256(source.text.encode()).digest()] for source in sources],
@@ -134,11 +139,16 @@ def initialisation(module: Module, checked: CheckedProgram) -> list[int]:
     for number, model in enumerate(checked.models):
         rank = model.home.rank if model.home is not None else 0
         steps.extend(((rank, expr.span.start), (number, key, expr)) for key, expr in computed_fields(model))
+    for tool in checked.tools:
+        rank = tool.home.rank if tool.home is not None else 0
+        steps.append(((rank, tool.declaration.span.start), tool))
     if not steps:
         return []
     for _, step in sorted(steps, key=lambda pair: pair[0]):
         if isinstance(step, ast.InitStatement):
             g.effect(step.call)
+        elif isinstance(step, symbols.ToolSymbol):
+            initial_state(g, step)
         else:
             number, key, expr = step
             g.value(expr)
@@ -153,7 +163,7 @@ def initialisation(module: Module, checked: CheckedProgram) -> list[int]:
 def computed_fields(model: symbols.ModelSymbol) -> list[tuple[str, ast.Expr]]:
     found = []
     for key, expr in model.fields.items():
-        if key in ("provider", "memory"):
+        if key in NAMES:
             continue
         try:
             constant_of(expr)
@@ -170,12 +180,13 @@ def model_entry(module: Module, model: symbols.ModelSymbol) -> im.Model:
     fields = {
         key: constant_of(expr)
         for key, expr in model.fields.items()
-        if key not in ("provider", "memory") and key not in computed
+        if key not in NAMES and key not in computed
     }
     decorators = [[name, arguments] for name, arguments in model.decorators]
     memory = module.memories[model.memory] if model.memory is not None else None
+    tools = [module.tools[tool] for tool in model.tools]
     connection = model.connection if isinstance(model.connection, str) else module.names[model.connection]
-    return im.Model(module.names[model], connection, fields, memory, decorators)
+    return im.Model(module.names[model], connection, fields, memory, tools, decorators)
 
 
 def test_entries(module: Module, checked: CheckedProgram) -> list[im.Test]:

@@ -30,10 +30,10 @@ from .names import find_item
 from .paths import resolve_path
 from .scopes import UnbuiltSymbol
 from .state import Resolver
+from .tools import tool_symbol, visit_tool
 
 UNBUILT_ITEMS: dict[type[ast.Item], str] = {
     ast.Trait: "trait",
-    ast.Tool: "tool",
     ast.Mcp: "mcp",
     ast.Pipeline: "pipeline",
     ast.Context: "context",
@@ -93,6 +93,10 @@ def unbuilt_form(item: ast.Item, nested: bool) -> str | None:
             return "type parameters"
         case ast.Schema() if item.fields is None:
             return "schema without body"
+        case ast.Tool() if nested:
+            return "tool in a block"
+        case ast.Tool() if item.trait is not None:
+            return "impl of a trait"
         case ast.Store() if item.kind != "memory":
             return item.kind
         case ast.Config() if item.kind == "agent":
@@ -139,6 +143,8 @@ def _symbol(r: Resolver, item: ast.Item, name: str) -> Symbol:
             return ModelSymbol(name, item, "", {})
         case ast.Config():
             return ConnectionSymbol(name, item, {})
+        case ast.Tool():
+            return tool_symbol(r, item)
         case ast.Store():
             return MemorySymbol(name, item, None)
     return UnbuiltSymbol(name)
@@ -186,6 +192,9 @@ def visit_items(r: Resolver, items: Sequence[ast.TopLevel]) -> None:
 def _visit_item(r: Resolver, item: ast.Item) -> None:
     if isinstance(item, ast.Function):
         function(r, item)
+        return
+    if isinstance(item, ast.Tool):
+        visit_tool(r, item)
         return
     with r.body(None):
         for decorator in item.decorators:

@@ -317,6 +317,9 @@ class World:
     def emit(self, channel: str, value: Any, by_runtime: bool) -> None:
         if not by_runtime:
             self.kept.append((channel, value))
+        elif channel == "audit:tool_call":
+            name = f"{value.items['tool']}__{value.items['method']}"
+            self.calls[name] = self.calls.get(name, 0) + 1
         send({"id": self.id, "event": "emit", "n": self.emitted, "channel": channel, "json": to_json(value)})
         self.emitted += 1
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .tree import ANY, BOOL, FLOAT, INT, NIL, STRING, Block, Expr, Stmt, Type, type_text
 from .declared import Declared
+from .tree import ANY, BOOL, FLOAT, INT, NIL, STRING, Block, Expr, Stmt, Type, type_text
 from .values import DOT, ENUM, KEYS, PAYLOAD, VARIANTS, Var
 
 COMPARABLE = [INT, FLOAT, STRING]

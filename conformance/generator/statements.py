@@ -10,6 +10,7 @@ from .expressions import Expressions
 from .tree import BOOL, FLOAT, INT, NIL, STRING, Block, Expr, Stmt, Type, program_text, type_text
 from .values import KEYS, Base, Var
 
+
 class Statements(Expressions):
     def block(self, size: int, extra: list[Var] | None = None, result: Callable[[], Expr] | None = None) -> Block:
         saved = self.vars

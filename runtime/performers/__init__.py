@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 FAMILIES = {
     "model": "models",
+    "tool": "tools",
     "clock": "clock",
     "sleep": "sleep",
     "random": "chance",

@@ -153,7 +153,7 @@ CASES: dict[str, Case] = {
             of(F("SCHEMA 1; RETURN")),
             of(G, **constants((i.K_CONFIG, ["models", 1, "base"]))),
             of(G, **constants((i.K_CONFIG, ["memories", 0, "base"]))),
-            of(G, models=[i.Model("M", "c", {}, 1, [])]),
+            of(G, models=[i.Model("M", "c", {}, 1, [], [])]),
         ],
     ),
     "V109": Case(
@@ -267,7 +267,7 @@ CASES: dict[str, Case] = {
             of(F("NIL; RETURN", params='[["a-b", 0, null]]')),
             of(G, **types(["struct", "S", [["1a", 0, True]]])),
             of(G, **types(["enum", "a'b", []])),
-            of(G, models=[i.Model("M\n", "c", {}, None, [])]),
+            of(G, models=[i.Model("M\n", "c", {}, None, [], [])]),
             of(G, **constants((i.K_METHOD, ["__import__('os')", 0]))),
             of(G, **constants((i.K_ERROR, ["ToolError", "a b"]))),
             of(F("NIL; GET_MEMBER 8; RETURN"), **constants((i.K_STRING, "a b"))),

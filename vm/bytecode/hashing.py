@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from .digests import Node
 
-_SECTIONS = ("functions", "types", "models", "memories", "schemas", "connections")
+_SECTIONS = ("functions", "types", "models", "memories", "schemas", "tools", "connections")
 
 
 def hash_functions(image: i.Image) -> list[bytes]:
@@ -52,6 +52,7 @@ class _Graph:
             *(self._model(model) for model in image.models),
             *(self._node(memory.values(), []) for memory in image.memories),
             *(self._schema(schema) for schema in image.schemas),
+            *(self._tool(tool) for tool in image.tools),
             *(self._node(connection.values(), []) for connection in image.connections),
         ]
 
@@ -103,9 +104,15 @@ class _Graph:
 
     def _model(self, model: i.Model) -> Node:
         named = [] if model.memory is None else [("memories", model.memory)]
+        named += [("tools", tool) for tool in model.tools]
         if model.connection in self.connections:
             named.append(("connections", self.connections[model.connection]))
         return self._node([model.name, model.connection, model.fields, model.memory is None, model.decorators], named)
+
+    def _tool(self, tool: i.Tool) -> Node:
+        methods = [[name, *rest] for name, _, *rest in tool.methods]
+        named = [("types", tool.state), *(("functions", method[1]) for method in tool.methods)]
+        return self._node([tool.name, tool.description, methods], named)
 
     def _schema(self, schema: i.Schema) -> Node:
         return self._node([schema.name, schema.shape, schema.plain, schema.strict], [("types", schema.type)])

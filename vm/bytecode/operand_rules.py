@@ -159,6 +159,7 @@ _RULES: dict[str, Callable[[Scope, int, int], Iterator[Breach]]] = {
     k.MODEL.name: _declaration,
     k.MEMORY.name: _declaration,
     k.SCHEMA.name: _declaration,
+    k.TOOL.name: _declaration,
 }
 
 

@@ -40,9 +40,10 @@ FIELD = OperandKind("field", "", "V107", "a field position of a declared type")
 MODEL = OperandKind("model", "models", "V108", "a model declaration")
 MEMORY = OperandKind("memory", "memories", "V108", "a memory declaration")
 SCHEMA = OperandKind("schema", "schemas", "V108", "a schema declaration")
+TOOL = OperandKind("tool", "tools", "V108", "a tool declaration")
 LABEL = OperandKind("label", "code", "V109", "byte offset of an instruction of the same function")
 
 KINDS = (
     NONE, COUNT, CONST, VARIANT, METHOD, BUILTIN, HOST, ERROR, NAME, CONFIG, LOCAL, CELL, FUNCTION, TYPE, FIELD, MODEL, MEMORY,
-    SCHEMA, LABEL,
+    SCHEMA, TOOL, LABEL,
 )  # fmt: skip

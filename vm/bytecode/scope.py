@@ -47,6 +47,7 @@ class Scope:
             "models": len(image.models),
             "memories": len(image.memories),
             "schemas": len(image.schemas),
+            "tools": len(image.tools),
         }
         self.kinds = [kind for kind, _ in image.constants]
         self.parameters = [len(function.params) for function in image.functions]

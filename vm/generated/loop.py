@@ -243,9 +243,10 @@ NUMBERS = {
     "STRUCT": 168,
     "SUB": 169,
     "SUB_INT": 170,
-    "TRUE": 171,
-    "VARIANT": 172,
-    "WRAP": 173,
+    "TOOL": 171,
+    "TRUE": 172,
+    "VARIANT": 173,
+    "WRAP": 174,
 }
 
 # runs of opcodes that one node stands for: its number, and which of them a panic in it belongs to
@@ -1696,10 +1697,15 @@ def run(machine, task):
                 continue
             if op < 173:
                 if op < 172:
-                    # TRUE
+                    # TOOL
                     push(tos)
-                    tos = True
+                    tos = arg
                     continue
+                # TRUE
+                push(tos)
+                tos = True
+                continue
+            if op < 174:
                 # VARIANT
                 push(tos)
                 new = st[len(st) - arg.decl.variants[arg.variant].arity:]

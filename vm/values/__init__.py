@@ -53,7 +53,7 @@ from .enums import EnumType, EnumValue, Variant
 from .equality import compare, equal
 from .errors import FAMILIES, FIELD_TYPES, ErrorValue, Family, default_message, is_family, make_error, nearest_family
 from .functions import Cell, Closure
-from .handles import KEEP, UNSET, MemoryRef, ModelBuilder, ModelRef, Ref, SchemaRef, TaskHandle, Unset
+from .handles import KEEP, UNSET, MemoryRef, ModelBuilder, ModelRef, Ref, SchemaRef, TaskHandle, ToolRef, Unset
 from .json import from_json, json_string, to_json
 from .limits import Limits, concat, join, limits
 from .ranges import RangeValue
@@ -120,6 +120,7 @@ __all__ = [
     "TRUE_KEY",
     "TaskHandle",
     "ToolCall",
+    "ToolRef",
     "UNSET",
     "Unset",
     "Variant",

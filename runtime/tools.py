@@ -1,0 +1,218 @@
+"""The tools of a session: their state, their methods as models and programs call them (O-4.4, O-4.20, O-4.23 to O-4.29).
+
+Hands on `Tools`, whose `use` answers a call from source, and `Offered`, the ToolRunner of one model call. Must not know:
+wires, the loop around replies, the command line.
+"""
+
+from __future__ import annotations
+
+from ..vm.bytecode.image import F_INOUT
+from ..vm.panics import Panic
+from ..vm.values import UNSET, Closure, Err, ErrorValue, Map, Ok, display, share, to_json
+from .call_services import unknown_tool
+from .records import Msg, ToolDef
+from .schema.json_text import compact_json, parse_json
+from .schema.validation import Accepted, Violation, validate
+from .tool_turns import Turns
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any
+
+    from ..vm.bytecode.image import Tool
+    from ..vm.effects import Effect, ToolUse
+    from .call_settings import CallSettings
+    from .records import Call
+    from .running import Running
+
+MOCKS = "tool_mocks"  # what the session keeps: what stands in for methods, by tool
+
+
+class Method:
+    """One method of a declared tool, as its image entry has it."""
+
+    __slots__ = ("tool", "name", "code", "definition", "shape", "takes_state", "changes_state", "fallible")
+
+    def __init__(self, run: Running, tool: str, entry: Sequence[Any]) -> None:
+        name, number, wire, text, shape, schema = entry
+        function = run.program.image.functions[number]
+        self.tool = tool
+        self.name: str = name
+        self.code = run.program.codes[number]
+        self.definition = ToolDef(wire, text, schema)
+        self.shape = shape
+        self.takes_state = len(function.params) > len(shape[3])
+        self.changes_state = bool(function.flags & F_INOUT)
+        result = run.program.types[function.result]
+        declared = run.program.types[result[1][0]] if self.changes_state else result
+        self.fallible = declared[0] == "result"
+
+    def failed(self, variant: str, message: str, **fields: Any) -> Err:
+        return Err(ErrorValue("ToolError", variant, message, {"tool": self.tool, "method": self.name, **fields}))
+
+
+class Tools:
+    """One instance of each declared tool (O-4.4)."""
+
+    def __init__(self, run: Running) -> None:
+        self.run = run
+        self.numbers = {tool.name: number for number, tool in enumerate(run.program.image.tools)}
+        self.methods = {tool.name: _methods(run, tool) for tool in run.program.image.tools}
+        self.states: dict[str, Any] = {}
+        self.turns: dict[str, Turns] = {}
+
+    @classmethod
+    def of(cls, run: Running) -> Tools:
+        """Those of the session, made by the first call that needs them."""
+        kept: Tools | None = run.state.get("tools")
+        if kept is None:
+            kept = run.state["tools"] = cls(run)
+        return kept
+
+    def is_enabled(self, method: Method) -> bool:
+        """Whether the host lets it be called (O-4.20)."""
+        allowed = self.run.host.tools.get(method.tool, True)
+        return allowed if isinstance(allowed, bool) else method.name in allowed
+
+    # ------------------------------------------------------------ from source
+
+    async def use(self, effect: Effect, use: ToolUse) -> Any:
+        """What the method gives, its Result as it is (O-4.6)."""
+        method = self.methods[use.tool][use.method]
+        arguments = [
+            self._default(method, field) if given is UNSET else given
+            for given, field in zip(use.arguments, method.shape[3], strict=True)
+        ]
+        if not self.is_enabled(method):
+            return self._denied(effect, method)
+        names = [field[0] for field in method.shape[3]]
+        self._audit(method, parse_json(to_json(Map(dict(zip(names, arguments, strict=True))))))
+        return await self.call(effect, method, arguments)
+
+    def _default(self, method: Method, field: Sequence[Any]) -> Any:
+        """What an argument left out is."""
+        _, _, optional, has_default, _, _ = field
+        if not (optional or has_default):
+            raise Panic("P015", f"{method.name} expects {', '.join(f[0] for f in method.shape[3])}")
+        accepted = validate(["object", "", [], [field]], {})
+        assert isinstance(accepted, Accepted)
+        return self.run.builder.value(accepted.tree[2][0][1])
+
+    def _denied(self, effect: Effect, method: Method) -> Err:
+        message = disabled(method)
+        if not method.fallible:
+            raise self.run.machine.placed(effect.task, Panic("P407", message))
+        return method.failed("PermissionDenied", message)
+
+    def _audit(self, method: Method, arguments: Any) -> None:
+        self.run.runtime_emit("audit:tool_call", {"tool": method.tool, "method": method.name, "args": arguments})
+
+    # ------------------------------------------------------------ from models
+
+    async def answer(self, effect: Effect, method: Method, call: Call) -> Msg:
+        """The tool message of one call of a reply (O-4.26 to O-4.28)."""
+        if not self.is_enabled(method):
+            return failure_message(call, disabled(method))
+        accepted = _validated(method, call)
+        if not isinstance(accepted, Accepted):
+            listed = "\n".join(f"- {violation.text}" for violation in accepted)
+            return failure_message(call, f"invalid arguments:\n{listed}")
+        self._audit(method, call.arguments)
+        arguments = [self.run.builder.value(node) for _, node in accepted.tree[2]]
+        value = await self.call(effect, method, arguments)
+        if type(value) is Err:
+            return failure_message(call, display(value.value))
+        if type(value) is Ok:
+            value = value.value
+        return Msg("tool", value if type(value) is str else to_json(value), call_id=call.id)
+
+    # ------------------------------------------------------------ running
+
+    async def call(self, effect: Effect, method: Method, arguments: list[Any]) -> Any:
+        """Runs a method, or what stands in for it."""
+        mocked = self.run.state.get(MOCKS, {}).get(method.tool, {})
+        if method.name in mocked:
+            return await self._mocked(effect, method, mocked[method.name], arguments)
+        if not method.takes_state:
+            return await self.run.call(effect, method.code, arguments)
+        if not method.changes_state:
+            return await self.run.call(effect, method.code, [self._state(method.tool), *arguments])
+        turns = self.turns.setdefault(method.tool, Turns(method.tool, self.run.future))
+        await turns.take(effect.task)
+        try:
+            state = self._state(method.tool)
+            result, self.states[method.tool] = await self.run.call(effect, method.code, [state, *arguments], turns.begin)
+            return result
+        finally:
+            turns.end()
+
+    def _state(self, tool: str) -> Any:
+        """The state as a method takes it: what it writes into is its own until it ends."""
+        if tool not in self.states:
+            key = ("tools", self.numbers[tool], "state")
+            if key not in self.run.machine.configured:
+                raise Panic("P013", f"tool {tool} is used before its initialisation")
+            self.states[tool] = self.run.machine.configured[key]
+        return share(self.states[tool])
+
+    async def _mocked(self, effect: Effect, method: Method, answer: Any, arguments: list[Any]) -> Any:
+        """A value for every call, or a closure called with the arguments (O-8.13)."""
+        value = await self.run.call(effect, answer, arguments) if type(answer) is Closure else share(answer)
+        return Ok(value) if method.fallible and type(value) not in (Ok, Err) else value
+
+
+class Offered:
+    """The tools one model call offers, and the runner of their calls (O-1.81)."""
+
+    def __init__(self, tools: Tools, effect: Effect, names: Iterable[str]) -> None:
+        self.tools = tools
+        self.effect = effect
+        self.methods: dict[str, Method] = {}  # by the name a model calls: mapped back by table, never by splitting (O-4.11)
+        for name in names:
+            for method in tools.methods[name].values():
+                self.methods.setdefault(method.definition.name, method)
+
+    def definitions(self) -> list[ToolDef]:
+        return [method.definition for method in self.methods.values() if self.tools.is_enabled(method)]
+
+    async def run(self, settings: CallSettings, calls: Sequence[Call]) -> list[Msg]:
+        """Calls of one tool run one after another when any of them may change its state, all others side by side (O-4.25)."""
+        chains: dict[Any, list[int]] = {}
+        changed = {m.tool for call in calls if (m := self.methods.get(call.name)) is not None and m.changes_state}
+        for number, call in enumerate(calls):
+            method = self.methods.get(call.name)
+            ordered = method is not None and method.tool in changed
+            chains.setdefault(method.tool if ordered and method is not None else number, []).append(number)
+        answers: dict[int, Msg] = {}
+
+        async def chain(numbers: list[int]) -> None:
+            for number in numbers:
+                answers[number] = await self._answer(settings, calls[number])
+
+        await self.tools.run.gather(*(chain(numbers) for numbers in chains.values()))
+        return [answers[number] for number in range(len(calls))]
+
+    async def _answer(self, settings: CallSettings, call: Call) -> Msg:
+        method = self.methods.get(call.name)
+        if method is None:
+            return unknown_tool(settings, call)
+        return await self.tools.answer(self.effect, method, call)
+
+
+def _methods(run: Running, tool: Tool) -> Mapping[str, Method]:
+    return {entry[0]: Method(run, tool.name, entry) for entry in tool.methods}
+
+
+def _validated(method: Method, call: Call) -> Accepted | list[Violation]:
+    if call.arguments is None:
+        return [Violation("$", "type", "expected an object of arguments")]
+    return validate(method.shape, call.arguments)
+
+
+def disabled(method: Method) -> str:
+    return f"permission denied: tool {method.tool}.{method.name} is disabled"
+
+
+def failure_message(call: Call, message: str) -> Msg:
+    return Msg("tool", compact_json({"error": message}), call_id=call.id, is_error=True)
