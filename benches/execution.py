@@ -51,7 +51,7 @@ class Concerto:
     def run(self) -> Emits:
         """Run main; its emits as values of the machine."""
         emits: Emits = []
-        session = Session(self.program, self._host(emits))
+        session = Session(self.program, self.host(emits))
         outcome = run_offline(session)
         if outcome.exit_code:
             raise Failed(str(outcome.panic or outcome.error))
@@ -61,7 +61,7 @@ class Concerto:
         """Run main; one line of JSON an emit, as a twin's are written."""
         return [f"{channel} {json.dumps(json.loads(to_json(value)))}" for channel, value in self.run()]
 
-    def _host(self, emits: Emits) -> Host:
+    def host(self, emits: Emits) -> Host:
         def emit(channel: str, value: Any, by_runtime: bool) -> None:
             emits.append((channel, value))
 

@@ -48,6 +48,8 @@ def facts_of(image: Image, data: bytes) -> dict[str, Any]:
         "schemas": [s.name for s in image.schemas],
         "tools": {t.name: [method[2] for method in t.methods] for t in image.tools},
         "memories": [{"name": m.name, "max_messages": m.max_messages} for m in image.memories],
+        "hashmaps": [{"name": h.name, "path": h.path} for h in image.hashmaps],
+        "ledgers": [e.name for e in image.ledgers],
         "connections": {c.name: c.fields for c in image.connections},
         "wanted_permissions": header.wanted,
         "key_variables": key_variables(image),

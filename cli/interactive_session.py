@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..compiler.interactive import Entry
-    from ..runtime.memory.store import MemoryStore
     from ..runtime.session import Outcome
 
 
@@ -38,7 +37,7 @@ class InteractiveSession:
         self.arguments = arguments
         self.host = host_of(arguments)
         self.classes: dict[Any, Any] = {}
-        self.memories: MemoryStore | None = None
+        self.session: Session | None = None
         self.values: dict[str, Any] = {}
 
     def run(self, entry: Entry, given: list[str]) -> Ended:
@@ -47,13 +46,13 @@ class InteractiveSession:
 
         assert entry.compilation.image is not None, "the caller has looked for errors"
         try:
-            session = Session(load_image(entry.compilation.image, self.classes), self.host, earlier=self.memories)
+            session = Session(load_image(entry.compilation.image, self.classes), self.host, earlier=self.session)
         except ConfigFailure as failure:
             return Ended(panic=f"{failure.code}: {failure.message}")
         function = next(code.number for code in session.program.codes if code.label == FUNCTION)
         given_values = [self.values[name] for name in given]
         outcome = run_session(session, steps=self.arguments.max_steps, function=function, arguments=given_values)
-        self.memories = session.memories
+        self.session = session
         return self._ended(entry, outcome, session.redactor.clean)
 
     def _ended(self, entry: Entry, outcome: Outcome, clean: Callable[[str], str]) -> Ended:

@@ -11,6 +11,7 @@ from . import exits
 from .inputs import load_program, project_permissions, read
 from .permission_flags import add_flags, granted
 from .permission_flags import words_of as words_of
+from .terminal import shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -104,13 +105,13 @@ def finish(outcome: Outcome, session: Any) -> int:
     """Print how the run ended."""
     clean = session.redactor.clean
     if outcome.panic is not None:
-        print(clean(str(outcome.panic)), file=sys.stderr)
+        print(shown(clean(str(outcome.panic)), sys.stderr), file=sys.stderr)
         for line in trace_lines(outcome.panic.trace):
             print(line, file=sys.stderr)
     elif outcome.exit_code:
         from ..vm.values import display
 
-        print(clean(f"error: {display(outcome.error)}"), file=sys.stderr)
+        print(shown(clean(f"error: {display(outcome.error)}"), sys.stderr), file=sys.stderr)
     return outcome.exit_code
 
 
@@ -177,7 +178,7 @@ def host_of(
     generator = random.Random(arguments.seed)
     host = Host(
         emit=emit or emit_printer(arguments),
-        print=sys.stdout.write,
+        print=write_out,
         env=environment(arguments.env_file),
         now=time.monotonic,
         sleep=_sleep,
@@ -202,6 +203,10 @@ def use_virtual_time(host: Host) -> None:
     loop = OfflineLoop(time.monotonic())
     began = time.time() - loop.time()
     host.loop, host.now, host.sleep, host.wall = loop, loop.time, loop.sleep, lambda: began + loop.time()
+
+
+def write_out(text: str) -> None:
+    sys.stdout.write(shown(text, sys.stdout))
 
 
 def permissions(arguments: argparse.Namespace, file: str) -> Permissions:
@@ -245,7 +250,7 @@ def emit_printer(arguments: argparse.Namespace) -> Any:
 
     def text(channel: str, value: Any, by_runtime: bool) -> None:
         if not arguments.quiet and (arguments.verbose or not by_runtime):
-            sys.stdout.write(f"[emit:{channel}] {display(value)}\n")
+            write_out(f"[emit:{channel}] {display(value)}\n")
 
     def json_line(channel: str, value: Any, by_runtime: bool) -> None:
         if not arguments.quiet and (arguments.verbose or not by_runtime):

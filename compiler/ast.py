@@ -407,7 +407,7 @@ class CatchClause(Node):
 class Try(Expr):
     body: Block
     catches: list[CatchClause]
-    rethrow: Any = _annotation()  # the coercion of an error that no clause catches, on its way outward, or None
+    rethrow: Any = _annotation()  # (type, coercion) of errors that no clause catches and that are converted on their way outward
 
 
 @dataclass(slots=True, kw_only=True, eq=False)

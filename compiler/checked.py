@@ -13,20 +13,28 @@ from .symbols import (
     ConstSymbol,
     EnumSymbol,
     FunctionSymbol,
+    HashMapSymbol,
+    ImplSymbol,
+    LedgerSymbol,
     MemorySymbol,
     ModelSymbol,
     StructSymbol,
     ToolSymbol,
 )
+from .types import Implementation, Type
 
 
 @dataclass(slots=True)
 class CheckedProgram:
     """The root module's file. Each list in the order of modules, then of source; nested items stand with the others. `init`: the
-    initialisation statements, each with its module's rank."""
+    initialisation statements, each with its module's rank. `promised`: methods of traits without body; `implementations`: impls
+    of traits, as their traits know them."""
 
     program: ast.Program
     functions: list[FunctionSymbol] = field(default_factory=list)
+    promised: list[FunctionSymbol] = field(default_factory=list)
+    implementations: list[tuple[Implementation, ImplSymbol]] = field(default_factory=list)
+    model_types: dict[ModelSymbol, Type] = field(default_factory=dict)  # of models with impls
     structs: list[StructSymbol] = field(default_factory=list)
     schemas: list[StructSymbol] = field(default_factory=list)
     enums: list[EnumSymbol] = field(default_factory=list)
@@ -35,5 +43,7 @@ class CheckedProgram:
     connections: list[ConnectionSymbol] = field(default_factory=list)
     memories: list[MemorySymbol] = field(default_factory=list)
     tools: list[ToolSymbol] = field(default_factory=list)
+    hashmaps: list[HashMapSymbol] = field(default_factory=list)
+    ledgers: list[LedgerSymbol] = field(default_factory=list)
     init: list[tuple[int, ast.InitStatement]] = field(default_factory=list)
     main: FunctionSymbol | None = None

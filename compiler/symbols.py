@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from . import ast
-from .types import Type
+from .types import Nominal, Type
 
 
 @dataclass(eq=False, slots=True)
@@ -106,12 +106,12 @@ class TestInfo:
 
 @dataclass(eq=False, slots=True)
 class FunctionSymbol(Symbol):
-    """A function, associated function or method; `parameters` include `self`. `owner` is the impl it stands in."""
+    """A function, associated function or method; `parameters` include `self`. `owner` is the impl or trait it stands in."""
 
     declaration: ast.Function
     parameters: list[Type]
     result: Type
-    owner: ImplSymbol | None = None
+    owner: ImplSymbol | TraitSymbol | None = None
     tool: ToolSymbol | None = None
     type_parameters: list[TypeParameterSymbol] = field(default_factory=list)
     test: TestInfo | None = None
@@ -122,8 +122,8 @@ class FunctionSymbol(Symbol):
 
     @property
     def all_type_parameters(self) -> list[TypeParameterSymbol]:
-        """Those of its impl, then its own."""
-        return self.type_parameters if self.owner is None else [*self.owner.type_parameters, *self.type_parameters]
+        """Those of its impl or trait, then its own."""
+        return self.type_parameters if self.owner is None else [*self.owner.inside, *self.type_parameters]
 
     @property
     def takes_self(self) -> bool:
@@ -137,18 +137,65 @@ class FunctionSymbol(Symbol):
     @property
     def path(self) -> str:
         """Its name with that of its type, as messages, stack traces and images have it."""
-        return self.name if self.owner is None else f"{self.owner.name}::{self.name}"
+        return self.name if self.owner is None else f"{self.owner.path}::{self.name}"
 
 
 @dataclass(eq=False, slots=True)
 class ImplSymbol(Symbol):
-    """`impl T { … }`; the name is that of `head`, what T names without its arguments."""
+    """`impl T { … }` or `impl X for T { … }`; the name is that of `head`, what T names without its arguments. `trait`: what X
+    names, a TraitSymbol or the family `Error`."""
 
     declaration: ast.Impl
     head: Symbol | None
     target: Type
+    trait: Symbol | None = None
     methods: list[FunctionSymbol] = field(default_factory=list)
     type_parameters: list[TypeParameterSymbol] = field(default_factory=list)
+
+    @property
+    def inside(self) -> list[TypeParameterSymbol]:
+        """The type parameters that its methods see."""
+        return self.type_parameters
+
+    @property
+    def path(self) -> str:
+        return self.name if self.trait is None else f"{self.name}::{self.trait.name}"
+
+    def method(self, name: str) -> FunctionSymbol | None:
+        return next((method for method in self.methods if method.name == name), None)
+
+
+@dataclass(eq=False, slots=True)
+class TraitSymbol(Symbol):
+    """`trait X { … }`; inside, `Self` is a type parameter like those of X (L-3.1.17)."""
+
+    declaration: ast.Trait
+    type: Type
+    self_parameter: TypeParameterSymbol
+    methods: dict[str, FunctionSymbol] = field(default_factory=dict)
+    type_parameters: list[TypeParameterSymbol] = field(default_factory=list)
+
+    @property
+    def inside(self) -> list[TypeParameterSymbol]:
+        return [self.self_parameter, *self.type_parameters]
+
+    @property
+    def target(self) -> Type:
+        return self.self_parameter.type
+
+    @property
+    def path(self) -> str:
+        return self.name
+
+
+@dataclass(eq=False, slots=True)
+class TraitItemSymbol(Symbol):
+    """A method of a trait as a path names it: `X::m` (`trait`), `T::m` (`impls`: those of T whose traits have it) or `T::X::m`
+    (both). Without a name: the `T::X` before `::m`."""
+
+    trait: TraitSymbol | None
+    impls: list[ImplSymbol] = field(default_factory=list)
+    of_type: bool = False  # whether a T is named
 
 
 @dataclass(eq=False, slots=True)
@@ -267,6 +314,20 @@ class ToolSymbol(Symbol):
 
 
 @dataclass(eq=False, slots=True)
+class HashMapSymbol(Symbol):
+    """`path`: the file of with_persistence."""
+
+    declaration: ast.Store
+    type: Type
+    path: str | None = None
+
+
+@dataclass(eq=False, slots=True)
+class LedgerSymbol(Symbol):
+    declaration: ast.Store
+
+
+@dataclass(eq=False, slots=True)
 class BuiltinSymbol(Symbol):
     """A predeclared function, constructor or type name (print, Some, Memory …), not shadowed."""
 
@@ -311,6 +372,16 @@ class ToolTarget(CallTarget):
 
     function: FunctionSymbol
     receiver: ast.Expr
+
+
+@dataclass(eq=False, slots=True)
+class TraitCall(CallTarget):
+    """A method of the trait type `trait`, chosen by the run-time type of the receiver (L-3.10.4). Neither `arguments` nor
+    `order` count the receiver."""
+
+    function: FunctionSymbol
+    receiver: ast.Expr
+    trait: Nominal
 
 
 @dataclass(eq=False, slots=True)
@@ -392,6 +463,13 @@ class FieldByName:
     name: str
 
 
+@dataclass(eq=False, slots=True)
+class FieldOfError:
+    """A member of an `Error`, which may be a struct or enum of the program (L-3.11.14)."""
+
+    name: str
+
+
 # What a coercion site asks for (L-3.3); hung on Expr.coercion.
 @dataclass(frozen=True, slots=True)
 class ToFloat:
@@ -422,4 +500,11 @@ class CheckAny:
     target: Type
 
 
-Coercion = ToFloat | ToOption | ToPrompt | ToError | CheckAny
+@dataclass(frozen=True, slots=True)
+class ThroughFrom:
+    """An error to the error type of its target by `impl From` (L-3.12.3)."""
+
+    function: FunctionSymbol
+
+
+Coercion = ToFloat | ToOption | ToPrompt | ToError | CheckAny | ThroughFrom

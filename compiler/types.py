@@ -5,7 +5,7 @@ Shared by resolver, checker and codegen; equal types are equal objects by value.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,16 +71,37 @@ class Union(Type):
         return " | ".join(f'"{m}"' for m in self.members)
 
 
+@dataclass(eq=False, slots=True)
+class Implementation:
+    """`impl<parameters> X<arguments> for target`, as the trait X knows it."""
+
+    parameters: tuple[Nominal, ...]
+    arguments: tuple[Type, ...]
+    target: Type
+
+
+@dataclass(eq=False, slots=True)
+class Facts:
+    """What impls and bounds say about a nominal type; every mention of the type shares it. `bounds`: of a type parameter.
+    `implementations`: of a trait. `is_error`: it has `impl Error` (L-3.11.14)."""
+
+    bounds: tuple[Nominal, ...] = ()
+    implementations: list[Implementation] = field(default_factory=list)
+    is_error: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class Nominal(Type):
-    """A declared struct, schema, enum, record or error family, or a type parameter: `kind` is one of these words. `key` tells
-    declared types of one name apart; it is empty where the name does. `plain`: an enum whose variants hold nothing."""
+    """A declared struct, schema, enum, trait, record, error family or model with an impl, or a type parameter: `kind` is one of
+    these words. `key` tells declared types of one name apart; it is empty where the name does. `plain`: an enum whose
+    variants hold nothing."""
 
     kind: str
     name: str
     arguments: tuple[Type, ...] = ()
     key: str = ""
     plain: bool = False
+    facts: Facts = field(default_factory=Facts, compare=False, repr=False)
 
     @property
     def unique_name(self) -> str:
@@ -89,10 +110,10 @@ class Nominal(Type):
     @property
     def bare(self) -> Nominal:
         """Without type arguments, which do not exist at run time (L-3.1.22)."""
-        return Nominal(self.kind, self.name, (), self.key, self.plain) if self.arguments else self
+        return self.of(()) if self.arguments else self
 
     def of(self, arguments: tuple[Type, ...]) -> Nominal:
-        return Nominal(self.kind, self.name, arguments, self.key, self.plain)
+        return Nominal(self.kind, self.name, arguments, self.key, self.plain, self.facts)
 
     def __str__(self) -> str:
         return f"{self.name}<{', '.join(map(str, self.arguments))}>" if self.arguments else self.name
@@ -137,10 +158,13 @@ MODEL_BUILDER = Simple("ModelBuilder")
 MEMORY = Simple("Memory")
 TOOL_REF = Simple("ToolRef")
 SCHEMA_REF = Simple("SchemaRef")
+LEDGER = Simple("Ledger")
+LEDGER_QUERY = Simple("LedgerQuery")
 PROMPT = Nominal("record", "Prompt")
 RESPONSE = Nominal("record", "Response")
 MESSAGE = Nominal("record", "Message")
 TOOL_CALL = Nominal("record", "ToolCall")
+LEDGER_ENTRY = Nominal("record", "LedgerEntry")
 EMIT = Nominal("record", "Emit")
 LIBRARY_RECORDS = (Nominal("record", "HttpResponse"), Nominal("record", "RegexMatch"))
 
@@ -151,6 +175,10 @@ def array(item: Type) -> Generic:
 
 def map_(key: Type, value: Type) -> Generic:
     return Generic("Map", (key, value))
+
+
+def hashmap(key: Type, value: Type) -> Generic:
+    return Generic("HashMap", (key, value))
 
 
 def option(item: Type) -> Generic:

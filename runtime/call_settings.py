@@ -69,6 +69,8 @@ class CallSettings:
 
     def with_prompt(self, overrides: Mapping[str, Any]) -> CallSettings:
         """The settings a Prompt replaces for its call: `model`, `temperature`, `max_tokens` (O-1.67)."""
+        if not overrides:
+            return self
         params = {**self.params, **{PARAMS[name]: value for name, value in overrides.items() if name in PARAMS}}
         base = overrides.get("model")
         model = self.connection.models.get(base, base) if base is not None else self.model

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from ..vm.tasks import Task
     from .call_services import Services
     from .connections import ConnectionSettings
+    from .emits import EmitBus
     from .memory.store import MemoryStore
     from .metrics import Metrics
     from .schema.strategy import Schema
@@ -30,8 +31,15 @@ if TYPE_CHECKING:
         connections: Mapping[str, ConnectionSettings]
         schemas: Mapping[str, Schema]
         builder: TreeBuilder
+        emits: EmitBus
         state: dict[str, Any]
         """What a family keeps for the session, under its own name."""
+
+        def emit(self, channel: str, value: Any) -> None:
+            """An emit of the program."""
+
+        def clean(self, value: Any) -> Any:
+            """A value of the machine without secrets (G-10.3)."""
 
         def runtime_emit(self, channel: str, payload: dict[str, Any]) -> None:
             """An emit of the runtime itself (O-5.30)."""

@@ -10,13 +10,13 @@ import random
 import sys
 import time
 
-from ..vm.effects import EmitPayload
 from ..vm.machine import Machine, Stopped
 from ..vm.panics import Panic
 from ..vm.tasks import DONE
 from ..vm.values import Closure, Err, from_json
 from .call_services import Services
 from .connections import resolve_all
+from .emits import EmitBus
 from .field_checks import check_connections
 from .jobs import asyncio_loop, gather, within
 from .memory.store import MemoryStore
@@ -76,9 +76,10 @@ class Host:
     `emit(channel, value, by_runtime)`, `print(text)` and `log(level, text)` are sinks; `now` and `sleep` are the clock in
     seconds, `wall` the seconds since 1970; `random` gives [0, 1), `random_bits(n)` an Int of n bits, `secure_bytes(n)` bytes
     nobody can foresee; `provider`, when given, makes the provider of a connection. `args` are those of the program,
-    `permissions` what it may touch, `folder` the directory its paths start from, `tools` which tools or
-    methods of a tool may be called (all others may, O-4.20), `network` what carries `std::http` (None:
-    nothing does); `loop` is the event loop that runs the session, None: asyncio's.
+    `permissions` what it may touch, `folder` the directory its paths start from, `tools` which tools or methods of a tool may be
+    called (all others may, O-4.20), `network` what carries `std::http` (None: nothing does); `answer(channel, value)` answers
+    awaited emits (it raises NoListener where nobody does) within `emit_timeout_ms`; `emit_interval` is the flush interval of
+    buffered mode in seconds; `loop` is the event loop that runs the session, None: asyncio's.
     """
 
     def __init__(
@@ -96,6 +97,9 @@ class Host:
         pricing: Mapping[str, Mapping[str, float]] | None = None,
         provider: Callable[[str], Any] | None = None,
         http_client: Any = None,
+        answer: Callable[[str, Any], Awaitable[Any]] | None = None,
+        emit_timeout_ms: int | None = None,
+        emit_interval: float | None = None,
         loop: Any = None,
         log: Callable[[str, str], object] = log_to_stderr,
         wall: Callable[[], float] = time.time,
@@ -108,6 +112,9 @@ class Host:
         network: Network | None = None,
     ) -> None:
         self.emit = emit
+        self.answer = answer
+        self.emit_timeout_ms = emit_timeout_ms
+        self.emit_interval = emit_interval
         self.print = print
         self.env = env
         self.now = now
@@ -133,15 +140,17 @@ class Host:
 
 
 class Session:
-    """One program's run. `earlier`: memories of a session that this one goes on from, where it declares them too."""
+    """One program's run. `earlier`: a session that this one goes on from, with its memories and stores, where it declares them
+    too."""
 
-    def __init__(self, program: Program, host: Host, *, earlier: MemoryStore | None = None) -> None:
-        self.earlier = earlier or MemoryStore()
+    def __init__(self, program: Program, host: Host, *, earlier: Session | None = None) -> None:
+        self.earlier = earlier
         image = program.image
         self.program = program
         self.host = host
         self.redactor = host.redactor
         self.metrics = Metrics()
+        self.emits = EmitBus(host.emit, host.emit_interval, lambda: self.work.loop)
         self.memories = MemoryStore((m.name, m.max_messages) for m in image.memories)
         layers: list[Mapping[str, Mapping[str, Any]]] = [host.connections, {c.name: c.fields for c in image.connections}]
         check_connections(layers)
@@ -159,6 +168,7 @@ class Session:
         self.builder = TreeBuilder(_classes(program))
         self.machine = Machine(program, self.memories)
         self.state: dict[str, Any] = {}
+        self.initialised = False
         self.work: Work
         self.deadline: float | None = None
         self.services = Services(
@@ -181,34 +191,69 @@ class Session:
         steps: int | None = None,
         depth: int = 10_000,
         seconds: float | None = None,
+        tasks: int = 1024,
         function: int | None = None,
         arguments: Sequence[Any] = (),
     ) -> Outcome:
-        """Initialise the program and run its main, or the function of a number, under the limits of G-6.1; `arguments` are
+        """Initialise the program and run its main, or the function of a number; the session is over then."""
+        try:
+            return await self.invoke(
+                self._entry(function), arguments, steps=steps, depth=depth, seconds=seconds, tasks=tasks
+            )
+        finally:
+            await self.aclose()
+
+    async def invoke(
+        self,
+        code: Code,
+        arguments: Sequence[Any],
+        *,
+        steps: int | None = None,
+        depth: int = 10_000,
+        seconds: float | None = None,
+        tasks: int = 1024,
+    ) -> Outcome:
+        """Run a function of the program, which is initialised before the first one, under the limits of G-6.1; `arguments` are
         values of the machine."""
         started = self.host.now()
         machine = self.machine
-        machine.limit(steps, depth)
+        machine.limit(steps, depth, tasks)
         self.work = Work(self.host.loop or asyncio_loop())
         timer = self._set_deadline(seconds)
         value: Any = None
         panic = None
         try:
-            for number in self.program.image.exports.init:
-                await self._finish(machine.start(self.program.codes[number], []))
-            self.memories.take_over(self.earlier)
-            value = await self._finish(machine.start(self._entry(function), list(arguments)))
+            if not self.initialised:
+                await self._initialise()
+            value = await self._finish(machine.start(code, list(arguments)))
         except Panic as raised:
             panic = raised
-            self.host.emit("panic", self.redactor.clean(raised.message), True)
+            self.emits.send("panic", self.redactor.clean(raised.message), True)
         finally:
             if timer is not None:
                 timer.cancel()
+            machine.cancel_all()
             await self.work.close_all()
-            await self.pool.aclose()
-            self._close_families()
-        self.metrics.execution_time_ms = round((self.host.now() - started) * 1000)
+            self.emits.flush()
+        self.metrics.execution_time_ms += round((self.host.now() - started) * 1000)
         return Outcome(value, panic, machine.used)
+
+    async def _initialise(self) -> None:
+        for number in self.program.image.exports.init:
+            await self._finish(self.machine.start(self.program.codes[number], []))
+        if self.earlier is not None:
+            self.memories.take_over(self.earlier.memories)
+            self.machine.stores.take_over(self.earlier.machine.stores)
+            self.earlier = None  # what is older may go
+        self.initialised = True
+
+    async def aclose(self) -> None:
+        """Give back connections, and what families of effects hold open of the system."""
+        await self.pool.aclose()
+        for name, kept in list(self.state.items()):
+            if hasattr(kept, "close"):
+                kept.close()
+                del self.state[name]
 
     def _entry(self, function: int | None) -> Code:
         number = self.program.image.header.entry if function is None else function
@@ -251,8 +296,10 @@ class Session:
             await self._deliver()
 
     async def _perform(self, effect: Effect) -> None:
-        if effect.kind == "emit":
-            self._emit(effect.payload)
+        if effect.kind == "emit" and not effect.awaited:
+            self.emit(effect.payload.channel, effect.payload.value)
+        elif effect.kind == "flush":
+            self.emits.flush()
         elif effect.kind == "print":
             self.host.print(self.redactor.clean(effect.payload))
         elif effect.kind == "cancel":
@@ -312,21 +359,14 @@ class Session:
         """The result of the coroutine; TimeoutError when it takes longer, and then it is cancelled."""
         return await within(self.work.loop, seconds, coroutine)
 
-    def _emit(self, payload: EmitPayload) -> None:
+    def emit(self, channel: str, value: Any) -> None:
         self.metrics.emit_count += 1
-        self.host.emit(payload.channel, self._clean(payload.value), False)
+        self.emits.send(channel, self.clean(value), False)
 
     def runtime_emit(self, channel: str, payload: dict[str, Any]) -> None:
-        self.host.emit(channel, self._clean(from_json(payload)), True)
+        self.emits.send(channel, self.clean(from_json(payload)), True)
 
-    def _close_families(self) -> None:
-        """What families of effects hold open of the system."""
-        for name, kept in list(self.state.items()):
-            if hasattr(kept, "close"):
-                kept.close()
-                del self.state[name]
-
-    def _clean(self, value: Any) -> Any:
+    def clean(self, value: Any) -> Any:
         """What leaves the session, without secrets (G-10.3)."""
         if self.redactor.is_empty:
             return value

@@ -5,6 +5,7 @@ Hands on machine values for responses, accepted schema trees and failures, and p
 
 from __future__ import annotations
 
+from ..vm.schema import bare_name
 from ..vm.values import (
     NONE,
     Array,
@@ -75,7 +76,7 @@ class TreeBuilder:
             return node
         tag = node[0]
         if tag == "object":
-            made: Struct = self.classes[node[1]].of([self.value(part) for _, part in node[2]])
+            made: Struct = self.classes[bare_name(node[1])].of([self.value(part) for _, part in node[2]])
             return made
         if tag == "array":
             return Array([self.value(part) for part in node[1]])

@@ -19,7 +19,7 @@ OPS = ROOT / "vm" / "ops.py"
 TARGET = ROOT / "vm" / "generated" / "loop.py"
 
 # what a body may ask for by parameter name, and what the loop calls it
-CONTEXT = {"locals_": "locs", "cells": "cells", "operand": "arg"}
+CONTEXT = {"locals_": "locs", "cells": "cells", "operand": "arg", "machine": "machine"}
 
 # how many values a counted group has, where the operand itself does not say it
 COUNTS = {

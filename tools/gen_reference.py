@@ -14,12 +14,14 @@ from pathlib import Path
 from concerto.cli.verbs import VERBS
 from concerto.compiler.codes import CODES
 from concerto.vm.builtins import FUNCTIONS, METHODS, STD_MODULES, Row, std_module
+from concerto.vm.builtins.stores import MACHINERY
 from concerto.vm.bytecode import operands as k
 from concerto.vm.bytecode.opcodes import FLOWS, OPCODE_SET_VERSION, OPCODES, Opcode
 from concerto.vm.bytecode.operands import KINDS
 from concerto.vm.bytecode.rules import NOT_APPLICABLE, RULES
 from concerto.vm.handles import HANDLERS
 from concerto.vm.panics import PANICS
+from concerto.vm.store_methods import HANDLERS as STORE_HANDLERS
 
 TARGET = Path(__file__).resolve().parent.parent / "docs" / "generated"
 
@@ -63,7 +65,7 @@ def builtins() -> str:
     parts = ["# Built-in functions and methods\n\nWritten by `tools/gen_reference.py` from `vm/builtins/`.\n"]
     head = "| Signature | Clause | What it does |"
     parts.append(_table("## Functions", head, map(_builtin, FUNCTIONS.values())))
-    for receiver in dict.fromkeys(row.receiver_text for row in METHODS.values()):
+    for receiver in dict.fromkeys(row.receiver_text for row in METHODS.values() if row.receiver != MACHINERY):
         rows = [row for row in METHODS.values() if row.receiver_text == receiver]
         parts.append(_table(f"## `{receiver}`", head, map(_builtin, rows)))
     for module in STD_MODULES:
@@ -79,7 +81,7 @@ def _builtin(row: Row) -> str:
 
 def _is_built(row: Row) -> bool:
     """Methods of handles need a handler of the machine, effects a host that answers them."""
-    return (row.receiver, row.name) in HANDLERS if row.kind == "handle" else row.kind != "effect"
+    return (row.receiver, row.name) in {**HANDLERS, **STORE_HANDLERS} if row.kind == "handle" else row.kind != "effect"
 
 
 def _cell(text: str) -> str:

@@ -273,6 +273,18 @@ tos = pop()
 machine.emit(task, channel, payload)
 """
     + SUSPEND,
+    "ASK": """\
+timeout = tos
+payload = pop()
+channel = pop()
+tos = pop()
+machine.ask(task, channel, payload, timeout)
+"""
+    + SUSPEND,
+    "FLUSH": """\
+machine.flush(task)
+"""
+    + SUSPEND,
     "PRINT": """\
 push(tos)
 new = st[len(st) - arg:]

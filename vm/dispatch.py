@@ -7,16 +7,21 @@ Must not know: the loop's variables, the host.
 
 from __future__ import annotations
 
-from .builtins import KIND_OF, REQUIRED, Row, lookup
+from .builtins import KIND_OF, REQUIRED, lookup
 from .handles import HANDLERS, tool_use
 from .panics import Panic
 from .signals import SUSPENDED, Invoke
-from .values import Closure, EnumValue, Map, Struct, ToolRef, debug, get_member, make_error, share, typeof
+from .store_methods import HANDLERS as STORE_HANDLERS
+from .values import Closure, EnumValue, ErrorValue, Map, ModelRef, Struct, ToolRef, debug, get_member, make_error, share, typeof
+from .values.descriptors import plain_name
+from .values.errors import ancestors
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
+    from .builtins import Row
     from .effects import Running
     from .linked import Site
     from .tasks import Task
@@ -37,20 +42,28 @@ def exec_call_method(machine: Running, task: Task, receiver: Any, site: Site, ar
 
 def find_method(machine: Running, receiver: Any, site: Site) -> Any:
     """The calling function for this receiver class at this site."""
-    if isinstance(receiver, (Struct, EnumValue)) and program_method(machine, receiver, site.name) is not None:
+    if site.trait:
         return _program_call
-    if type(receiver) is EnumValue:
-        return _enum_call  # other enums are of the same class
+    if type(receiver) in (EnumValue, tuple, ErrorValue, ModelRef):
+        return _varied_call  # types with impls of their own share these classes
     if type(receiver) is ToolRef:
-        return _tool_call  # other tools too
+        return _tool_call  # other tools are of the same class
+    return _found(machine, receiver, site)
+
+
+def _varied_call(machine: Running, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
+    return _found(machine, receiver, site)(machine, task, receiver, site, arguments)
+
+
+def _found(machine: Running, receiver: Any, site: Site) -> Any:
+    """What a method name means on this receiver: a method of the program, a built-in one, a field (L-3.10.3)."""
+    if program_method(machine, receiver, site) is not None:
+        return _program_call
     kind = kind_of(receiver)
-    handler = HANDLERS.get((kind, site.name))
+    handler = HANDLERS.get((kind, site.name)) or STORE_HANDLERS.get((kind, site.name))
+    row = lookup(kind, site.name)
     if handler is not None:
         return handler
-    return _found(lookup(kind, site.name))
-
-
-def _found(row: Row | None) -> Any:
     if row is None:
         return _field_call
     if row.source:
@@ -58,28 +71,53 @@ def _found(row: Row | None) -> Any:
     return _pure_call
 
 
-def program_method(machine: Running, receiver: Any, name: str) -> Any:
-    """The method that an impl of the program gives this receiver, or None."""
-    key = receiver.decl.key if isinstance(receiver, (Struct, EnumValue)) else typeof(receiver)
-    return machine.program.methods.get((key, name))
+def program_method(machine: Running, receiver: Any, site: Site) -> Any:
+    """The method that an impl of the program gives this receiver, or None: its own one, then, unless there is a built-in one,
+    that of a trait (L-3.10.3). A site of a trait means that trait's."""
+    program, name = machine.program, site.name
+    if site.trait:
+        return _of_trait(machine, receiver, site)
+    for kind in kinds_of(receiver):
+        own = program.methods.get((kind, name))
+        if own is not None:
+            return own
+    row = lookup(kind_of(receiver), name)
+    if (row is not None and row.receiver != "Any") or (kind_of(receiver), name) in HANDLERS:
+        return None
+    return _of_trait(machine, receiver, site)
 
 
-def _enum_call(machine: Running, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
-    if program_method(machine, receiver, site.name) is not None:
-        return _program_call(machine, task, receiver, site, arguments)
-    return _found(lookup(kind_of(receiver), site.name))(machine, task, receiver, site, arguments)
+def _of_trait(machine: Running, receiver: Any, site: Site) -> Any:
+    for kind in kinds_of(receiver):
+        offers = machine.program.trait_methods.get((site.trait, kind, site.name), ())
+        if len(offers) > 1:
+            raise Panic("P014", f"{typeof(receiver)} has several methods {site.name}, of different traits or impls")
+        for code in offers:
+            return code
+    return None
+
+
+def kinds_of(value: Any) -> Iterable[str]:
+    """The words under which the impls for a value are found, nearest first; an error has those of its family's parents too."""
+    if isinstance(value, (Struct, EnumValue)):
+        return (value.decl.key, "Error") if value.decl.is_error else (value.decl.key,)
+    if type(value) is ModelRef:
+        return (f"{value.name}.", "ModelRef")
+    if type(value) is tuple:
+        return (f"Tuple/{len(value)}",)
+    return ancestors(value.family) if type(value) is ErrorValue else (typeof(value),)
 
 
 def _tool_call(machine: Running, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
     if (receiver.name, site.name) in machine.program.tool_methods:
         return tool_use(machine, task, receiver, site, arguments)
-    return _found(lookup("ToolRef", site.name))(machine, task, receiver, site, arguments)
+    return _found(machine, receiver, site)(machine, task, receiver, site, arguments)
 
 
 def _program_call(machine: Running, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
-    code = program_method(machine, receiver, site.name)
+    code = program_method(machine, receiver, site)
     if code is None:
-        return _enum_call(machine, task, receiver, site, arguments)
+        raise Panic("P014", f"{typeof(receiver)} does not implement {plain_name(site.trait)}")
     if code.inout:
         raise Panic("P014", f"{typeof(receiver)}.{site.name} changes its receiver, which stands in no mutable place here")
     return Invoke(code, [share(receiver), *in_places(machine, code, site, arguments)], ())
@@ -87,13 +125,13 @@ def _program_call(machine: Running, task: Task, receiver: Any, site: Site, argum
 
 def changes_self(machine: Running, receiver: Any, site: Site) -> bool:
     """Whether the call must store the receiver back."""
-    code = program_method(machine, receiver, site.name)
+    code = program_method(machine, receiver, site)
     return code is not None and code.inout
 
 
 def exec_call_inout(machine: Running, receiver: Any, site: Site, arguments: list[Any]) -> Invoke:
     """Run a method with `mut self`; it gives its result and the new receiver."""
-    code = program_method(machine, receiver, site.name)
+    code = program_method(machine, receiver, site)
     if code is None or not code.inout:
         raise no_such_member(receiver, site.name)
     return Invoke(code, [receiver, *in_places(machine, code, site, arguments)], ())

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         """The part of the machine that methods of handles use."""
 
         memories: Memories
+        stores: Any
         program: Any
 
         def suspend(self, task: Any, kind: str, payload: Any) -> None: ...
@@ -58,13 +59,28 @@ class Effect:
 
 
 class EmitPayload:
-    """Effect `emit`: a one-way emit; `value` is a value of the machine."""
+    """Effect `emit`: `value` is a value of the machine. If the effect is awaited, the answer is a Result, and `timeout_ms` bounds
+    the wait for it; None leaves that to the host (O-5.26)."""
 
-    __slots__ = ("channel", "value")
+    __slots__ = ("channel", "value", "timeout_ms")
 
-    def __init__(self, channel: str, value: Any) -> None:
+    def __init__(self, channel: str, value: Any, timeout_ms: int | None = None) -> None:
         self.channel = channel
         self.value = value
+        self.timeout_ms = timeout_ms
+
+
+class StoreFile:
+    """Effect `store`: the file of a persistent hashmap, to be written if `text` is not None, else to be read (O-5.12).
+
+    The answer is Ok(text), Ok(nil) for no such file or for a write, or Err of an FsError."""
+
+    __slots__ = ("store", "path", "text")
+
+    def __init__(self, store: str, path: str, text: str | None) -> None:
+        self.store = store
+        self.path = path
+        self.text = text
 
 
 class ModelCall:

@@ -17,6 +17,8 @@ from .linked import Code, ErrorForm, HostFunction, Site
 from .values import (
     EnumType,
     EnumValue,
+    HashMapRef,
+    LedgerRef,
     MemoryRef,
     ModelRef,
     SchemaRef,
@@ -25,7 +27,7 @@ from .values import (
     Variant,
     make_struct_class,
 )
-from .values.descriptors import plain_name
+from .values.descriptors import kind_of_type, plain_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,17 +49,21 @@ class Program:
         self.verified = verified
         self.image = image
         self.types = [_nested(t) for t in image.types]
-        self.classes = [self._class_of(t) for t in image.types]
+        errors = {index for t in image.types if t[0] == "errors" for index in t[1]}
+        self.classes = [self._class_of(t, index in errors) for index, t in enumerate(image.types)]
         self.descriptors = [self._descriptor(i, frozenset()) for i in range(len(image.types))]
         self.codes = [Code(self, n, f, NUMBERS["LINK"]) for n, f in enumerate(image.functions)]
         self.constants = [self._constant(kind, value) for kind, value in image.constants]
         self.models = [ModelRef(m.name) for m in image.models]
         self.memories = [MemoryRef(m.name) for m in image.memories]
+        self.hashmaps = [HashMapRef(h.name) for h in image.hashmaps]
+        self.ledgers = [LedgerRef(e.name) for e in image.ledgers]
         self.schemas = [SchemaRef(s.name) for s in image.schemas]
         self.tools = [ToolRef(t.name) for t in image.tools]
         self.tool_methods = {(t.name, m[0]): tuple([f[0] for f in m[4][3]]) for t in image.tools for m in t.methods}
         self.language_methods = self._language_methods()
         self.methods = self._methods()
+        self.trait_methods = self._trait_methods()
         self.halt: list[Any] = [NUMBERS["HALT"], None, None]
 
     def begin(self, code: Code) -> list[Any]:
@@ -70,20 +76,20 @@ class Program:
 
     # ------------------------------------------------------------ tables
 
-    def _class_of(self, entry: Any) -> Any:
+    def _class_of(self, entry: Any, is_error: bool) -> Any:
         """The value class or enum type of a declared type, else None."""
-        declaration = _nested(entry)
+        declaration = (_nested(entry), is_error)
         if declaration not in self.known:
-            self.known[declaration] = self._new_class(entry)
+            self.known[declaration] = self._new_class(entry, is_error)
         return self.known[declaration]
 
-    def _new_class(self, entry: Any) -> Any:
+    def _new_class(self, entry: Any, is_error: bool) -> Any:
         if entry[0] in ("struct", "schema"):
             names = [field[0] for field in entry[2]]
-            return make_struct_class(StructType(plain_name(entry[1]), names, entry[0], key=entry[1]))
+            return make_struct_class(StructType(plain_name(entry[1]), names, entry[0], key=entry[1], is_error=is_error))
         if entry[0] == "enum":
             variants = [Variant(v[0], len(v[1]), tuple(v[2:])) for v in entry[2]]
-            return EnumType(plain_name(entry[1]), variants, key=entry[1])
+            return EnumType(plain_name(entry[1]), variants, key=entry[1], is_error=is_error)
         return None
 
     def _descriptor(self, number: int, seen: frozenset[int]) -> Any:
@@ -95,6 +101,8 @@ class Program:
         if number in seen:
             return ("any",)
         inner = seen | {number}
+        if kind == "trait":
+            return (kind, entry[1], tuple(self._descriptor(row[0], inner) for row in entry[2]))
         if kind in ("array", "option", "nilable", "map", "result", "set", "queue", "stack"):
             return (kind, *(self._descriptor(n, inner) for n in entry[1:]))
         if kind == "tuple":
@@ -134,8 +142,23 @@ class Program:
         found = {}
         for code in self.codes:
             if self.image.functions[code.number].flags & im.F_METHOD:
-                kind, _, name = code.label.rpartition("::")
-                found[kind, name] = code
+                kind, dot, name = code.label.rpartition(".")  # of a model
+                if not dot:
+                    kind, _, name = code.label.rpartition("::")
+                found[kind + dot, name] = code
+        return found
+
+    def _trait_methods(self) -> dict[tuple[str, str, str], dict[Code, None]]:
+        """Methods of impls of traits by trait, kind of receiver and name; under the trait "" those of all traits, for receivers
+        whose type is not known when compiling. More than one: what the program says does not choose among them."""
+        found: dict[tuple[str, str, str], dict[Code, None]] = {}
+        for entry in self.image.types:
+            for index, numbers in entry[2] if entry[0] == "trait" else ():
+                kind = kind_of_type(self.image.types[index])
+                for code in [self.codes[number] for number in numbers]:
+                    name = code.label.rpartition("::")[2]
+                    for trait in (entry[1], ""):
+                        found.setdefault((trait, kind, name), {})[code] = None
         return found
 
     # ------------------------------------------------------------ linking
@@ -186,7 +209,10 @@ class Program:
             return self.classes[operand] if op.name == "STRUCT" else self.descriptors[operand]
         if kind is k.FIELD:
             return f"f{operand}"
-        tables: dict[Any, list[Any]] = {k.MODEL: self.models, k.MEMORY: self.memories, k.SCHEMA: self.schemas, k.TOOL: self.tools}
+        tables: dict[Any, list[Any]] = {
+            k.MODEL: self.models, k.MEMORY: self.memories, k.HASHMAP: self.hashmaps, k.LEDGER: self.ledgers,
+            k.SCHEMA: self.schemas, k.TOOL: self.tools,
+        }  # fmt: skip
         return tables[kind][operand] if kind in tables else operand
 
     def _handler(

@@ -6,11 +6,18 @@ Plain records, so that dispatch, tasks and the linker share them without knowing
 from __future__ import annotations
 
 from .bytecode import image as im
+from .values.enums import EnumValue
 from .values.errors import is_family, make_error
+from .values.records import Struct
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+
+def is_error(value: Any) -> bool:
+    """Whether it is a struct or enum with `impl Error` (L-3.11.14)."""
+    return isinstance(value, (Struct, EnumValue)) and value.decl.is_error
 
 
 class Code:
@@ -42,12 +49,13 @@ class Code:
 
 
 class Site:
-    """A dynamic call: name, argument count, names of trailing named arguments, and per receiver class what it calls."""
+    """A dynamic call: name, argument count, names of trailing named arguments, and per receiver class what it calls. `trait`: the
+    trait whose method it is, "" for any."""
 
-    __slots__ = ("name", "argc", "names", "cache")
+    __slots__ = ("name", "trait", "argc", "names", "cache")
 
     def __init__(self, name: str, argc: int, names: tuple[str, ...]) -> None:
-        self.name = name
+        self.trait, _, self.name = name.rpartition("::")
         self.argc = argc
         self.names = names
         self.cache: dict[type, Any] = {}
@@ -84,6 +92,8 @@ class ErrorForm:
 
     def matches(self, value: Any) -> bool:
         found = getattr(value, "family", None)
-        if found is None or not is_family(found, self.family):
+        if found is None:  # a type with `impl Error` (L-3.11.15)
+            return self.family == "Error" and self.variant is None and is_error(value)
+        if not is_family(found, self.family):
             return False
         return self.variant is None or value.variant == self.variant

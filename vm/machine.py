@@ -10,7 +10,9 @@ from .effects import Effect, EmitPayload
 from .generated.loop import run as run_loop
 from .panics import Panic
 from .scheduler import Scheduler
-from .values import display, typeof
+from .stores import Stores
+from .values import display, to_json, typeof
+from .values.limits import utf8_size
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,6 +25,19 @@ if TYPE_CHECKING:
 
 CHUNK = 10_000  # fuel handed to the loop at a time; between chunks deadline and cancellation are looked at
 UNLIMITED = 1 << 62
+LARGEST_PAYLOAD = 1 << 20
+SMALL = frozenset({int, float, bool, type(None)})
+
+
+def checked_emit(channel: Any, payload: Any, timeout: Any) -> EmitPayload:
+    """What may leave: a payload of at most 1 MiB of JSON (G-6.1)."""
+    if type(channel) is not str:
+        raise Panic("P007", f"expected String, found {typeof(channel)} as a channel")
+    if timeout is not None and (type(timeout) is not int or timeout < 0):
+        raise Panic("P013", f"emit: timeout_ms is {display(timeout)}; it is an Int of at least 0")
+    if type(payload) not in SMALL and utf8_size(to_json(payload)) > LARGEST_PAYLOAD:
+        raise Panic("P103", f"emit payload size limit exceeded: {LARGEST_PAYLOAD} bytes (limit `emit payload`)")
+    return EmitPayload(channel, payload, timeout)
 
 
 class Stopped(Exception):
@@ -40,6 +55,7 @@ class Machine(Scheduler):
     def __init__(self, program: Program, memories: Memories) -> None:
         super().__init__(program)
         self.memories = memories
+        self.stores = Stores(program)
         self.fuel = 0  # fuel handed out and given back by the loop
         self.limit(None, 10_000)
         self.stop: Exception | None = None
@@ -124,9 +140,14 @@ class Machine(Scheduler):
         self.effects.append(effect)
 
     def emit(self, task: Task, channel: Any, payload: Any) -> None:
-        if type(channel) is not str:
-            raise Panic("P007", f"expected String, found {typeof(channel)} as a channel")
-        self.effects.append(Effect(task.next_key(), "emit", EmitPayload(channel, payload), False, task))
+        self.effects.append(Effect(task.next_key(), "emit", checked_emit(channel, payload, None), False, task))
+
+    def ask(self, task: Task, channel: Any, payload: Any, timeout: Any) -> None:
+        """An emit whose answer the task waits for (O-5.25)."""
+        self.suspend(task, "emit", checked_emit(channel, payload, timeout))
+
+    def flush(self, task: Task) -> None:
+        self.effects.append(Effect(task.next_key(), "flush", None, False, task))
 
     def print(self, task: Task, values: list[Any], end: str) -> None:
         text = " ".join(display(value) for value in values) + end

@@ -31,6 +31,7 @@ from .values import (
     display,
     div,
     equal,
+    get_error_member,
     get_member,
     greater,
     greater_equal,
@@ -499,6 +500,14 @@ def MEMORY(operand: Any) -> Any:
     return operand
 
 
+def HASHMAP(operand: Any) -> Any:
+    return operand
+
+
+def LEDGER(operand: Any) -> Any:
+    return operand
+
+
 def SCHEMA(operand: Any) -> Any:
     return operand
 
@@ -516,6 +525,10 @@ def GET_FIELD(object: Any, operand: str) -> Any:
 
 def GET_MEMBER(object: Any, operand: str) -> Any:
     return get_member(object, operand)
+
+
+def GET_ERROR(error: Any, operand: str) -> Any:
+    return get_error_member(error, operand)
 
 
 def GET_ELEMENT(tuple: Any, operand: int) -> Any:
@@ -563,7 +576,5 @@ def FILL(hole: Any, value: Any) -> None:
     fill(hole, value)
 
 
-def ITERATE(iterable: Any) -> Any:
-    return iterate(iterable)
-
-
+def ITERATE(iterable: Any, machine: Any) -> Any:
+    return iterate(iterable, machine)

@@ -224,7 +224,7 @@ class Scheduler:
         def start(element: Any) -> Task:
             return self.new_task(task, code, [element], [cell and Cell(share(cell.value)) for cell in captured])
 
-        each = Each(task, iterate(iterable), min(limit, self.task_limit), start)
+        each = Each(task, iterate(iterable, self), min(limit, self.task_limit), start)
         each.fill()
         return self.wait(each, []) if each.places else Array([])
 

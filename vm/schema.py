@@ -38,6 +38,11 @@ def wire_name(name: str) -> str:
     return "".join(c if c.isascii() and (c.isalnum() or c in "_-") else "_" for c in name)[:WIRE_NAME_LENGTH]
 
 
+def bare_name(name: str) -> str:
+    """The name of an object without type arguments: that of the declared type its values have (L-3.1.22)."""
+    return name.partition("<")[0]
+
+
 def display(kind: SchemaType) -> str:
     """The type as a Concerto program writes it; TYPE in the texts of violations (O-2.25)."""
     tag = kind[0]

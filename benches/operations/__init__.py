@@ -16,6 +16,7 @@ from .loading import image_loading, verifier
 from .memories import memory_append, memory_append_in_program, request_assembly
 from .schemas import extraction, retry_growth
 from .starting import cold_start
+from .waiting import concurrent_calls
 
 OPERATIONS: dict[str, Callable[[Plan], list[Figure]]] = {
     "builder": builder_dispatch,
@@ -29,5 +30,6 @@ OPERATIONS: dict[str, Callable[[Plan], list[Figure]]] = {
     "compile_example": compile_example,
     "load": image_loading,
     "verifier": verifier,
+    "waiting": concurrent_calls,
     "start": cold_start,
 }

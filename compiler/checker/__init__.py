@@ -20,6 +20,8 @@ from ..symbols import (
     ConstSymbol,
     EnumSymbol,
     FunctionSymbol,
+    HashMapSymbol,
+    LedgerSymbol,
     MemorySymbol,
     ModelSymbol,
     StructSymbol,
@@ -28,6 +30,7 @@ from ..symbols import (
 from ..types import Nominal
 from . import calls, control, expressions, functions, literals, methods, operators, places, propagation, tasks, unbuilt
 from .assignment import check_assignments
+from .bounds import settle_bounds
 from .context import Checker
 from .declarations import check_constants, check_cycles, check_defaults, declare_types
 from .decorators import check_decorators
@@ -37,8 +40,10 @@ from .memory import check_init, check_memory
 from .orchestration import check_connection, check_model
 from .privacy import ModuleMap
 from .schemas import check_schema, declare_schema, fold_nested_defaults
+from .stores import check_store, declare_hashmap
 from .testing import check_test
 from .tools import check_tool, check_wire_names
+from .traits import check_trait_impls, declare_traits
 
 RULES = {
     **expressions.RULES,
@@ -87,7 +92,7 @@ def _check(project: Project, diagnostics: Diagnostics) -> CheckedProgram:
             if c.deferring:
                 check_assignments(c, symbol)
     warn_unused(module, diagnostics)
-    return _checked(project, module)
+    return _checked(c, project, module)
 
 
 def _declare(c: Checker, module: Module) -> None:
@@ -96,11 +101,16 @@ def _declare(c: Checker, module: Module) -> None:
     for symbol in module.symbols:
         if isinstance(symbol, StructSymbol) and isinstance(symbol.declaration, ast.Schema):
             declare_schema(c, symbol, symbol.declaration)
+    declare_traits(c, module.symbols, module.traits, module.impls)
     declare_impls(c, module.impls)
+    settle_bounds(c)
     check_cycles(c, module.symbols)
     for symbol in module.symbols:
         if isinstance(symbol, FunctionSymbol):
             declare_signature(c, symbol)
+        elif isinstance(symbol, HashMapSymbol):
+            declare_hashmap(c, symbol)
+    check_trait_impls(c)
 
 
 def _check_declarations(c: Checker, module: Module) -> None:
@@ -123,6 +133,9 @@ def _check_declarations(c: Checker, module: Module) -> None:
             case MemorySymbol():
                 check_decorators(c, symbol.declaration.decorators, "memory")
                 check_memory(c, symbol)
+            case HashMapSymbol() | LedgerSymbol():
+                check_decorators(c, symbol.declaration.decorators, symbol.declaration.kind)
+                check_store(c, symbol)
             case ConnectionSymbol():
                 check_connection(c, symbol)
     tools = [symbol for symbol in module.symbols if isinstance(symbol, ToolSymbol)]
@@ -142,10 +155,12 @@ def _place(symbol: FunctionSymbol) -> str:
     return "fn" if symbol.owner is None else "method"
 
 
-def _checked(project: Project, module: Module) -> CheckedProgram:
+def _checked(c: Checker, project: Project, module: Module) -> CheckedProgram:
     checked = CheckedProgram(project.trees[project.main], init=[(home.rank, statement) for home, statement in module.inits])
     for symbol in module.symbols:
         match symbol:
+            case FunctionSymbol(declaration=ast.Function(body=None)):
+                checked.promised.append(symbol)
             case FunctionSymbol():
                 checked.functions.append(symbol)
             case StructSymbol(declaration=ast.Schema()):
@@ -164,5 +179,11 @@ def _checked(project: Project, module: Module) -> CheckedProgram:
                 checked.connections.append(symbol)
             case MemorySymbol():
                 checked.memories.append(symbol)
+            case HashMapSymbol():
+                checked.hashmaps.append(symbol)
+            case LedgerSymbol():
+                checked.ledgers.append(symbol)
+    checked.model_types = c.models
+    checked.implementations = list(c.implementations.items())
     checked.main = module.main if isinstance(module.main, FunctionSymbol) else None
     return checked

@@ -31,7 +31,7 @@ def kind_of(type_: Type) -> str:
         case Nominal(kind="record"):
             return type_.name
         case Nominal():
-            return {"error": "Error", "enum": "Enum"}.get(type_.kind, type_.kind)
+            return {"error": "Error", "enum": "Enum", "model": "ModelRef"}.get(type_.kind, type_.kind)
     return "Any"
 
 
@@ -44,11 +44,17 @@ def everyday_method(type_: Type, name: str) -> str | None:
     return everyday.FORMS.get(name) if kind in ("Array", "Map", "Range", "String") else None
 
 
-def function_value(name: str) -> Type | None:
+def function_value(c: Checker, node: ast.PathExpr, name: str) -> Type | None:
     """The type of a built-in function that is not called; None for names of types."""
     row = FUNCTIONS.get(name)
-    if row is None:
-        return None
+    return None if row is None else value_of_row(c, node, row)
+
+
+def value_of_row(c: Checker, node: ast.PathExpr, row: Row) -> Type:
+    """A function value takes values, by position: what a form of the compiler or a type argument is for cannot be one."""
+    if row.kind == "special" or row.takes_schema:
+        help = f"call it in a closure: `|x| {row.name}(x)`"
+        return c.report("E2010", node.span, f"`{row.name}` is no function value", help=help)
     signature = signature_of(row)
     return Function(tuple(close(p.type) for p in signature.parameters), close(signature.result))
 

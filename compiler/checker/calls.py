@@ -8,6 +8,7 @@ from __future__ import annotations
 from ...vm.builtins import ASSOCIATED, FUNCTIONS
 from .. import ast
 from ..resolver.everyday import NAMES
+from ..resolver.predeclared import STORES
 from ..source import Span
 from ..symbols import (
     BuiltinCall,
@@ -17,12 +18,15 @@ from ..symbols import (
     ErrorFamilySymbol,
     FunctionCall,
     FunctionSymbol,
+    ImplSymbol,
     MethodTarget,
     RecordCall,
     StdFunctionSymbol,
     StructSymbol,
     ToolSymbol,
     ToolTarget,
+    TraitCall,
+    TraitItemSymbol,
     ValueCall,
     VariantCall,
     VariantSymbol,
@@ -31,14 +35,18 @@ from ..types import ANY, NEVER, RESPONSE, STRING, Function, Nominal, Type, error
 from .arguments import Matched, infer_all, match_arguments
 from .builtins import call_row, kind_of
 from .context import FREE, Checker, Expected, ExpressionRule
+from .emits import emit
 from .generics import Instance, written_arguments
 from .impls import require_visible_method
 from .places import require_mutable, root_of
 from .relations import ERRONEOUS, is_text
+from .schemas import instance_fault
 from .signatures import Formal
 from .standard import collection_arguments, std_call
+from .stores import FORMS
 from .tasks import race
 from .testing import refuse_test
+from .trait_calls import Chosen, named_method
 from .types import written_type
 
 CONSTRUCTORS = ("Some", "Ok", "Err")
@@ -55,6 +63,8 @@ def call(c: Checker, node: ast.Call, expected: Expected) -> Type:
                 return _tool_path_call(c, node, callee, callee.binding, tool, expected)
             case FunctionSymbol():
                 return _function_call(c, node, callee, callee.binding, expected)
+            case TraitItemSymbol():
+                return _trait_item_call(c, node, callee, callee.binding, expected)
             case BuiltinSymbol():
                 return _builtin_call(c, node, callee, callee.binding.name, expected)
             case StdFunctionSymbol():
@@ -66,10 +76,23 @@ def call(c: Checker, node: ast.Call, expected: Expected) -> Type:
     return value_call(c, node, node.callee, c.infer(node.callee), node.arguments)
 
 
+def _trait_item_call(
+    c: Checker, node: ast.Call, callee: ast.PathExpr, item: TraitItemSymbol, expected: Expected
+) -> Type:
+    """`X::m(x, …)`, `T::m(…)`, `T::X::m(…)` (L-3.10.3)."""
+    chosen = named_method(c, item, callee.member or callee.segments[-1], node.arguments)
+    if chosen is None:
+        infer_all(c, node.arguments)
+        return ERRONEOUS
+    return _function_call(c, node, callee, chosen.symbol, expected, chosen)
+
+
 def _function_call(
-    c: Checker, node: ast.Call, callee: ast.PathExpr, symbol: FunctionSymbol, expected: Expected
+    c: Checker, node: ast.Call, callee: ast.PathExpr, symbol: FunctionSymbol, expected: Expected, chosen: Chosen | None = None
 ) -> Type:
     instance = Instance(c, symbol.path, symbol.all_type_parameters)
+    if chosen is not None:
+        instance.bindings.update(chosen.inside)
     written_arguments(c, callee, symbol, instance)
     require_visible_method(c, symbol, callee.member or callee.segments[-1])
     refuse_test(c, symbol, callee.span)
@@ -80,7 +103,7 @@ def _function_call(
         infer_all(c, node.arguments)
         return ERRONEOUS
     give_arguments(c, formals_of(symbol), matched, symbol, instance, expected, callee.span)
-    node.target = _target(matched, symbol)
+    node.target = _target(matched, symbol, chosen.trait if chosen is not None else None)
     receiver = matched.values[0] if matched.values else None
     if symbol.changes_self and receiver is not None:
         check_mutation(c, receiver, symbol.name, callee.span)
@@ -131,9 +154,10 @@ def give_arguments(
     if instance.names:
         instance.expect(symbol.result, expected)
         instance.arguments(formals, matched)
-        of_type = symbol.owner is not None and symbol.owner.type_parameters
+        of_type = isinstance(symbol.owner, ImplSymbol) and symbol.owner.type_parameters
         written = f"{symbol.path.replace('::', '<…>::')}" if of_type else f"{symbol.name}<…>"
         instance.require_all(span, f"write `{written}(…)`")
+        instance.require_bounds(span)
         return
     for formal, value in zip(formals, matched.values, strict=True):
         if value is not None:
@@ -145,9 +169,13 @@ def formals_of(symbol: FunctionSymbol) -> list[Formal]:
     return [Formal(p.name.text, type_, p.default is None) for p, type_ in zip(declared, symbol.parameters, strict=True)]
 
 
-def _target(matched: Matched, symbol: FunctionSymbol) -> FunctionCall | MethodTarget:
+def _target(
+    matched: Matched, symbol: FunctionSymbol, trait: Nominal | None
+) -> FunctionCall | MethodTarget | TraitCall:
     """`T::m(x)` of a `mut self` method changes x, as `x.m()` does."""
     receiver = matched.values[0] if matched.values else None
+    if trait is not None and receiver is not None:
+        return TraitCall(matched.values[1:], [index - 1 for index in matched.order if index], symbol, receiver, trait)
     if not symbol.changes_self or receiver is None:
         return FunctionCall(matched.values, matched.order, symbol)
     return MethodTarget(matched.values[1:], [index - 1 for index in matched.order if index], symbol, receiver)
@@ -188,6 +216,7 @@ def variant_call(
             instance.explicit(instance.names, [written_type(c, argument) for argument in callee.type_arguments], callee.span)
         instance.expect(symbol.enum.type, expected)
         instance.arguments(formals, matched)
+        instance.require_bounds(callee.span)
         return instance.type(symbol.enum.type)
     for formal, value in zip(formals, matched.values, strict=True):
         if value is not None:
@@ -236,6 +265,9 @@ def _builtin_call(c: Checker, node: ast.Call, callee: ast.PathExpr, name: str, e
             "E4501", node.span, "a memory is made by its declaration only", help="memory log: Memory = Memory::new();"
         )
     owner, _, member = name.partition("::")
+    if owner in STORES and member:
+        infer_all(c, node.arguments)
+        return c.report("E4004", node.span, f"`{name}` stands in a declaration only", help=FORMS[owner])
     row = ASSOCIATED.get((owner, member)) if member else FUNCTIONS.get(name)
     if row is None or name == "None":
         infer_all(c, node.arguments)
@@ -283,33 +315,14 @@ def _assert(c: Checker, node: ast.Call, callee: ast.PathExpr, expected: Expected
     return result
 
 
-def _emit(c: Checker, node: ast.Call, callee: ast.PathExpr, expected: Expected) -> Type:
-    """`emit(channel, payload)`, `emit<T>(…)` (O-5.23, O-5.24)."""
-    written = callee.type_arguments
-    if written is None:
-        return _plain_row(c, node, callee, expected)
-    if len(written) != 1:
-        return c.report("E2028", callee.span, f"`emit` takes 1 type argument, {len(written)} given")
-    wanted = written_type(c, written[0])
-    if len(node.arguments) < 2:
-        infer_all(c, node.arguments)
-        return c.report("E2006", callee.span, "`emit<T>` takes 2 arguments: missing `payload`")
-    payload = next((a.value for a in node.arguments if a.name is not None and a.name.text == "payload"), None)
-    payload = payload or node.arguments[1].value
-    c.value(payload, Expected(wanted, "E4080", "the payload"))
-    coercion = payload.coercion
-    result = _plain_row(c, node, callee, expected, (wanted,))
-    payload.coercion = coercion
-    return result
-
-
 def _parse_schema(c: Checker, node: ast.Call, callee: ast.PathExpr, expected: Expected) -> Type:
     """`parse_schema<T>(x)`, x a String or a Response (L-6.1.11)."""
-    schema = schema_argument(c, callee.segments[0], callee.type_arguments)
-    if schema is None:
+    found = schema_argument(c, callee.segments[0], callee.type_arguments)
+    if found is None:
         infer_all(c, node.arguments)
         return ERRONEOUS
-    result = _plain_row(c, node, callee, FREE, (schema.type,))
+    schema, type_ = found
+    result = _plain_row(c, node, callee, FREE, (type_,))
     if not isinstance(node.target, BuiltinCall):
         return result
     node.target.schema = schema
@@ -319,8 +332,10 @@ def _parse_schema(c: Checker, node: ast.Call, callee: ast.PathExpr, expected: Ex
     return result
 
 
-def schema_argument(c: Checker, name: ast.Ident, written: list[ast.TypeExpr] | None) -> StructSymbol | None:
-    """The schema T denotes in `name<T>(…)` (E2029, E2028, E4022)."""
+def schema_argument(
+    c: Checker, name: ast.Ident, written: list[ast.TypeExpr] | None
+) -> tuple[StructSymbol, Nominal] | None:
+    """The schema T denotes in `name<T>(…)`, and T (E2029, E2028, E4022)."""
     if written is None:
         c.report("E2029", name.span, f"`{name.text}` needs a type argument", help=f"write `{name.text}<T>(…)`")
         return None
@@ -330,7 +345,11 @@ def schema_argument(c: Checker, name: ast.Ident, written: list[ast.TypeExpr] | N
     type_ = written_type(c, written[0])
     symbol = c.declared(type_)
     if isinstance(symbol, StructSymbol) and isinstance(type_, Nominal) and type_.kind == "schema":
-        return symbol
+        fault = instance_fault(c, type_) if type_.arguments else None
+        if fault is None:
+            return symbol, type_
+        c.report("E4022", written[0].span, fault, help="give it schemas, structs, enums or types that JSON has")
+        return None
     if type_ is not ERRONEOUS:
         c.report("E4022", written[0].span, f"`{type_}` is not a schema", help="declare it with `schema`")
     return None
@@ -339,7 +358,7 @@ def schema_argument(c: Checker, name: ast.Ident, written: list[ast.TypeExpr] | N
 SPECIAL = {
     "len": _len,
     "assert": _assert,
-    "emit": _emit,
+    "emit": emit,
     "parse_schema": _parse_schema,
     "race": race,
 }

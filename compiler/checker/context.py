@@ -6,16 +6,27 @@ propagation targets and loops. Must not know: the rules of any form; the tables 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from .. import ast
 from ..diagnostics import Diagnostics, Related
 from ..nesting import Nesting
 from ..source import Source, Span
-from ..symbols import AliasSymbol, ConstSymbol, EnumSymbol, FunctionScope, FunctionSymbol, StructSymbol
-from ..types import ANY, NEVER, NIL, Nominal, Type, bare
+from ..symbols import (
+    AliasSymbol,
+    ConstSymbol,
+    EnumSymbol,
+    FunctionScope,
+    FunctionSymbol,
+    ImplSymbol,
+    ModelSymbol,
+    StructSymbol,
+    TraitSymbol,
+    TypeParameterSymbol,
+)
+from ..types import ANY, NEVER, NIL, Implementation, Nominal, Type, bare
 from .mismatch import explain
 from .privacy import ModuleMap
 from .relations import ERRONEOUS, MISMATCH, _Mismatch, convert, is_complete, join, join_all, nilable
@@ -78,6 +89,15 @@ class LoopFrame:
     breaks: list[tuple[ast.Expr | None, Type]] = field(default_factory=list)
 
 
+class WaitingBounds(NamedTuple):
+    """Type arguments whose bounds are looked at when all impls are known."""
+
+    owner: str
+    parameters: Sequence[TypeParameterSymbol]
+    found: Sequence[Type]
+    span: Span
+
+
 ExpressionRule = Callable[["Checker", Any, Expected], Type]
 
 # Forms whose first child may itself be such a form: walked from the innermost outward, without recursion.
@@ -99,6 +119,7 @@ class Checker:
         "sources", "diagnostics", "error_count", "expressions", "nesting", "targets", "loops", "nominals", "modules",
         "connections",
         "aliases", "constants", "methods", "self_type", "deferring", "main", "visiting", "mutating", "links",
+        "traits", "models", "trait_symbols", "implementations", "error_impls", "waiting_bounds",
         "outside",
     )  # fmt: skip
 
@@ -128,6 +149,12 @@ class Checker:
         self.visiting: list[StructSymbol] = []  # structs whose JSON form is being looked at
         self.main: FunctionSymbol | None = None
         self.methods: dict[str, dict[str, FunctionSymbol]] = {}  # by the head of their type, then by name
+        self.traits: dict[str, list[TraitSymbol]] = {}  # by the names of their methods
+        self.models: dict[ModelSymbol, Type] = {}  # types of those that have an impl
+        self.trait_symbols: dict[str, TraitSymbol] = {}  # by the unique names of their types
+        self.implementations: dict[Implementation, ImplSymbol] = {}
+        self.error_impls: list[ImplSymbol] = []
+        self.waiting_bounds: list[WaitingBounds] | None = []  # None: all impls are known
         self.self_type: Type | None = None  # what `Self` is in the present impl
         self.deferring: bool = False  # whether the present function has a `let` without initialiser
 

@@ -218,7 +218,7 @@ def element_type(c: Checker, iterable: ast.Expr, type_: Type) -> Type:
         return close(type_.arguments[0])
     if isinstance(type_, Tuple):
         return join_all(list(type_.items)) or ANY
-    entry = generic(type_, "Map")
+    entry = generic(type_, "Map") or generic(type_, "HashMap")
     if entry:
         return Tuple(tuple(map(close, entry)))
     if is_text(type_):

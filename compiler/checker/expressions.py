@@ -9,6 +9,7 @@ import re
 
 from .. import ast
 from ..resolver.everyday import NAMES
+from ..resolver.predeclared import STORES
 from ..resolver.scopes import UnbuiltSymbol
 from ..resolver.spelling import did_you_mean
 from ..symbols import (
@@ -19,6 +20,8 @@ from ..symbols import (
     EnumSymbol,
     ErrorFamilySymbol,
     FunctionSymbol,
+    HashMapSymbol,
+    LedgerSymbol,
     Local,
     MemorySymbol,
     ModelSymbol,
@@ -28,6 +31,8 @@ from ..symbols import (
     StructSymbol,
     Symbol,
     ToolSymbol,
+    TraitItemSymbol,
+    TraitSymbol,
     VariantSymbol,
 )
 from ..types import (
@@ -35,6 +40,7 @@ from ..types import (
     BOOL,
     FLOAT,
     INT,
+    LEDGER,
     MEMORY,
     MODEL_REF,
     NEVER,
@@ -60,8 +66,11 @@ from .context import Checker, Expected, ExpressionRule
 from .generics import Instance, written_arguments
 from .impls import require_visible_method
 from .relations import ERRONEOUS, MISMATCH, convert, generic, join
+from .signatures import Bindings
 from .standard import std_function
+from .stores import FORMS
 from .testing import refuse_test
+from .trait_calls import at_run_time, named_method, of_any
 from .types import RECORDS, check_key_type, written_type
 
 # Keys of known providers (G-10.1).
@@ -131,18 +140,24 @@ def path_expr(c: Checker, node: ast.PathExpr, expected: Expected) -> Type:
             require_visible_method(c, symbol, node.member or node.segments[-1])
             refuse_test(c, symbol, node.span)
             return function_type(c, node, symbol, expected)
+        case TraitItemSymbol():
+            return _trait_item_value(c, node, symbol, expected)
         case VariantSymbol():
             return _variant_value(c, node, symbol, expected)
         case ModelSymbol():
-            return MODEL_REF
+            return c.models.get(symbol, MODEL_REF)
         case MemorySymbol():
             return MEMORY
         case ToolSymbol():
             return TOOL_REF
+        case HashMapSymbol():
+            return symbol.type
+        case LedgerSymbol():
+            return LEDGER
         case BuiltinSymbol():
             return _builtin_value(c, node, symbol.name, expected)
         case StdFunctionSymbol():
-            return std_function(symbol)
+            return std_function(c, node, symbol)
         case ModuleSymbol() | StdModuleSymbol():
             return c.report("E1001", node.span, f"`{written(node)}` is a module, not a value")
         case ErrorFamilySymbol() if len(node.segments) > 1:
@@ -151,17 +166,50 @@ def path_expr(c: Checker, node: ast.PathExpr, expected: Expected) -> Type:
     return _no_value(c, node, symbol)
 
 
-def function_type(c: Checker, node: ast.PathExpr, symbol: FunctionSymbol, expected: Expected) -> Type:
-    """The type of a function that is not called; of a generic one with the type arguments written or expected."""
+def function_type(
+    c: Checker, node: ast.PathExpr, symbol: FunctionSymbol, expected: Expected, inside: Bindings | None = None
+) -> Type:
+    """The type of a function that is not called; of a generic one with the type arguments written, known or expected."""
     own = Function(tuple(symbol.parameters), symbol.result)
     instance = Instance(c, symbol.path, symbol.all_type_parameters)
     if not instance.names:
         return own
     written_arguments(c, node, symbol, instance)
+    instance.bindings.update(inside or {})
     if instance.is_open:
         instance.expect(own, expected)
         instance.settle()
         instance.require_all(node.span, f"write `{symbol.path}<…>`")
+    instance.require_bounds(node.span)
+    return instance.type(own)
+
+
+def _trait_item_value(c: Checker, node: ast.PathExpr, item: TraitItemSymbol, expected: Expected) -> Type:
+    """`X::m` as a function of any value of X, `T::m` as the function it is (L-3.8.3)."""
+    name = node.member or node.segments[-1]
+    if not item.name:
+        return c.report("E1001", node.span, f"`{written(node)}` is a trait, not a value", help="name a method of it")
+    if not item.of_type and item.trait is not None and item.trait.methods[item.name].takes_self:
+        return _method_of_any(c, item.trait, name, expected)
+    chosen = named_method(c, item, name, [])
+    if chosen is None:
+        return ERRONEOUS
+    node.binding = chosen.symbol
+    require_visible_method(c, chosen.symbol, name)
+    return function_type(c, node, chosen.symbol, expected, chosen.inside)
+
+
+def _method_of_any(c: Checker, trait: TraitSymbol, name: ast.Ident, expected: Expected) -> Type:
+    of_it = of_any(trait)
+    chosen = at_run_time(trait, of_it, name.text)
+    require_visible_method(c, chosen.symbol, name)
+    instance = Instance(c, chosen.symbol.path, chosen.symbol.all_type_parameters)
+    instance.bindings.update(chosen.inside, Self=of_it)
+    own = Function(tuple(chosen.symbol.parameters), chosen.symbol.result)
+    if instance.is_open:
+        instance.expect(own, expected)
+        instance.settle()
+        instance.require_all(name.span, "call it in a closure: `|x| x.m(…)`")
     return instance.type(own)
 
 
@@ -185,7 +233,7 @@ def _variant_value(c: Checker, node: ast.PathExpr, symbol: VariantSymbol, expect
 def _is_generic(symbol: Symbol | None) -> bool:
     if isinstance(symbol, FunctionSymbol):
         return bool(symbol.all_type_parameters)
-    return isinstance(symbol, VariantSymbol) and bool(symbol.enum.type_parameters)
+    return isinstance(symbol, TraitItemSymbol) or (isinstance(symbol, VariantSymbol) and bool(symbol.enum.type_parameters))
 
 
 def written(node: ast.PathExpr) -> str:
@@ -194,8 +242,11 @@ def written(node: ast.PathExpr) -> str:
 
 def _no_value(c: Checker, node: ast.PathExpr, symbol: Symbol | None) -> Type:
     if isinstance(symbol, StructSymbol) and isinstance(symbol.declaration, ast.Schema):
-        return SCHEMA_REF
-    if isinstance(symbol, (StructSymbol, EnumSymbol, AliasSymbol, ErrorFamilySymbol)):
+        if not symbol.type_parameters:
+            return SCHEMA_REF
+        help = f"give its type arguments where it is used: `execute_with_schema<{symbol.type}>(…)`"
+        return c.report("E2029", node.span, f"the type arguments of `{symbol.name}` cannot be found", help=help)
+    if isinstance(symbol, (StructSymbol, EnumSymbol, AliasSymbol, ErrorFamilySymbol, TraitSymbol)):
         return c.report("E1001", node.span, f"`{written(node)}` is a type, not a value", help=_type_help(c, node, symbol))
     if isinstance(symbol, ConnectionSymbol):
         return c.report("E1001", node.span, f"`{written(node)}` is a connection, not a value")
@@ -229,11 +280,13 @@ def _builtin_value(c: Checker, node: ast.PathExpr, name: str, expected: Expected
     if name.startswith("Memory::"):
         return c.report("E4501", node.span, "a memory is made by its declaration only", help="memory log: Memory = …;")
     record, _, constructor = name.partition("::")
+    if record in STORES and constructor:
+        return c.report("E4004", node.span, f"`{name}` stands in a declaration only", help=FORMS[record])
     if constructor and record not in RECORDS:
         return c.unbuilt(node.span, f"{name} as a value")
     if constructor:
         return Function((STRING,), RECORDS[record])
-    signature = function_value(name)
+    signature = function_value(c, node, name)
     if signature is not None:
         return signature
     return c.report("E1001", node.span, f"`{name}` is a type, not a value", help=NAMES.get(name))

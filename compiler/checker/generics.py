@@ -9,9 +9,10 @@ from collections.abc import Sequence
 
 from .. import ast
 from ..source import Span
-from ..symbols import FunctionSymbol, StructSymbol, TypeParameterSymbol, VariantSymbol
+from ..symbols import FunctionSymbol, StructSymbol, TraitSymbol, TypeParameterSymbol, VariantSymbol
 from ..types import ANY, OPEN, Generic, Nominal, Type
 from .arguments import Matched
+from .bounds import require_bounds
 from .builtins import hints_of, infer_arguments
 from .context import Checker, Expected
 from .relations import ERRONEOUS, close, is_complete
@@ -48,11 +49,12 @@ def parts_in(c: Checker, symbol: StructSymbol | VariantSymbol, type_: Type) -> P
 class Instance:
     """One use of something generic: the type arguments found so far."""
 
-    __slots__ = ("checker", "name", "names", "bindings", "hints")
+    __slots__ = ("checker", "name", "parameters", "names", "bindings", "hints")
 
     def __init__(self, c: Checker, name: str, parameters: Sequence[TypeParameterSymbol]) -> None:
         self.checker = c
         self.name = name
+        self.parameters = parameters
         self.names = [parameter.name for parameter in parameters]
         self.bindings: Bindings = {}
         self.hints: Bindings = {}
@@ -105,6 +107,11 @@ class Instance:
                 self.checker.report("E2029", span, f"the type argument `{name}` of `{self.name}` cannot be found", help=help)
                 self.bindings[name] = ERRONEOUS
 
+    def require_bounds(self, span: Span) -> None:
+        """E2026 for what was found."""
+        found = [self.bindings.get(name, ANY) for name in self.names]
+        require_bounds(self.checker, self.name, self.parameters, found, span)
+
     def hinted(self, type_: Type) -> Type:
         """A type of the declaration with what was found or is expected so far."""
         return substitute(self.open(type_), {**self.hints, **self.bindings})
@@ -130,6 +137,8 @@ def written_arguments(c: Checker, node: ast.PathExpr, symbol: FunctionSymbol, in
         instance.explicit([parameter.name for parameter in symbol.type_parameters], given, node.span)
         return
     target = symbol.owner.target
+    if isinstance(symbol.owner, TraitSymbol):
+        return  # a default: the type it is called for is that of the impl
     wanted = target.arguments if isinstance(target, (Nominal, Generic)) else ()
     if len(given) != len(wanted):
         instance.explicit(["_"] * len(wanted), given, node.span)

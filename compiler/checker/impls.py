@@ -9,10 +9,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from .. import ast
-from ..symbols import FunctionSymbol, ImplSymbol
-from ..types import Generic, Nominal, Simple, Tuple, Type, Union
+from ..symbols import FunctionSymbol, ImplSymbol, ModelSymbol, Symbol, TraitSymbol
+from ..types import Generic, Nominal, Simple, Type
 from .context import Checker
 from .relations import ERRONEOUS
+from .traits import declare_trait_impl
 from .types import written_type
 
 TARGETS = ("struct", "schema", "enum")
@@ -21,17 +22,47 @@ TARGETS = ("struct", "schema", "enum")
 def declare_impls(c: Checker, impls: list[ImplSymbol]) -> None:
     """Targets and members, before signatures."""
     for impl in impls:
-        impl.target = written_type(c, impl.declaration.target)
-        if impl.target is not ERRONEOUS and not _may_have_impl(impl.target):
+        is_model = isinstance(impl.head, ModelSymbol)
+        impl.target = _model_type(c, impl) if is_model else written_type(c, impl.declaration.target)
+        if impl.declaration.trait is not None:
+            declare_trait_impl(c, impl)
+            continue
+        if not is_model and impl.target is not ERRONEOUS and not _may_have_impl(impl.target):
             node = impl.declaration.target
             help = "wrap it in a struct, or declare a trait for it"
             c.report("E2031", node.span, f"`{impl.target}` cannot have an `impl` of its own", help=help)
             impl.target = ERRONEOUS
         head = head_of(impl.target)
         for method in impl.methods if head is not None and impl.target is not ERRONEOUS else ():
+            if is_model:
+                _check_model_method(c, method)
             _add(c, c.methods.setdefault(head or "", {}), method, impl)
     changing = {name for known in c.methods.values() for name, method in known.items() if method.changes_self}
     c.mutating |= changing
+
+
+RESERVED = (
+    "execute", "execute_with_schema", "chat", "stream", "spawn", "shutdown", "with_memory", "with_tools", "without_tools",
+    "with_context",
+)  # fmt: skip
+HOOKS = ("on_tool_call", "on_tool_error")
+
+
+def _model_type(c: Checker, impl: ImplSymbol) -> Type:
+    """A model with methods of its own has a type of its own, which is a ModelRef (O-1.69)."""
+    model = impl.head
+    assert isinstance(model, ModelSymbol)
+    path = model.home.path if model.home is not None else ()
+    return c.models.setdefault(model, Nominal("model", model.name, key="::".join((*path, model.name)) + "."))
+
+
+def _check_model_method(c: Checker, method: FunctionSymbol) -> None:
+    span = method.declaration.name.span
+    if method.name in RESERVED:
+        message = f"`{method.name}` is a method of every model"
+        c.report("E4008", span, message, help="choose another name")
+    elif method.name in HOOKS:
+        c.unbuilt(span, method.name)
 
 
 def _may_have_impl(type_: Type) -> bool:
@@ -55,10 +86,6 @@ def head_of(type_: Type) -> str | None:
             return type_.unique_name
         case Generic() | Simple():
             return type_.name
-        case Tuple():
-            return "Tuple"
-        case Union():
-            return "String"
     return None
 
 
@@ -73,11 +100,17 @@ def methods_of(c: Checker, type_: Type) -> list[str]:
 
 def require_visible_method(c: Checker, symbol: FunctionSymbol, name: ast.Ident) -> None:
     """E1006 for a method that is private where it is named (L-8.4.1)."""
-    if symbol.owner is None or symbol.declaration.public or symbol.home is None:
+    owner: Symbol | None = symbol.owner
+    home, public = symbol.home, symbol.declaration.public
+    if isinstance(owner, ImplSymbol) and owner.trait is not None:
+        owner = owner.trait  # trait methods are as visible as their trait (L-3.10.4)
+    if isinstance(owner, TraitSymbol):
+        home, public = owner.home, owner.declaration.public
+    if owner is None or public or home is None:
         return
-    if not c.modules.at(name.span).is_inside(symbol.home):
+    if not c.modules.at(name.span).is_inside(home):
         c.report(
-            "E1006", name.span, f"method `{symbol.path}` is private in module `{symbol.home}`",
+            "E1006", name.span, f"method `{symbol.path}` is private in module `{home}`",
             help="declare it `pub`, or offer a function there",
         )  # fmt: skip
 

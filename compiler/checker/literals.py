@@ -104,6 +104,7 @@ def _check_fields(
         _check_entry(c, entry, made, types, given, instance)
     if instance.names:
         _convert_entries(c, given, types, instance)
+        instance.require_bounds(node.path[-1].span)
         made = instance.type(made)
     if node.base is not None:
         return _base(c, node.base, made)

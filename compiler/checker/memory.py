@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from .. import ast
 from ..symbols import BuiltinSymbol, MemorySymbol, ModuleSymbol
-from ..types import INT, MEMORY, NIL
+from ..types import INT, LEDGER, MEMORY, NIL
 from .arguments import infer_all
 from .context import FREE, Checker, Expected, Target
 from .declarations import FAILED, at_module_level, folded
-from .relations import ERRONEOUS
+from .relations import ERRONEOUS, generic
 from .types import written_type
 
 ROLES = ("user", "assistant", "system")
@@ -103,21 +103,23 @@ def check_role(c: Checker, memory: ast.Expr, role: ast.Expr | None) -> None:
 
 
 def check_init(c: Checker, statement: ast.InitStatement, home: ModuleSymbol) -> None:
-    """`NAME.append(…);` at module level, NAME a memory of the same module (O-0.7, M-2.10)."""
+    """`NAME.append(…);` at module level, NAME a memory or store of the same module (O-0.7, M-2.10)."""
     call = statement.call
     receiver = call.receiver
     c.targets.append(Target("none", result=NIL))
     owner = c.infer(receiver)
+    is_store = owner == LEDGER or generic(owner, "HashMap") is not None
     if owner is ERRONEOUS:
         infer_all(c, call.arguments)
-    elif owner != MEMORY:
-        c.report("E4501", receiver.span, "an initialisation statement calls a method of a memory")
+    elif owner != MEMORY and not is_store:
+        c.report("E4501", receiver.span, "an initialisation statement calls a method of a memory, hashmap or ledger")
         infer_all(c, call.arguments)
     elif isinstance(receiver, ast.PathExpr) and receiver.binding.home is not home:
         help = "write the statement where the memory is declared"
-        c.report("E4501", receiver.span, f"the memory `{receiver.segments[-1].text}` belongs to another module", help=help)
+        what = "store" if is_store else "memory"
+        c.report("E4501", receiver.span, f"the {what} `{receiver.segments[-1].text}` belongs to another module", help=help)
         infer_all(c, call.arguments)
-    elif call.name.text not in INIT_METHODS:
+    elif call.name.text not in INIT_METHODS and not is_store:
         c.report(
             "E4501", call.name.span, f"an initialisation statement cannot call `{call.name.text}`", help="use `append`"
         )

@@ -8,8 +8,9 @@ from __future__ import annotations
 from ...vm.builtins import Row, lookup, method_names
 from .. import ast
 from ..resolver.spelling import did_you_mean
-from ..symbols import BuiltinCall, DynamicCall, FunctionSymbol, Local, MethodTarget
-from ..types import ANY, FLOAT, INT, MEMORY, NEVER, NIL, TOOL_REF, Function, Nilable, Nominal, Type
+from ..source import Span
+from ..symbols import BuiltinCall, CheckAny, DynamicCall, Local, MethodTarget, TraitCall
+from ..types import ANY, FLOAT, INT, MEMORY, NEVER, NIL, STRING, TOOL_REF, Function, Nilable, Nominal, Type
 from .arguments import infer_all, match_arguments
 from .builtins import call_row, everyday_method, kind_of
 from .calls import check_mutation, formals_of, give_arguments, schema_argument, tool_call, value_call
@@ -21,6 +22,7 @@ from .mismatch import absent_help, listed
 from .places import fields_of, root_of
 from .relations import ERRONEOUS, fits, generic, is_text, nilable
 from .tools import tool_of, with_tools
+from .trait_calls import Chosen, bounded_methods, bounded_names, names_through_traits, one_of, trait_methods
 from .types import written_type
 
 UNBUILT_METHODS = ("with_context", "stream", "chat", "spawn", "shutdown")
@@ -43,12 +45,26 @@ def method_call(c: Checker, node: ast.MethodCall, expected: Expected) -> Type:
         return c.unbuilt(node.name.span, name)
     declared = find_method(c, receiver, name)
     if declared is not None:
-        return _declared(c, node, receiver, declared, expected)
-    if row is not None:
+        return _declared(c, node, receiver, Chosen(declared), expected)
+    if row is not None and row.receiver != "Any":
+        return _built_in(c, node, receiver, row, expected)
+    through = bounded_methods(c, receiver, name) or trait_methods(c, receiver, name, node.span)
+    if through:
+        return _of_trait(c, node, receiver, through, expected)
+    if row is not None:  # what every value has comes last
         return _built_in(c, node, receiver, row, expected)
     if isinstance(receiver, Nominal) and isinstance(fields_of(c, receiver).get(name), Function):
         return _field_call(c, node)
     return _unknown_method(c, node, receiver)
+
+
+def _of_trait(c: Checker, node: ast.MethodCall, receiver: Type, offers: list[Chosen], expected: Expected) -> Type:
+    """A method of a trait (L-3.10.3)."""
+    chosen = one_of(c, offers, node.name, node.arguments)
+    if chosen is None:
+        infer_all(c, node.arguments)
+        return ERRONEOUS
+    return _declared(c, node, receiver, chosen, expected)
 
 
 def _receiver(c: Checker, node: ast.MethodCall) -> Type:
@@ -107,16 +123,17 @@ def _dynamic(c: Checker, node: ast.MethodCall, receiver: Type) -> Type:
 
 
 def _declared(
-    c: Checker, node: ast.MethodCall, receiver: Type, symbol: FunctionSymbol, expected: Expected
+    c: Checker, node: ast.MethodCall, receiver: Type, chosen: Chosen, expected: Expected
 ) -> Type:
-    """A method of an impl: the receiver is its first parameter."""
-    name = node.name
+    """A method of an impl or trait: the receiver is its first parameter."""
+    name, symbol = node.name, chosen.symbol
     if not symbol.takes_self:
         infer_all(c, node.arguments)
         help = f"write `{symbol.path}(…)`"
         return c.report("E2011", name.span, f"`{symbol.path}` takes no `self`", help=help)
     require_visible_method(c, symbol, name)
     instance = Instance(c, symbol.path, symbol.all_type_parameters)
+    instance.bindings.update(chosen.inside)
     instance.meet(symbol.parameters[0], receiver)
     if node.type_arguments is not None:
         own = [parameter.name for parameter in symbol.type_parameters]
@@ -131,7 +148,10 @@ def _declared(
         infer_all(c, node.arguments)
         return ERRONEOUS
     give_arguments(c, formals, matched, symbol, instance, expected, name.span)
-    node.target = MethodTarget(matched.values, matched.order, symbol, node.receiver)
+    if chosen.trait is not None:
+        node.target = TraitCall(matched.values, matched.order, symbol, node.receiver, chosen.trait)
+    else:
+        node.target = MethodTarget(matched.values, matched.order, symbol, node.receiver)
     if symbol.changes_self:
         check_mutation(c, node.receiver, symbol.name, name.span)
     return instance.type(symbol.result)
@@ -146,7 +166,7 @@ def _field_call(c: Checker, node: ast.MethodCall) -> Type:
 def _unknown_method(c: Checker, node: ast.MethodCall, receiver: Type) -> Type:
     infer_all(c, node.arguments)
     _may_change(node)
-    help = _inside_help(receiver, node.name.text) or _method_help(c, receiver, node.name.text)
+    help = _inside_help(receiver, node.name.text) or _method_help(c, receiver, node.name.text, node.span)
     return c.report("E2011", node.name.span, f"`{receiver}` has no method `{node.name.text}`", help=help)
 
 
@@ -157,13 +177,14 @@ def _inside_help(receiver: Type, name: str) -> str | None:
     return absent_help(receiver) if of_inside or isinstance(receiver, Nilable) else None
 
 
-def _method_help(c: Checker, receiver: Type, name: str) -> str | None:
+def _method_help(c: Checker, receiver: Type, name: str, place: Span) -> str | None:
     """The method of this name in other languages, else the nearest one, else what there is."""
     if isinstance(receiver, Nominal) and name in fields_of(c, receiver):
         return f"`{name}` is a field: drop the `()`"
     if receiver == NIL:
         return "`nil` is what calls without a result give; methods such as `sort` and `push` change the value they are called on"
-    names = [*method_names(kind_of(receiver)), *methods_of(c, receiver)]
+    through = [*bounded_names(c, receiver), *names_through_traits(c, receiver, place)]
+    names = list(dict.fromkeys([*through, *method_names(kind_of(receiver)), *methods_of(c, receiver)]))
     known = everyday_method(receiver, name) or did_you_mean(name, names) or absent_help(receiver)
     return known or listed("methods", names)
 
@@ -194,7 +215,22 @@ def _built_in(c: Checker, node: ast.MethodCall, receiver: Type, row: Row, expect
         check_mutation(c, node.receiver, row.name, node.name.span)
     if row.name == "append" and row.receiver == "Memory":
         check_role(c, node.receiver, matched.values[0])
+    if row.receiver == "HashMap":
+        _hashmap_method(c, node, receiver, row, matched.values)
     return found
+
+
+def _hashmap_method(
+    c: Checker, node: ast.MethodCall, receiver: Type, row: Row, arguments: list[ast.Expr | None]
+) -> None:
+    """Scopes need String keys (O-5.8); a value behind Any is checked by the store itself, with P415 (O-5.13)."""
+    entry = generic(receiver, "HashMap")
+    if row.name == "scope" and entry and entry[0] not in (ANY, STRING):
+        c.report("E4041", node.name.span, f"`{receiver}` has no `scope`: its keys are no Strings")
+    if row.name == "set":
+        for argument in arguments:
+            if argument is not None and isinstance(argument.coercion, CheckAny):
+                argument.coercion = None
 
 
 def _sortable(receiver: Type) -> bool:
@@ -219,16 +255,15 @@ def _numeric(c: Checker, node: ast.MethodCall, receiver: Type, row: Row) -> Type
 
 
 def _execute_with_schema(c: Checker, node: ast.MethodCall, row: Row) -> Type:
-    schema = schema_argument(c, node.name, node.type_arguments)
-    if schema is None:
+    asked = schema_argument(c, node.name, node.type_arguments)
+    if asked is None:
         infer_all(c, node.arguments)
         return ERRONEOUS
-    found, matched = call_row(c, row, None, node.arguments, node.name.span, FREE, {"T": schema.type})
+    schema, type_ = asked
+    found, matched = call_row(c, row, None, node.arguments, node.name.span, FREE, {"T": type_})
     if matched is None:
         return ERRONEOUS
-    node.target = BuiltinCall(
-        matched.values, matched.order, row.receiver, row.name, type_arguments=(schema.type,), schema=schema
-    )
+    node.target = BuiltinCall(matched.values, matched.order, row.receiver, row.name, type_arguments=(type_,), schema=schema)
     return found
 
 

@@ -44,6 +44,8 @@ def explain(found: Type, wanted: Type) -> str | None:
             return "write `nil` in place of `None`"
         case Generic(name="Result"), Generic(name="Result") if _is_text_for_error(found.arguments[1], wanted.arguments[1]):
             return TEXT_FOR_ERROR
+        case _, Nominal(kind="trait"):
+            return f"write `impl {wanted} for {found} {{ … }}`"
         case _, Nominal(kind="error") if _is_text_for_error(found, wanted):
             return TEXT_FOR_ERROR
         case Generic(name="Option"), _ if found.arguments[0] == wanted:

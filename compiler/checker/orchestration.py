@@ -8,7 +8,7 @@ from __future__ import annotations
 from .. import ast
 from ..resolver.scopes import UnbuiltSymbol
 from ..resolver.spelling import did_you_mean, distance
-from ..symbols import BuiltinSymbol, ConnectionSymbol, MemorySymbol, ModelSymbol
+from ..symbols import BuiltinSymbol, ConnectionSymbol, HashMapSymbol, LedgerSymbol, MemorySymbol, ModelSymbol
 from ..types import MEMORY, Type
 from .config import check_object, check_value, duplicates, unknown_key
 from .context import Checker, Expected
@@ -188,6 +188,8 @@ def _model_memory(c: Checker, symbol: ModelSymbol, value: ast.Expr) -> None:
     binding = value.binding if isinstance(value, ast.PathExpr) else None
     if isinstance(binding, MemorySymbol):
         symbol.memory = binding
+    elif isinstance(binding, (HashMapSymbol, LedgerSymbol)):
+        c.unbuilt(value.span, "a store as the memory of a model")
     elif found is not ERRONEOUS:
         what: Type | str = found if found != MEMORY else "an expression"
         c.report("E4004", value.span, f"`memory` is the name of a memory, found `{what}`")

@@ -28,7 +28,7 @@ from .context import Checker
 from .exhaustiveness import uncovered
 from .generics import parts_in, shape_in
 from .places import error_fields, fields_of, require_visible
-from .relations import ERRONEOUS, NUMBERS, close, convert, generic, is_error
+from .relations import ERRONEOUS, NUMBERS, close, convert, generic, is_error, is_error_value
 from .types import RECORDS
 
 
@@ -185,7 +185,7 @@ def _path(c: Checker, node: ast.PathPattern, type_: Type) -> None:
 
 
 def _require_error(c: Checker, node: ast.Pattern, family: str, type_: Type) -> None:
-    if not (type_ == ANY or is_error(type_)):
+    if not (type_ == ANY or is_error(type_) or (family == "Error" and is_error_value(type_))):
         cannot_match(c, node, family, type_)
 
 

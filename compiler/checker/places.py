@@ -10,8 +10,8 @@ from ...vm.values.errors import FAMILIES, is_family
 from .. import ast
 from ..resolver import everyday
 from ..resolver.spelling import did_you_mean
-from ..symbols import ConstSymbol, FieldByName, FieldByPosition, Local, StructSymbol, Symbol
-from ..types import ANY, INT, NEVER, RANGE, STRING, Generic, Nilable, Nominal, Tuple, Type
+from ..symbols import ConstSymbol, FieldByName, FieldByPosition, FieldOfError, Local, StructSymbol, Symbol
+from ..types import ANY, ERROR, INT, NEVER, RANGE, STRING, Generic, Nilable, Nominal, Tuple, Type
 from .builtins import everyday_method, kind_of
 from .context import FREE, Checker, Expected, ExpressionRule
 from .generics import parts_in
@@ -50,7 +50,7 @@ def _member(c: Checker, node: ast.FieldAccess, receiver: Type, name: str) -> Typ
     if not isinstance(receiver, Nominal):
         return None
     if receiver.kind == "error":
-        node.target = FieldByName(name)
+        node.target = FieldOfError(name) if receiver == ERROR else FieldByName(name)
         return error_fields(receiver.name).get(name)
     fields = fields_of(c, receiver)
     if name not in fields:

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from ...vm.values.errors import is_family
 from .. import ast
-from ..symbols import Coercion, ErrorFamilySymbol
-from ..types import ANY, NEVER, NIL, Function, Generic, Nilable, Nominal, Type, Union, error, result
+from ..symbols import Coercion, ErrorFamilySymbol, FunctionSymbol, ThroughFrom, ToError
+from ..types import ANY, ERROR, NEVER, NIL, Function, Generic, Nilable, Nominal, Type, Union, error, result
 from .context import Checker, Expected, ExpressionRule, Raise, Target
-from .relations import ERRONEOUS, _Mismatch, convert_error, generic, is_error, is_text, join_all, join_errors
+from .implementing import implementations_of, implements
+from .relations import ERRONEOUS, _Mismatch, convert_error, fits, generic, is_error, is_text, join_all, join_errors
 from .types import written_type
 
 WORDS = {"?": "E3014", "throw": "E3013", "try": "E3015", "statement": "E3015"}
@@ -43,12 +44,28 @@ def leave(c: Checker, raised: Raise) -> Coercion | None:
 def check_conversion(c: Checker, raised: Raise, wanted: Type) -> Coercion | None:
     """The error must suit the error side of the target (L-3.12.3)."""
     coercion = convert_error(raised.type, wanted)
+    if isinstance(coercion, (_Mismatch, ToError)):
+        through = from_function(c, raised.type, wanted)
+        if through is not None:
+            return ThroughFrom(through)
     if isinstance(coercion, _Mismatch):
         code = "E3015" if raised.by in ("try", "statement") else "E2042"
-        help = "add a `catch`" if code == "E3015" else "convert it: `.map_err(…)`"
+        by_impl = f"write `impl From<{raised.type}> for {wanted} {{ … }}`, or convert it: `.map_err(…)`"
+        help = "add a `catch`" if code == "E3015" else by_impl
         c.report(code, raised.node.span, f"the error `{raised.type}` does not convert to `{wanted}`", help=help)
         return None
     return coercion
+
+
+def from_function(c: Checker, found: Type, wanted: Type) -> FunctionSymbol | None:
+    """The `from` of `impl From<found> for wanted`; one for a wider type serves too (L-3.12.3)."""
+    trait = next(trait for trait in c.traits["from"] if trait.home is None)
+    assert isinstance(trait.type, Nominal)
+    offers = [c.implementations[made] for made, _ in implementations_of(wanted, trait.type.of((found,)))]
+    if not offers:
+        made = [made for made, _ in implementations_of(wanted, trait.type.of((ANY,))) if fits(found, made.arguments[0])]
+        offers = [c.implementations[one] for one in made]
+    return offers[0].method("from") if offers else None
 
 
 def cannot_leave(c: Checker, raised: Raise, target: Target) -> None:
@@ -146,6 +163,7 @@ def _body(c: Checker, body: ast.Block, expected: Expected) -> Type:
 def _catches(c: Checker, node: ast.Try, target: Target, found: Type, expected: Expected) -> Type:
     branches: list[tuple[ast.Expr, Type]] = [(node.body, found)]
     earlier: list[ast.CatchClause] = []
+    rethrow: list[tuple[Type, Coercion]] = []
     for clause in node.catches:
         _clause(c, clause, earlier)
         earlier.append(clause)
@@ -153,7 +171,9 @@ def _catches(c: Checker, node: ast.Try, target: Target, found: Type, expected: E
     for raised in target.raised:
         if not any(covers(clause, raised.type) for clause in node.catches):
             coercion = leave(c, Raise(raised.node, raised.type, "try"))
-            node.rethrow = node.rethrow or coercion
+            if coercion is not None and (raised.type, coercion) not in rethrow:
+                rethrow.append((raised.type, coercion))
+    node.rethrow = rethrow
     if not expected.used:
         return NEVER if all(t == NEVER for _, t in branches) else NIL
     if expected.concrete:
@@ -204,6 +224,8 @@ def covers(clause: ast.CatchClause, type_: Type) -> bool:
 
 
 def _type_covers(caught: Type, type_: Type) -> bool:
+    if isinstance(caught, Nominal) and (caught.kind == "trait" or caught == ERROR):
+        return implements(type_, caught)
     if is_error(caught) and isinstance(caught, Nominal):
         return is_error(type_) and isinstance(type_, Nominal) and is_family(type_.name, caught.name)
     if isinstance(caught, Generic) and isinstance(type_, Generic):

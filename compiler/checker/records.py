@@ -19,6 +19,7 @@ RECORD_FIELDS: dict[str, dict[str, Type]] = {
         "text": STRING, "model": Nilable(STRING), "temperature": Nilable(FLOAT), "max_tokens": Nilable(INT),
     },
     "ToolCall": {"id": STRING, "name": STRING, "arguments": map_(STRING, ANY)},
+    "LedgerEntry": {"identifier": STRING, "keys": array(STRING), "value": STRING},
     "Emit": {"channel": STRING, "payload": ANY},
     "HttpResponse": {"status": INT, "body": STRING, "headers": map_(STRING, STRING)},
     "RegexMatch": {"text": STRING, "start": INT, "end": INT, "groups": array(option(STRING))},

@@ -12,6 +12,7 @@ from ..types import (
     ERROR,
     FLOAT,
     INT,
+    MODEL_REF,
     NEVER,
     NIL,
     OPEN,
@@ -29,6 +30,7 @@ from ..types import (
     Union,
     error,
 )
+from .implementing import implements
 
 # The type of an expression that was already reported: equal to Any, told apart by identity (L-4.1.3).
 ERRONEOUS = Simple("Any")
@@ -44,7 +46,13 @@ NUMBERS = (INT, FLOAT)
 
 
 def is_error(type_: Type) -> bool:
+    """A built-in family."""
     return isinstance(type_, Nominal) and type_.kind == "error"
+
+
+def is_error_value(type_: Type) -> bool:
+    """A built-in family or a type with `impl Error`."""
+    return implements(type_, ERROR)
 
 
 def is_text(type_: Type) -> bool:
@@ -116,6 +124,8 @@ def convert(found: Type, wanted: Type) -> Coercion | None | _Mismatch:
         return _to_nilable(found, wanted.inner)
     if isinstance(wanted, Generic):
         return _to_generic(found, wanted)
+    if isinstance(wanted, Nominal) and (wanted.kind == "trait" or wanted == ERROR) and implements(found, wanted):
+        return None
     return None if _same_shape(found, wanted) else _to_prompt(found, wanted)
 
 
@@ -151,6 +161,8 @@ def _same_shape(found: Type, wanted: Type) -> bool:
             return True
         case Union(), Union():
             return set(found.members) <= set(wanted.members)
+        case Nominal(kind="model"), Simple(name="ModelRef"):
+            return True
         case Tuple(), Tuple():
             return len(found.items) == len(wanted.items) and all(map(part_fits, found.items, wanted.items))
         case Function(), Function():
@@ -221,6 +233,8 @@ def _join_shapes(a: Type, b: Type) -> Type | None:
         case Tuple(), Tuple() if len(a.items) == len(b.items):
             parts = _join_parts(a.items, b.items)
             return None if parts is None else Tuple(parts)
+        case Nominal(kind="model"), Nominal(kind="model"):
+            return MODEL_REF
         case Nominal(kind="error"), Nominal(kind="error"):
             return error(nearest_family(a.name, b.name))
     if is_text(a) and is_text(b):
@@ -252,4 +266,4 @@ def join_errors(types: list[Type]) -> Type:
         return OPEN
     if len(distinct) == 1:
         return distinct[0]
-    return ERROR if all(map(is_error, distinct)) else ANY
+    return ERROR if all(map(is_error_value, distinct)) else ANY

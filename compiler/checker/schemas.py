@@ -1,6 +1,7 @@
 """Schemas: field types with a JSON form, modes, descriptions, defaults (O-2.1 to O-2.17).
 
-Hands on `declare_schema`, `check_schema`, `fold_nested_defaults`, `without_json`. Must not know: validation, JSON Schema.
+Hands on `declare_schema`, `check_schema`, `fold_nested_defaults`, `instance_fault`, `without_json`. Must not know: validation,
+JSON Schema.
 """
 
 from __future__ import annotations
@@ -8,10 +9,11 @@ from __future__ import annotations
 from .. import ast
 from ..source import Span
 from ..symbols import EnumSymbol, StructSymbol
-from ..types import ANY, BOOL, FLOAT, INT, NIL, STRING, Generic, Nilable, Type, Union, option
+from ..types import ANY, BOOL, FLOAT, INT, NIL, STRING, Generic, Nilable, Nominal, Type, Union, option
 from .context import Checker, Expected
 from .declarations import at_module_level, folded
 from .decorators import check_decorators
+from .generics import parts_in
 from .relations import ERRONEOUS, generic, is_text
 from .types import written_type
 
@@ -91,7 +93,7 @@ def _structs_in(c: Checker, symbol: StructSymbol) -> list[StructSymbol]:
     todo = [type_ for _, type_, _, _ in symbol.fields]
     while todo:
         type_ = todo.pop()
-        if isinstance(type_, Generic):
+        if isinstance(type_, (Generic, Nominal)):
             todo.extend(type_.arguments)
         held = c.declared(type_)
         if isinstance(held, StructSymbol) and isinstance(held.declaration, ast.Struct) and held not in found:
@@ -100,15 +102,44 @@ def _structs_in(c: Checker, symbol: StructSymbol) -> list[StructSymbol]:
     return found
 
 
+MOST_INSTANCES = 60
+
+
+def instance_fault(c: Checker, type_: Nominal) -> str | None:
+    """Why a schema with these type arguments cannot be asked for, or None (O-2.9)."""
+    offending = without_json(c, type_)
+    if offending is not None:
+        return f"`{offending}` in `{type_}` has no JSON form"
+    seen: list[Type] = []
+    todo: list[Type] = [type_]
+    while todo:
+        at = todo.pop()
+        if isinstance(at, Generic):
+            todo.extend(at.arguments)
+        held = c.declared(at)
+        if at in seen or not isinstance(held, StructSymbol):
+            continue
+        seen.append(at)
+        todo.extend(part for _, part, _, _ in parts_in(c, held, at))
+        if len(seen) > MOST_INSTANCES:
+            return f"`{type_}` needs ever more schemas: `{seen[1]}`, `{seen[2]}`, …"
+    return None
+
+
 def without_json(c: Checker, type_: Type) -> Type | None:
     """The part of a field type that JSON cannot carry (O-2.5 to O-2.10)."""
     if type_ in (STRING, INT, FLOAT, BOOL, NIL, ANY) or isinstance(type_, Union):
         return None
     if isinstance(type_, Generic):
         return _generic_without_json(c, type_)
+    if isinstance(type_, Nominal) and type_.kind == "parameter":
+        return None  # looked at where it is known
     symbol = c.declared(type_)
     if isinstance(symbol, StructSymbol):
-        return None if isinstance(symbol.declaration, ast.Schema) else _struct_without_json(c, symbol)
+        assert isinstance(type_, Nominal)
+        argument = next((bad for t in type_.arguments if (bad := without_json(c, t)) is not None), None)
+        is_schema = isinstance(symbol.declaration, ast.Schema)
+        return argument or (None if is_schema else _struct_without_json(c, symbol))
     if isinstance(symbol, EnumSymbol) and all(member.form == "unit" for member in symbol.members):
         return None
     return type_

@@ -27,6 +27,7 @@ from ..types import (
     Type,
     error,
 )
+from .implementing import implementations_of, replaced
 from .relations import MISMATCH, convert, is_complete, nilable
 
 Bindings = dict[str, Type]
@@ -55,7 +56,7 @@ _SIMPLE = {
 }  # fmt: skip
 _GENERIC = {
     "array": "Array", "map": "Map", "option": "Option", "result": "Result", "task": "Task", "set": "Set",
-    "queue": "Queue", "stack": "Stack",
+    "queue": "Queue", "stack": "Stack", "hashmap": "HashMap",
 }  # fmt: skip
 _cache: dict[int, BuiltinSignature] = {}
 
@@ -144,11 +145,23 @@ def unify(formal: Type, found: Type, bindings: Bindings, hints: Bindings | None 
                 unify(part, ANY, bindings, hints)
         case Nilable():
             unify(formal.inner, found.inner if isinstance(found, Nilable) else found, bindings, hints)
+        case Nominal(kind="trait") if not (isinstance(found, Nominal) and found.bare == formal.bare):
+            _unify_through_impl(formal, found, bindings, hints)
         case Nominal() if isinstance(found, Nominal) and found.bare != formal.bare:
             return
         case _ if type(formal) is type(found):
             for a, b in zip(_parts(formal), _parts(found), strict=False):
                 unify(a, b, bindings, hints)
+
+
+def _unify_through_impl(formal: Nominal, found: Type, bindings: Bindings, hints: Bindings | None) -> None:
+    """`X<T>` meets a type that implements X once: T is what that impl says."""
+    any_of_it = formal.of((ANY,) * len(formal.arguments))
+    offers = list(implementations_of(found, any_of_it))
+    if len(offers) == 1:
+        made, inside = offers[0]
+        for part, argument in zip(formal.arguments, made.arguments, strict=False):
+            unify(part, replaced(argument, inside), bindings, hints)
 
 
 def _bind(name: str, found: Type, bindings: Bindings, hints: Bindings) -> None:

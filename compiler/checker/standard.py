@@ -29,19 +29,18 @@ from ..types import (
     Type,
 )
 from .arguments import infer_all, match_arguments
-from .builtins import call_row
+from .builtins import call_row, value_of_row
 from .context import Checker, Expected
-from .relations import ERRONEOUS, close
+from .relations import ERRONEOUS
 from .signatures import Bindings, Formal, signature_of
 from .types import written_type
 
 PLAIN = (INT, FLOAT, STRING, BOOL, NIL, ANY, RANGE)
 
 
-def std_function(symbol: StdFunctionSymbol) -> Function:
+def std_function(c: Checker, node: ast.PathExpr, symbol: StdFunctionSymbol) -> Type:
     """The type of a library function that is not called (L-3.8.3)."""
-    signature = signature_of(row_of(symbol))
-    return Function(tuple(close(p.type) for p in signature.parameters), close(signature.result))
+    return value_of_row(c, node, row_of(symbol))
 
 
 def row_of(symbol: StdFunctionSymbol) -> Row:

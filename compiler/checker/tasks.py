@@ -7,10 +7,10 @@ forms. Must not know: how tasks are started.
 from __future__ import annotations
 
 from .. import ast
-from ..symbols import BuiltinSymbol
 from ..types import INT, NEVER, NIL, Generic, Tuple, Type, array, result
 from .context import FREE, Checker, Expected, ExpressionRule, LoopFrame, Target
 from .control import element_type
+from .emits import awaited_emit
 from .functions import errors_convert, record
 from .patterns import bind_irrefutable
 from .relations import ERRONEOUS, generic, join_errors
@@ -65,12 +65,10 @@ def await_(c: Checker, node: ast.Await, expected: Expected) -> Type:
         c.report("E3016", node.span, "`await` outside async code", help=help)
     if node.tasks is not None:
         return Tuple(tuple(value_type(body(c, task)) for task in node.tasks))
-    operand = node.operand
-    if isinstance(operand, ast.Call) and isinstance(operand.callee, ast.PathExpr):
-        binding = operand.callee.binding
-        if isinstance(binding, BuiltinSymbol) and binding.name == "emit":
-            return c.unbuilt(node.span, "an awaited emit")
-    found = c.infer(operand, expected)
+    answer = awaited_emit(c, node.operand)
+    if answer is not None:
+        return answer
+    found = c.infer(node.operand, expected)
     inside = generic(found, "Task")
     return inside[0] if inside else found
 

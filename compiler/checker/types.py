@@ -8,14 +8,31 @@ from __future__ import annotations
 from .. import ast, types
 from ..resolver.predeclared import LIBRARY_TYPES, TYPES
 from ..resolver.scopes import UnbuiltSymbol
-from ..symbols import AliasSymbol, BuiltinSymbol, EnumSymbol, ErrorFamilySymbol, StructSymbol, TypeParameterSymbol
+from ..symbols import (
+    AliasSymbol,
+    BuiltinSymbol,
+    EnumSymbol,
+    ErrorFamilySymbol,
+    StructSymbol,
+    TraitSymbol,
+    TypeParameterSymbol,
+)
 from ..types import ANY, BOOL, INT, NIL, STRING, Generic, Simple, Type, Union
+from .bounds import require_bounds
 from .context import Checker
 from .relations import ERRONEOUS, nilable
 from .signatures import opened, substitute
 
-RECORDS = {t.name: t for t in (types.PROMPT, types.RESPONSE, types.MESSAGE, types.TOOL_CALL, types.EMIT, *types.LIBRARY_RECORDS)}
-SPELLINGS: dict[str, Type] = {"MemoryRef": types.MEMORY, "Schema": types.SCHEMA_REF, **RECORDS}
+RECORDS = {
+    t.name: t
+    for t in (
+        types.PROMPT, types.RESPONSE, types.MESSAGE, types.TOOL_CALL, types.LEDGER_ENTRY, types.EMIT, *types.LIBRARY_RECORDS,
+    )
+}  # fmt: skip
+SPELLINGS: dict[str, Type] = {
+    "MemoryRef": types.MEMORY, "Schema": types.SCHEMA_REF, "HashMapRef": types.hashmap(ANY, ANY), "LedgerRef": types.LEDGER,
+    **RECORDS,
+}  # fmt: skip
 
 
 def written_type(c: Checker, node: ast.TypeExpr) -> Type:
@@ -56,6 +73,8 @@ def _union(c: Checker, node: ast.UnionType) -> Type:
 
 def _named(c: Checker, node: ast.NamedType) -> Type:
     arguments = [written_type(c, argument) for argument in node.arguments or ()]
+    if node.path[0].text == "Self" and len(node.path) == 1 and c.self_type is not None:
+        return c.self_type if _counted(c, node, "Self", 0, arguments) else ERRONEOUS
     match node.binding:
         case None:
             return ERRONEOUS
@@ -69,11 +88,12 @@ def _named(c: Checker, node: ast.NamedType) -> Type:
             return node.binding.type if _counted(c, node, node.binding.name, 0, arguments) else ERRONEOUS
         case AliasSymbol():
             return _alias(c, node, node.binding, arguments)
-        case StructSymbol() | EnumSymbol() if node.path[0].text == "Self" and c.self_type is not None:
-            return c.self_type if _counted(c, node, "Self", 0, arguments) else ERRONEOUS
-        case StructSymbol() | EnumSymbol():
-            counted = _counted(c, node, node.binding.name, len(node.binding.type_parameters), arguments)
-            return _of(node.binding.type, arguments) if counted else ERRONEOUS
+        case StructSymbol() | EnumSymbol() | TraitSymbol():
+            symbol = node.binding
+            if not _counted(c, node, symbol.name, len(symbol.type_parameters), arguments):
+                return ERRONEOUS
+            require_bounds(c, symbol.name, symbol.type_parameters, arguments, node.span)
+            return _of(symbol.type, arguments)
     return ERRONEOUS
 
 
@@ -85,6 +105,7 @@ def _alias(c: Checker, node: ast.NamedType, symbol: AliasSymbol, arguments: list
     names = [parameter.name for parameter in symbol.type_parameters]
     if not _counted(c, node, symbol.name, len(names), arguments):
         return ERRONEOUS
+    require_bounds(c, symbol.name, symbol.type_parameters, arguments, node.span)
     found = alias_type(c, symbol)
     return substitute(opened(found, names), dict(zip(names, arguments, strict=True))) if names else found
 
@@ -122,7 +143,7 @@ def _builtin(c: Checker, node: ast.NamedType, name: str, arguments: list[Type]) 
         return SPELLINGS[name]
     if not arguments:
         return ANY if name == "Any" else Simple(name)
-    if name == "Map" and node.arguments is not None:
+    if name in ("Map", "HashMap") and node.arguments is not None:
         check_key_type(c, node.arguments[0], arguments[0])
     return Generic(name, tuple(arguments))
 

@@ -14,9 +14,11 @@ from .arguments import is_simple, push_arguments
 from .constants import emit_constant
 from .generator import Generator, effect_of, static_type, value_of
 from .interference import root_of
-from .methods import declared_method, dynamic_call, tool_method
+from .methods import declared_method, dynamic_call, tool_method, trait_method
+from .schemas import schema_number
 from .tasks import race
 from .typed_json import parse_as
+from .wanted import wanted_by
 
 _CONSTRUCTORS = {"Some": "SOME", "Ok": "OK", "Err": "ERR"}
 
@@ -33,6 +35,8 @@ def call(g: Generator, node: ast.Call | ast.MethodCall) -> None:
         declared_method(g, node, target)
     elif isinstance(target, symbols.ToolTarget):
         tool_method(g, node, target)
+    elif isinstance(target, symbols.TraitCall):
+        trait_method(g, node, target)
     elif isinstance(target, symbols.ValueCall):
         value_call(g, node, target)
     elif isinstance(target, symbols.ConstructorCall):
@@ -127,6 +131,10 @@ def _row(target: symbols.BuiltinCall) -> Row:
 
 
 def builtin_call(g: Generator, node: ast.Call | ast.MethodCall, target: symbols.BuiltinCall) -> None:
+    if not target.receiver_kind and target.name == "ask":
+        g.at(node.span)
+        _ask(g, target)
+        return
     if not target.receiver_kind and target.name in _SPECIAL_EFFECTS:
         _SPECIAL_EFFECTS[target.name](g, target)
         g.emitter.emit("NIL")
@@ -146,7 +154,7 @@ def builtin_call(g: Generator, node: ast.Call | ast.MethodCall, target: symbols.
             _receiver(g, node.receiver, row, given)
         if row.takes_schema:
             assert target.schema is not None
-            g.emitter.emit("SCHEMA", g.module.schemas[target.schema])
+            g.emitter.emit("SCHEMA", schema_number(g.module, target.schema, target.type_arguments[0]))
         _arguments(g, target, row)
         g.at(node.span)
         _invoke(g, target, row)
@@ -194,6 +202,7 @@ def _invoke(g: Generator, target: symbols.BuiltinCall, row: Row) -> None:
     if row.source:
         e.emit("CALL", g.module.language_method(target.receiver_kind, target.name), count)
     elif row.kind == "effect":
+        g.module.wanted.add(wanted_by(row, target.arguments))
         e.emit("CALL_HOST", g.module.pool.builtin(target.receiver_kind, target.name), count + row.takes_schema)
     else:
         e.emit("CALL_BUILTIN", g.module.pool.builtin(target.receiver_kind, target.name), count)
@@ -261,7 +270,7 @@ def handle_call(g: Generator, node: ast.MethodCall, target: symbols.BuiltinCall)
     names: list[str] = []
     row = _row(target)
     if target.schema is not None:
-        e.emit("SCHEMA", g.module.schemas[target.schema])
+        e.emit("SCHEMA", schema_number(g.module, target.schema, target.type_arguments[0]))
         count += 1
     skipped = False
     for index, argument in enumerate(target.arguments):
@@ -280,6 +289,21 @@ def handle_call(g: Generator, node: ast.MethodCall, target: symbols.BuiltinCall)
 
 
 def _emit(g: Generator, target: symbols.BuiltinCall) -> None:
+    _channel_and_payload(g, target)
+    g.emitter.emit("EMIT")
+
+
+def _ask(g: Generator, target: symbols.BuiltinCall) -> None:
+    _channel_and_payload(g, target)
+    timeout = target.arguments[2]
+    if timeout is None:
+        g.emitter.emit("NIL")
+    else:
+        g.bound(timeout)
+    g.emitter.emit("ASK")
+
+
+def _channel_and_payload(g: Generator, target: symbols.BuiltinCall) -> None:
     channel, payload = (*target.arguments, None)[:2]
     assert channel is not None
     g.value(channel)
@@ -289,7 +313,6 @@ def _emit(g: Generator, target: symbols.BuiltinCall) -> None:
         g.bound(payload)
         if target.type_arguments and static_type(payload) == t.ANY:
             g.emitter.emit("CHECK", g.module.pool.type(target.type_arguments[0]))
-    g.emitter.emit("EMIT")
 
 
 Special = Callable[[Generator, symbols.BuiltinCall], None]
@@ -305,7 +328,7 @@ def _print(opcode: str) -> Special:
 
 
 def _flush_emits(g: Generator, target: symbols.BuiltinCall) -> None:
-    """Emits leave at once: there is nothing to deliver (O-5.28, O-5.32)."""
+    g.emitter.emit("FLUSH")
 
 
 _SPECIAL_EFFECTS: dict[str, Special] = {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from ...vm.builtins import FUNCTIONS, std_row
+from ...vm.builtins.std import STD_PREFIX
 from .. import ast, symbols
 from .. import types as t
 from .constants import AT_ONCE, collect, emit_constant, emit_variant
@@ -164,14 +166,21 @@ def path(g: Generator, node: ast.PathExpr) -> None:
         emit_constant(g, binding.value)
     elif isinstance(binding, symbols.FunctionSymbol):
         e.emit("CLOSURE", g.module.function_value(binding))
+    elif isinstance(binding, symbols.TraitItemSymbol):
+        assert binding.trait is not None
+        e.emit("CLOSURE", g.module.trait_function(binding.trait, binding.trait.methods[binding.name]))
     elif isinstance(binding, symbols.ModelSymbol):
         e.emit("MODEL", g.module.models[binding])
     elif isinstance(binding, symbols.MemorySymbol):
         e.emit("MEMORY", g.module.memories[binding])
     elif isinstance(binding, symbols.ToolSymbol):
         e.emit("TOOL", g.module.tools[binding])
+    elif isinstance(binding, symbols.HashMapSymbol):
+        e.emit("HASHMAP", g.module.hashmaps[binding])
+    elif isinstance(binding, symbols.LedgerSymbol):
+        e.emit("LEDGER", g.module.ledgers[binding])
     elif isinstance(binding, symbols.StructSymbol):
-        e.emit("SCHEMA", g.module.schemas[binding])
+        e.emit("SCHEMA", g.module.schemas[binding.type])
     elif isinstance(binding, symbols.VariantSymbol) and binding.form == "tuple":
         e.emit("CLOSURE", g.module.variant_function(binding))
     elif isinstance(binding, symbols.VariantSymbol):
@@ -180,7 +189,9 @@ def path(g: Generator, node: ast.PathExpr) -> None:
         e.emit("NIL")
         e.emit("ERROR", g.module.pool.error(binding.name, binding.variant, []), 1)
     elif isinstance(binding, symbols.StdFunctionSymbol):
-        e.emit("CLOSURE", g.module.library_function(binding))
+        row = std_row(binding.module, binding.name)
+        assert row is not None
+        e.emit("CLOSURE", g.module.row_function(STD_PREFIX + binding.module, row))
     elif isinstance(binding, symbols.BuiltinSymbol):
         builtin_value(g, binding.name)
     else:
@@ -191,9 +202,12 @@ CONSTRUCTORS = {"Some": "SOME", "Ok": "OK", "Err": "ERR"}
 
 
 def builtin_value(g: Generator, name: str) -> None:
-    """`None`, or a constructor used as a function value (L-3.8.3)."""
+    """`None`, or a constructor or built-in function used as a function value (L-3.8.3)."""
     if name == "None":
         g.emitter.emit("NONE")
+        return
+    if name in FUNCTIONS and name not in CONSTRUCTORS:
+        g.emitter.emit("CLOSURE", g.module.row_function("", FUNCTIONS[name]))
         return
     g.emitter.emit("CLOSURE", g.module.constructor_function(CONSTRUCTORS[name]))
 
@@ -362,6 +376,8 @@ def field_access(g: Generator, node: ast.FieldAccess) -> None:
     g.at(node.name.span)
     if isinstance(node.target, symbols.FieldByPosition):
         g.emitter.emit("GET_FIELD", node.target.index)
+    elif isinstance(node.target, symbols.FieldOfError):
+        g.emitter.emit("GET_ERROR", g.module.pool.string(node.target.name))
     else:
         g.emitter.emit("GET_MEMBER", g.module.pool.string(node.target.name))
 

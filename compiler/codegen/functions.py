@@ -5,6 +5,7 @@ from __future__ import annotations
 from ...vm.bytecode import image as im
 from .. import ast, symbols
 from .. import types as t
+from ..checker.implementing import kind_head
 from .emitter import Label
 from .generator import Generator, value_of
 from .module import Module, Pending
@@ -13,8 +14,10 @@ from .statements import RAISERS, discard, returned, statement_code
 
 
 def declare_function(module: Module, symbol: symbols.FunctionSymbol) -> None:
-    """Reserve numbers for a function and its defaults, so that bodies may call it in any order."""
-    module.functions[symbol] = module.pool.reserve_function()
+    """Reserve numbers for a function and its defaults, so that bodies may call it in any order. What a trait only promises has
+    defaults alone."""
+    if symbol.declaration.body is not None:
+        module.functions[symbol] = module.pool.reserve_function()
     module.defaults[symbol] = {
         index: module.pool.reserve_function()
         for index, parameter in enumerate(symbol.declaration.parameters)
@@ -28,6 +31,7 @@ def function_body(module: Module, symbol: symbols.FunctionSymbol) -> None:
     g = Generator(module, declaration.scope)
     g.at(declaration.name.span)
     enter(g, declaration.parameters)
+    check_own_kind(g, symbol)
     receiver = declaration.parameters[0].binding if symbol.takes_self else None
     if symbol.changes_self:
         g.receiver = receiver
@@ -37,28 +41,57 @@ def function_body(module: Module, symbol: symbols.FunctionSymbol) -> None:
     body(g, declaration.body, symbol.result, declaration.scope)
     if symbol.changes_self or declaration.scope.spawns:
         errors_leave(g, start)
-    for index, number in module.defaults[symbol].items():
-        default_function(module, symbol, index, number)
+    default_functions(module, symbol)
     params = [
         [p.name.text, module.pool.type(type_), module.defaults[symbol].get(i)]
         for i, (p, type_) in enumerate(zip(declaration.parameters, symbol.parameters, strict=True))
     ]
     flags = im.F_OPTION if declaration.scope.returns_option else 0
     result = symbol.result
-    if symbol.takes_self:
+    if symbol.takes_self and not is_of_trait(symbol):
         flags |= im.F_METHOD
     if symbol.changes_self:
         flags |= im.F_INOUT
         result = t.Tuple((symbol.result, symbol.parameters[0]))
-    finish(g, module.functions[symbol], image_name(symbol), params, module.pool.type(result), flags)
+    finish(g, module.functions[symbol], image_name(module, symbol), params, module.pool.type(result), flags)
 
 
-def image_name(symbol: symbols.FunctionSymbol) -> str:
+def image_name(module: Module, symbol: symbols.FunctionSymbol) -> str:
     """The name of a method begins with that of its type, by which it is found at run time."""
-    if symbol.owner is None:
+    owner = symbol.owner
+    if owner is None:
         return symbol.name
-    target = symbol.owner.target
-    return f"{target.unique_name if isinstance(target, t.Nominal) else symbol.owner.name}::{symbol.name}"
+    if isinstance(owner, symbols.TraitSymbol):
+        return symbol.path
+    if isinstance(owner.head, symbols.ModelSymbol) and owner.trait is None:
+        return f"{module.names[owner.head]}.{symbol.name}"
+    of_trait = f"::{owner.trait.name}" if owner.trait is not None else ""
+    return f"{kind_head(owner.target)}{of_trait}::{symbol.name}"
+
+
+def is_of_trait(symbol: symbols.FunctionSymbol) -> bool:
+    """Whether its method is found through a trait's table, not by its own name."""
+    owner = symbol.owner
+    return isinstance(owner, symbols.TraitSymbol) or (owner is not None and owner.trait is not None)
+
+
+def default_functions(module: Module, symbol: symbols.FunctionSymbol) -> None:
+    for index, number in module.defaults[symbol].items():
+        default_function(module, symbol, index, number)
+
+
+def check_own_kind(g: Generator, symbol: symbols.FunctionSymbol) -> None:
+    """Where its trait says `Self`, a method that is chosen at run time may be given another type that implements the trait."""
+    owner = symbol.owner
+    if not isinstance(owner, symbols.ImplSymbol) or not isinstance(owner.trait, symbols.TraitSymbol):
+        return
+    promised = owner.trait.methods[symbol.name].parameters
+    for parameter, type_ in zip(symbol.declaration.parameters, promised, strict=True):
+        if type_ == owner.trait.target and not parameter.is_self and parameter.binding is not None:
+            g.at(parameter.name.span)
+            g.load(parameter.binding)
+            g.emitter.emit("CHECK", g.module.pool.type(owner.target))
+            g.store(parameter.binding)
 
 
 def errors_leave(g: Generator, start: int) -> None:

@@ -131,6 +131,9 @@ class Generator:
             self.module.prompt_from_text(e)
         elif isinstance(coercion, symbols.ToError):
             e.emit("ERROR", self.module.pool.error("RuntimeError", None, []), 1)
+        elif isinstance(coercion, symbols.ThroughFrom):
+            e.emit("SHARE")
+            e.emit("CALL", self.module.functions[coercion.function], 1)
 
     def leave(self) -> None:
         """Return the value on top of the stack, after the tasks started here have ended (O-6.14)."""
@@ -195,7 +198,10 @@ class Generator:
         self.store(local)
 
 
-PLAIN = {"Int", "Float", "String", "Bool", "Nil", "Range", "never", "ModelRef", "ModelBuilder", "Memory", "SchemaRef", "ToolRef"}
+PLAIN = {
+    "Int", "Float", "String", "Bool", "Nil", "Range", "never", "ModelRef", "ModelBuilder", "Memory", "SchemaRef", "Ledger",
+    "LedgerQuery", "ToolRef",
+}  # fmt: skip
 
 
 def is_plain(type_: t.Type | None) -> bool:
@@ -207,7 +213,7 @@ def is_plain(type_: t.Type | None) -> bool:
     if isinstance(type_, t.Tuple):
         return all(map(is_plain, type_.items))
     if isinstance(type_, t.Generic):
-        return type_.name in ("Option", "Result", "Task") and all(map(is_plain, type_.arguments))
+        return type_.name == "HashMap" or type_.name in ("Option", "Result", "Task") and all(map(is_plain, type_.arguments))
     return isinstance(type_, (t.Union, t.Function)) or (
         isinstance(type_, t.Nominal) and (type_.kind == "error" or type_.plain)
     )
@@ -222,6 +228,8 @@ def static_type(expr: ast.Expr) -> t.Type | None:
         return coercion.target
     if isinstance(coercion, symbols.ToOption):
         return t.option(expr.type)
+    if isinstance(coercion, symbols.ThroughFrom):
+        return coercion.function.result
     type_: t.Type | None = expr.type
     return type_
 

@@ -1,6 +1,7 @@
 """Code for methods of the program, called directly, and for methods found at run time (L-3.10.3, L-3.7.1, L-5.5.6).
 
-Hands on `declared_method`, `tool_method`, `dynamic_call`. Must not know: built-in methods known when compiling (`calls`).
+Hands on `declared_method`, `tool_method`, `trait_method`, `dynamic_call`. Must not know: built-in methods known when compiling
+(`calls`).
 """
 
 from __future__ import annotations
@@ -13,6 +14,20 @@ from .arguments import Arguments, into_numbered_slots, into_slots, is_simple, lo
 from .emitter import Label
 from .generator import Generator
 from .interference import root_of
+from .module import trait_site
+
+
+def trait_method(g: Generator, node: ast.Call | ast.MethodCall, target: symbols.TraitCall) -> None:
+    """`x.m(…)` where the run-time type of x decides: through the trait's table (L-3.10.4)."""
+    arguments: Arguments = [target.receiver, *target.arguments]
+    order = [0, *(index + 1 for index in target.order)]
+    method = trait_site(g.module, target.trait, target.function)
+    if target.function.changes_self:
+        _changing_method(g, node, target, arguments, order, ("CALL_INOUT", method, len(target.arguments)))
+    else:
+        push_arguments(g, target.function, arguments, order)
+        g.at(node.span)
+        g.emitter.emit("CALL_METHOD", method, len(target.arguments))
 
 
 def declared_method(g: Generator, node: ast.Call | ast.MethodCall, target: symbols.MethodTarget) -> None:
@@ -20,7 +35,8 @@ def declared_method(g: Generator, node: ast.Call | ast.MethodCall, target: symbo
     arguments: Arguments = [target.receiver, *target.arguments]
     order = [0, *(index + 1 for index in target.order)]
     if target.function.changes_self:
-        _changing_method(g, node, target, arguments, order)
+        call = ("CALL", g.module.functions[target.function], len(arguments))
+        _changing_method(g, node, target, arguments, order, call)
     else:
         push_arguments(g, target.function, arguments, order)
         g.at(node.span)
@@ -50,7 +66,12 @@ def tool_method(g: Generator, node: ast.Call | ast.MethodCall, target: symbols.T
 
 
 def _changing_method(
-    g: Generator, node: ast.Call | ast.MethodCall, target: symbols.MethodTarget, arguments: Arguments, order: list[int]
+    g: Generator,
+    node: ast.Call | ast.MethodCall,
+    target: symbols.MethodTarget | symbols.TraitCall,
+    arguments: Arguments,
+    order: list[int],
+    call: tuple[str, int, int],
 ) -> None:
     """A method with `mut self`: it gives its result and the new receiver, which is stored back (L-5.5.6)."""
     e = g.emitter
@@ -64,7 +85,7 @@ def _changing_method(
     else:
         load_slots(g, into_numbered_slots(g, target.function, arguments, order[1:], place))
     g.at(node.span)
-    e.emit("CALL", g.module.functions[target.function], len(arguments))
+    e.emit(*call)
     store_back(g, place)
 
 
@@ -88,6 +109,7 @@ def dynamic_call(g: Generator, node: ast.MethodCall, target: symbols.DynamicCall
     stands in a mutable place or is a temporary, else marked shared, so that such a method refuses (L-3.7.1)."""
     arguments = [argument for argument in target.arguments if argument is not None]
     g.module.all_language_methods(target.name)
+    g.module.all_trait_methods(target.name)
     if target.may_change:
         _perhaps_mutating(g, node, target, arguments)
         return

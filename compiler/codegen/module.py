@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ...vm.builtins.std import STD_PREFIX, std_row
+from ...vm.builtins import Row
 from ...vm.builtins.table import methods_named
 from ...vm.bytecode import image as im
 from .. import symbols
@@ -44,11 +44,17 @@ class Module:
     language_methods: dict[tuple[str, str], int] = field(default_factory=dict)
     constructors: dict[str, int] = field(default_factory=dict)
     variant_functions: dict[symbols.VariantSymbol, int] = field(default_factory=dict)
+    wanted: set[str] = field(default_factory=set)  # permissions that calls will ask for (O-10.21)
     wanted_methods: list[tuple[str, str]] = field(default_factory=list)
     models: dict[symbols.ModelSymbol, int] = field(default_factory=dict)
     memories: dict[symbols.MemorySymbol, int] = field(default_factory=dict)
     tools: dict[symbols.ToolSymbol, int] = field(default_factory=dict)
-    schemas: dict[symbols.StructSymbol, int] = field(default_factory=dict)
+    hashmaps: dict[symbols.HashMapSymbol, int] = field(default_factory=dict)
+    ledgers: dict[symbols.LedgerSymbol, int] = field(default_factory=dict)
+    schemas: dict[t.Type, int] = field(default_factory=dict)  # with their type arguments
+    schema_entries: list[im.Schema] = field(default_factory=list)
+    declared: dict[t.Type, symbols.Symbol] = field(default_factory=dict)  # by types without type arguments
+    traits: dict[str, dict[symbols.TraitSymbol, None]] = field(default_factory=dict)  # with impls, by the names of their methods
     names: dict[symbols.Symbol, str] = field(default_factory=dict)  # what the image calls declarations
     nesting: Nesting = field(default_factory=Nesting)
 
@@ -76,6 +82,12 @@ class Module:
         for receiver, row in methods_named(name):
             if row.source and not row.mut:
                 self.language_method(receiver, name)
+
+    def all_trait_methods(self, name: str) -> None:
+        """The same for traits: their tables go into the image."""
+        for trait in self.traits.get(name, ()):
+            assert isinstance(trait.type, t.Nominal)
+            self.pool.trait(trait.type.of((t.ANY,) * len(trait.type_parameters)))
 
     def variant(self, symbol: symbols.VariantSymbol) -> int:
         """The constant that names a variant."""
@@ -114,6 +126,24 @@ class Module:
             self.pending.append(Pending(number, emitter, None, symbol.path, params, self.pool.type(symbol.result), im.F_HIDDEN))
         return self.method_values[symbol]
 
+    def trait_function(self, trait: symbols.TraitSymbol, symbol: symbols.FunctionSymbol) -> int:
+        """`X::m` as a function of any value that implements X. Of `mut self` the change is lost with the argument."""
+        if symbol not in self.method_values:
+            emitter = Emitter()
+            for _ in symbol.parameters:
+                emitter.emit("LOAD", emitter.slot())
+            assert isinstance(trait.type, t.Nominal)
+            method = trait_site(self, trait.type, symbol)
+            emitter.emit("CALL_INOUT" if symbol.changes_self else "CALL_METHOD", method, len(symbol.parameters) - 1)
+            if symbol.changes_self:
+                emitter.emit("GET_ELEMENT", 0)
+            emitter.emit("RETURN")
+            number = self.method_values[symbol] = self.pool.reserve_function()
+            parameters = zip(symbol.declaration.parameters, symbol.parameters, strict=True)
+            params: list[list[int | str | None]] = [[p.name.text, self.pool.type(type_), None] for p, type_ in parameters]
+            self.pending.append(Pending(number, emitter, None, symbol.path, params, self.pool.type(symbol.result), im.F_HIDDEN))
+        return self.method_values[symbol]
+
     def constructor_function(self, opcode: str) -> int:
         """`Some`, `Ok` or `Err` as a function of one parameter."""
         if opcode not in self.constructors:
@@ -128,26 +158,24 @@ class Module:
             self.pending.append(Pending(number, emitter, None, name, [["value", any_, None]], any_, im.F_HIDDEN))
         return self.constructors[opcode]
 
-    def library_function(self, symbol: symbols.StdFunctionSymbol) -> int:
-        """A function of `std::` as a function value (L-3.8.3)."""
-        receiver = STD_PREFIX + symbol.module
-        name = f"{receiver}::{symbol.name}"
+    def row_function(self, receiver: str, row: Row) -> int:
+        """A global function, or one of the module `std::…`, as a function value (L-3.8.3)."""
+        name = f"{receiver}::{row.name}"
         if name not in self.constructors:
-            row = std_row(symbol.module, symbol.name)
-            assert row is not None
             emitter = Emitter()
             for _ in row.parameters:
                 emitter.emit("LOAD", emitter.slot())
             if row.source:
-                emitter.emit("CALL", self.language_method(receiver, symbol.name), len(row.parameters))
+                emitter.emit("CALL", self.language_method(receiver, row.name), len(row.parameters))
             else:
+                self.wanted.add(row.permission)
                 opcode = "CALL_HOST" if row.kind == "effect" else "CALL_BUILTIN"
-                emitter.emit(opcode, self.pool.builtin(receiver, symbol.name), len(row.parameters))
+                emitter.emit(opcode, self.pool.builtin(receiver, row.name), len(row.parameters))
             emitter.emit("RETURN")
             number = self.constructors[name] = self.pool.reserve_function()
             any_ = self.pool.type(t.ANY)
             params: list[list[int | str | None]] = [[p.name, any_, None] for p in row.parameters]
-            self.pending.append(Pending(number, emitter, None, symbol.name, params, any_, im.F_HIDDEN))
+            self.pending.append(Pending(number, emitter, None, row.name, params, any_, im.F_HIDDEN))
         return self.constructors[name]
 
     def prompt_from_text(self, emitter: Emitter) -> None:
@@ -158,3 +186,9 @@ class Module:
         for p in self.pending:
             self.pool.functions[p.number] = p.emitter.finish(p.name, p.params, p.result, p.flags, p.parent)
         return [f for f in self.pool.functions if f is not None]
+
+
+def trait_site(module: Module, trait: t.Nominal, symbol: symbols.FunctionSymbol) -> int:
+    """The constant by which a method of a trait is called; arguments stand in the order of its parameters."""
+    _, name = module.pool.trait(trait)
+    return module.pool.method(f"{name}::{symbol.name}", len(symbol.parameters) - 1, [])

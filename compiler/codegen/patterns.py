@@ -187,9 +187,10 @@ def _struct(g: Generator, pattern: ast.StructPattern, slot: int, fails: Label, t
     e = g.emitter
     binding = pattern.binding
     by_position: dict[str, int] = {}
-    part = "GET_FIELD"
+    part, by_name = "GET_FIELD", "GET_MEMBER"
     if isinstance(binding, symbols.ErrorFamilySymbol):
         _error(g, binding, slot, fails)
+        by_name = "GET_ERROR" if binding.name == "Error" else by_name
     elif isinstance(binding, symbols.VariantSymbol):
         part = "GET_PAYLOAD"
         by_position = {name: i for i, (name, _, _, _) in enumerate(binding.fields)}
@@ -203,7 +204,7 @@ def _struct(g: Generator, pattern: ast.StructPattern, slot: int, fails: Label, t
         if entry.name.text in by_position:
             e.emit(part, by_position[entry.name.text])
         else:
-            e.emit("GET_MEMBER", g.module.pool.string(entry.name.text))
+            e.emit(by_name, g.module.pool.string(entry.name.text))
         _part(g, entry.pattern, fails, entry.pattern.type)
 
 

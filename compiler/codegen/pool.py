@@ -9,6 +9,7 @@ from typing import Any
 
 from ...vm.bytecode import image as im
 from .. import types as t
+from ..checker.implementing import matched
 
 
 class Pool:
@@ -21,6 +22,9 @@ class Pool:
         self._type_index: dict[Any, int] = {}
         self.functions: list[im.Function | None] = []
         self.declared: dict[t.Nominal, list[Any]] = {}
+        self.implementations: dict[t.Implementation, list[int]] = {}  # the functions behind each impl of a trait
+        self.models: dict[t.Type, str] = {}  # the names of models with impls
+        self._traits: dict[tuple[str, ...], str] = {}
 
     def constant(self, kind: int, value: Any) -> int:
         key = f"{kind}:{type(value).__name__}:{value!r}"
@@ -50,8 +54,10 @@ class Pool:
 
     def type(self, type_: t.Type) -> int:
         """Index of the descriptor of a type; type parameters and open types are Any at run time (L-3.1.22)."""
+        if isinstance(type_, t.Nominal) and type_.kind == "trait":
+            return self.trait(type_)[0]
         if isinstance(type_, t.Nominal):
-            type_ = _ANY if type_.kind == "parameter" else type_.bare
+            type_ = _ANY if type_.kind == "parameter" else t.MODEL_REF if type_.kind == "model" else type_.bare
         key: Any = ("declared", type_.kind, type_.unique_name) if isinstance(type_, t.Nominal) else type_
         if key in self._type_index:
             return self._type_index[key]
@@ -76,6 +82,30 @@ class Pool:
                 entry[2].append([name, self.type(held), True])
         return index
 
+    def trait(self, type_: t.Nominal) -> tuple[int, str]:
+        """Index and name of a trait type. Type arguments choose among its impls, so a part of them is an entry of its own."""
+        every = type_.facts.implementations
+        suiting = [made for made in every if could_be(made, type_)]
+        key = ("trait", type_.unique_name, *(str(every.index(made)) for made in suiting))
+        if key not in self._traits:
+            number = sum(other[1] == key[1] for other in self._traits)
+            name = f"{type_.unique_name}#{number + 1}" if number else type_.unique_name
+            self._traits[key] = name
+            entry: list[Any] = ["trait", name, []]
+            self._add(key, entry)
+            entry[2].extend([self._implementing(made.target), self.implementations[made]] for made in suiting)
+        return self._type_index[key], self._traits[key]
+
+    def _implementing(self, target: t.Type) -> int:
+        if not isinstance(target, t.Nominal) or target.kind != "model":
+            return self.type(erased(target))
+        key = ("model", target.unique_name)
+        return self._type_index[key] if key in self._type_index else self._add(key, ["handle", self.models[target] + "."])
+
+    def error_types(self, types: list[t.Nominal]) -> int:
+        """The declared types that are errors."""
+        return self._add("errors", ["errors", [self.type(type_) for type_ in types]])
+
     def _entry(self, type_: t.Type) -> list[Any]:
         if isinstance(type_, t.Simple):
             return _SIMPLE.get(type_.name) or ["handle", type_.name]
@@ -94,6 +124,23 @@ class Pool:
         if isinstance(type_, t.Nominal):
             return ["prompt"] if type_ == t.PROMPT else [type_.kind, type_.name]
         return ["any"]
+
+
+def could_be(made: t.Implementation, trait: t.Nominal) -> bool:
+    """Whether an impl may be meant where the trait has these type arguments."""
+    return all(matched(own, wanted, {}, made.parameters) for own, wanted in zip(made.arguments, trait.arguments, strict=False))
+
+
+def erased(type_: t.Type) -> t.Type:
+    """What is left of the target of an impl at run time (L-3.1.22)."""
+    match type_:
+        case t.Generic():
+            return t.Generic(type_.name, (_ANY,) * len(type_.arguments))
+        case t.Tuple():
+            return t.Tuple((_ANY,) * len(type_.items))
+        case t.Function():
+            return t.Function((), _ANY)
+    return type_
 
 
 _ANY = t.ANY

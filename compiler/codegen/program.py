@@ -16,12 +16,13 @@ from ..checked import CheckedProgram
 from ..source import Source
 from . import calls, expressions, places, statements  # noqa: F401 - they register their nodes
 from .constants import NotConstant, constant_of
-from .functions import declare_function, finish, function_body
+from .functions import declare_function, default_functions, finish, function_body
 from .generator import Generator
 from .language_methods import generate_wanted
 from .module import Module
-from .schemas import schema_entry
+from .schemas import schema_number
 from .tools import initial_state, tool_entry
+from .wanted import reduced
 
 NAMES = ("provider", "memory", "tools")  # fields of a model that hold names of declarations
 COMPILER = "concerto 0.1"
@@ -31,37 +32,49 @@ def generate(checked: CheckedProgram, files: list[Source], name: str) -> im.Imag
     """The image of a program without errors; `name` is the program's name."""
     sources = sorted(files, key=lambda source: source.name)
     module = Module(sources)
-    for kind in (checked.schemas, checked.models, checked.tools, checked.connections, checked.memories):
+    for kind in (
+        checked.schemas, checked.models, checked.tools, checked.connections, checked.memories, checked.hashmaps, checked.ledgers,
+    ):  # fmt: skip
         module.names.update(unique_names(kind))
-    declared = declare(module, checked)
-    for index, schema in enumerate(checked.schemas):
-        module.schemas[schema] = index
+    module.declared = declare(module, checked)
     for number, model in enumerate(checked.models):
         module.models[model] = number
     for number, tool in enumerate(checked.tools):
         module.tools[tool] = number
     for number, memory in enumerate(checked.memories):
         module.memories[memory] = number
+    module.hashmaps = {store: number for number, store in enumerate(checked.hashmaps)}
+    module.ledgers = {store: number for number, store in enumerate(checked.ledgers)}
     for function in checked.functions:
         declare_function(module, function)
         if function.changes_self:
             module.changing.add(function.name)
+    for promised in checked.promised:
+        declare_function(module, promised)
+    declare_implementations(module, checked)
     for struct in (*checked.structs, *checked.schemas):
         declare_field_defaults(module, struct)
     for member in (member for enum in checked.enums for member in enum.members):
         declare_field_defaults(module, member)
-    schemas = [schema_entry(module, symbol, declared) for symbol in checked.schemas]
-    tools = [tool_entry(module, symbol, declared) for symbol in checked.tools]
+    for schema in checked.schemas:
+        if not schema.type_parameters:
+            schema_number(module, schema, schema.type)
+    tools = [tool_entry(module, symbol) for symbol in checked.tools]
     for function in checked.functions:
         function_body(module, function)
+    for promised in checked.promised:
+        default_functions(module, promised)
     init = initialisation(module, checked)
+    if checked.hashmaps:
+        module.language_method("StoreWrites", "finish")
     generate_wanted(module)
     functions = module.finish_functions()
     mark_suspending(functions, module)
     image = im.Image(
-        header(name, module, checked), module.pool.constants, module.pool.types, schemas, functions,
+        header(name, module, checked), module.pool.constants, module.pool.types, module.schema_entries, functions,
         [model_entry(module, m) for m in checked.models], [], tools, [],
-        [im.Connection(module.names[c], c.fields) for c in checked.connections], [], [],
+        [im.Connection(module.names[c], c.fields) for c in checked.connections],
+        [hashmap_entry(module, h) for h in checked.hashmaps], [im.Ledger(module.names[e]) for e in checked.ledgers],
         [im.Memory(module.names[m], m.max_messages) for m in checked.memories], [], [], test_entries(module, checked),
         exports(module, checked, init), [[source.name, hashlib.sha256(source.text.encode()).digest()] for source in sources],
         [source.text for source in sources],
@@ -69,6 +82,24 @@ def generate(checked: CheckedProgram, files: list[Source], name: str) -> im.Imag
     for made, digest in zip(functions, hash_functions(image), strict=True):
         made.hash = digest
     return image
+
+
+def declare_implementations(module: Module, checked: CheckedProgram) -> None:
+    """Which functions each impl of a trait gives, defaults included (L-3.10.2), and which types are errors (L-3.11.14)."""
+    for model, type_ in checked.model_types.items():
+        module.pool.models[type_] = module.names[model]
+    for made, impl in checked.implementations:
+        trait = impl.trait
+        assert isinstance(trait, symbols.TraitSymbol)
+        chosen = [impl.method(name) or method for name, method in trait.methods.items()]
+        methods = [module.functions[method] for method in chosen if method.takes_self]
+        module.pool.implementations[made] = methods
+        for name in trait.methods:
+            module.traits.setdefault(name, {})[trait] = None
+    types = [*(s.type for s in (*checked.structs, *checked.schemas)), *(enum.type for enum in checked.enums)]
+    errors = [own(type_) for type_ in types if own(type_).facts.is_error]
+    if errors:
+        module.pool.error_types(errors)
 
 
 def unique_names(declarations: Sequence[symbols.Symbol]) -> dict[symbols.Symbol, str]:
@@ -142,6 +173,7 @@ def initialisation(module: Module, checked: CheckedProgram) -> list[int]:
     for tool in checked.tools:
         rank = tool.home.rank if tool.home is not None else 0
         steps.append(((rank, tool.declaration.span.start), tool))
+    steps.extend(((h.home.rank if h.home else 0, h.declaration.span.start), h) for h in checked.hashmaps if h.path is not None)
     if not steps:
         return []
     for _, step in sorted(steps, key=lambda pair: pair[0]):
@@ -149,6 +181,11 @@ def initialisation(module: Module, checked: CheckedProgram) -> list[int]:
             g.effect(step.call)
         elif isinstance(step, symbols.ToolSymbol):
             initial_state(g, step)
+        elif isinstance(step, symbols.HashMapSymbol):
+            g.at(step.declaration.value.span)
+            g.emitter.emit("HASHMAP", module.hashmaps[step])
+            g.emitter.emit("CALL", module.language_method("StoreWrites", "load"), 1)
+            g.emitter.emit("POP")
         else:
             number, key, expr = step
             g.value(expr)
@@ -189,6 +226,12 @@ def model_entry(module: Module, model: symbols.ModelSymbol) -> im.Model:
     return im.Model(module.names[model], connection, fields, memory, tools, decorators)
 
 
+def hashmap_entry(module: Module, symbol: symbols.HashMapSymbol) -> im.HashMap:
+    assert isinstance(symbol.type, t.Generic)
+    key, value = symbol.type.arguments
+    return im.HashMap(module.names[symbol], module.pool.type(key), module.pool.type(value), symbol.path)
+
+
 def test_entries(module: Module, checked: CheckedProgram) -> list[im.Test]:
     found = [(f, f.test) for f in checked.functions if f.test is not None]
     return [im.Test(test.description, module.functions[f], test.expect_fail, test.part) for f, test in found]
@@ -196,7 +239,8 @@ def test_entries(module: Module, checked: CheckedProgram) -> list[im.Test]:
 
 def header(name: str, module: Module, checked: CheckedProgram) -> im.Header:
     entry = module.functions[checked.main] if checked.main is not None else None
-    return im.Header(list(im.FORMAT), OPCODE_SET_VERSION, im.STD_VERSION, COMPILER, name, entry, [], {}, {})
+    wanted = reduced(module.wanted - {""})
+    return im.Header(list(im.FORMAT), OPCODE_SET_VERSION, im.STD_VERSION, COMPILER, name, entry, wanted, {}, {})
 
 
 def exports(module: Module, checked: CheckedProgram, init: list[int]) -> im.Exports:

@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from ...vm import schema as lowering
 from ...vm.bytecode import image as im
 from .. import ast, symbols
 from .. import types as t
+from ..checker.implementing import replaced
 from .module import Module
 
 _SCALARS = {"String": "string", "Int": "int", "Float": "float", "Bool": "bool", "Nil": "nil", "Any": "any"}
 
 
-def schema_entry(module: Module, symbol: symbols.StructSymbol, declared: dict[t.Type, symbols.Symbol]) -> im.Schema:
-    shape = Shapes(declared).object(symbol)
+def schema_number(module: Module, symbol: symbols.StructSymbol, type_: t.Type) -> int:
+    """The entry of a schema; one for each list of type arguments that is asked for (O-2.9)."""
+    if type_ not in module.schemas:
+        module.schemas[type_] = len(module.schema_entries)
+        module.schema_entries.append(_schema_entry(module, symbol, type_))
+    return module.schemas[type_]
+
+
+def _schema_entry(module: Module, symbol: symbols.StructSymbol, type_: t.Type) -> im.Schema:
+    shape = Shapes(module.declared).object(symbol, type_)
     return im.Schema(
-        module.names[symbol],
+        _entry_name(module, symbol, type_),
         module.pool.type(symbol.type),
         shape,
         lowering.plain_form(shape),
@@ -24,24 +34,34 @@ def schema_entry(module: Module, symbol: symbols.StructSymbol, declared: dict[t.
     )
 
 
+def _entry_name(module: Module, symbol: symbols.StructSymbol, type_: t.Type) -> str:
+    """The name of the schema with its type arguments, in characters that names in an image have."""
+    name = base = module.names[symbol] + re.sub(r"[^\w<>,:#]", "", type_name(type_).removeprefix(type_name(t.bare(type_))))
+    number = 1
+    while any(entry.name == name for entry in module.schema_entries):
+        number += 1
+        name = f"{base}#{number}"
+    return name
+
+
 class Shapes:
     """Builds the schema type of a declared type; a type met again inside itself is a reference (O-2.11)."""
 
     def __init__(self, declared: dict[t.Type, symbols.Symbol]) -> None:
         self.declared = declared
-        self.open: list[symbols.StructSymbol] = []
+        self.open: list[str] = []
 
-    def object(self, symbol: symbols.StructSymbol) -> list[Any]:
-        name = type_name(symbol)
-        if symbol in self.open:
+    def object(self, symbol: symbols.StructSymbol, type_: t.Type) -> list[Any]:
+        name = type_name(type_)
+        if name in self.open:
             return ["ref", name]
-        self.open.append(symbol)
+        self.open.append(name)
         declaration = symbol.declaration
         modes = [d.name.text for d in declaration.decorators if d.name.text in ("partial", "coerce")]
         nodes = {f.name.text: f for f in declaration.fields or []}
         first = next(iter(nodes.values()), None)
         modes += [d.name.text for d in (first.decorators if first else []) if d.name.text in ("partial", "coerce")]
-        fields = [self.field(symbol, name, type_, optional, nodes[name]) for name, type_, _, optional in symbol.fields]
+        fields = [self.field(symbol, field, held, optional, nodes[field]) for field, held, optional in _parts(symbol, type_)]
         self.open.pop()
         return ["object", name, modes, fields]
 
@@ -68,15 +88,25 @@ class Shapes:
             return ["map", self.shape(type_.arguments[1])]
         symbol = self.declared.get(type_.bare if isinstance(type_, t.Nominal) else type_)
         if isinstance(symbol, symbols.EnumSymbol):
-            return ["enum", list(symbol.variants), type_name(symbol)]
+            return ["enum", list(symbol.variants), type_name(symbol.type)]
         if isinstance(symbol, symbols.StructSymbol):
-            return self.object(symbol)
+            return self.object(symbol, type_)
         raise AssertionError(f"no JSON form for {type_}")
 
 
-def type_name(symbol: symbols.StructSymbol | symbols.EnumSymbol) -> str:
-    assert isinstance(symbol.type, t.Nominal)
-    return symbol.type.unique_name
+def _parts(symbol: symbols.StructSymbol, type_: t.Type) -> list[tuple[str, t.Type, bool]]:
+    """Name, type and optionality of the fields in a value of this type."""
+    arguments = type_.arguments if isinstance(type_, t.Nominal) else ()
+    pairs = zip(symbol.type_parameters, arguments, strict=True)
+    bindings = {parameter.type.unique_name: t_ for parameter, t_ in pairs if isinstance(parameter.type, t.Nominal)}
+    return [(name, replaced(held, bindings), optional) for name, held, _, optional in symbol.fields]
+
+
+def type_name(type_: t.Type) -> str:
+    """What tells a type from all others, with its type arguments."""
+    arguments = type_.arguments if isinstance(type_, (t.Nominal, t.Generic)) else ()
+    head = type_.unique_name if isinstance(type_, t.Nominal) else type_.name if isinstance(type_, t.Generic) else str(type_)
+    return f"{head}<{','.join(map(type_name, arguments))}>" if arguments else head
 
 
 def as_json(value: Any) -> Any:

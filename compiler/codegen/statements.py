@@ -391,11 +391,12 @@ def _catches(g: Generator, node: ast.Try, end: Label, wanted: bool) -> None:
         e.jump("JUMP", end)
         e.mark(following, depth)
     g.at(node.span)
-    if node.rethrow is not None:  # only a String among the errors is converted
+    for type_, coercion in node.rethrow:
         plain = Label()
         e.emit("DUP")
-        e.emit("IS", g.module.pool.type(t.STRING))
+        e.emit("IS", g.module.pool.type(type_))
         e.jump("JUMP_UNLESS", plain)
-        g.coerce(node.rethrow)
+        g.coerce(coercion)
+        e.emit("THROW")
         e.mark(plain, depth)
     e.emit("THROW")

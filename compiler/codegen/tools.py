@@ -5,16 +5,15 @@ from __future__ import annotations
 from ...vm import schema as lowering
 from ...vm.bytecode import image as im
 from .. import symbols
-from .. import types as t
 from .generator import Generator
 from .module import Module
 from .schemas import Shapes
 
 
-def tool_entry(module: Module, tool: symbols.ToolSymbol, declared: dict[t.Type, symbols.Symbol]) -> im.Tool:
+def tool_entry(module: Module, tool: symbols.ToolSymbol) -> im.Tool:
     methods = []
     for method, arguments in tool.arguments.items():
-        shape = Shapes(declared).arguments(arguments)
+        shape = Shapes(module.declared).arguments(arguments)
         text = f"{tool.description}\n\n{tool.texts[method]}"
         form = lowering.arguments_form(shape)
         methods.append([method.name, module.functions[method], tool.wire_name(method), text, shape, form])

@@ -19,6 +19,7 @@ from .items import declare_items, visit_items
 from .modules import file_module, new_module, order_modules, settle_imports, warn_unused_imports
 from .predeclared import outermost
 from .state import Module, Resolver
+from .traits import predeclare
 
 HANDLERS = {**paths.HANDLERS, **patterns.HANDLERS, **expressions.HANDLERS, **tasks.HANDLERS}
 
@@ -27,6 +28,7 @@ def resolve(project: Project, diagnostics: Diagnostics) -> Module:
     r = Resolver(diagnostics, outermost(), HANDLERS, paths.associated_item, project)
     for code, span, message, help in project.rejected:
         r.report(code, span, message, help=help)
+    predeclare(r)
     bodies = _declare(r)
     settle_imports(r)
     for module in r.module.modules:

@@ -35,7 +35,7 @@ def type_parameters(r: Resolver, declared: list[ast.TypeParameter]) -> list[Type
             continue
         if not name[:1].isupper():
             r.report("E1014", node.name.span, f"the type name `{name}` begins with a lower-case letter")
-        found[name] = TypeParameterSymbol(name, node, Nominal("parameter", name))
+        found[name] = TypeParameterSymbol(name, node, Nominal("parameter", name, key=r.parameter_key(name)))
         r.scope.names[name] = found[name]
     for node in declared:
         for bound in node.bounds:

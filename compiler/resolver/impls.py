@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .. import ast
-from ..symbols import AliasSymbol, FunctionSymbol, ImplSymbol, Symbol
+from ..symbols import AliasSymbol, FunctionSymbol, ImplSymbol, ModelSymbol, Symbol
 from ..types import ANY, NIL
 from .functions import function, type_parameters
 from .names import find_item, walk
@@ -29,14 +29,17 @@ def _declare_impl(r: Resolver, item: ast.Impl) -> None:
     head = _head(r, item.target)
     impl = ImplSymbol(head.name if head is not None else "", item, head, ANY)
     impl.home = r.at
+    impl.trait = _head(r, item.trait) if item.trait is not None else None
     item.symbol = impl
     r.module.impls.append(impl)
+    if item.trait is not None and head is not None:
+        r.module.trait_impls.setdefault(head, []).append(impl)
     for node in item.methods:
         symbol = node.symbol = FunctionSymbol(node.name.text, node, [], NIL, impl)
         symbol.home = r.at
         impl.methods.append(symbol)
         r.module.add(symbol, node.name.span)
-        if head is not None:
+        if head is not None and item.trait is None:
             r.module.members.setdefault(head, {}).setdefault(symbol.name, []).append(symbol)
 
 
@@ -57,8 +60,10 @@ def visit_impl(r: Resolver, item: ast.Impl) -> None:
         return
     with r.block() as scope:
         item.symbol.type_parameters = type_parameters(r, item.type_parameters)
-        r.visit(item.target)
-        if item.symbol.head is not None:
-            scope.names["Self"] = item.symbol.head
+        r.visit(item.trait)
+        head = item.symbol.head
+        if not isinstance(head, ModelSymbol):
+            r.visit(item.target)
+        scope.names["Self"] = item.symbol if head is None or isinstance(head, ModelSymbol) else head
         for method in item.methods:
             function(r, method)

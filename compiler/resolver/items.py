@@ -16,6 +16,8 @@ from ..symbols import (
     ConstSymbol,
     EnumSymbol,
     FunctionSymbol,
+    HashMapSymbol,
+    LedgerSymbol,
     MemorySymbol,
     ModelSymbol,
     StructSymbol,
@@ -31,9 +33,9 @@ from .paths import resolve_path
 from .scopes import UnbuiltSymbol
 from .state import Resolver
 from .tools import tool_symbol, visit_tool
+from .traits import trait_symbol, visit_trait
 
 UNBUILT_ITEMS: dict[type[ast.Item], str] = {
-    ast.Trait: "trait",
     ast.Mcp: "mcp",
     ast.Pipeline: "pipeline",
     ast.Context: "context",
@@ -87,18 +89,14 @@ def unbuilt_form(item: ast.Item, nested: bool) -> str | None:
     match item:
         case ast.Function():
             return _unbuilt_function(item)
-        case ast.Impl():
-            return unbuilt_impl(item)
-        case ast.Schema() if item.type_parameters:
-            return "type parameters"
+        case ast.Impl() | ast.Trait():
+            return _unbuilt_method(item)
         case ast.Schema() if item.fields is None:
             return "schema without body"
         case ast.Tool() if nested:
             return "tool in a block"
         case ast.Tool() if item.trait is not None:
             return "impl of a trait"
-        case ast.Store() if item.kind != "memory":
-            return item.kind
         case ast.Config() if item.kind == "agent":
             return "agent"
         case ast.Config() if nested:
@@ -106,9 +104,7 @@ def unbuilt_form(item: ast.Item, nested: bool) -> str | None:
     return UNBUILT_ITEMS.get(type(item))
 
 
-def unbuilt_impl(item: ast.Impl) -> str | None:
-    if item.trait is not None:
-        return "impl of a trait"
+def _unbuilt_method(item: ast.Impl | ast.Trait) -> str | None:
     return next((name for method in item.methods if (name := _unbuilt_function(method)) is not None), None)
 
 
@@ -135,6 +131,8 @@ def _symbol(r: Resolver, item: ast.Item, name: str) -> Symbol:
             return StructSymbol(name, item, Nominal("schema", name, key=r.type_key(name)), [])
         case ast.Enum():
             return _enum(r, item, name)
+        case ast.Trait():
+            return trait_symbol(r, item)
         case ast.Const():
             return ConstSymbol(name, item, ANY)
         case ast.TypeAlias():
@@ -145,6 +143,10 @@ def _symbol(r: Resolver, item: ast.Item, name: str) -> Symbol:
             return ConnectionSymbol(name, item, {})
         case ast.Tool():
             return tool_symbol(r, item)
+        case ast.Store() if item.kind == "hashmap":
+            return HashMapSymbol(name, item, ANY)
+        case ast.Store() if item.kind == "ledger":
+            return LedgerSymbol(name, item)
         case ast.Store():
             return MemorySymbol(name, item, None)
     return UnbuiltSymbol(name)
@@ -185,6 +187,8 @@ def visit_items(r: Resolver, items: Sequence[ast.TopLevel]) -> None:
             continue  # modules have their own turn
         elif isinstance(item, ast.Impl):
             r.nesting.call(visit_impl, r, item)
+        elif isinstance(item, ast.Trait):
+            r.nesting.call(visit_trait, r, item)
         elif item.symbol is not None and not isinstance(item.symbol, UnbuiltSymbol):
             r.nesting.call(_visit_item, r, item)
 

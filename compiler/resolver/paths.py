@@ -13,9 +13,12 @@ from ..symbols import (
     ConstSymbol,
     EnumSymbol,
     ErrorFamilySymbol,
+    ImplSymbol,
     Local,
     StructSymbol,
     Symbol,
+    TraitItemSymbol,
+    TraitSymbol,
     TypeParameterSymbol,
 )
 from . import everyday
@@ -24,6 +27,7 @@ from .predeclared import LIBRARY_TYPES, TYPES, associated
 from .scopes import UnbuiltSymbol
 from .spelling import did_you_mean
 from .state import Handler, Resolver
+from .trait_paths import members_through_traits, trait_item
 
 
 def path_expr(r: Resolver, node: ast.PathExpr) -> None:
@@ -75,6 +79,8 @@ def resolve_path(r: Resolver, path: list[ast.Ident]) -> Symbol | None:
 def associated_item(r: Resolver, owner: Symbol, name: ast.Ident) -> Symbol | None:
     """A variant, an error variant or an associated function (L-8.3.2)."""
     members = r.module.members_of(owner)
+    if isinstance(owner, (TraitSymbol, TraitItemSymbol)):
+        return trait_item(r, owner, name)
     if name.text in members and not (isinstance(owner, EnumSymbol) and name.text in owner.variants):
         return members[name.text][0]
     match owner:
@@ -84,19 +90,22 @@ def associated_item(r: Resolver, owner: Symbol, name: ast.Ident) -> Symbol | Non
             return _error_member(r, owner, name)
         case BuiltinSymbol():
             return _associated(r, owner, name)
-    help = did_you_mean(name.text, members)
-    r.report("E1010", name.span, f"`{owner.name}` has no associated item `{name.text}`", help=help)
-    return None
+    found = trait_item(r, owner, name)
+    if found is None:
+        help = did_you_mean(name.text, [*members, *members_through_traits(r, owner)])
+        r.report("E1010", name.span, f"`{owner.name}` has no associated item `{name.text}`", help=help)
+    return found
 
 
 def variant_of(r: Resolver, owner: EnumSymbol, name: ast.Ident) -> Symbol | None:
     if name.text in owner.variants:
         return owner.members[owner.variants.index(name.text)]
-    r.report(
-        "E1010", name.span, f"enum `{owner.name}` has no variant `{name.text}`",
-        help=did_you_mean(name.text, [*owner.variants, *r.module.members_of(owner)]),
-    )  # fmt: skip
-    return None
+    found = trait_item(r, owner, name)
+    if found is None:
+        known = [*owner.variants, *r.module.members_of(owner), *members_through_traits(r, owner)]
+        help = did_you_mean(name.text, known)
+        r.report("E1010", name.span, f"enum `{owner.name}` has no variant `{name.text}`", help=help)
+    return found
 
 
 def _error_member(r: Resolver, owner: ErrorFamilySymbol, name: ast.Ident) -> Symbol | None:
@@ -105,17 +114,20 @@ def _error_member(r: Resolver, owner: ErrorFamilySymbol, name: ast.Ident) -> Sym
     variants = FAMILIES[owner.name].variants
     if name.text in variants:
         return ErrorFamilySymbol(owner.name, name.text)
-    r.report(
-        "E1010", name.span, f"error family `{owner.name}` has no variant `{name.text}`",
-        help=did_you_mean(name.text, (*variants, "new")),
-    )  # fmt: skip
-    return None
+    found = trait_item(r, owner, name)
+    if found is None:
+        help = did_you_mean(name.text, (*variants, "new", *members_through_traits(r, owner)))
+        r.report("E1010", name.span, f"error family `{owner.name}` has no variant `{name.text}`", help=help)
+    return found
 
 
 def _associated(r: Resolver, owner: BuiltinSymbol, name: ast.Ident) -> Symbol | None:
     known = associated(owner.name)
     if name.text in known:
         return BuiltinSymbol(f"{owner.name}::{name.text}")
+    found = trait_item(r, owner, name)
+    if found is not None:
+        return found
     help = everyday.ASSOCIATED.get((owner.name, name.text)) or did_you_mean(name.text, known)
     r.report("E1010", name.span, f"`{owner.name}` has no associated item `{name.text}`", help=help)
     return None
@@ -149,10 +161,15 @@ def _type_path(r: Resolver, path: list[ast.Ident]) -> Symbol | None:
     return None
 
 
+TYPE_SYMBOLS = (
+    ErrorFamilySymbol, UnbuiltSymbol, StructSymbol, EnumSymbol, AliasSymbol, TypeParameterSymbol, TraitSymbol, ImplSymbol,
+)  # fmt: skip
+
+
 def is_type(symbol: Symbol) -> bool:
     if isinstance(symbol, BuiltinSymbol):
         return symbol.name in TYPES or symbol.name in LIBRARY_TYPES
-    return isinstance(symbol, (ErrorFamilySymbol, UnbuiltSymbol, StructSymbol, EnumSymbol, AliasSymbol, TypeParameterSymbol))
+    return isinstance(symbol, TYPE_SYMBOLS)
 
 
 def struct_expr(r: Resolver, node: ast.StructExpr) -> None:

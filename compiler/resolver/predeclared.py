@@ -16,18 +16,20 @@ TYPES: dict[str, int] = {
     "Array": 1, "Map": 2, "Option": 1, "Result": 2, "Schema": 1, "Task": 1, "Set": 1, "Queue": 1, "Stack": 1,
     **dict.fromkeys(("Prompt", "Response", "Message", "ToolCall", "Emit"), 0),
     **dict.fromkeys(("ModelRef", "ModelBuilder", "SchemaRef", "Memory", "MemoryRef", "ToolRef"), 0),
+    **dict.fromkeys(("HashMapRef", "Ledger", "LedgerRef", "LedgerQuery", "LedgerEntry"), 0), "HashMap": 2,
 }
 
 # Types that are reached through their module of the library only (L-7).
 LIBRARY_TYPES = {"HttpResponse": 0, "RegexMatch": 0}
 
 UNBUILT_TYPES = (
-    "Stream", "LedgerEntry", "Entry", "Turn", "Fact", "Provenance", "Learned", "AgentRef",
-    "McpRef", "PipelineRef", "HashMap", "Ledger", "LedgerQuery", "KeyedMemory", "Agent", "HashMapRef", "LedgerRef",
+    "Stream", "Entry", "Turn", "Fact", "Provenance", "Learned", "AgentRef",
+    "McpRef", "PipelineRef", "KeyedMemory", "Agent",
 )  # fmt: skip
 UNBUILT_FUNCTIONS: tuple[str, ...] = ()
 
 MEMORY_CONSTRUCTORS = ("new", "of")
+STORES = ("HashMap", "HashMapRef", "Ledger", "LedgerRef")
 
 
 def outermost() -> Scope:
@@ -44,4 +46,6 @@ def associated(owner: str) -> list[str]:
     """The associated functions of a predeclared type (L-6.9)."""
     if owner in ("Memory", "MemoryRef"):
         return list(MEMORY_CONSTRUCTORS)
+    if owner in STORES:
+        return ["new"]
     return [name for receiver, name in ASSOCIATED if receiver == owner]

@@ -15,7 +15,7 @@ from ..diagnostics import Diagnostics, Related
 from ..loading import Project
 from ..nesting import Nesting
 from ..source import Span
-from ..symbols import FunctionScope, FunctionSymbol, ImplSymbol, Local, ModuleSymbol, Symbol
+from ..symbols import FunctionScope, FunctionSymbol, ImplSymbol, Local, ModuleSymbol, Symbol, TraitSymbol
 from ..types import ANY
 from .everyday import NAMES
 from .scopes import Import, Scope
@@ -25,7 +25,8 @@ from .spelling import did_you_mean
 @dataclass(slots=True)
 class Module:
     """What a program declares, nested items included, in the order of its modules, in each in source order. `members`: methods
-    and associated functions by the type they belong to and their name."""
+    and associated functions by the type they belong to and their name. `trait_impls`: impls of traits by what their target names.
+    `traits`: those of the program and the predeclared ones."""
 
     symbols: list[Symbol] = field(default_factory=list)
     inits: list[tuple[ModuleSymbol, ast.InitStatement]] = field(default_factory=list)
@@ -33,6 +34,8 @@ class Module:
     locals: list[Local] = field(default_factory=list)
     impls: list[ImplSymbol] = field(default_factory=list)
     members: dict[Symbol, dict[str, list[FunctionSymbol]]] = field(default_factory=dict)
+    trait_impls: dict[Symbol, list[ImplSymbol]] = field(default_factory=dict)
+    traits: list[TraitSymbol] = field(default_factory=list)
     main: Symbol | None = None
     places: dict[Symbol, Span] = field(default_factory=dict)
 
@@ -60,7 +63,7 @@ Handler = Callable[["Resolver", Any], "ast.Node | None"]
 class Resolver:
     __slots__ = (
         "diagnostics", "handlers", "module", "at", "root", "project", "spaces", "by_file", "imports", "edges", "outermost",
-        "rooted", "scope", "function", "nesting", "type_keys", "associated", "asking",
+        "rooted", "scope", "function", "nesting", "type_keys", "parameters", "associated", "asking",
         "undeclared",
     )  # fmt: skip
 
@@ -85,7 +88,8 @@ class Resolver:
         self.imports: list[Import] = []
         self.undeclared: list[tuple[ModuleSymbol, Sequence[ast.TopLevel]]] = []  # modules whose items have no symbols yet
         self.edges: dict[ModuleSymbol, dict[ModuleSymbol, Span]] = {}  # which modules each imports, and where first
-        self.type_keys: set[str] = set()
+        self.type_keys = set(outermost.names)  # the machine tells declared types from its own by these
+        self.parameters = 0
         self.outermost = outermost
         self.rooted = Scope(outermost)  # the modules of the project root
         self.scope = self.rooted
@@ -157,6 +161,11 @@ class Resolver:
             number += 1
         self.type_keys.add(key)
         return "" if key == name else key
+
+    def parameter_key(self, name: str) -> str:
+        """What tells a type parameter from others of its name."""
+        self.parameters += 1
+        return f"{name}#{self.parameters}"
 
     def unknown_name(
         self, name: ast.Ident, code: str = "E1001", what: str = "name", offered: Callable[[Symbol], bool] | None = None

@@ -26,6 +26,7 @@ from concerto.compiler.diagnostics import Diagnostic
 from concerto.compiler.pipeline import Compilation, compile_source
 from concerto.compiler.source import Source
 from concerto.runtime.connections import resolve_key
+from concerto.runtime.emits import NoListener
 from concerto.runtime.errors import CallFailure, ConfigFailure, Origin
 from concerto.runtime.http_requests import HttpFailure, HttpReply, HttpRequest
 from concerto.runtime.permissions import Permissions
@@ -42,7 +43,7 @@ from concerto.vm.bytecode.disasm import disassemble
 from concerto.vm.bytecode.image import ImageError
 from concerto.vm.link import Program
 from concerto.vm.load import load_bytes, load_image
-from concerto.vm.values import display, to_json, typeof
+from concerto.vm.values import display, from_json, to_json, typeof
 
 Json = dict[str, Any]
 HELLO = {
@@ -264,6 +265,7 @@ class World:
             random=chance.random,
             connections=op.get("connections", {}),
             provider=self.provider,
+            answer=self.answer,
         )
         self.session = Session(program, host)
         if function is not None:
@@ -322,6 +324,28 @@ class World:
             self.calls[name] = self.calls.get(name, 0) + 1
         send({"id": self.id, "event": "emit", "n": self.emitted, "channel": channel, "json": to_json(value)})
         self.emitted += 1
+
+    async def answer(self, channel: str, value: Any) -> Any:
+        """Asks the runner for the host's answer to an awaited emit."""
+        self.requests += 1
+        to = self.requests
+        record = {"channel": channel, "payload": json.loads(to_json(value))}
+        send({
+            "id": self.id, "event": "request", "to": to, "kind": "answer", "name": channel, "attempt": 1, "record": record,
+            "wire": None, "headers": {},
+        })  # fmt: skip
+        future = self.waiting[to] = self.loop.create_future()
+        try:
+            message = await future
+        except asyncio.CancelledError:
+            send({"id": self.id, "event": "abort", "to": to})
+            raise
+        fault = message.get("fault")
+        if fault is None:
+            return from_json(message["body"]["payload"])
+        if fault["kind"] == "no-listener":
+            raise NoListener
+        raise RuntimeError(fault.get("message", fault["kind"]))
 
     def provider(self, connection: str) -> Provider:
         """The session's own provider for `offline`; for every other connection one that asks the runner."""

@@ -71,7 +71,7 @@ def started(files: dict[str, bytes], main: str, depth: int) -> tuple[Json, list[
             error = value.payload[0]
             variant = error.variant if isinstance(error, Err) else None
             fails = {"kind": kind_of(error), "variant": variant, "message": display(error)}
-            result = {"status": "error", "exit": 1, "fails": fails}
+            result = {"status": "error", "exit": 77 if variant == "PermissionDenied" else 1, "fails": fails}
     except Panic as panic:
         emits.append(("panic", f'"{panic.message}"'))
         file, line = panic.at or (function.node.span.file, 1)

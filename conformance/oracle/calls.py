@@ -44,6 +44,7 @@ class Calls(Predeclared):
         self.emits: list[tuple[str, str]] = []
         self.offered: dict[tuple[Any, str], Function | None] = {}  # methods of traits, by head of the type
         self.piped: dict[int, Any] = {}  # left sides of pipes, by node
+        self.conversions: dict[Any, list[Function]] = {}  # of impls of From, by what they give
 
     # ------------------------------------------------------------ declarations
 
@@ -55,31 +56,28 @@ class Calls(Predeclared):
             heads = scope.parameters(node)
             scope.names["Self"] = target = type_of(node.target, scope)
             made = {m.name.text: Function(m, scope, (heads, target)) for m in node.methods}
-            if node.trait is not None:
-                made |= self._defaults(node, scope, heads, target, made)
-            for name, function in made.items():
-                if node.trait is None:
-                    target[0].methods[name] = function
-                else:  # two traits offer it: none is meant
-                    key = (target[0], name)
-                    self.offered[key] = None if key in self.offered else function
+            if node.trait is None:
+                target[0].methods.update(made)
+            else:
+                self._implemented(type_of(node.trait, scope), heads, target, made)
 
-    def _defaults(self, node: ast.Impl, scope: Scope, heads: Any, target: Type, made: dict[str, Function]) -> dict[str, Function]:
-        """Default methods, as if they stood in the impl; the trait learns of the impl."""
-        trait, *arguments = type_of(node.trait, scope)
+    def _implemented(self, t: Type, heads: Any, target: Type, made: dict[str, Function]) -> None:
+        """The trait learns of the impl; its default methods count as if they stood there."""
+        trait, *arguments = t
         if trait == "Error":
             target[0].is_error = True
-        if not isinstance(trait, Item):
-            target[0].conversions += made.values()
-            return {}
-        if target[0] in trait.impls:
+        elif not isinstance(trait, Item):
+            self.conversions.setdefault(target[0], []).extend(made.values())
+            self.offered[target[0], "from"] = made["from"]
+        elif target[0] in trait.impls:
             raise NotClaimed("one trait with several arguments")
-        own = Scope(trait.scope, barrier=True)
-        own.names = {"Self": target, **dict(zip((p.name for p in trait.params), arguments, strict=True))}
-        rest = [m for m in trait.node.methods if m.name.text not in made]
-        filled = {m.name.text: Function(m, own, (heads, target)) for m in rest}
-        trait.impls[target[0]] = made | filled
-        return filled
+        else:
+            own = Scope(trait.scope, barrier=True)
+            own.names = {"Self": target, **dict(zip((p.name for p in trait.params), arguments, strict=True))}
+            rest = [m for m in trait.node.methods if m.name.text not in made]
+            trait.impls[target[0]] = made | {m.name.text: Function(m, own, (heads, target)) for m in rest}
+            for key, function in (((target[0], name), f) for name, f in trait.impls[target[0]].items()):
+                self.offered[key] = None if key in self.offered else function  # of two traits none is meant
 
     def trait_methods(self, trait: Item) -> dict[str, Function]:
         """Of a trait itself: they are chosen by the run-time type of `self` (L-3.10.4)."""
@@ -235,9 +233,8 @@ class Calls(Predeclared):
         """Evaluates the arguments as written; gives them in the order of the parameters (L-5.9.1), and the result's type."""
         signature, rows, types = target.signature, [], []
         result = substitute(signature.result, names)
-        is_open = isinstance(prune(result), Var)
-        wanted = known(expected) if is_open else inside(expected, prune(result)[0])
-        if wanted not in (None, ANY) and (is_open or wanted[0] == prune(result)[0]):
+        wanted = known(expected) if isinstance(prune(result), Var) else inside(expected, prune(result)[0])
+        if wanted not in (None, ANY):
             convert(result, wanted)
         for i, argument in enumerate(rest):
             at = i if argument.name is None else signature.names.index(argument.name.text)
@@ -266,9 +263,8 @@ class Calls(Predeclared):
         signature = target.signature
         if signature.receiver is not None and kind_of(given[0]) != target.kind:
             raise NotClaimed("a value of another kind behind an unchecked element")
-        start = len(given) - len(signature.types)
-        literals = [getattr(d, "value", None) for d in signature.defaults]
-        made = target.run(*[literals[i - start] if v is Missing else v for i, v in enumerate(given)])
+        defaults = [None] * (len(given) - len(signature.types)) + signature.defaults
+        made = target.run(*[getattr(d, "value", None) if v is Missing else v for v, d in zip(given, defaults, strict=True)])
         return made if signature.mut else (made, None)
 
     # ------------------------------------------------------------ methods
@@ -292,8 +288,8 @@ class Calls(Predeclared):
             shown = self.expr(node.receiver, scope)[1]
             return STRING, lambda env: display(shown(env))
         if found is None and isinstance(type_[0], Item):
-            fields = type_[0].parts(type_)
-            return self.call_value(fields[name], lambda env: code(env).fields[name], [a.value for a in node.arguments], scope)
+            nodes = [a.value for a in node.arguments]
+            return self.call_value(type_[0].parts(type_)[name], lambda env: code(env).fields[name], nodes, scope)
         if found is None:
             raise NotClaimed(f"method {name} of {type_[0]}")
         names = self._instance(found, node, scope)

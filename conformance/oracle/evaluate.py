@@ -107,14 +107,13 @@ class Evaluator(Calls):
         method = getattr(self, "on_" + type(node).__name__, None)
         if method is None:
             raise NotClaimed(type(node).__name__)
-        if expected == DISCARD and not isinstance(node, BRANCHING):
-            expected = None
-        type_, code = method(node, scope, known(expected))
+        expected = None if expected == DISCARD and not isinstance(node, BRANCHING) else known(expected)
+        type_, code = method(node, scope, expected)
         if id(node) in self.piped:
             local = Local(type_, False)
             self.piped[id(node)] = (local, code)
             return type_, lambda env: env[local][0]
-        return type_, code if isinstance(node, (ast.StringLiteral, ast.Block, ast.GroupExpr)) else located(code, self.program.at(node))
+        return type_, code if isinstance(node, (ast.Block, ast.GroupExpr)) else located(code, self.program.at(node))
 
     def site(self, node: ast.Expr, scope: Scope, expected: Type) -> Code:
         type_, code = self.expr(node, scope, expected)
@@ -144,7 +143,7 @@ class Evaluator(Calls):
     def _joins(self, expected: Type | None, head: str, count: int) -> list[Join]:
         """One Join per component of the literal, with what is expected there."""
         wanted = inside(expected, head)
-        if wanted is not None and wanted[0] == head and len(wanted) == count + 1:
+        if wanted and len(wanted) == count + 1:
             return [Join(t) for t in wanted[1:]]
         return [Join(ANY if wanted == ANY else None) for _ in range(count)]
 
@@ -177,7 +176,7 @@ class Evaluator(Calls):
         arguments = [type_of(t, scope) for t in node.type_arguments or []]
         item = of.item if of else declared(found)
         type_ = found if isinstance(found, tuple) else (item, *arguments) if arguments else item.fresh()
-        convert(type_, wanted) if (wanted := inside(expected, item)) and wanted[0] is item else None
+        convert(type_, inside(expected, item) or ANY)
         types = item.parts(type_, of)
         rows = [(f.name.text, self.site(f.value, scope, types[f.name.text])) for f in node.fields]
         base = None if node.base is None else self.site(node.base, scope, type_)
@@ -228,16 +227,15 @@ class Evaluator(Calls):
         type_, left = self.expr(node.left, scope)
         type_ = prune(type_)
         inner = NEVER if type_ == NIL else type_[1] if type_[0] in ("Option", "Nilable") else ANY
-        both, held = Join(None), Local(inner, False)
-        present = both.add(inner, lambda env: env[held][0])
+        both = Join(None)
+        present = both.add(inner, lambda value: value)
         right = both.add(*self.expr(node.right, scope, None if inner == NEVER else known(inner)))
 
         def run(env: Any) -> Any:
             value = left(env)
             if value is None or value == NONE:
                 return right(env)
-            env[held] = [value.payload[0] if isinstance(value, Case) and value.variant == "Some" else value]
-            return present(env)
+            return present(value.payload[0] if isinstance(value, Case) and value.variant == "Some" else value)
 
         return both.close(), run
 
@@ -501,7 +499,7 @@ class Evaluator(Calls):
             return error
         if wanted[0] in PARENTS and isinstance(error, str):
             return Err("RuntimeError", None, error, {})
-        for f in getattr(wanted[0], "conversions", ()):
+        for f in self.conversions.get(wanted[0], ()):
             if has_kind(error, f.signature.types[0]):
                 return self.enter(f, [error])[0]
         conversion = convert(type_, wanted)
@@ -536,7 +534,7 @@ class Evaluator(Calls):
         wanted = expected
         if not node.catches and expected != DISCARD:
             wanted = inside(expected, "Result")
-            wanted = known(wanted[1]) if wanted and wanted[0] == "Result" else None
+            wanted = None if wanted in (None, ANY) else known(wanted[1])
         both = Join(wanted)
         target = Exit(both)
         scope.frame.targets.append(target)
@@ -575,7 +573,7 @@ class Evaluator(Calls):
 
     def on_Closure(self, node: ast.Closure, scope: Scope, expected: Type | None) -> Typed:
         wanted = inside(expected, "Fn")
-        matching = wanted if wanted and wanted[0] == "Fn" and len(wanted) == len(node.parameters) + 2 else None
+        matching = wanted if wanted and len(wanted) == len(node.parameters) + 2 else None
         result = None if matching is None or known(matching[1]) == NIL else known(matching[1])
         if node.result is not None or node.function_form:
             result = type_of(node.result, scope)

@@ -115,8 +115,8 @@ class Patterns:
         else:
             item = declared(family)
             types = item.parts(type_ if type_[0] is item else item.anything, target)
-        made, take = [(name, self.of(p, types[name])) for name, p in nodes.items()], error_part if target in PARENTS else part
-        return lambda env, value: _denotes(target, value) and all(p(env, take(value, name)) for name, p in made)
+        made, of_error = [(name, self.of(p, types[name])) for name, p in nodes.items()], target in PARENTS
+        return lambda env, value: _denotes(target, value) and all(p(env, part(value, name, of_error)) for name, p in made)
 
 
 def _denotes(target: Any, value: Any) -> bool:
@@ -130,22 +130,14 @@ def _denotes(target: Any, value: Any) -> bool:
     return has_kind(value, (declared(target),))
 
 
-def part(value: Any, name: Any) -> Any:
-    """A field, or a part of a payload."""
-    if isinstance(value, Err):
-        return error_part(value, name)
-    return value.fields.get(name) if isinstance(value, Rec) else value.payload[name]
-
-
-def error_part(value: Any, name: Any) -> Any:
-    """Of a value read as an error (L-3.11.1, L-3.11.14); an extra field it does not carry is nil (L-3.11.13)."""
-    if isinstance(value, Err):
-        message, extra = value.message, value.extra
-    else:
-        message, extra = value.fields.get("message") if isinstance(value, Rec) else None, {}
+def part(value: Any, name: Any, of_error: bool = False) -> Any:
+    """A field, or a part of a payload. Of what is read as an error: L-3.11.1, L-3.11.13, L-3.11.14."""
+    if not of_error and not isinstance(value, Err):
+        return value.fields.get(name) if isinstance(value, Rec) else value.payload[name]
+    message = value.fields.get("message") if isinstance(value, Rec) else None
     message = message if isinstance(message, str) else display(value)
     plain = {"kind": kind_of(value), "variant": getattr(value, "variant", None), "message": message, 0: message}
-    return plain[name] if name in plain else extra.get(name)
+    return plain[name] if name in plain else getattr(value, "extra", {}).get(name)
 
 
 def _in_interval(node: ast.RangePattern, value: Any) -> bool:

@@ -1,6 +1,6 @@
 """Reading and writing through a chain of `.name`, `.N`, `[index]` (L-5.5.1, L-5.5.5, L-5.6, L-3.7.1).
 
-A write gives the new value of the root: nothing is changed in place. A step is how ("field", "error", "at" or "index"), and the key.
+A write gives the new value of the root: nothing is changed in place. A step is how ("field", "error", "at", "index") and the key.
 """
 
 from __future__ import annotations
@@ -8,15 +8,13 @@ from __future__ import annotations
 from typing import Any
 
 from .library.functions import bounds, clamped, element
-from .patterns import error_part, part
+from .patterns import part
 from .values import Arr, Err, Map, Panic, Rec, Rng, Tup, display, key_of, kind_of
 
 
 def read(value: Any, how: str, key: Any) -> Any:
-    if how == "error":
-        return error_part(value, key)
-    if how == "field" and isinstance(value, (Rec, Map, Err)):
-        return value.get((str, key)) if isinstance(value, Map) else part(value, key)
+    if how == "error" or how == "field" and isinstance(value, (Rec, Map, Err)):
+        return value.get((str, key)) if isinstance(value, Map) else part(value, key, how == "error")
     if how == "field":
         raise Panic("P014", f"{kind_of(value)} has no member {key}")
     if type(value) is Tup or type(value) in (Arr, str) and how == "index":

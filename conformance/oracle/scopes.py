@@ -13,7 +13,6 @@ from typing import Any
 from concerto.compiler import ast
 from concerto.compiler.diagnostics import Diagnostics
 from concerto.compiler.parse import decode_source, parse
-from concerto.compiler.source import Source
 
 from .types import ANY, NEVER, NIL, PLAIN, STRUCTURAL, NotClaimed, Param, Type, Var, convert, joined, known, prune, substitute
 from .values import PARENTS, Case
@@ -47,11 +46,8 @@ class Function:
 
     def __init__(self, node: ast.Function, scope: Scope, owner: Any = ((), None), trait: Item | None = None) -> None:
         self.node, self.name, self.scope = node, node.name.text, Scope(scope, barrier=True)
-        self.owner, self.trait = owner, trait
-        self.code: Any = None
-        self.value: Any = None
-        self.locals: list[Local] = []
-        self.defaults: list[Any] = []
+        self.owner, self.trait, self.code, self.value = owner, trait, None, None
+        self.locals, self.defaults = [], []
 
     @cached_property
     def signature(self) -> Signature:
@@ -79,7 +75,6 @@ class Item:
         self.params = self.scope.parameters(node)
         self.methods: dict[str, Function] = {}
         self.impls: dict[Any, dict[str, Function]] = {}
-        self.conversions: list[Function] = []  # of impls of From
         self.value: Any = Missing  # of a constant, once it is known
 
     @property
@@ -148,8 +143,7 @@ class Exit:
     """A loop with its break values, or a `try` body with the types of the errors raised in it (L-3.12.2)."""
 
     def __init__(self, values: Join, label: str | None = None) -> None:
-        self.values, self.label, self.again = values, label, object()  # `again`: where `continue` goes
-        self.raised: list[Type] = []
+        self.values, self.label, self.raised, self.again = values, label, [], object()  # `again`: where `continue` goes
 
 
 class Frame:
@@ -157,8 +151,7 @@ class Frame:
 
     def __init__(self, result: Type | None) -> None:
         self.result, self.returns = result, Join(DISCARD if result == NIL else result)
-        self.loops: list[Exit] = []
-        self.targets: list[Exit] = []
+        self.loops, self.targets = [], []
 
 
 class Scope:
@@ -167,8 +160,7 @@ class Scope:
     def __init__(self, parent: Scope, frame: Frame | None = None, barrier: bool = False) -> None:
         self.parent, self.module, self.barrier = parent, getattr(parent, "module", None), barrier
         self.frame: Frame = frame or getattr(parent, "frame", None) or Frame(None)
-        self.names: dict[str, Any] = {}
-        self.globs: list[list[str]] = []
+        self.names, self.globs = {}, []
 
     def own(self, name: str) -> Any:
         """What this scope itself declares or imports; something explicit wins over a glob (L-8.2.2)."""
@@ -248,9 +240,7 @@ class Program:
     """All files. Modules are read when a name leads to them."""
 
     def __init__(self, files: dict[str, bytes], main: str) -> None:
-        self.files = files
-        self.sources: dict[str, Source] = {}
-        self.found: dict[str, Module] = {}
+        self.files, self.sources, self.found = files, {}, {}
         self.impls: list[tuple[ast.Impl, Module]] = []
         self.root = Module(self, main.rpartition("/")[0], None)
         self.root.add(self.parsed(main))

@@ -34,7 +34,7 @@ class Param:
 
 INT, FLOAT, STRING, BOOL, NIL = ("Int",), ("Float",), ("String",), ("Bool",), ("Nil",)
 ANY, NEVER, RANGE, ERROR = ("Any",), ("Never",), ("Range",), ("Error",)
-STRUCTURAL = {"Tuple": -1, "Array": 1, "Map": 2, "Option": 1, "Result": 2, "Set": 1, "Queue": 1, "Stack": 1}
+STRUCTURAL = {"From": 1, "Tuple": -1, "Array": 1, "Map": 2, "Option": 1, "Result": 2, "Set": 1, "Queue": 1, "Stack": 1}
 PLAIN = {"Int", "Float", "String", "Bool", "Nil", "Any", "Never", "Range", "Number", *PARENTS}
 
 
@@ -73,11 +73,11 @@ def substitute(t: Type, names: dict[Any, Type]) -> Type:
 
 
 def inside(t: Type | None, head: Any) -> Type | None:
-    """The expected type as a literal of kind `head` sees it: without `?` and Option around it (L-3.2.4)."""
-    t = prune(t)
-    while isinstance(t, tuple) and t[0] != head and t[0] in ("Nilable", "Option"):
-        t = prune(t[1])
-    return t if isinstance(t, tuple) else None
+    """The expected type as a literal of kind `head` sees it: without `?` and Option around it (L-3.2.4); None for another one."""
+    t = known(t)
+    while t and t[0] != head and t[0] in ("Nilable", "Option"):
+        t = known(t[1])
+    return t if t and t[0] in (head, "Any") else None
 
 
 def to_float(value: Any) -> Any:

@@ -6,6 +6,7 @@ Hands on `Root` and `Roots`, which finds the root a path lies in. Must not know:
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,7 +64,10 @@ class Roots:
 
     def __init__(self, folder: str, granted: Iterable[str]) -> None:
         self.folder = folder
-        self.opened = [Root(self.absolute(path)) for path in granted]
+        self.opened: list[Root] = []
+        for path in granted:
+            with suppress(OSError):  # what cannot be opened is not reached either
+                self.opened.append(Root(self.absolute(path)))
 
     def absolute(self, path: str) -> str:
         """`.` and `..` are taken out of the text; links are resolved later, on the way."""

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     Performer = Callable[[Running, Effect], Coroutine[Any, Any, Any]]
 
 FAMILIES = {
+    "store": "stores",
+    "emit": "emits",
     "model": "models",
     "tool": "tools",
     "clock": "clock",
@@ -35,7 +37,12 @@ FAMILIES = {
 }
 
 
+_loaded: dict[str, Performer] = {}
+
+
 def performer(kind: str) -> Performer:
     """The function that performs effects of this kind. Raises KeyError for a kind nobody performs."""
-    found: Performer = import_module(f".{FAMILIES[kind]}", __name__).perform
+    found = _loaded.get(kind)
+    if found is None:
+        found = _loaded[kind] = import_module(f".{FAMILIES[kind]}", __name__).perform
     return found

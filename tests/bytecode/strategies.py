@@ -49,6 +49,7 @@ ARGUMENTS: dict[str, st.SearchStrategy[Any]] = {
     "W": st.lists(TEXT, max_size=3),
     "F": st.lists(st.tuples(TEXT, NATURAL, st.booleans()).map(list), max_size=3),
     "V": st.lists(st.tuples(TEXT, st.lists(NATURAL, max_size=2)).map(list), max_size=3),
+    "I": st.lists(st.tuples(NATURAL, st.lists(NATURAL, max_size=2)).map(list), max_size=3),
 }
 TYPE = st.sampled_from(sorted(HEADS)).flatmap(
     lambda head: st.tuples(st.just(head), *(ARGUMENTS[letter] for letter in HEADS[head])).map(list)
@@ -91,7 +92,9 @@ def images(draw: st.DrawFn) -> i.Image:
         list(i.FORMAT), 1, 1, draw(TEXT), draw(TEXT), draw(st.none() | NATURAL), draw(st.lists(TEXT)), draw(FIELDS), draw(pricing)
     )
     decorators = st.lists(st.tuples(TEXT, FIELDS).map(list), max_size=2)
-    model = st.builds(i.Model, TEXT, TEXT, FIELDS, st.none() | NATURAL, decorators)
+    model = st.builds(i.Model, TEXT, TEXT, FIELDS, st.none() | NATURAL, st.lists(NATURAL, max_size=2), decorators)
+    method = st.tuples(TEXT, NATURAL, TEXT, TEXT, PLAIN, PLAIN).map(list)
+    tool = st.builds(i.Tool, TEXT, TEXT, NATURAL, st.lists(method, max_size=2))
     return empty_image(
         header=header,
         constants=draw(st.lists(CONSTANT, max_size=6)),
@@ -99,6 +102,7 @@ def images(draw: st.DrawFn) -> i.Image:
         schemas=draw(st.lists(st.builds(i.Schema, TEXT, NATURAL, PLAIN, PLAIN, PLAIN), max_size=2)),
         functions=draw(st.lists(functions(), max_size=3)),
         models=draw(st.lists(model, max_size=2)),
+        tools=draw(st.lists(tool, max_size=2)),
         connections=draw(st.lists(st.builds(i.Connection, TEXT, FIELDS), max_size=2)),
         memories=draw(st.lists(st.builds(i.Memory, TEXT, st.none() | NATURAL), max_size=2)),
         exports=i.Exports(draw(st.dictionaries(TEXT, NATURAL, max_size=2)), draw(st.lists(NATURAL, max_size=2))),

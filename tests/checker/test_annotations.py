@@ -65,7 +65,7 @@ def test_strings_thrown_become_errors_where_the_target_wants_them(snippet: Any) 
 def test_an_uncaught_string_is_converted_when_rethrown(snippet: Any) -> None:
     checked = snippet('fn f() -> Result<Nil, Error> { try { throw "x"; } catch Int { } Ok() } fn main() { f()?; }')
     (try_,) = checked.nodes(ast.Try)
-    assert try_.rethrow == symbols.ToError()
+    assert try_.rethrow == [(STRING, symbols.ToError())]
     assert checked.nodes(ast.Throw)[0].value.coercion is None
 
 

@@ -109,3 +109,18 @@ def test_image_cannot_write_to_the_terminal(cli, write, tmp_path):
     assert code == 0
     assert "\x1b" not in out
     assert r"    base: '\x1b[2J\nname: another'" in out.splitlines()
+
+
+def test_wanted_permissions(cli, write):
+    """By value where the argument is constant, else whole (O-10.21)."""
+    write("a.conc", """fn main() {
+        let p = "x";
+        print(std::fs::read_file("in/a.txt").is_ok(), std::fs::exists("b"));
+        print(std::fs::write_file(p, "").is_ok(), std::fs::write_file("known", "").is_ok());
+        print(std::http::get("https://api.example.org:8443/x").is_ok(), std::http::get("http://[::1]/").is_ok());
+        print(env("HOME"), std::time::now(), std::env::args());
+    }""")
+    wanted = ["env=HOME", "fs:read=b", "fs:read=in/a.txt", "fs:write", "net=[::1]", "net=api.example.org:8443"]
+    assert json.loads(cli("inspect", "--json", "a.conc").out)["wanted_permissions"] == wanted
+    write("b.conc", "fn main() { let f = env; print(f(\"A\"), env(\"B\"), std::prompt::from_file(\"t\").is_ok()); }")
+    assert json.loads(cli("inspect", "--json", "b.conc").out)["wanted_permissions"] == ["env", "fs:read"]

@@ -1,5 +1,7 @@
 """Permission flags, `[permissions]` of the manifest, and what the command line shows of them (O-4.12, O-4.18, O-9.8)."""
 
+import sys
+
 import pytest
 
 READS = """fn main() -> Result<Nil, Error> {
@@ -146,3 +148,18 @@ def test_the_seed_fixes_chance(cli, write):
 def test_the_repl_takes_permission_flags(cli):
     code, out, err = cli("repl", "--offline", "--allow-env", stdin=b"std::env::has(\"HOME\")\nstd::fs::exists(\"x\")\n")
     assert code == 0 and out == "true\n" and "panic[P407]: permission denied: fs:read=x" in err
+
+
+def test_a_terminal_gets_no_control_characters(cli, write, monkeypatch):
+    """Program output moves no cursor there; a pipe gets it as it is (G-10.4)."""
+    write("a.conc", """fn main() {
+        println("a\\tb\\u{1b}[2J\\u{202e}");
+        emit("c\\u{7}", "ü\\n");
+        panic("\\r");
+    }""")
+    plain = cli("run", "--offline", "a.conc")
+    assert plain.out == "a\tb\x1b[2J\u202e\n[emit:c\x07] ü\n\n" and "P001]: \r" in plain.err
+    monkeypatch.setattr(type(sys.stdout), "isatty", lambda stream: True)
+    code, out, err = cli("run", "--offline", "a.conc")
+    assert out == "a\tb\\u001b[2J\\u202e\n[emit:c\\u0007] ü\n\n"
+    assert "P001]: \\r\n" in err

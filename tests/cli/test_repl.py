@@ -38,6 +38,8 @@ def repl(cli):
         (["let k = 10;", "let add = |n: Int| n + k;", "add(1)", "let k = 0;", "add(1)"], ["11", "11"]),
         (["use std::math;", "math::max(1, 2)"], ["2"]),
         (["const K: Int = 4;", "K * K"], ["16"]),
+        (["hashmap h: HashMap<String, Int> = HashMap::new();", 'h.set("a", 1);', 'h.get("a")'], ["Some(1)"]),
+        (["ledger l: Ledger = Ledger::new();", 'l.scope("s").insert("a", [], "b");', 'l.scope("s").len()'], ["1"]),
     ],
 )
 def test_entries(repl, lines, shown):

@@ -1,4 +1,4 @@
-"""Programs from seeds: one meaning in the second evaluator and on every route; `CONCERTO_GENERATED=N` runs N of them (C-12.4, C-12.5)."""
+"""Programs from seeds: one meaning in the second evaluator and on every route (C-12.4, C-12.5); `CONCERTO_GENERATED=N` runs N."""
 
 from __future__ import annotations
 

@@ -23,9 +23,14 @@ AST_ONLY = {
     "concerto.compiler.parse": {"decode_source", "parse"},
     "concerto.compiler.source": {"Source"},
 }
-# Programs of levels 0 to 2 that run and expect no diagnostic, which the evaluator has no meaning for.
-NOT_CLAIMED: dict[str, str] = {
-}
+# Programs of levels 0 to 2 that run and expect no diagnostic, and that the evaluator has no meaning for: idents begin so.
+NOT_CLAIMED = {
+    "permissions/": "the host", "std/clock-and-chance": "the host", "std/environment": "the host", "std/files": "the host",
+    "std/http": "the host", "std/texts.conc#8": "a file", "errors/exit-status.conc#3": "a permission",
+    "testing/emits-outside-tests": "emits as values", "std/json-as-types": "defaults and texts of mismatches in `parse_as`",
+    "traits/one-trait-with-several-arguments": "impls chosen by the types of arguments",
+    "traits/default-argument-of-a-trait-method": "defaults of the trait", "traits/self-is-the-target": "checks of `Self`",
+}  # fmt: skip
 
 
 def lines_of_code(path: Path) -> int:
@@ -44,7 +49,8 @@ def lines_of_code(path: Path) -> int:
 
 def test_lines_of_code_leave_out_what_says_nothing_to_python(tmp_path: Path) -> None:
     path = tmp_path / "x.py"
-    path.write_text('"""Text\nof two lines."""\n\nA = """\ntext\n"""\n\n\ndef f():\n    """Text."""\n    # comment\n    return A  # 1\n')
+    text = '"""Text\nof two lines."""\n\nA = """\ntext\n"""\n\n\ndef f():\n    """Text."""\n    # comment\n    return A  # 1\n'
+    path.write_text(text)
     assert lines_of_code(path) == 5
 
 
@@ -78,5 +84,6 @@ def test_it_agrees_with_every_program_it_claims() -> None:
     outcomes, complaints = run_all(programs, Plan(DRIVER), 1)
     assert complaints == []
     assert [o.program.ident for o in outcomes if o.outcome not in ("pass", "not claimed")] == []
-    unclaimed = {o.program.ident for o in outcomes if o.outcome == "not claimed" and runs(o.program)}
-    assert unclaimed == set(NOT_CLAIMED)
+    unclaimed = [o.program.ident for o in outcomes if o.outcome == "not claimed" and runs(o.program)]
+    assert [ident for ident in unclaimed if not ident.startswith(tuple(NOT_CLAIMED))] == []
+    assert sum(o.outcome == "pass" for o in outcomes) > 10 * len(unclaimed)

@@ -13,6 +13,7 @@ from . import numbers as numbers
 from . import options as options
 from . import ranges as ranges
 from . import records as records
+from . import stores as stores
 from . import strings as strings
 from . import testing as testing
 from .registry import ASSOCIATED, FUNCTIONS, KIND_OF, METHODS, Row, lookup, method_names

@@ -21,11 +21,12 @@ if TYPE_CHECKING:
 SIMPLE: dict[str, Descriptor] = {
     "Int": ("int",), "Float": ("float",), "String": ("string",), "Bool": ("bool",), "Nil": ("nil",), "Any": ("any",),
     "never": ("never",), "Range": ("range",), "Prompt": ("prompt",), "Memory": ("handle", "MemoryRef"),
+    "Ledger": ("handle", "Ledger"), "LedgerQuery": ("handle", "LedgerQuery"),
     "Tuple": ("tuple", ()),  # as a receiver: a tuple of any length
 }
 GENERIC = {
     "Array": "array", "Map": "map", "Option": "option", "Result": "result", "Task": "task", "Set": "set", "Queue": "queue",
-    "Stack": "stack",
+    "Stack": "stack", "HashMap": "hashmap",
 }
 CONSTANTS: dict[str, Any] = {"nil": None, "true": True, "false": False}
 # The default `{}`; it is marked as shared, so whoever writes to what he was given writes to a copy.

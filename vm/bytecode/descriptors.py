@@ -1,8 +1,8 @@
 """Type descriptors: the rows of the types section (O-10.6).
 
 A descriptor is a list of a head and its arguments; inner types are indexes into the same section. Hands on
-`check_descriptor` (shape) and `inner_types` (the indexes a descriptor names). Must not know: what a type means at
-run time.
+`check_descriptor` (shape), `inner_types` and `inner_functions` (the indexes a descriptor names). Must not know: what a
+type means at run time.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 # Arguments of a head: T a type index, L a list of type indexes, N a name, O a name that may be missing, W a list of
 # texts, F fields [name, type, public], V variants [name, payload types, names of
-# the parts of a struct variant…].
+# the parts of a struct variant…], I impls of a trait [type, [function…]].
 HEADS: dict[str, str] = {
     "int": "", "float": "", "string": "", "bool": "", "nil": "", "any": "", "never": "", "range": "", "prompt": "",
     "array": "T", "map": "TT", "option": "T", "result": "TT", "nilable": "T", "set": "T", "queue": "T",
     "stack": "T", "tuple": "L", "fn": "LT", "union": "W",
-    "struct": "NF", "schema": "NF", "enum": "NV", "record": "N", "error": "NO", "handle": "N",
+    "trait": "NI", "errors": "L", "struct": "NF", "schema": "NF", "enum": "NV", "record": "N", "error": "NO", "handle": "N",
 }  # fmt: skip
 
-DECLARED = ("struct", "schema", "enum")  # a cycle of types must pass through one of these
+DECLARED = ("struct", "schema", "enum", "trait")  # a cycle of types must pass through one of these
 
 _CHECKERS: dict[str, f.Checker] = {
     "T": f.natural,
@@ -34,6 +34,7 @@ _CHECKERS: dict[str, f.Checker] = {
     "W": f.listed(f.text),
     "F": f.listed(f.row(f.name, f.natural, f.boolean)),
     "V": f.listed(f.row(f.name, f.listed(f.natural), rest=f.name)),
+    "I": f.listed(f.row(f.natural, f.listed(f.natural))),
 }
 
 
@@ -65,6 +66,15 @@ def inner_types(descriptor: list[Any]) -> Iterator[int]:
         elif letter == "V":
             for variant in argument:
                 yield from variant[1]
+        elif letter == "I":
+            yield from (entry[0] for entry in argument)
+
+
+def inner_functions(descriptor: list[Any]) -> Iterator[int]:
+    """The functions a descriptor names: those of the impls of a trait."""
+    if descriptor[0] == "trait":
+        for _, methods in descriptor[2]:
+            yield from methods
 
 
 def field_count(descriptor: list[Any]) -> int | None:

@@ -12,7 +12,7 @@ import msgpack
 from . import image as i
 from . import operands as k
 from .code import scan
-from .descriptors import inner_types
+from .descriptors import inner_functions, inner_types
 from .digests import digest_nodes
 from .opcodes import OPCODES
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from .digests import Node
 
-_SECTIONS = ("functions", "types", "models", "memories", "schemas", "tools", "connections")
+_SECTIONS = ("functions", "types", "models", "hashmaps", "ledgers", "memories", "schemas", "tools", "connections")
 
 
 def hash_functions(image: i.Image) -> list[bytes]:
@@ -42,14 +42,18 @@ class _Graph:
         for section in _SECTIONS:
             self.first[section] = total
             total += self.sizes[section]
+        self.errors = {index for entry in image.types if entry[0] == "errors" for index in entry[1]}
+        self.methods = _methods(image)
         self.connections = {entry.name: number for number, entry in enumerate(image.connections)}
 
     def nodes(self) -> list[Node]:
         image = self.image
         return [
             *(self._function(function) for function in image.functions),
-            *(self._type(descriptor) for descriptor in image.types),
+            *(self._type(index, descriptor) for index, descriptor in enumerate(image.types)),
             *(self._model(model) for model in image.models),
+            *(self._hashmap(store) for store in image.hashmaps),
+            *(self._node(store.values(), []) for store in image.ledgers),
             *(self._node(memory.values(), []) for memory in image.memories),
             *(self._schema(schema) for schema in image.schemas),
             *(self._tool(tool) for tool in image.tools),
@@ -94,13 +98,19 @@ class _Graph:
         if kind == i.K_VARIANT:
             named.append(("types", value[0]))
             return [kind, value[1]]
+        if kind == i.K_METHOD:
+            named.extend(self.methods.get(value[0], ()))
         if kind == i.K_CONFIG and value[0] in _SECTIONS:
             named.append((value[0], value[1]))
             return [kind, value[0], value[2]]
         return [kind, value]
 
-    def _type(self, descriptor: list[Any]) -> Node:
-        return self._node(_without_indexes(descriptor), [("types", index) for index in inner_types(descriptor)])
+    def _type(self, index: int, descriptor: list[Any]) -> Node:
+        named = [("types", index) for index in inner_types(descriptor)]
+        named += [("functions", index) for index in inner_functions(descriptor)]
+        if descriptor[0] in ("struct", "schema", "enum"):
+            return self._node([_without_indexes(descriptor), index in self.errors], named)
+        return self._node(_without_indexes(descriptor), named)
 
     def _model(self, model: i.Model) -> Node:
         named = [] if model.memory is None else [("memories", model.memory)]
@@ -114,8 +124,28 @@ class _Graph:
         named = [("types", tool.state), *(("functions", method[1]) for method in tool.methods)]
         return self._node([tool.name, tool.description, methods], named)
 
+    def _hashmap(self, store: i.HashMap) -> Node:
+        return self._node([store.name, store.path], [("types", store.key), ("types", store.value)])
+
     def _schema(self, schema: i.Schema) -> Node:
         return self._node([schema.name, schema.shape, schema.plain, schema.strict], [("types", schema.type)])
+
+
+def _methods(image: i.Image) -> dict[str, list[tuple[str, int]]]:
+    """What a call by this method name may run: methods of the program, and what the impls of a trait hold."""
+    found: dict[str, list[tuple[str, int]]] = {}
+    for number, function in enumerate(image.functions):
+        if function.flags & i.F_METHOD:
+            name = function.name.rpartition("::")[2].rpartition(".")[2]
+            found.setdefault(name, []).append(("functions", number))
+    for index, entry in enumerate(image.types):
+        for number in inner_functions(entry):
+            if number < len(image.functions):
+                name = image.functions[number].name.rpartition("::")[2]
+                for key in (name, f"{entry[1]}::{name}"):
+                    if ("types", index) not in found.setdefault(key, []):
+                        found[key].append(("types", index))
+    return found
 
 
 def _without_indexes(value: Any) -> Any:

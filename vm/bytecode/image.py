@@ -137,6 +137,21 @@ class Connection(Record):
     fields: dict[str, Any]
 
 
+class HashMap(Record):
+    """`key`, `value`: type indexes; `path`: the file of with_persistence or None."""
+
+    __slots__ = ("name", "key", "value", "path")
+    name: str
+    key: int
+    value: int
+    path: str | None
+
+
+class Ledger(Record):
+    __slots__ = ("name",)
+    name: str
+
+
 class Memory(Record):
     __slots__ = ("name", "max_messages")
     name: str
@@ -174,8 +189,8 @@ SECTIONS: tuple[tuple[str, type[Record] | None], ...] = (
     ("tools", Tool),
     ("mcp", None),
     ("connections", Connection),
-    ("hashmaps", None),
-    ("ledgers", None),
+    ("hashmaps", HashMap),
+    ("ledgers", Ledger),
     ("memories", Memory),
     ("contexts", None),
     ("pipelines", None),
@@ -203,8 +218,8 @@ class Image(Record):
     tools: list[Tool]
     mcp: list[Any]
     connections: list[Connection]
-    hashmaps: list[Any]
-    ledgers: list[Any]
+    hashmaps: list[HashMap]
+    ledgers: list[Ledger]
     memories: list[Memory]
     contexts: list[Any]
     pipelines: list[Any]

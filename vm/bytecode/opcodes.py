@@ -108,6 +108,7 @@ _TABLE = (
     # reading parts
     ("GET_FIELD", k.FIELD, "object -- value", "next", "field of a struct by position"),
     ("GET_MEMBER", k.NAME, "object -- value", "next", "member by name on a dynamic value or Map (L-3.7.1)"),
+    ("GET_ERROR", k.NAME, "error -- value", "next", "kind, variant, message or an extra field of any error (L-3.11.14)"),
     ("GET_ELEMENT", k.COUNT, "tuple -- value", "next", "element of a tuple by position"),
     ("GET_PAYLOAD", k.COUNT, "enum -- value", "next", "part of an enum value's payload by position"),
     ("INDEX", k.NONE, "object index -- value", "next", "generic reading by index, key or range"),
@@ -146,6 +147,11 @@ _TABLE = (
     ("CALL_HOST", k.HOST, "args* -- result", "suspend", "call a built-in function that the host performs (V-6.3)"),
     ("PARSE_AS", k.TYPE, "text defaults -- result holes", "next", "json::parse_as: a Result, and the fields that take a default"),
     ("FILL", k.NONE, "hole value --", "next", "put the default of a field in its place"),
+    ("ASK", k.NONE, "channel payload timeout -- reply", "suspend", "an awaited emit: the host's answer as a Result (O-5.25)"),
+    ("FLUSH", k.NONE, "--", "suspend", "deliver buffered emits (O-5.28)"),
+    # stores
+    ("HASHMAP", k.HASHMAP, "-- hashmap", "next", "a hashmap handle"),
+    ("LEDGER", k.LEDGER, "-- ledger", "next", "a ledger handle"),
 )  # fmt: skip
 
 FLOWS = {

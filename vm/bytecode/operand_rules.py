@@ -158,6 +158,8 @@ _RULES: dict[str, Callable[[Scope, int, int], Iterator[Breach]]] = {
     k.FIELD.name: _field,
     k.MODEL.name: _declaration,
     k.MEMORY.name: _declaration,
+    k.HASHMAP.name: _declaration,
+    k.LEDGER.name: _declaration,
     k.SCHEMA.name: _declaration,
     k.TOOL.name: _declaration,
 }

@@ -39,11 +39,13 @@ TYPE = OperandKind("type", "types", "V107", "a type of the image")
 FIELD = OperandKind("field", "", "V107", "a field position of a declared type")
 MODEL = OperandKind("model", "models", "V108", "a model declaration")
 MEMORY = OperandKind("memory", "memories", "V108", "a memory declaration")
+HASHMAP = OperandKind("hashmap", "hashmaps", "V108", "a hashmap declaration")
+LEDGER = OperandKind("ledger", "ledgers", "V108", "a ledger declaration")
 SCHEMA = OperandKind("schema", "schemas", "V108", "a schema declaration")
 TOOL = OperandKind("tool", "tools", "V108", "a tool declaration")
 LABEL = OperandKind("label", "code", "V109", "byte offset of an instruction of the same function")
 
 KINDS = (
     NONE, COUNT, CONST, VARIANT, METHOD, BUILTIN, HOST, ERROR, NAME, CONFIG, LOCAL, CELL, FUNCTION, TYPE, FIELD, MODEL, MEMORY,
-    SCHEMA, TOOL, LABEL,
+    HASHMAP, LEDGER, SCHEMA, TOOL, LABEL,
 )  # fmt: skip

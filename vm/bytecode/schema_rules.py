@@ -6,7 +6,7 @@ Hands on `check_schemas` and `check_tools`. Must not know: validation, JSON Sche
 
 from __future__ import annotations
 
-from ..schema import arguments_form, plain_form, strict_form
+from ..schema import arguments_form, bare_name, plain_form, strict_form
 from .rules import refuse
 
 TYPE_CHECKING = False
@@ -38,7 +38,7 @@ def _check_schema(schema: Schema, image: Image, declared: dict[str, Any]) -> Non
     if type(schema.shape) is not list or schema.shape[:1] != ["object"]:
         raise Breach("its shape is no object")
     _check(schema.shape, declared, (), 0)
-    if image.types[schema.type : schema.type + 1] != [declared[schema.shape[1]]]:
+    if image.types[schema.type : schema.type + 1] != [declared[bare_name(schema.shape[1])]]:
         raise Breach("its shape has the name of another type")
     if (schema.plain, schema.strict) != (plain_form(schema.shape), strict_form(schema.shape)):
         raise Breach("its JSON Schemas are not those of its shape")
@@ -91,7 +91,7 @@ def _check_enum(shape: list[Any], declared: dict[str, Any]) -> None:
 
 def _check_object(shape: list[Any], declared: dict[str, Any], around: tuple[str, ...], depth: int) -> None:
     _, name, modes, fields = shape
-    entry = declared.get(name) if type(name) is str else None
+    entry = declared.get(bare_name(name)) if type(name) is str else None
     if entry is None or entry[0] == "enum":
         raise Breach(f"no struct or schema type is called {name}")
     if type(modes) is not list or any(mode not in MODES for mode in modes):

@@ -45,6 +45,8 @@ class Scope:
             "functions": len(image.functions),
             "types": len(image.types),
             "models": len(image.models),
+            "hashmaps": len(image.hashmaps),
+            "ledgers": len(image.ledgers),
             "memories": len(image.memories),
             "schemas": len(image.schemas),
             "tools": len(image.tools),

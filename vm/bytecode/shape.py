@@ -78,6 +78,8 @@ RECORDS: dict[type[i.Record], tuple[f.Checker, ...]] = {
         f.listed(f.row(f.name, f.natural, f.text, f.text, f.plain, f.plain)),  # methods
     ),
     i.Connection: (f.name, f.mapped(f.plain)),
+    i.HashMap: (f.name, f.natural, f.natural, f.optional(f.text)),
+    i.Ledger: (f.name,),
     i.Memory: (f.name, f.optional(f.natural)),
     i.Test: (f.text, f.natural, f.boolean, f.optional(f.text)),
     i.Exports: (f.mapped(f.natural), f.listed(f.natural)),

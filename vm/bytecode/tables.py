@@ -6,7 +6,7 @@ Hands on `check_tables` and `check_function_tables`. Must not know: stack depths
 from __future__ import annotations
 
 from . import image as i
-from .descriptors import DECLARED, inner_types
+from .descriptors import DECLARED, inner_functions, inner_types
 from .names import is_identifier, is_path, is_unicode
 from .positions import walk_lines
 from .rules import refuse
@@ -26,7 +26,13 @@ def check_tables(scope: Scope) -> None:
 
 def _types(scope: Scope) -> None:
     types = scope.image.types
+    functions = scope.image.functions
     for index, descriptor in enumerate(types):
+        for number in inner_functions(descriptor):
+            if number >= len(functions):
+                refuse("V106", f"type {index}", f"it names function {number} of {len(functions)}")
+            elif functions[number].captures or not functions[number].params:
+                refuse("V105", f"type {index}", f"`{functions[number].name}` captures cells or takes no receiver")
         for inner in inner_types(descriptor):
             if inner >= len(types):
                 refuse("V107", f"type {index}", f"it names type {inner} of {len(types)}")
@@ -38,7 +44,7 @@ def _type_names(at: str, descriptor: list[Any]) -> None:
     head = descriptor[0]
     if head in DECLARED:
         _name(at, descriptor[1])
-        for entry in descriptor[2]:
+        for entry in descriptor[2] if head != "trait" else ():
             _identifier(at, entry[0])
             if head == "enum":
                 _parts(at, entry)
@@ -80,12 +86,16 @@ def _acyclic(types: list[Any]) -> None:
 
 
 def _constants(scope: Scope) -> None:
+    traits = {descriptor[1] for descriptor in scope.image.types if descriptor[0] == "trait"}
     for index, (kind, value) in enumerate(scope.image.constants):
         at = f"constant {index}"
         if kind == i.K_STRING:
             _text(at, value)
         elif kind == i.K_METHOD:
-            _identifiers(at, [value[0], *value[2:]])
+            trait, _, method = value[0].rpartition("::")
+            _identifiers(at, [method, *value[2:]])
+            if trait and trait not in traits:
+                refuse("V107", at, f"there is no trait {trait!r}")
             if len(value) - 2 > value[1]:
                 refuse("V119", at, f"{len(value) - 2} named arguments of {value[1]}")
         elif kind == i.K_BUILTIN:
@@ -121,12 +131,16 @@ def _config(scope: Scope, at: str, section: str, entry: int, field: str) -> None
 
 def _declarations(scope: Scope) -> None:
     image = scope.image
-    named: list[Any] = [*image.schemas, *image.models, *image.tools, *image.memories, *image.connections]
+    stores = [*image.memories, *image.hashmaps, *image.ledgers]
+    named: list[Any] = [*image.schemas, *image.models, *image.tools, *image.connections, *stores]
     for entry in named:
         _name(f"{type(entry).__name__.lower()} {entry.name!r}", entry.name)
     for index, schema in enumerate(image.schemas):
         if schema.type >= len(scope.fields) or scope.fields[schema.type] is None:
             refuse("V107", f"schema {index}", f"type {schema.type} has no fields")
+    for index, store in enumerate(image.hashmaps):
+        if max(store.key, store.value) >= len(image.types):
+            refuse("V107", f"hashmap {index}", f"there is no type {max(store.key, store.value)}")
     for index, model in enumerate(image.models):
         if model.memory is not None and model.memory >= len(image.memories):
             refuse("V108", f"model {index}", f"there is no memory {model.memory}")

@@ -25,6 +25,7 @@ from ..ops import (
     div,
     equal,
     fill,
+    get_error_member,
     get_member,
     greater,
     greater_equal,
@@ -160,93 +161,98 @@ NUMBERS = {
     "SOME": 85,
     "ADD": 86,
     "ARRAY": 87,
-    "AWAIT": 88,
-    "AWAIT_ALL": 89,
-    "CALL_HOST": 90,
-    "CALL_INOUT": 91,
-    "CALL_METHOD": 92,
-    "CAST": 93,
-    "CELL_OWN": 94,
-    "CHANGES_SELF": 95,
-    "CHECK": 96,
-    "CLOSURE": 97,
-    "CONFIGURE": 98,
-    "DROP": 99,
-    "EMIT": 100,
-    "EQ": 101,
-    "ERR": 102,
-    "FAIL_LENGTH": 103,
-    "FAIL_MATCH": 104,
-    "FIELD_OWN": 105,
-    "FILL": 106,
-    "GE": 107,
-    "GET_PAYLOAD": 108,
-    "GE_INT": 109,
-    "GT": 110,
-    "HALT": 111,
-    "INDEX": 112,
-    "INT_TO_FLOAT": 113,
-    "INT__GE_INT__JUMP_UNLESS": 114,
-    "INT__LE_INT__JUMP_UNLESS": 115,
-    "INT__LT_INT__JUMP_UNLESS": 116,
-    "INT__NE_INT__JUMP_UNLESS": 117,
-    "IS_ERR": 118,
-    "IS_ERROR": 119,
-    "IS_NIL": 120,
-    "LE": 121,
-    "LENGTH": 122,
-    "LE_INT": 123,
-    "LINK": 124,
-    "LOAD__EQ_INT__JUMP_UNLESS": 125,
-    "LOAD__GE_INT__JUMP_UNLESS": 126,
-    "LOAD__INT__GE_INT__JUMP_UNLESS": 127,
-    "LOAD__INT__GT_INT__JUMP_UNLESS": 128,
-    "LOAD__INT__LE_INT__JUMP_UNLESS": 129,
-    "LOAD__INT__MUL_INT__STORE": 130,
-    "LOAD__LE_INT__JUMP_UNLESS": 131,
-    "LOAD__LOAD__EQ_INT__JUMP_UNLESS": 132,
-    "LOAD__LOAD__GE_INT__JUMP_UNLESS": 133,
-    "LOAD__LOAD__GT_INT__JUMP_UNLESS": 134,
-    "LOAD__LOAD__MUL_INT__STORE": 135,
-    "LOAD__LOAD__NE_INT__JUMP_UNLESS": 136,
-    "LOAD__LOAD__SUB_INT": 137,
-    "LOAD__NE_INT__JUMP_UNLESS": 138,
-    "LOAD__SUB_INT": 139,
-    "LT": 140,
-    "MAP": 141,
-    "MEMBER_OWN": 142,
-    "MEMORY": 143,
-    "MODEL": 144,
-    "MUL": 145,
-    "NE": 146,
-    "NEG": 147,
-    "NEG_INT": 148,
-    "NEW_CELL": 149,
-    "NE_INT": 150,
-    "NIL": 151,
-    "NOT": 152,
-    "PARALLEL": 153,
-    "PARSE_AS": 154,
-    "POP_TRY": 155,
-    "POW": 156,
-    "PRINT": 157,
-    "PRINTLN": 158,
-    "RACE": 159,
-    "REM": 160,
-    "SCHEMA": 161,
-    "SETTLE": 162,
-    "SET_ELEMENT": 163,
-    "SET_INDEX": 164,
-    "SET_MEMBER": 165,
-    "SLIDE": 166,
-    "START": 167,
-    "STRUCT": 168,
-    "SUB": 169,
-    "SUB_INT": 170,
-    "TOOL": 171,
-    "TRUE": 172,
-    "VARIANT": 173,
-    "WRAP": 174,
+    "ASK": 88,
+    "AWAIT": 89,
+    "AWAIT_ALL": 90,
+    "CALL_HOST": 91,
+    "CALL_INOUT": 92,
+    "CALL_METHOD": 93,
+    "CAST": 94,
+    "CELL_OWN": 95,
+    "CHANGES_SELF": 96,
+    "CHECK": 97,
+    "CLOSURE": 98,
+    "CONFIGURE": 99,
+    "DROP": 100,
+    "EMIT": 101,
+    "EQ": 102,
+    "ERR": 103,
+    "FAIL_LENGTH": 104,
+    "FAIL_MATCH": 105,
+    "FIELD_OWN": 106,
+    "FILL": 107,
+    "FLUSH": 108,
+    "GE": 109,
+    "GET_ERROR": 110,
+    "GET_PAYLOAD": 111,
+    "GE_INT": 112,
+    "GT": 113,
+    "HALT": 114,
+    "HASHMAP": 115,
+    "INDEX": 116,
+    "INT_TO_FLOAT": 117,
+    "INT__GE_INT__JUMP_UNLESS": 118,
+    "INT__LE_INT__JUMP_UNLESS": 119,
+    "INT__LT_INT__JUMP_UNLESS": 120,
+    "INT__NE_INT__JUMP_UNLESS": 121,
+    "IS_ERR": 122,
+    "IS_ERROR": 123,
+    "IS_NIL": 124,
+    "LE": 125,
+    "LEDGER": 126,
+    "LENGTH": 127,
+    "LE_INT": 128,
+    "LINK": 129,
+    "LOAD__EQ_INT__JUMP_UNLESS": 130,
+    "LOAD__GE_INT__JUMP_UNLESS": 131,
+    "LOAD__INT__GE_INT__JUMP_UNLESS": 132,
+    "LOAD__INT__GT_INT__JUMP_UNLESS": 133,
+    "LOAD__INT__LE_INT__JUMP_UNLESS": 134,
+    "LOAD__INT__MUL_INT__STORE": 135,
+    "LOAD__LE_INT__JUMP_UNLESS": 136,
+    "LOAD__LOAD__EQ_INT__JUMP_UNLESS": 137,
+    "LOAD__LOAD__GE_INT__JUMP_UNLESS": 138,
+    "LOAD__LOAD__GT_INT__JUMP_UNLESS": 139,
+    "LOAD__LOAD__MUL_INT__STORE": 140,
+    "LOAD__LOAD__NE_INT__JUMP_UNLESS": 141,
+    "LOAD__LOAD__SUB_INT": 142,
+    "LOAD__NE_INT__JUMP_UNLESS": 143,
+    "LOAD__SUB_INT": 144,
+    "LT": 145,
+    "MAP": 146,
+    "MEMBER_OWN": 147,
+    "MEMORY": 148,
+    "MODEL": 149,
+    "MUL": 150,
+    "NE": 151,
+    "NEG": 152,
+    "NEG_INT": 153,
+    "NEW_CELL": 154,
+    "NE_INT": 155,
+    "NIL": 156,
+    "NOT": 157,
+    "PARALLEL": 158,
+    "PARSE_AS": 159,
+    "POP_TRY": 160,
+    "POW": 161,
+    "PRINT": 162,
+    "PRINTLN": 163,
+    "RACE": 164,
+    "REM": 165,
+    "SCHEMA": 166,
+    "SETTLE": 167,
+    "SET_ELEMENT": 168,
+    "SET_INDEX": 169,
+    "SET_MEMBER": 170,
+    "SLIDE": 171,
+    "START": 172,
+    "STRUCT": 173,
+    "SUB": 174,
+    "SUB_INT": 175,
+    "TOOL": 176,
+    "TRUE": 177,
+    "VARIANT": 178,
+    "WRAP": 179,
 }
 
 # runs of opcodes that one node stands for: its number, and which of them a panic in it belongs to
@@ -254,27 +260,27 @@ FUSED = {
     ('LOAD', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (72, 2),
     ('LOAD', 'LT_INT', 'JUMP_UNLESS'): (62, 1),
     ('LOAD', 'INT', 'LT_INT', 'JUMP_UNLESS'): (22, 2),
-    ('INT', 'LT_INT', 'JUMP_UNLESS'): (116, 1),
+    ('INT', 'LT_INT', 'JUMP_UNLESS'): (120, 1),
     ('LOAD', 'LOAD', 'LE_INT', 'JUMP_UNLESS'): (37, 2),
-    ('LOAD', 'LE_INT', 'JUMP_UNLESS'): (131, 1),
-    ('LOAD', 'INT', 'LE_INT', 'JUMP_UNLESS'): (129, 2),
-    ('INT', 'LE_INT', 'JUMP_UNLESS'): (115, 1),
-    ('LOAD', 'LOAD', 'GT_INT', 'JUMP_UNLESS'): (134, 2),
+    ('LOAD', 'LE_INT', 'JUMP_UNLESS'): (136, 1),
+    ('LOAD', 'INT', 'LE_INT', 'JUMP_UNLESS'): (134, 2),
+    ('INT', 'LE_INT', 'JUMP_UNLESS'): (119, 1),
+    ('LOAD', 'LOAD', 'GT_INT', 'JUMP_UNLESS'): (139, 2),
     ('LOAD', 'GT_INT', 'JUMP_UNLESS'): (59, 1),
-    ('LOAD', 'INT', 'GT_INT', 'JUMP_UNLESS'): (128, 2),
+    ('LOAD', 'INT', 'GT_INT', 'JUMP_UNLESS'): (133, 2),
     ('INT', 'GT_INT', 'JUMP_UNLESS'): (54, 1),
-    ('LOAD', 'LOAD', 'GE_INT', 'JUMP_UNLESS'): (133, 2),
-    ('LOAD', 'GE_INT', 'JUMP_UNLESS'): (126, 1),
-    ('LOAD', 'INT', 'GE_INT', 'JUMP_UNLESS'): (127, 2),
-    ('INT', 'GE_INT', 'JUMP_UNLESS'): (114, 1),
-    ('LOAD', 'LOAD', 'EQ_INT', 'JUMP_UNLESS'): (132, 2),
-    ('LOAD', 'EQ_INT', 'JUMP_UNLESS'): (125, 1),
+    ('LOAD', 'LOAD', 'GE_INT', 'JUMP_UNLESS'): (138, 2),
+    ('LOAD', 'GE_INT', 'JUMP_UNLESS'): (131, 1),
+    ('LOAD', 'INT', 'GE_INT', 'JUMP_UNLESS'): (132, 2),
+    ('INT', 'GE_INT', 'JUMP_UNLESS'): (118, 1),
+    ('LOAD', 'LOAD', 'EQ_INT', 'JUMP_UNLESS'): (137, 2),
+    ('LOAD', 'EQ_INT', 'JUMP_UNLESS'): (130, 1),
     ('LOAD', 'INT', 'EQ_INT', 'JUMP_UNLESS'): (67, 2),
     ('INT', 'EQ_INT', 'JUMP_UNLESS'): (12, 1),
-    ('LOAD', 'LOAD', 'NE_INT', 'JUMP_UNLESS'): (136, 2),
-    ('LOAD', 'NE_INT', 'JUMP_UNLESS'): (138, 1),
+    ('LOAD', 'LOAD', 'NE_INT', 'JUMP_UNLESS'): (141, 2),
+    ('LOAD', 'NE_INT', 'JUMP_UNLESS'): (143, 1),
     ('LOAD', 'INT', 'NE_INT', 'JUMP_UNLESS'): (40, 2),
-    ('INT', 'NE_INT', 'JUMP_UNLESS'): (117, 1),
+    ('INT', 'NE_INT', 'JUMP_UNLESS'): (121, 1),
     ('LOAD', 'LOAD', 'ADD_INT', 'STORE'): (33, 2),
     ('LOAD', 'LOAD', 'ADD_INT'): (28, 2),
     ('LOAD', 'ADD_INT'): (71, 1),
@@ -282,15 +288,15 @@ FUSED = {
     ('LOAD', 'INT', 'ADD_INT'): (83, 2),
     ('INT', 'ADD_INT'): (19, 1),
     ('LOAD', 'LOAD', 'SUB_INT', 'STORE'): (42, 2),
-    ('LOAD', 'LOAD', 'SUB_INT'): (137, 2),
-    ('LOAD', 'SUB_INT'): (139, 1),
+    ('LOAD', 'LOAD', 'SUB_INT'): (142, 2),
+    ('LOAD', 'SUB_INT'): (144, 1),
     ('LOAD', 'INT', 'SUB_INT', 'STORE'): (61, 2),
     ('LOAD', 'INT', 'SUB_INT'): (21, 2),
     ('INT', 'SUB_INT'): (56, 1),
-    ('LOAD', 'LOAD', 'MUL_INT', 'STORE'): (135, 2),
+    ('LOAD', 'LOAD', 'MUL_INT', 'STORE'): (140, 2),
     ('LOAD', 'LOAD', 'MUL_INT'): (79, 2),
     ('LOAD', 'MUL_INT'): (46, 1),
-    ('LOAD', 'INT', 'MUL_INT', 'STORE'): (130, 2),
+    ('LOAD', 'INT', 'MUL_INT', 'STORE'): (135, 2),
     ('LOAD', 'INT', 'MUL_INT'): (82, 2),
     ('INT', 'MUL_INT'): (66, 1),
     ('LOAD', 'LOAD'): (9, 0),
@@ -894,7 +900,7 @@ def run(machine, task):
                 a = pop()
                 tos = a - tos
                 continue
-            if op < 77:
+            if op < 78:
                 if op < 70:
                     if op < 68:
                         if op < 67:
@@ -917,13 +923,13 @@ def run(machine, task):
                         continue
                     if op < 69:
                         # ITERATE
-                        tos = iterate(tos)
+                        tos = iterate(tos, machine)
                         continue
                     # EQ_INT
                     a = pop()
                     tos = a == tos
                     continue
-                if op < 73:
+                if op < 74:
                     if op < 72:
                         if op < 71:
                             # IS_OK
@@ -937,75 +943,75 @@ def run(machine, task):
                             continue
                         tos = overflow('+')
                         continue
-                    # LOAD__LOAD__LT_INT__JUMP_UNLESS
-                    left, right, arg = arg
-                    if locs[left] < locs[right]:
+                    if op < 73:
+                        # LOAD__LOAD__LT_INT__JUMP_UNLESS
+                        left, right, arg = arg
+                        if locs[left] < locs[right]:
+                            continue
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
                         continue
-                    ins, cost = arg
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                if op < 75:
-                    if op < 74:
-                        # RANGE
-                        start = pop()
-                        tos = RangeValue.checked(start, tos, arg == 1)
-                        continue
-                    # ERROR
-                    push(tos)
-                    new = st[len(st) - arg.count:]
-                    del st[len(st) - arg.count:]
-                    tos = arg.make(new)
+                    # RANGE
+                    start = pop()
+                    tos = RangeValue.checked(start, tos, arg == 1)
                     continue
                 if op < 76:
+                    if op < 75:
+                        # ERROR
+                        push(tos)
+                        new = st[len(st) - arg.count:]
+                        del st[len(st) - arg.count:]
+                        tos = arg.make(new)
+                        continue
                     # GET_MEMBER
                     tos = get_member(tos, arg)
                     continue
-                # IS
-                tos = matches(tos, arg)
+                if op < 77:
+                    # IS
+                    tos = matches(tos, arg)
+                    continue
+                # STORE_CELL
+                cells[arg].value = tos
+                tos = pop()
                 continue
-            if op < 111:
-                if op < 84:
-                    if op < 80:
-                        if op < 79:
-                            if op < 78:
-                                # STORE_CELL
-                                cells[arg].value = tos
-                                tos = pop()
+            if op < 117:
+                if op < 86:
+                    if op < 81:
+                        if op < 80:
+                            if op < 79:
+                                # THROW
+                                target, cost, drop, _ = arg
+                                if drop:
+                                    del st[len(st) - drop:]
+                                if target is None:
+                                    tos = Err(tos)
+                                    ins, locs, cells, code = pop_frame()
+                                    continue
+                                ins = target
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
                                 continue
-                            # THROW
-                            target, cost, drop, _ = arg
-                            if drop:
-                                del st[len(st) - drop:]
-                            if target is None:
-                                tos = Err(tos)
-                                ins, locs, cells, code = pop_frame()
+                            # LOAD__LOAD__MUL_INT
+                            left, right = arg
+                            r = locs[left] * locs[right]
+                            if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                                push(tos)
+                                tos = r
                                 continue
-                            ins = target
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
+                            tos = overflow('*')
                             continue
-                        # LOAD__LOAD__MUL_INT
-                        left, right = arg
-                        r = locs[left] * locs[right]
-                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                            push(tos)
-                            tos = r
-                            continue
-                        tos = overflow('*')
-                        continue
-                    if op < 82:
-                        if op < 81:
-                            # DIV
-                            a = pop()
-                            tos = div(a, tos)
-                            continue
-                        # IS_SOME
-                        tos = type(tos) is Some
+                        # DIV
+                        a = pop()
+                        tos = div(a, tos)
                         continue
                     if op < 83:
+                        if op < 82:
+                            # IS_SOME
+                            tos = type(tos) is Some
+                            continue
                         # LOAD__INT__MUL_INT
                         left, right = arg
                         r = locs[left] * right
@@ -1015,50 +1021,60 @@ def run(machine, task):
                             continue
                         tos = overflow('*')
                         continue
-                    # LOAD__INT__ADD_INT
-                    left, right = arg
-                    r = locs[left] + right
-                    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                        push(tos)
-                        tos = r
-                        continue
-                    tos = overflow('+')
-                    continue
-                if op < 96:
-                    if op < 89:
-                        if op < 86:
-                            if op < 85:
-                                # NONE
+                    if op < 85:
+                        if op < 84:
+                            # LOAD__INT__ADD_INT
+                            left, right = arg
+                            r = locs[left] + right
+                            if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
                                 push(tos)
-                                tos = NONE_VALUE
+                                tos = r
                                 continue
-                            # SOME
-                            tos = Some(tos)
+                            tos = overflow('+')
                             continue
-                        if op < 88:
-                            if op < 87:
-                                # ADD
-                                a = pop()
-                                tos = add(a, tos)
-                                continue
-                            # ARRAY
-                            push(tos)
-                            new = st[len(st) - arg:]
-                            del st[len(st) - arg:]
-                            tos = Array(new)
-                            continue
-                        # AWAIT
-                        value = machine.await_value(task, tos)
-                        if value is SUSPENDED:
-                            tos = pop()
-                            task.state = (ins, locs, cells, code, tos)
-                            machine.fuel += fuel
-                            return
-                        tos = value
+                        # NONE
+                        push(tos)
+                        tos = NONE_VALUE
                         continue
-                    if op < 93:
-                        if op < 91:
-                            if op < 90:
+                    # SOME
+                    tos = Some(tos)
+                    continue
+                if op < 102:
+                    if op < 94:
+                        if op < 90:
+                            if op < 88:
+                                if op < 87:
+                                    # ADD
+                                    a = pop()
+                                    tos = add(a, tos)
+                                    continue
+                                # ARRAY
+                                push(tos)
+                                new = st[len(st) - arg:]
+                                del st[len(st) - arg:]
+                                tos = Array(new)
+                                continue
+                            if op < 89:
+                                # ASK
+                                timeout = tos
+                                payload = pop()
+                                channel = pop()
+                                tos = pop()
+                                machine.ask(task, channel, payload, timeout)
+                                task.state = (ins, locs, cells, code, tos)
+                                machine.fuel += fuel
+                                return
+                            # AWAIT
+                            value = machine.await_value(task, tos)
+                            if value is SUSPENDED:
+                                tos = pop()
+                                task.state = (ins, locs, cells, code, tos)
+                                machine.fuel += fuel
+                                return
+                            tos = value
+                            continue
+                        if op < 92:
+                            if op < 91:
                                 # AWAIT_ALL
                                 push(tos)
                                 new = st[len(st) - arg:]
@@ -1082,7 +1098,7 @@ def run(machine, task):
                             task.state = (ins, locs, cells, code, tos)
                             machine.fuel += fuel
                             return
-                        if op < 92:
+                        if op < 93:
                             # CALL_INOUT
                             push(tos)
                             n = arg.argc
@@ -1131,132 +1147,147 @@ def run(machine, task):
                             continue
                         tos = value
                         continue
-                    if op < 95:
-                        if op < 94:
-                            # CAST
-                            tos = cast(tos, arg)
-                            continue
-                        # CELL_OWN
-                        push(tos)
-                        cell = cells[arg]
-                        if getattr(cell.value, 'shared', False):
-                            cell.value = own(cell.value)
-                        tos = cell.value
-                        continue
-                    # CHANGES_SELF
-                    tos = changes_self(machine, tos, arg)
-                    continue
-                if op < 104:
-                    if op < 100:
-                        if op < 98:
-                            if op < 97:
-                                # CHECK
-                                tos = check(tos, arg)
+                    if op < 98:
+                        if op < 96:
+                            if op < 95:
+                                # CAST
+                                tos = cast(tos, arg)
                                 continue
+                            # CELL_OWN
+                            push(tos)
+                            cell = cells[arg]
+                            if getattr(cell.value, 'shared', False):
+                                cell.value = own(cell.value)
+                            tos = cell.value
+                            continue
+                        if op < 97:
+                            # CHANGES_SELF
+                            tos = changes_self(machine, tos, arg)
+                            continue
+                        # CHECK
+                        tos = check(tos, arg)
+                        continue
+                    if op < 100:
+                        if op < 99:
                             # CLOSURE
                             push(tos)
                             tos = Closure(arg, tuple([cells[i] for i in arg.captures]))
                             continue
-                        if op < 99:
-                            # CONFIGURE
-                            machine.configure(arg, tos)
-                            tos = pop()
-                            continue
+                        # CONFIGURE
+                        machine.configure(arg, tos)
+                        tos = pop()
+                        continue
+                    if op < 101:
                         # DROP
                         if arg:
                             if arg > 1:
                                 del st[len(st) - arg + 1:]
                             tos = pop()
                         continue
-                    if op < 102:
-                        if op < 101:
-                            # EMIT
-                            payload = tos
-                            channel = pop()
-                            tos = pop()
-                            machine.emit(task, channel, payload)
-                            task.state = (ins, locs, cells, code, tos)
-                            machine.fuel += fuel
-                            return
-                        # EQ
-                        a = pop()
-                        tos = equal(a, tos)
-                        continue
-                    if op < 103:
-                        # ERR
-                        tos = Err(tos)
-                        continue
-                    # FAIL_LENGTH
-                    raise wrong_length(arg, tos)
-                if op < 108:
+                    # EMIT
+                    payload = tos
+                    channel = pop()
+                    tos = pop()
+                    machine.emit(task, channel, payload)
+                    task.state = (ins, locs, cells, code, tos)
+                    machine.fuel += fuel
+                    return
+                if op < 110:
                     if op < 106:
+                        if op < 104:
+                            if op < 103:
+                                # EQ
+                                a = pop()
+                                tos = equal(a, tos)
+                                continue
+                            # ERR
+                            tos = Err(tos)
+                            continue
                         if op < 105:
-                            # FAIL_MATCH
-                            raise Panic("P009", f"no arm matches {debug(tos)}")
-                        # FIELD_OWN
-                        value = getattr(tos, arg)
-                        try:
-                            if value.shared:
-                                value = own(value)
-                                setattr(tos, arg, value)
-                        except AttributeError:
-                            pass
-                        tos = value
-                        continue
-                    if op < 107:
+                            # FAIL_LENGTH
+                            raise wrong_length(arg, tos)
+                        # FAIL_MATCH
+                        raise Panic("P009", f"no arm matches {debug(tos)}")
+                    if op < 108:
+                        if op < 107:
+                            # FIELD_OWN
+                            value = getattr(tos, arg)
+                            try:
+                                if value.shared:
+                                    value = own(value)
+                                    setattr(tos, arg, value)
+                            except AttributeError:
+                                pass
+                            tos = value
+                            continue
                         # FILL
                         hole = pop()
                         fill(hole, tos)
                         tos = pop()
                         continue
+                    if op < 109:
+                        # FLUSH
+                        machine.flush(task)
+                        task.state = (ins, locs, cells, code, tos)
+                        machine.fuel += fuel
+                        return
                     # GE
                     a = pop()
                     tos = greater_equal(a, tos)
                     continue
-                if op < 110:
-                    if op < 109:
+                if op < 114:
+                    if op < 112:
+                        if op < 111:
+                            # GET_ERROR
+                            tos = get_error_member(tos, arg)
+                            continue
                         # GET_PAYLOAD
                         tos = tos.payload[arg]
                         continue
-                    # GE_INT
+                    if op < 113:
+                        # GE_INT
+                        a = pop()
+                        tos = a >= tos
+                        continue
+                    # GT
                     a = pop()
-                    tos = a >= tos
+                    tos = greater(a, tos)
                     continue
-                # GT
-                a = pop()
-                tos = greater(a, tos)
+                if op < 116:
+                    if op < 115:
+                        # HALT
+                        task.finish(tos)
+                        machine.fuel += fuel
+                        return
+                    # HASHMAP
+                    push(tos)
+                    tos = arg
+                    continue
+                # INDEX
+                object = pop()
+                tos = read_index(object, tos)
                 continue
-            if op < 143:
-                if op < 127:
-                    if op < 119:
-                        if op < 115:
-                            if op < 113:
-                                if op < 112:
-                                    # HALT
-                                    task.finish(tos)
-                                    machine.fuel += fuel
-                                    return
-                                # INDEX
-                                object = pop()
-                                tos = read_index(object, tos)
+            if op < 149:
+                if op < 133:
+                    if op < 125:
+                        if op < 121:
+                            if op < 119:
+                                if op < 118:
+                                    # INT_TO_FLOAT
+                                    tos = float(tos) if type(tos) is int else tos
+                                    continue
+                                # INT__GE_INT__JUMP_UNLESS
+                                right, arg = arg
+                                holds = tos >= right
+                                tos = pop()
+                                if holds:
+                                    continue
+                                ins, cost = arg
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
                                 continue
-                            if op < 114:
-                                # INT_TO_FLOAT
-                                tos = float(tos) if type(tos) is int else tos
-                                continue
-                            # INT__GE_INT__JUMP_UNLESS
-                            right, arg = arg
-                            holds = tos >= right
-                            tos = pop()
-                            if holds:
-                                continue
-                            ins, cost = arg
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        if op < 117:
-                            if op < 116:
+                            if op < 120:
                                 # INT__LE_INT__JUMP_UNLESS
                                 right, arg = arg
                                 holds = tos <= right
@@ -1279,51 +1310,56 @@ def run(machine, task):
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
-                        if op < 118:
-                            # INT__NE_INT__JUMP_UNLESS
-                            right, arg = arg
-                            holds = tos != right
-                            tos = pop()
-                            if holds:
+                        if op < 123:
+                            if op < 122:
+                                # INT__NE_INT__JUMP_UNLESS
+                                right, arg = arg
+                                holds = tos != right
+                                tos = pop()
+                                if holds:
+                                    continue
+                                ins, cost = arg
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
                                 continue
-                            ins, cost = arg
-                            fuel -= cost
+                            # IS_ERR
+                            tos = type(tos) is Err
+                            continue
+                        if op < 124:
+                            # IS_ERROR
+                            tos = arg.matches(tos)
+                            continue
+                        # IS_NIL
+                        tos = tos is None
+                        continue
+                    if op < 129:
+                        if op < 127:
+                            if op < 126:
+                                # LE
+                                a = pop()
+                                tos = less_equal(a, tos)
+                                continue
+                            # LEDGER
+                            push(tos)
+                            tos = arg
+                            continue
+                        if op < 128:
+                            # LENGTH
+                            tos = length(tos)
+                            continue
+                        # LE_INT
+                        a = pop()
+                        tos = a <= tos
+                        continue
+                    if op < 131:
+                        if op < 130:
+                            # LINK
+                            ins = arg.home.link(arg)
+                            fuel -= arg.cost
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
-                        # IS_ERR
-                        tos = type(tos) is Err
-                        continue
-                    if op < 123:
-                        if op < 121:
-                            if op < 120:
-                                # IS_ERROR
-                                tos = arg.matches(tos)
-                                continue
-                            # IS_NIL
-                            tos = tos is None
-                            continue
-                        if op < 122:
-                            # LE
-                            a = pop()
-                            tos = less_equal(a, tos)
-                            continue
-                        # LENGTH
-                        tos = length(tos)
-                        continue
-                    if op < 125:
-                        if op < 124:
-                            # LE_INT
-                            a = pop()
-                            tos = a <= tos
-                            continue
-                        # LINK
-                        ins = arg.home.link(arg)
-                        fuel -= arg.cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    if op < 126:
                         # LOAD__EQ_INT__JUMP_UNLESS
                         right, arg = arg
                         holds = tos == locs[right]
@@ -1335,40 +1371,40 @@ def run(machine, task):
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    # LOAD__GE_INT__JUMP_UNLESS
-                    right, arg = arg
-                    holds = tos >= locs[right]
-                    tos = pop()
-                    if holds:
+                    if op < 132:
+                        # LOAD__GE_INT__JUMP_UNLESS
+                        right, arg = arg
+                        holds = tos >= locs[right]
+                        tos = pop()
+                        if holds:
+                            continue
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    # LOAD__INT__GE_INT__JUMP_UNLESS
+                    left, right, arg = arg
+                    if locs[left] >= right:
                         continue
                     ins, cost = arg
                     fuel -= cost
                     if fuel < 0:
                         fuel = machine.refill(fuel)
                     continue
-                if op < 135:
-                    if op < 131:
-                        if op < 129:
-                            if op < 128:
-                                # LOAD__INT__GE_INT__JUMP_UNLESS
+                if op < 141:
+                    if op < 137:
+                        if op < 135:
+                            if op < 134:
+                                # LOAD__INT__GT_INT__JUMP_UNLESS
                                 left, right, arg = arg
-                                if locs[left] >= right:
+                                if locs[left] > right:
                                     continue
                                 ins, cost = arg
                                 fuel -= cost
                                 if fuel < 0:
                                     fuel = machine.refill(fuel)
                                 continue
-                            # LOAD__INT__GT_INT__JUMP_UNLESS
-                            left, right, arg = arg
-                            if locs[left] > right:
-                                continue
-                            ins, cost = arg
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        if op < 130:
                             # LOAD__INT__LE_INT__JUMP_UNLESS
                             left, right, arg = arg
                             if locs[left] <= right:
@@ -1378,37 +1414,37 @@ def run(machine, task):
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
-                        # LOAD__INT__MUL_INT__STORE
-                        left, right, target = arg
-                        r = locs[left] * right
-                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                            locs[target] = r
-                            continue
-                        tos = overflow('*')
-                        continue
-                    if op < 133:
-                        if op < 132:
-                            # LOAD__LE_INT__JUMP_UNLESS
-                            right, arg = arg
-                            holds = tos <= locs[right]
-                            tos = pop()
-                            if holds:
+                        if op < 136:
+                            # LOAD__INT__MUL_INT__STORE
+                            left, right, target = arg
+                            r = locs[left] * right
+                            if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                                locs[target] = r
                                 continue
-                            ins, cost = arg
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
+                            tos = overflow('*')
                             continue
-                        # LOAD__LOAD__EQ_INT__JUMP_UNLESS
-                        left, right, arg = arg
-                        if locs[left] == locs[right]:
+                        # LOAD__LE_INT__JUMP_UNLESS
+                        right, arg = arg
+                        holds = tos <= locs[right]
+                        tos = pop()
+                        if holds:
                             continue
                         ins, cost = arg
                         fuel -= cost
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    if op < 134:
+                    if op < 139:
+                        if op < 138:
+                            # LOAD__LOAD__EQ_INT__JUMP_UNLESS
+                            left, right, arg = arg
+                            if locs[left] == locs[right]:
+                                continue
+                            ins, cost = arg
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
                         # LOAD__LOAD__GE_INT__JUMP_UNLESS
                         left, right, arg = arg
                         if locs[left] >= locs[right]:
@@ -1418,36 +1454,36 @@ def run(machine, task):
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    # LOAD__LOAD__GT_INT__JUMP_UNLESS
-                    left, right, arg = arg
-                    if locs[left] > locs[right]:
-                        continue
-                    ins, cost = arg
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                if op < 139:
-                    if op < 137:
-                        if op < 136:
-                            # LOAD__LOAD__MUL_INT__STORE
-                            left, right, target = arg
-                            r = locs[left] * locs[right]
-                            if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                                locs[target] = r
-                                continue
-                            tos = overflow('*')
-                            continue
-                        # LOAD__LOAD__NE_INT__JUMP_UNLESS
+                    if op < 140:
+                        # LOAD__LOAD__GT_INT__JUMP_UNLESS
                         left, right, arg = arg
-                        if locs[left] != locs[right]:
+                        if locs[left] > locs[right]:
                             continue
                         ins, cost = arg
                         fuel -= cost
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    if op < 138:
+                    # LOAD__LOAD__MUL_INT__STORE
+                    left, right, target = arg
+                    r = locs[left] * locs[right]
+                    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                        locs[target] = r
+                        continue
+                    tos = overflow('*')
+                    continue
+                if op < 145:
+                    if op < 143:
+                        if op < 142:
+                            # LOAD__LOAD__NE_INT__JUMP_UNLESS
+                            left, right, arg = arg
+                            if locs[left] != locs[right]:
+                                continue
+                            ins, cost = arg
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
                         # LOAD__LOAD__SUB_INT
                         left, right = arg
                         r = locs[left] - locs[right]
@@ -1457,99 +1493,99 @@ def run(machine, task):
                             continue
                         tos = overflow('-')
                         continue
-                    # LOAD__NE_INT__JUMP_UNLESS
-                    right, arg = arg
-                    holds = tos != locs[right]
-                    tos = pop()
-                    if holds:
-                        continue
-                    ins, cost = arg
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                if op < 141:
-                    if op < 140:
-                        # LOAD__SUB_INT
-                        right, = arg
-                        r = tos - locs[right]
-                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                            tos = r
+                    if op < 144:
+                        # LOAD__NE_INT__JUMP_UNLESS
+                        right, arg = arg
+                        holds = tos != locs[right]
+                        tos = pop()
+                        if holds:
                             continue
-                        tos = overflow('-')
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
                         continue
-                    # LT
-                    a = pop()
-                    tos = less(a, tos)
+                    # LOAD__SUB_INT
+                    right, = arg
+                    r = tos - locs[right]
+                    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                        tos = r
+                        continue
+                    tos = overflow('-')
                     continue
-                if op < 142:
+                if op < 147:
+                    if op < 146:
+                        # LT
+                        a = pop()
+                        tos = less(a, tos)
+                        continue
                     # MAP
                     push(tos)
                     new = st[len(st) - arg:]
                     del st[len(st) - arg:]
                     tos = Map.of(new)
                     continue
-                # MEMBER_OWN
-                value = read_index(tos, arg) if type(tos) is Map else get_member(tos, arg)
-                if getattr(value, 'shared', False):
-                    value = own(value)
-                    store_member(tos, arg, value)
-                tos = value
+                if op < 148:
+                    # MEMBER_OWN
+                    value = read_index(tos, arg) if type(tos) is Map else get_member(tos, arg)
+                    if getattr(value, 'shared', False):
+                        value = own(value)
+                        store_member(tos, arg, value)
+                    tos = value
+                    continue
+                # MEMORY
+                push(tos)
+                tos = arg
                 continue
-            if op < 159:
-                if op < 151:
-                    if op < 147:
-                        if op < 145:
-                            if op < 144:
-                                # MEMORY
+            if op < 165:
+                if op < 157:
+                    if op < 153:
+                        if op < 151:
+                            if op < 150:
+                                # MODEL
                                 push(tos)
                                 tos = arg
                                 continue
-                            # MODEL
-                            push(tos)
-                            tos = arg
-                            continue
-                        if op < 146:
                             # MUL
                             a = pop()
                             tos = mul(a, tos)
                             continue
-                        # NE
-                        a = pop()
-                        tos = not equal(a, tos)
-                        continue
-                    if op < 149:
-                        if op < 148:
-                            # NEG
-                            tos = negate(tos)
+                        if op < 152:
+                            # NE
+                            a = pop()
+                            tos = not equal(a, tos)
                             continue
-                        # NEG_INT
+                        # NEG
                         tos = negate(tos)
                         continue
-                    if op < 150:
+                    if op < 155:
+                        if op < 154:
+                            # NEG_INT
+                            tos = negate(tos)
+                            continue
                         # NEW_CELL
                         cells[arg] = Cell()
                         continue
-                    # NE_INT
-                    a = pop()
-                    tos = a != tos
+                    if op < 156:
+                        # NE_INT
+                        a = pop()
+                        tos = a != tos
+                        continue
+                    # NIL
+                    push(tos)
+                    tos = None
                     continue
-                if op < 155:
-                    if op < 153:
-                        if op < 152:
-                            # NIL
-                            push(tos)
-                            tos = None
-                            continue
-                        # NOT
-                        if tos is True:
-                            tos = False
-                            continue
-                        if tos is False:
-                            tos = True
-                            continue
-                        raise not_bool(tos)
-                    if op < 154:
+                if op < 161:
+                    if op < 159:
+                        if op < 158:
+                            # NOT
+                            if tos is True:
+                                tos = False
+                                continue
+                            if tos is False:
+                                tos = True
+                                continue
+                            raise not_bool(tos)
                         # PARALLEL
                         value = machine.parallel(task, arg, cells, pop(), tos)
                         if value is SUSPENDED:
@@ -1559,37 +1595,37 @@ def run(machine, task):
                             return
                         tos = value
                         continue
-                    # PARSE_AS
-                    text = pop()
-                    result, holes = parse_as(text, tos, *arg)
-                    moved = holes
-                    push(result)
-                    tos = moved
-                    continue
-                if op < 157:
-                    if op < 156:
-                        # POP_TRY
-                        if type(tos) is not Err:
-                            tos = pop()
-                            continue
-                        tos = tos.value
-                        target, cost, drop, _ = arg
-                        if drop:
-                            del st[len(st) - drop:]
-                        if target is None:
-                            tos = Err(tos)
-                            ins, locs, cells, code = pop_frame()
-                            continue
-                        ins = target
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
+                    if op < 160:
+                        # PARSE_AS
+                        text = pop()
+                        result, holes = parse_as(text, tos, *arg)
+                        moved = holes
+                        push(result)
+                        tos = moved
                         continue
-                    # POW
-                    a = pop()
-                    tos = power(a, tos)
+                    # POP_TRY
+                    if type(tos) is not Err:
+                        tos = pop()
+                        continue
+                    tos = tos.value
+                    target, cost, drop, _ = arg
+                    if drop:
+                        del st[len(st) - drop:]
+                    if target is None:
+                        tos = Err(tos)
+                        ins, locs, cells, code = pop_frame()
+                        continue
+                    ins = target
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
                     continue
-                if op < 158:
+                if op < 163:
+                    if op < 162:
+                        # POW
+                        a = pop()
+                        tos = power(a, tos)
+                        continue
                     # PRINT
                     push(tos)
                     new = st[len(st) - arg:]
@@ -1599,113 +1635,113 @@ def run(machine, task):
                     task.state = (ins, locs, cells, code, tos)
                     machine.fuel += fuel
                     return
-                # PRINTLN
+                if op < 164:
+                    # PRINTLN
+                    push(tos)
+                    new = st[len(st) - arg:]
+                    del st[len(st) - arg:]
+                    tos = pop()
+                    machine.print(task, new, "\n")
+                    task.state = (ins, locs, cells, code, tos)
+                    machine.fuel += fuel
+                    return
+                # RACE
                 push(tos)
                 new = st[len(st) - arg:]
                 del st[len(st) - arg:]
-                tos = pop()
-                machine.print(task, new, "\n")
-                task.state = (ins, locs, cells, code, tos)
-                machine.fuel += fuel
-                return
-            if op < 167:
-                if op < 163:
-                    if op < 161:
-                        if op < 160:
-                            # RACE
-                            push(tos)
-                            new = st[len(st) - arg:]
-                            del st[len(st) - arg:]
-                            value = machine.race(task, new)
-                            if value is SUSPENDED:
-                                tos = pop()
-                                task.state = (ins, locs, cells, code, tos)
-                                machine.fuel += fuel
-                                return
-                            tos = value
+                value = machine.race(task, new)
+                if value is SUSPENDED:
+                    tos = pop()
+                    task.state = (ins, locs, cells, code, tos)
+                    machine.fuel += fuel
+                    return
+                tos = value
+                continue
+            if op < 173:
+                if op < 169:
+                    if op < 167:
+                        if op < 166:
+                            # REM
+                            a = pop()
+                            tos = rem(a, tos)
                             continue
-                        # REM
-                        a = pop()
-                        tos = rem(a, tos)
-                        continue
-                    if op < 162:
                         # SCHEMA
                         push(tos)
                         tos = arg
                         continue
-                    # SETTLE
-                    value = machine.settle(task, tos, len(frames))
-                    if value is SUSPENDED:
-                        tos = pop()
-                        task.state = (ins, locs, cells, code, tos)
-                        machine.fuel += fuel
-                        return
-                    tos = value
-                    continue
-                if op < 165:
-                    if op < 164:
-                        # SET_ELEMENT
-                        value = pop()
-                        tos = with_element(tos, arg, value)
+                    if op < 168:
+                        # SETTLE
+                        value = machine.settle(task, tos, len(frames))
+                        if value is SUSPENDED:
+                            tos = pop()
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
+                        tos = value
                         continue
-                    # SET_INDEX
-                    object = pop()
+                    # SET_ELEMENT
                     value = pop()
-                    if type(object) is Array and type(tos) is int and (0 <= tos < len(object.items)):
-                        object.items[tos] = value
-                    else:
-                        write_element(object, tos, value)
-                    tos = pop()
+                    tos = with_element(tos, arg, value)
                     continue
-                if op < 166:
+                if op < 171:
+                    if op < 170:
+                        # SET_INDEX
+                        object = pop()
+                        value = pop()
+                        if type(object) is Array and type(tos) is int and (0 <= tos < len(object.items)):
+                            object.items[tos] = value
+                        else:
+                            write_element(object, tos, value)
+                        tos = pop()
+                        continue
                     # SET_MEMBER
                     value = pop()
                     store_member(tos, arg, value)
                     tos = pop()
                     continue
-                # SLIDE
-                if arg:
-                    del st[len(st) - arg:]
-                continue
-            if op < 171:
-                if op < 169:
-                    if op < 168:
-                        # START
-                        push(tos)
-                        new = st[len(st) - arg.argc:]
-                        del st[len(st) - arg.argc:]
-                        tos = machine.start_task(task, arg, new, cells)
-                        continue
-                    # STRUCT
-                    push(tos)
-                    new = st[len(st) - len(arg.decl.fields):]
-                    del st[len(st) - len(arg.decl.fields):]
-                    tos = arg.of(new)
+                if op < 172:
+                    # SLIDE
+                    if arg:
+                        del st[len(st) - arg:]
                     continue
-                if op < 170:
+                # START
+                push(tos)
+                new = st[len(st) - arg.argc:]
+                del st[len(st) - arg.argc:]
+                tos = machine.start_task(task, arg, new, cells)
+                continue
+            if op < 177:
+                if op < 175:
+                    if op < 174:
+                        # STRUCT
+                        push(tos)
+                        new = st[len(st) - len(arg.decl.fields):]
+                        del st[len(st) - len(arg.decl.fields):]
+                        tos = arg.of(new)
+                        continue
                     # SUB
                     a = pop()
                     tos = sub(a, tos)
                     continue
-                # SUB_INT
-                a = pop()
-                r = a - tos
-                if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
-                    tos = r
+                if op < 176:
+                    # SUB_INT
+                    a = pop()
+                    r = a - tos
+                    if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
+                        tos = r
+                        continue
+                    overflow('-')
                     continue
-                overflow('-')
-                continue
-            if op < 173:
-                if op < 172:
-                    # TOOL
-                    push(tos)
-                    tos = arg
-                    continue
-                # TRUE
+                # TOOL
                 push(tos)
-                tos = True
+                tos = arg
                 continue
-            if op < 174:
+            if op < 179:
+                if op < 178:
+                    # TRUE
+                    push(tos)
+                    tos = True
+                    continue
                 # VARIANT
                 push(tos)
                 new = st[len(st) - arg.decl.variants[arg.variant].arity:]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from .access import (
     element,
     fit_length,
+    get_error_member,
     get_member,
     index,
     index_out_of_range,
@@ -53,7 +54,21 @@ from .enums import EnumType, EnumValue, Variant
 from .equality import compare, equal
 from .errors import FAMILIES, FIELD_TYPES, ErrorValue, Family, default_message, is_family, make_error, nearest_family
 from .functions import Cell, Closure
-from .handles import KEEP, UNSET, MemoryRef, ModelBuilder, ModelRef, Ref, SchemaRef, TaskHandle, ToolRef, Unset
+from .handles import (
+    KEEP,
+    UNSET,
+    HashMapRef,
+    LedgerQuery,
+    LedgerRef,
+    MemoryRef,
+    ModelBuilder,
+    ModelRef,
+    Ref,
+    SchemaRef,
+    TaskHandle,
+    ToolRef,
+    Unset,
+)
 from .json import from_json, json_string, to_json
 from .limits import Limits, concat, join, limits
 from .ranges import RangeValue
@@ -61,6 +76,7 @@ from .records import (
     RECORDS,
     Emit,
     HttpResponse,
+    LedgerEntry,
     Message,
     Prompt,
     RegexMatch,
@@ -91,10 +107,14 @@ __all__ = [
     "FAMILIES",
     "FIELD_TYPES",
     "Family",
+    "HashMapRef",
     "HttpResponse",
     "INT_MAX",
     "INT_MIN",
     "KEEP",
+    "LedgerEntry",
+    "LedgerQuery",
+    "LedgerRef",
     "Limits",
     "Map",
     "MemoryRef",
@@ -146,6 +166,7 @@ __all__ = [
     "float_rem",
     "float_text",
     "from_json",
+    "get_error_member",
     "get_member",
     "greater",
     "greater_equal",

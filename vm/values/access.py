@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from ..panics import Panic
 from .containers import Array, Map, Queue, Set, Stack, key_of
-from .display import brief
+from .display import brief, display
+from .enums import EnumValue
 from .errors import ErrorValue
 from .limits import collection_too_long, limits
 from .ranges import RangeValue
@@ -116,6 +117,21 @@ def get_member(value: Any, name: str) -> Any:
     if isinstance(value, Struct | ErrorValue):
         return value.get(name)
     return no_such_member(value, name)
+
+
+def get_error_member(value: Any, name: str) -> Any:
+    """`.name` of what is known as an `Error`: a type with `impl Error` has its name as kind, its field `message` or its Display
+    text as message (L-3.11.14)."""
+    if not isinstance(value, Struct | EnumValue):
+        return get_member(value, name)
+    own = value.get(name) if isinstance(value, Struct) else None
+    if name == "kind":
+        return value.type_name
+    if name == "message":
+        return own if type(own) is str else display(value if own is None else own)
+    if name == "variant":
+        return value.decl.variants[value.variant].name if type(value) is EnumValue else None
+    return own
 
 
 def store_index(value: Any, position: Any, content: Any) -> Any:

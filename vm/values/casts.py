@@ -12,6 +12,7 @@ from .display import brief, display
 from .enums import EnumValue
 from .errors import ErrorValue, is_family
 from .functions import Closure
+from .handles import ModelRef
 from .limits import limits, nesting_too_deep
 from .numerals import read_float, read_int
 from .ranges import RangeValue
@@ -64,6 +65,11 @@ def _is_tuple(value: Any, descriptor: Descriptor) -> bool:
     return type(value) is tuple and len(value) == len(descriptor[1])
 
 
+def _is_handle(value: Any, descriptor: Descriptor) -> bool:
+    """A handle of that type; `M.` is the model M alone."""
+    return typeof(value) == descriptor[1] or (type(value) is ModelRef and f"{value.name}." == descriptor[1])
+
+
 _TESTS: dict[str, Callable[[Any, Descriptor], bool]] = {
     "any": lambda value, descriptor: True,
     "never": lambda value, descriptor: False,
@@ -73,8 +79,11 @@ _TESTS: dict[str, Callable[[Any, Descriptor], bool]] = {
     "struct": _is_nominal,
     "schema": _is_nominal,
     "enum": _is_enum,
+    "record": _is_nominal,
     "error": _is_error,
-    "handle": lambda value, descriptor: typeof(value) == descriptor[1],
+    "trait": lambda value, descriptor: any(matches(value, each) for each in descriptor[2]),
+    "errors": lambda value, descriptor: False,
+    "handle": _is_handle,
 }
 
 

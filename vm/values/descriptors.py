@@ -1,10 +1,10 @@
 """Type descriptors: the run-time form of a type, as nested tuples.
 
 `("int",) ("float",) ("string",) ("bool",) ("nil",) ("any",) ("never",) ("range",) ("prompt",)`, `("array", t)`,
-`("map", k, v)`, `("set", t)`, `("queue", t)`, `("stack", t)`, `("tuple", (t, …))`, `("option", t)`, `("result", t, e)`,
-`("nilable", t)`, `("fn", (t, …), r)`, `("union", ("a", "b"))`, `("struct", key)`, `("schema", key)`, `("enum", key)`,
-`("error", family)`, `("error", family, variant)`, `("handle", type name)`, and in signatures of built-ins
-`("var", name)`.
+`("map", k, v)`, `("hashmap", k, v)`, `("set", t)`, `("queue", t)`, `("stack", t)`, `("tuple", (t, …))`, `("option", t)`,
+`("result", t, e)`, `("nilable", t)`, `("fn", (t, …), r)`, `("union", ("a", "b"))`, `("struct", key)`, `("schema", key)`,
+`("enum", key)`, `("trait", name, (t, …))` with the types that implement it, `("error", family)`, `("error", family, variant)`,
+`("handle", type name)`, and in signatures of built-ins `("var", name)`.
 
 Hands on their text; `casts` gives them their meaning.
 """
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 NAMES = {
     "int": "Int", "float": "Float", "string": "String", "bool": "Bool", "nil": "Nil", "any": "Any", "never": "never",
     "range": "Range", "prompt": "Prompt", "array": "Array", "map": "Map", "option": "Option", "result": "Result",
-    "set": "Set", "queue": "Queue", "stack": "Stack",
+    "set": "Set", "queue": "Queue", "stack": "Stack", "hashmap": "HashMap",
 }
 
 
@@ -40,7 +40,7 @@ def type_text(descriptor: Descriptor) -> str:
         return f"fn({', '.join(type_text(part) for part in descriptor[1])}){result}"
     if head == "union":
         return " | ".join(f'"{member}"' for member in descriptor[1])
-    if head in ("struct", "schema", "enum"):
+    if head in ("struct", "schema", "enum", "trait"):
         return plain_name(descriptor[1])
     return "::".join(descriptor[1:])
 
@@ -48,3 +48,14 @@ def type_text(descriptor: Descriptor) -> str:
 def plain_name(key: str) -> str:
     """The name of a declared type without what tells it from others of that name: `a::P#2` is `P` to programs (L-5.1.8)."""
     return key.rpartition("::")[2].partition("#")[0]
+
+
+_KINDS = {"fn": "Function", **NAMES}
+
+
+def kind_of_type(entry: Any) -> str:
+    """Under which word the impls of a type are found: the key of a declared one, else that of `kind_of_value` in `dispatch`."""
+    head = entry[0]
+    if head == "tuple":
+        return f"Tuple/{len(entry[1])}"
+    return str(entry[1]) if head not in _KINDS and len(entry) > 1 else _KINDS.get(head, head)

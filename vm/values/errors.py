@@ -122,6 +122,14 @@ def is_family(name: str, ancestor: str) -> bool:
     return False
 
 
+def ancestors(name: str) -> list[str]:
+    """A family and those it descends from, nearest first."""
+    found = [name]
+    while (parent := FAMILIES[found[-1]].parent) is not None:
+        found.append(parent)
+    return found
+
+
 def nearest_family(a: str, b: str) -> str:
     """The nearest common family of two (L-3.4.1)."""
     at = a

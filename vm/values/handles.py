@@ -1,7 +1,7 @@
 """Handles: names of things the host keeps, and the immutable `ModelBuilder` (L-3.1.21, O-3.17 to O-3.23).
 
-Hands on `ModelRef`, `MemoryRef`, `SchemaRef`, `ToolRef`, `ModelBuilder`, `TaskHandle`. A handle holds a declared name or the
-record of a task, never a live object of the host.
+Hands on `ModelRef`, `MemoryRef`, `SchemaRef`, `ToolRef`, `HashMapRef`, `LedgerRef`, `LedgerQuery`, `ModelBuilder`,
+`TaskHandle`. A handle holds a declared name or the record of a task, never a live object of the host.
 """
 
 from __future__ import annotations
@@ -67,6 +67,42 @@ class ToolRef(Ref):
     __slots__ = ()
     type_name = "ToolRef"
     word = "tool"
+
+
+class ScopedRef(Ref):
+    """A store, or a scope of it: `scope` holds the names given to `scope`, outermost first (O-5.8, O-5.20)."""
+
+    __slots__ = ("scope",)
+
+    def __init__(self, name: str, scope: tuple[str, ...] = ()) -> None:
+        self.name = name
+        self.scope = scope
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and other.name == self.name and other.scope == self.scope
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.name, self.scope))
+
+
+class HashMapRef(ScopedRef):
+    __slots__ = ()
+    type_name = "HashMap"
+    word = "hashmap"
+
+
+class LedgerRef(ScopedRef):
+    __slots__ = ()
+    type_name = "Ledger"
+    word = "ledger"
+
+
+class LedgerQuery(ScopedRef):
+    """`l.query()`: where the searches stand (O-5.18, O-5.19)."""
+
+    __slots__ = ()
+    type_name = "LedgerQuery"
+    word = "ledger"
 
 
 class ModelBuilder:

@@ -143,6 +143,7 @@ Prompt = _record(
     },
 )  # fmt: skip
 ToolCall = _record("ToolCall", {"id": _STRING, "name": _STRING, "arguments": _ANY_MAP})
+LedgerEntry = _record("LedgerEntry", {"identifier": _STRING, "keys": ("array", _STRING), "value": _STRING})
 Emit = _record("Emit", {"channel": _STRING, "payload": ("any",)})
 
 HttpResponse = _record("HttpResponse", {"status": _INT, "body": _STRING, "headers": ("map", _STRING, _STRING)})
@@ -151,5 +152,5 @@ RegexMatch = _record(
 )
 
 RECORDS: dict[str, type[Any]] = {
-    cls.decl.name: cls for cls in (Response, Message, Prompt, ToolCall, Emit, HttpResponse, RegexMatch)
+    cls.decl.name: cls for cls in (Response, Message, Prompt, ToolCall, LedgerEntry, Emit, HttpResponse, RegexMatch)
 }

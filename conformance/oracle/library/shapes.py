@@ -7,16 +7,17 @@ from typing import Any
 from ..casts import deep
 from ..scopes import Item
 from ..types import STRING, NotClaimed, Type, prune, show
-from ..values import NONE, Arr, Case, Map, Panic, Rec, Tup, failed, ok, some
-from .functions import from_json
+from ..values import NONE, Arr, Case, Map, Panic, Rec, Tup, is_good, ok, some
+from .functions import json_parse
 
 
 def parse_as(text: str, t: Type) -> Case:
     """`json::parse_as<T>`."""
+    parsed = json_parse(text)
     try:
-        return ok(shaped(from_json(text), t))
+        return ok(shaped(parsed.payload[0], t)) if is_good(parsed) else parsed
     except (ValueError, Panic) as error:
-        return failed("JsonError", str(error), line=getattr(error, "lineno", 1), column=getattr(error, "colno", 1))
+        raise NotClaimed("the text of a mismatch") from error
 
 
 def shaped(value: Any, t: Type) -> Any:

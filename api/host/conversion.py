@@ -1,0 +1,270 @@
+"""Between values of Python and of the machine (O-9.38).
+
+Hands on `to_python` and `from_python`. Must not know: sessions.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ..runtime.outside_text import clean_text
+from ..vm import values as v
+from ..vm.declared_types import DeclaredTypes
+from ..vm.link import Program
+from ..vm.values.descriptors import plain_name, type_text
+from ..vm.values.records import RECORDS
+from ..vm.values.scalars import INT_MAX, INT_MIN
+from .values import Enum, Err, ErrorValue, Handle, Ok, Struct
+
+PLAIN = (int, float, str, bool, type(None))
+
+
+# ---------------------------------------------------------------- to Python
+
+
+def to_python(value: Any) -> Any:
+    """A value of the machine; what is inside is converted too."""
+    if type(value) in PLAIN:
+        return value
+    rule = _TO_PYTHON.get(type(value))
+    if rule is not None:
+        return rule(value)
+    if isinstance(value, v.Struct):
+        return Struct(value.decl.name, dict(zip(value.decl.fields, map(to_python, value.values()), strict=True)))
+    return Handle(v.typeof(value), getattr(value, "name", ""))
+
+
+def _enum(value: v.EnumValue) -> Enum:
+    variant = value.decl.variants[value.variant]
+    payload = tuple(map(to_python, value.payload or ()))
+    data: Any = payload
+    if variant.fields:
+        data = dict(zip(variant.fields, payload, strict=True))
+    elif len(payload) < 2:
+        data = payload[0] if payload else None
+    return Enum(value.decl.name, variant.name, data)
+
+
+def _error(value: v.ErrorValue) -> ErrorValue:
+    fields = {name: to_python(part) for name, part in value.fields.items()}
+    return ErrorValue(value.family, value.variant, value.message, fields)
+
+
+def _items(value: Any) -> list[Any]:
+    return [to_python(item) for item in v.elements(value)]
+
+
+_TO_PYTHON: dict[type, Callable[[Any], Any]] = {
+    v.Array: _items,
+    v.Set: _items,
+    v.Queue: _items,
+    v.Stack: _items,
+    tuple: lambda value: tuple(map(to_python, value)),
+    v.Map: lambda value: {key: to_python(item) for key, item in value.entries()},
+    v.Some: lambda value: to_python(value.value),
+    v.NoneOption: lambda value: None,
+    v.Ok: lambda value: Ok(to_python(value.value)),
+    v.Err: lambda value: Err(to_python(value.value)),
+    v.EnumValue: _enum,
+    v.ErrorValue: _error,
+    v.RangeValue: lambda value: {"start": value.start, "end": value.end, "inclusive": value.inclusive},
+    v.Closure: lambda value: Handle("Function", value.function.name),
+}
+
+
+# ---------------------------------------------------------------- from Python
+
+
+def from_python(value: Any, program: Program, wanted: tuple[Any, ...] = ("any",), what: str = "the value") -> Any:
+    """A value of the machine of the type `wanted`; TypeError, naming the place, for what has no mapping or does not fit."""
+    return _Reader(program).read(value, wanted, what)
+
+
+class _Reader:
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.types = DeclaredTypes(program.types, program.classes, program.descriptors)
+        self.keys = {entry[1] for entry in program.types if entry[0] in ("struct", "schema", "enum")}
+
+    def read(self, value: Any, wanted: tuple[Any, ...], what: str) -> Any:
+        head = wanted[0]
+        if head == "any":
+            return self.natural(value, what)
+        if head == "nilable":
+            return None if value is None else self.read(value, wanted[1], what)
+        if head == "option":
+            return v.NONE if value is None else v.Some(self.read(value, wanted[1], what))
+        rule = _FROM_PYTHON.get(head)
+        if rule is None:
+            raise self.misfit(value, wanted, what)
+        return rule(self, value, wanted, what)
+
+    def misfit(self, value: Any, wanted: tuple[Any, ...], what: str) -> TypeError:
+        return TypeError(f"{what}: expected {type_text(wanted)}, got {type(value).__name__}")
+
+    def natural(self, value: Any, what: str) -> Any:
+        """The value that something is by itself, where no type is asked for."""
+        for kinds, wanted in _NATURAL:
+            if isinstance(value, kinds):
+                return self.read(value, wanted, what)
+        if isinstance(value, tuple):
+            return tuple(self.natural(item, f"{what}[{at}]") for at, item in enumerate(value))
+        if isinstance(value, Struct | Enum):
+            name = value.type_name if isinstance(value, Struct) else value.type
+            return self.read(value, ("enum" if isinstance(value, Enum) else "struct", self.declared(name, what)), what)
+        if isinstance(value, Handle):
+            return self.handle(value, ("handle", value.kind), what)
+        raise TypeError(f"{what}: {type(value).__name__} has no counterpart in a program")
+
+    def declared(self, name: str, what: str) -> str:
+        """The key of the one declared type of this name."""
+        found = [key for key in self.keys if plain_name(key) == name] or [key for key in RECORDS if key == name]
+        if len(found) != 1:
+            raise TypeError(f"{what}: the program has {'several types' if found else 'no type'} {name}")
+        return str(found[0])
+
+    # ------------------------------------------------------------ scalars
+
+    def integer(self, value: Any, wanted: tuple[Any, ...], what: str) -> int:
+        if type(value) is not int:
+            raise self.misfit(value, wanted, what)
+        if not INT_MIN <= value <= INT_MAX:
+            raise TypeError(f"{what}: {value} is beyond Int, which has 64 bits")
+        return value
+
+    def number(self, value: Any, wanted: tuple[Any, ...], what: str) -> float:
+        if type(value) not in (int, float):
+            raise self.misfit(value, wanted, what)
+        return float(value)
+
+    def text(self, value: Any, wanted: tuple[Any, ...], what: str) -> str:
+        if not isinstance(value, str):
+            raise self.misfit(value, wanted, what)
+        return clean_text(str(value))
+
+    def boolean(self, value: Any, wanted: tuple[Any, ...], what: str) -> bool:
+        if type(value) is not bool:
+            raise self.misfit(value, wanted, what)
+        return value
+
+    def nil(self, value: Any, wanted: tuple[Any, ...], what: str) -> None:
+        if value is not None:
+            raise self.misfit(value, wanted, what)
+
+    def union(self, value: Any, wanted: tuple[Any, ...], what: str) -> str:
+        if value not in wanted[1]:
+            raise TypeError(f"{what}: expected {type_text(wanted)}, got {value!r}")
+        return str(value)
+
+    def prompt(self, value: Any, wanted: tuple[Any, ...], what: str) -> Any:
+        if isinstance(value, Struct):
+            return self.struct(value, ("struct", "Prompt"), what)
+        return v.Prompt.of((self.text(value, wanted, what), None, None, None))
+
+    # ------------------------------------------------------------ wholes
+
+    def items(self, value: Any, wanted: tuple[Any, ...], what: str) -> list[Any]:
+        if not isinstance(value, list | tuple):
+            raise self.misfit(value, wanted, what)
+        return [self.read(item, wanted[1], f"{what}[{at}]") for at, item in enumerate(value)]
+
+    def tuple_of(self, value: Any, wanted: tuple[Any, ...], what: str) -> tuple[Any, ...]:
+        if not isinstance(value, tuple) or len(value) != len(wanted[1]):
+            raise self.misfit(value, wanted, what)
+        return tuple(self.read(item, kind, f"{what}[{at}]") for at, (item, kind) in enumerate(zip(value, wanted[1], strict=True)))
+
+    def map_of(self, value: Any, wanted: tuple[Any, ...], what: str) -> v.Map:
+        if not isinstance(value, Mapping) or isinstance(value, Struct):
+            raise self.misfit(value, wanted, what)
+        entries: dict[Any, Any] = {}
+        for key, item in value.items():
+            if type(key) not in (str, int, bool):
+                raise TypeError(f"{what}: {key!r} cannot be a key; use str, int or bool")
+            entries[v.key_of(self.read(key, wanted[1], f"{what}: a key"))] = self.read(item, wanted[2], f"{what}[{key!r}]")
+        return v.Map(entries)
+
+    def result(self, value: Any, wanted: tuple[Any, ...], what: str) -> Any:
+        if isinstance(value, Ok):
+            return v.Ok(self.read(value.value, wanted[1], what))
+        if isinstance(value, Err):
+            return v.Err(self.read(value.value, wanted[2], what))
+        raise self.misfit(value, wanted, what)
+
+    def struct(self, value: Any, wanted: tuple[Any, ...], what: str) -> Any:
+        """A Struct of that name, or a mapping with its fields; optional fields may be left out."""
+        if not isinstance(value, Mapping) or (isinstance(value, Struct) and value.type_name != type_text(wanted)):
+            raise self.misfit(value, wanted, what)
+        record = RECORDS.get(wanted[1])
+        cls = record or self.types.struct_class(wanted[1])
+        unknown = [name for name in value if name not in cls.decl.index]
+        if unknown:
+            raise TypeError(f"{what}: {type_text(wanted)} has no field {unknown[0]!r}")
+        parts = []
+        for name, kind in zip(cls.decl.fields, cls.decl.types, strict=True):
+            if name not in value and kind[0] not in ("option", "nilable"):
+                raise TypeError(f"{what}: {type_text(wanted)} lacks the field {name!r}")
+            parts.append(self.read(value.get(name), kind, f"{what}.{name}"))
+        return cls.of(parts)
+
+    def enum(self, value: Any, wanted: tuple[Any, ...], what: str) -> v.EnumValue:
+        decl = self.types.enum_type(wanted[1])
+        if not isinstance(value, Enum) or value.type != decl.name:
+            raise self.misfit(value, wanted, what)
+        if value.variant not in decl.index:
+            raise TypeError(f"{what}: {decl.name} has no variant {value.variant!r}")
+        number = decl.index[value.variant]
+        variant = decl.variants[number]
+        what = f"{what}: the data of {decl.name}::{variant.name}"
+        if not variant.arity:
+            self.nil(value.data, ("nil",), what)
+            return v.EnumValue(decl, number, None)
+        return v.EnumValue(decl, number, self.payload(value.data, variant, what))
+
+    def payload(self, data: Any, variant: Any, what: str) -> tuple[Any, ...]:
+        if variant.fields:
+            if not isinstance(data, Mapping) or set(data) != set(variant.fields):
+                raise TypeError(f"{what}: expected a dict of {', '.join(variant.fields)}")
+            data = tuple(data[name] for name in variant.fields)
+        elif variant.arity == 1:
+            data = (data,)
+        return self.tuple_of(data, ("tuple", variant.types), what)
+
+    def error(self, value: Any, wanted: tuple[Any, ...], what: str) -> Any:
+        if not isinstance(value, ErrorValue) or not v.is_family(value.kind, wanted[1]):
+            raise self.misfit(value, wanted, what)
+        fields = {name: self.natural(part, f"{what}.{name}") for name, part in value.fields.items()}
+        return v.ErrorValue(value.kind, value.variant, clean_text(value.message), fields)
+
+    def handle(self, value: Any, wanted: tuple[Any, ...], what: str) -> Any:
+        program = self.program
+        known = [*program.models, *program.memories, *program.hashmaps, *program.ledgers, *program.schemas]
+        for ref in known if isinstance(value, Handle) else ():
+            if (v.typeof(ref), ref.name) == (wanted[1], value.name):
+                return ref
+        raise TypeError(f"{what}: expected a Handle of kind {wanted[1]} of the program, got {value!r}")
+
+
+_NATURAL: tuple[tuple[Any, tuple[Any, ...]], ...] = (
+    (type(None), ("nil",)),
+    (bool, ("bool",)),
+    (int, ("int",)),
+    (float, ("float",)),
+    (str, ("string",)),
+    (list, ("array", ("any",))),
+    (dict, ("map", ("any",), ("any",))),
+    ((Ok, Err), ("result", ("any",), ("any",))),
+    (ErrorValue, ("error", "Error")),
+)
+_Rule = Callable[[_Reader, Any, tuple[Any, ...], str], Any]
+_FROM_PYTHON: dict[str, _Rule] = {
+    "int": _Reader.integer, "float": _Reader.number, "string": _Reader.text, "bool": _Reader.boolean, "nil": _Reader.nil,
+    "union": _Reader.union, "prompt": _Reader.prompt, "tuple": _Reader.tuple_of, "map": _Reader.map_of,
+    "result": _Reader.result, "struct": _Reader.struct, "schema": _Reader.struct, "enum": _Reader.enum,
+    "error": _Reader.error, "handle": _Reader.handle,
+    "array": lambda r, value, wanted, what: v.Array(r.items(value, wanted, what)),
+    "set": lambda r, value, wanted, what: v.make_set(r.items(value, wanted, what)),
+    "queue": lambda r, value, wanted, what: v.Queue(deque(r.items(value, wanted, what))),
+    "stack": lambda r, value, wanted, what: v.Stack(r.items(value, wanted, what)),
+}  # fmt: skip

@@ -1,0 +1,286 @@
+"""A session of a program in Python: calls, listeners, answers to awaited emits (O-9.6, O-9.41, O-9.42).
+
+Hands on `Session`. Must not know: how options become a host.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+import threading
+from collections.abc import Callable, Coroutine
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from ..runtime import session as runtime
+from ..runtime.emits import NoListener
+from ..runtime.errors import ConfigFailure
+from ..vm import link, values
+from ..vm.machine import Stopped
+from ..vm.panics import Panic as RaisedPanic
+from .conversion import from_python, to_python
+from .errors import Frame, Panic, ProgramError
+from .options import Budgets, Options, host_of
+from .results import Emit, Metrics, RunResult
+from .turns import Interruptible, Turns
+from .values import ErrorValue
+
+Listener = Callable[[Any], object]
+Handler = Callable[[Any], Any]
+F = TypeVar("F", bound=Callable[..., Any])
+
+EVERY_CHANNEL = "*"
+log = logging.getLogger("concerto")
+
+
+class Session:
+    """Stores, memories and caches of one program; they live from call to call. Made by `Program.session`.
+
+    One call runs at a time, others wait. Use it with `with` or `async with`, or call `close`.
+    """
+
+    def __init__(self, program: link.Program, options: Options) -> None:
+        self._program = program
+        self._listeners: dict[str, list[Listener]] = {}
+        self._handlers: dict[str, Handler] = {}
+        self._emits: list[Emit] = []
+        self._budgets = options.get("budgets") or Budgets()
+        self._turns = Turns()
+        self._thread = threading.Lock()  # one thread at a time drives the runner
+        self._runner: asyncio.Runner | None = None
+        self._running: tuple[asyncio.Future[Any], asyncio.AbstractEventLoop] | None = None
+        try:
+            self._session = runtime.Session(program, host_of(options, self._hear, self._answer))
+        except ConfigFailure as failure:
+            raise ValueError(f"{failure.code}: {failure.message}") from None
+
+    # ------------------------------------------------------------ listening and answering
+
+    def on(self, channel: str, fn: F | None = None) -> Any:
+        """Hear the emits of a channel; `fn` gets the payload. Without `fn` it is a decorator. On `"*"`, `fn` hears every channel
+        and gets an `Emit`. Exceptions of a listener are logged and ignored."""
+        if fn is None:
+            return lambda given: self.on(channel, given)
+        self._listeners.setdefault(channel, []).append(fn)
+        return fn
+
+    def off(self, channel: str, fn: Callable[..., Any] | None = None) -> None:
+        """Stop hearing: this listener of the channel, or all of them and the handler that answers."""
+        if fn is None:
+            self._listeners.pop(channel, None)
+            self._handlers.pop(channel, None)
+            return
+        self._listeners[channel] = [other for other in self._listeners.get(channel, []) if other != fn]
+        if self._handlers.get(channel) == fn:
+            del self._handlers[channel]
+
+    def on_emit(self, channel: str, fn: F | None = None) -> Any:
+        """Answer the awaited emits of a channel: what `fn` gives for the payload, or what it gives when awaited, is the answer;
+        its exception is `EmitError::HandlerFailed`. One handler per channel, the last counts. Without `fn` it is a decorator."""
+        if fn is None:
+            return lambda given: self.on_emit(channel, given)
+        self._handlers[channel] = fn
+        return fn
+
+    def _hear(self, channel: str, value: Any, by_runtime: bool) -> None:
+        emit = Emit(channel, to_python(value))
+        if not by_runtime:
+            self._emits.append(emit)
+        for listener in list(self._listeners.get(channel, ())):
+            self._tell(listener, emit.payload, channel)
+        for listener in list(self._listeners.get(EVERY_CHANNEL, ())):
+            self._tell(listener, emit, channel)
+
+    def _tell(self, listener: Listener, what: Any, channel: str) -> None:
+        try:
+            listener(what)
+        except Exception:
+            log.exception("a listener of channel %s failed", channel)
+
+    async def _answer(self, channel: str, value: Any) -> Any:
+        handler = self._handlers.get(channel)
+        if handler is None:
+            raise NoListener
+        answer = handler(to_python(value))
+        if inspect.isawaitable(answer):
+            answer = await answer
+        return from_python(answer, self._program, what=f"the answer on {channel}")
+
+    # ------------------------------------------------------------ calling
+
+    def run(self, *args: str) -> RunResult:
+        """Run `main`; `args` are `std::env::args()`. Failures of the program are in the result."""
+        result: RunResult = self._waiting(self.arun(*args))
+        return result
+
+    async def arun(self, *args: str) -> RunResult:
+        """As `run`, within a running event loop."""
+        number = self._program.image.header.entry
+        if number is None:
+            raise ValueError("the program has no main; call one of its public functions")
+        async with self._turns:
+            self._session.host.args = args
+            outcome = await self._outcome(number, [])
+            emits, self._emits = self._emits, []
+        error = self._error(outcome)
+        value = None if error is not None or outcome is None else self._success(outcome.value)
+        exit_code = 130 if outcome is None else outcome.exit_code
+        return RunResult(error is None, value, error, exit_code, emits, self.metrics())
+
+    def call(self, function: str, *args: Any) -> Any:
+        """Call a public function with values of Python, and give its value; that of `Ok(value)` for a Result.
+
+        Raises ProgramError for an Err, Panic for a panic, TypeError for arguments that do not fit, ValueError for a name that is
+        no public function."""
+        return self._waiting(self.acall(function, *args))
+
+    async def acall(self, function: str, *args: Any) -> Any:
+        """As `call`, within a running event loop."""
+        number = self._function(function)
+        arguments = self._arguments(function, number, args)
+        async with self._turns:
+            outcome = await self._outcome(number, arguments)
+            self._emits = []
+        error = self._error(outcome)
+        if isinstance(error, Panic):
+            raise error
+        if error is not None:
+            raise ProgramError(to_python(self._session.clean(outcome.value.value)) if outcome is not None else error)
+        assert outcome is not None
+        return self._success(outcome.value)
+
+    def _function(self, name: str) -> int:
+        functions = self._program.image.exports.functions
+        if name not in functions:
+            known = ", ".join(sorted(functions)) or "none; declare one with `pub fn`"
+            raise ValueError(f"the program has no public function {name!r}; public functions: {known}")
+        return functions[name]
+
+    def _arguments(self, function: str, number: int, args: tuple[Any, ...]) -> list[Any]:
+        parameters = self._program.image.functions[number].params
+        if len(args) != len(parameters):
+            names = ", ".join(str(name) for name, _, _ in parameters)
+            raise TypeError(f"{function}({names}) takes {len(parameters)} arguments, {len(args)} given")
+        types = self._program.descriptors
+        return [
+            from_python(arg, self._program, types[kind], f"argument {name!r} of {function}")
+            for arg, (name, kind, _) in zip(args, parameters, strict=True)
+        ]
+
+    async def _outcome(self, number: int, arguments: list[Any]) -> runtime.Outcome | None:
+        """None when the call was stopped by `cancel`."""
+        session = self._session
+        session.machine.stop = None
+        code = self._program.codes[number]
+        budgets = self._budgets
+        work = session.invoke(code, arguments, steps=budgets.steps, depth=budgets.depth, seconds=budgets.seconds)
+        call = asyncio.ensure_future(work)
+        self._running = call, asyncio.get_running_loop()
+        watchdog = self._watchdog(budgets.seconds)
+        try:
+            return await call
+        except Stopped:
+            return None
+        except asyncio.CancelledError:
+            if session.machine.stop is None:  # the caller itself was cancelled
+                raise
+            return None
+        finally:
+            self._running = None
+            if watchdog is not None:
+                watchdog.cancel()
+
+    def _watchdog(self, seconds: float | None) -> threading.Timer | None:
+        """A program that computes never comes back to the event loop, whose own timer only ends what waits (G-6.1)."""
+        if seconds is None:
+            return None
+        watchdog = threading.Timer(seconds, self._session.expire, (seconds,))
+        watchdog.daemon = True
+        watchdog.start()
+        return watchdog
+
+    def _error(self, outcome: runtime.Outcome | None) -> ErrorValue | Panic | None:
+        if outcome is None:
+            return ErrorValue("TaskError", "Cancelled", "cancelled")
+        clean = self._session.redactor.clean
+        if outcome.panic is not None:
+            return _panic(outcome.panic, clean)
+        if outcome.error is None:
+            return None
+        error = to_python(self._session.clean(outcome.error))
+        if isinstance(error, ErrorValue):
+            return error
+        return ErrorValue(values.typeof(outcome.error), None, clean(values.display(outcome.error)), {"value": error})
+
+    def _success(self, value: Any) -> Any:
+        """What a call gives: of `Ok(value)` the value."""
+        return to_python(self._session.clean(value.value if type(value) is values.Ok else value))
+
+    def cancel(self) -> None:
+        """Stop the call that runs, from any thread: a run ends with exit code 130, a call raises ProgramError."""
+        running = self._running
+        if running is not None:
+            self._session.stop("cancelled")
+            running[1].call_soon_threadsafe(running[0].cancel)
+
+    def _waiting(self, work: Coroutine[Any, Any, Any]) -> Any:
+        """Run a coroutine to its end, in an event loop of this session's own."""
+        if _loop_is_running():
+            work.close()
+            raise RuntimeError("an event loop is running here; use arun or acall")
+        with self._thread, Interruptible(self.cancel):
+            if self._turns.closed:
+                work.close()
+                raise RuntimeError("the session is closed")
+            if self._runner is None:
+                self._runner = asyncio.Runner()
+            return self._runner.run(work)
+
+    # ------------------------------------------------------------ the rest
+
+    def metrics(self) -> Metrics:
+        """The counters so far."""
+        return Metrics(**self._session.metrics.as_json())
+
+    def close(self) -> None:
+        """Give back connections; the session runs nothing more."""
+        if not self._turns.closed:
+            self._waiting(self._close())
+            if self._runner is not None:
+                self._runner.close()
+
+    async def aclose(self) -> None:
+        """As `close`, within a running event loop."""
+        if not self._turns.closed:
+            await self._close()
+            if self._runner is not None:
+                self._runner.close()
+
+    async def _close(self) -> None:
+        self._turns.closed = True
+        await self._session.aclose()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        await self.aclose()
+
+
+def _loop_is_running() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
+def _panic(panic: RaisedPanic, clean: Callable[[str], str]) -> Panic:
+    return Panic(panic.code, clean(panic.message), tuple(Frame(*frame) for frame in panic.trace))

@@ -1,0 +1,86 @@
+"""`emit` in its forms (O-5.23 to O-5.27): one-way, typed, and awaited with the host's answer.
+
+Hands on `emit` for calls, `awaited_emit` for the operand of an `await`. Must not know: other awaited values.
+"""
+
+from __future__ import annotations
+
+from ...vm.builtins import FUNCTIONS, Row
+from .. import ast
+from ..symbols import BuiltinCall, BuiltinSymbol
+from ..types import Type
+from .arguments import infer_all
+from .builtins import call_row
+from .context import Checker, Expected
+from .relations import ERRONEOUS
+from .types import written_type
+
+# What a call of `emit` is directly under `await`; codegen knows the target by this name.
+AWAITED = Row(
+    "", "ask(channel: String, payload: Any = nil, timeout_ms: Int? = nil) -> Result<Any, EmitError>", clause="O-5.25",
+    kind="special",
+)  # fmt: skip
+
+
+def emit(c: Checker, node: ast.Call, callee: ast.PathExpr, expected: Expected) -> Type:
+    """`emit(channel, payload)`, `emit<T>(…)` (O-5.23, O-5.24)."""
+    timeout = _named(node, "timeout_ms")
+    if timeout is not None:
+        infer_all(c, node.arguments)
+        help = "write `await emit(…, timeout_ms: …)`"
+        return c.report("E2007", timeout.span, "only an awaited `emit` takes `timeout_ms`", help=help)
+    return _call(c, node, callee, FUNCTIONS["emit"], expected)
+
+
+def awaited_emit(c: Checker, operand: ast.Expr) -> Type | None:
+    """The type of `await operand` if the operand is a call of `emit`, else None."""
+    call = operand
+    while isinstance(call, ast.GroupExpr):
+        call = call.inner
+    if not isinstance(call, ast.Call) or not isinstance(call.callee, ast.PathExpr):
+        return None
+    binding = call.callee.binding
+    if not isinstance(binding, BuiltinSymbol) or binding.name != "emit":
+        return None
+    found = _call(c, call, call.callee, AWAITED, Expected())
+    while operand is not call:
+        assert isinstance(operand, ast.GroupExpr)
+        operand.type, operand = found, operand.inner
+    call.type = found
+    return found
+
+
+def _named(node: ast.Call, name: str) -> ast.Ident | None:
+    return next((a.name for a in node.arguments if a.name is not None and a.name.text == name), None)
+
+
+def _call(c: Checker, node: ast.Call, callee: ast.PathExpr, row: Row, expected: Expected) -> Type:
+    written = callee.type_arguments
+    if written is None:
+        return _row(c, node, callee, row, expected, ())
+    if len(written) != 1:
+        infer_all(c, node.arguments)
+        return c.report("E2028", callee.span, f"`emit` takes 1 type argument, {len(written)} given")
+    wanted = written_type(c, written[0])
+    payload = next((a.value for a in node.arguments if a.name is not None and a.name.text == "payload"), None)
+    if payload is None and len(node.arguments) > 1 and node.arguments[1].name is None:
+        payload = node.arguments[1].value
+    if payload is None:
+        infer_all(c, node.arguments)
+        return c.report("E2006", callee.span, "`emit<T>` takes 2 arguments: missing `payload`")
+    c.value(payload, Expected(wanted, "E4080", "the payload"))
+    coercion = payload.coercion
+    result = _row(c, node, callee, row, expected, (wanted,))
+    payload.coercion = coercion
+    return result
+
+
+def _row(
+    c: Checker, node: ast.Call, callee: ast.PathExpr, row: Row, expected: Expected, types: tuple[Type, ...]
+) -> Type:
+    given = {"T": types[0]} if types else None
+    found, matched = call_row(c, row, None, node.arguments, callee.span, expected, given)
+    if matched is None:
+        return ERRONEOUS
+    node.target = BuiltinCall(matched.values, matched.order, "", row.name, type_arguments=types)
+    return found

@@ -1,0 +1,41 @@
+"""Wanted permissions: what the calls of a program will ask for, by value where that is constant (O-10.21).
+
+Hands on `wanted_by` and `reduced`. They grant nothing. Must not know: instructions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from urllib.parse import urlsplit
+
+from ...vm.builtins import Row
+from .. import ast
+
+# The parameter that says what is touched.
+SUBJECTS = ("p", "n", "name", "url")
+
+
+def wanted_by(row: Row, arguments: Sequence[ast.Expr | None]) -> str:
+    """`fs:read=notes.txt` for a call with a constant path, `fs:read` for any other."""
+    for parameter, argument in zip(row.parameters, arguments, strict=True):
+        if parameter.name in SUBJECTS and isinstance(argument, ast.StringLiteral):
+            scope = _host(argument.value) if row.permission == "net" else argument.value
+            return f"{row.permission}={scope}" if scope else row.permission
+    return row.permission
+
+
+def _host(url: str) -> str:
+    """HOST or HOST:PORT as written; empty where the text is no URL."""
+    try:
+        parts = urlsplit(url)
+        port = "" if parts.port is None else f":{parts.port}"
+    except ValueError:
+        return ""
+    host = parts.hostname or ""
+    return f"[{host}]{port}" if ":" in host else f"{host}{port}"
+
+
+def reduced(wanted: Iterable[str]) -> list[str]:
+    """Sorted, each once; a whole capability stands for its parts."""
+    found = set(wanted)
+    return sorted(text for text in found if "=" not in text or text.partition("=")[0] not in found)

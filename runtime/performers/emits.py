@@ -1,0 +1,55 @@
+"""Awaited emits: delivered like any other, then answered by the host (O-5.25, O-5.26, O-5.29).
+
+Must not know: who listens.
+"""
+
+from __future__ import annotations
+
+from ...vm.values import Err, ErrorValue, Ok
+from ..emits import NoListener
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ...vm.effects import Effect, EmitPayload
+    from ..running import Running
+
+
+async def perform(run: Running, effect: Effect) -> Any:
+    emit: EmitPayload = effect.payload
+    run.emit(emit.channel, emit.value)
+    run.emits.flush()
+    timeout_ms = run.host.emit_timeout_ms if emit.timeout_ms is None else emit.timeout_ms
+    try:
+        if run.host.answer is None:
+            raise NoListener
+        return Ok(await _answer(run, emit, timeout_ms))
+    except NoListener:
+        return _failed("NoListener", f"nobody answers emits on {emit.channel}", emit)
+    except TimeoutError:
+        return _failed("Timeout", f"no answer on {emit.channel} within {timeout_ms} ms", emit)
+    except HandlerFailed as failed:
+        return _failed("HandlerFailed", run.redactor.clean(str(failed)), emit)
+
+
+class HandlerFailed(Exception):
+    """The handler of the host raised; the text is its message."""
+
+
+async def _answer(run: Running, emit: EmitPayload, timeout_ms: int | None) -> Any:
+    answering = _handled(run, emit)
+    return await (answering if timeout_ms is None else run.within(timeout_ms / 1000, answering))
+
+
+async def _handled(run: Running, emit: EmitPayload) -> Any:
+    try:
+        return await run.host.answer(emit.channel, run.clean(emit.value))
+    except NoListener:
+        raise
+    except Exception as error:
+        raise HandlerFailed(str(error) or type(error).__name__) from None
+
+
+def _failed(variant: str, message: str, emit: EmitPayload) -> Err:
+    return Err(ErrorValue("EmitError", variant, message, {"channel": emit.channel}))

@@ -1,0 +1,323 @@
+"""Methods on hashmaps and ledgers (O-5.2 to O-5.22), in the shape of the calling functions of `dispatch`.
+
+A hashmap method that writes changes the store first; if somebody watches or the store has a file, the rest is the hidden
+function `StoreWrites::finish`, written in the language, so that watchers run on the machine's own frames and the file is
+written by an effect. Must not know: files.
+"""
+
+from __future__ import annotations
+
+from .builtins.std.json import read
+from .builtins.std.json_faults import Fault
+from .builtins.std.json_types import Builder, Misfit
+from .declared_types import DeclaredTypes
+from .effects import StoreFile
+from .handles import arguments_of, expect
+from .panics import Panic
+from .signals import SUSPENDED, Invoke
+from .values import (
+    Array,
+    Closure,
+    Err,
+    HashMapRef,
+    LedgerQuery,
+    LedgerRef,
+    Map,
+    Ok,
+    Some,
+    key_of,
+    make_error,
+    to_json,
+    typeof,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from .effects import Running
+    from .linked import Site
+    from .stores import Change, HashStore
+    from .tasks import Task
+
+LONGEST_CHAIN = 16
+FINISH = ("StoreWrites", "finish")
+
+
+# ---------------------------------------------------------------- hashmaps: reading
+
+
+def _get(machine: Running, task: Task, ref: HashMapRef, site: Site, arguments: list[Any]) -> Any:
+    (key,) = arguments_of(site, arguments, ("k",))
+    return machine.stores.view(ref).find(key)
+
+
+def _has(machine: Running, task: Task, ref: HashMapRef, site: Site, arguments: list[Any]) -> Any:
+    (key,) = arguments_of(site, arguments, ("k",))
+    return machine.stores.view(ref).has(key)
+
+
+def _require(machine: Running, task: Task, ref: HashMapRef, site: Site, arguments: list[Any]) -> Any:
+    (key,) = arguments_of(site, arguments, ("k",))
+    found = machine.stores.view(ref).find(key)
+    if type(found) is Some:
+        return Ok(found.value)
+    return Err(make_error("HashMapError", "KeyNotFound", (f"key not found in hashmap {ref.name}: {to_json(key)}",)))
+
+
+def _keys(machine: Running, task: Task, ref: HashMapRef, site: Site, arguments: list[Any]) -> Any:
+    arguments_of(site, arguments, ())
+    return Array([key for key, _ in machine.stores.view(ref).entries()])
+
+
+def _values(machine: Running, task: Task, ref: HashMapRef, site: Site, arguments: list[Any]) -> Any:
+    arguments_of(site, arguments, ())
+    return Array([value for _, value in machine.stores.view(ref).entries()])
+
+
+def _len(machine: Running, task: Task, ref: HashMapRef, site: Site, arguments: list[Any]) -> Any:
+    arguments_of(site, arguments, ())
+    return len(machine.stores.view(ref).inside())
+
+
+def _is_empty(machine: Running, task: Task, ref: HashMapRef, site: Site, arguments: list[Any]) -> Any:
+    return _len(machine, task, ref, site, arguments) == 0
+
+
+def _get_many(machine: Running, task: Task, ref: HashMapRef, site: Site, arguments: list[Any]) -> Any:
+    (keys,) = arguments_of(site, arguments, ("keys",))
+    view = machine.stores.view(ref)
+    return Map({key_of(key): view.find(key) for key in expect(keys, Array, "Array").items})
+
+
+def _scope(machine: Running, task: Task, ref: HashMapRef, site: Site, arguments: list[Any]) -> Any:
+    (prefix,) = arguments_of(site, arguments, ("prefix",))
+    store = machine.stores.view(ref).store
+    if store.key_type[0] not in ("string", "any"):
+        raise Panic("P411", f"hashmap {ref.name} has no scopes: its keys are no Strings")
+    return HashMapRef(ref.name, (*ref.scope, expect(prefix, str, "String")))
+
+
+def _as_ref(machine: Running, task: Task, ref: HashMapRef, site: Site, arguments: list[Any]) -> Any:
+    arguments_of(site, arguments, ())
+    return ref
+
+
+# ---------------------------------------------------------------- hashmaps: writing
+
+
+def _set(machine: Running, task: Task, ref: HashMapRef, site: Site, arguments: list[Any]) -> Any:
+    key, value = arguments_of(site, arguments, ("k", "v"))
+    view = machine.stores.view(ref)
+    return _finish(machine, task, ref, view.store, [view.set(key, value)], None)
+
+
+def _set_many(machine: Running, task: Task, ref: HashMapRef, site: Site, arguments: list[Any]) -> Any:
+    (entries,) = arguments_of(site, arguments, ("entries",))
+    view = machine.stores.view(ref)
+    return _finish(machine, task, ref, view.store, view.set_many(expect(entries, Map, "Map")), None)
+
+
+def _delete(machine: Running, task: Task, ref: HashMapRef, site: Site, arguments: list[Any]) -> Any:
+    (key,) = arguments_of(site, arguments, ("k",))
+    view = machine.stores.view(ref)
+    changes = view.delete([view.key(key)])
+    return _finish(machine, task, ref, view.store, changes, bool(changes))
+
+
+def _clear(machine: Running, task: Task, ref: HashMapRef, site: Site, arguments: list[Any]) -> Any:
+    arguments_of(site, arguments, ())
+    view = machine.stores.view(ref)
+    return _finish(machine, task, ref, view.store, view.delete(view.inside()), None)
+
+
+def _finish(
+    machine: Running, task: Task, ref: HashMapRef, store: HashStore, changes: list[Change], result: Any
+) -> Any:
+    """The write is done: hand it to the file and to the watchers, if there are any."""
+    if not changes or not (store.watchers or store.path):
+        return result
+    calls = store.calls(changes)
+    if not calls and not store.path:
+        return result
+    code = machine.program.language_methods.get(FINISH)
+    if code is None:
+        raise Panic("P014", f"the image lacks {'::'.join(FINISH)}, which finishes writes of hashmap {store.name}")
+    if calls and sum(frame[3] is code for frame in task.frames) >= LONGEST_CHAIN:
+        raise Panic("P405", f"watchers of hashmap {store.name} call each other more than {LONGEST_CHAIN} deep")
+    return Invoke(code, [ref, Array(calls), result], ())
+
+
+def _on_change(machine: Running, task: Task, ref: HashMapRef, site: Site, arguments: list[Any]) -> None:
+    key, closure = arguments_of(site, arguments, ("k", "f"))
+    machine.stores.view(ref).watch((key,), _watcher(closure, 2))
+
+
+def _on_any_change(machine: Running, task: Task, ref: HashMapRef, site: Site, arguments: list[Any]) -> None:
+    (closure,) = arguments_of(site, arguments, ("f",))
+    machine.stores.view(ref).watch(None, _watcher(closure, 3))
+
+
+def _watcher(closure: Any, parameters: int) -> Any:
+    if type(closure) is not Closure or closure.function.argc != parameters:
+        raise Panic("P015", f"expected a function of {parameters} parameters as a watcher, found {typeof(closure)}")
+    return closure
+
+
+# ---------------------------------------------------------------- the file of a hashmap
+
+
+def _save(machine: Running, task: Task, ref: HashMapRef, site: Site, arguments: list[Any]) -> Any:
+    """Asks the host to rewrite the file with what the store holds now; nothing for a store without one."""
+    store = machine.stores.hashmaps[ref.name]
+    if store.path is None:
+        return Ok(None)
+    machine.suspend(task, "store", StoreFile(store.name, store.path, to_json(Map(store.items))))
+    return SUSPENDED
+
+
+def _read(machine: Running, task: Task, ref: HashMapRef, site: Site, arguments: list[Any]) -> Any:
+    store = machine.stores.hashmaps[ref.name]
+    machine.suspend(task, "store", StoreFile(store.name, store.path or "", None))
+    return SUSPENDED
+
+
+def _answered(machine: Running, task: Task, ref: HashMapRef, site: Site, arguments: list[Any]) -> None:
+    """Takes the host's answer: the text of the file, nil, or an FsError, which is a panic here (O-5.12)."""
+    (answer,) = arguments_of(site, arguments, ("answer",))
+    store = machine.stores.hashmaps[ref.name]
+    if type(answer) is Err:
+        denied = answer.value.variant == "PermissionDenied"
+        raise Panic("P407" if denied else "P412", f"file {store.path} of hashmap {store.name}: {answer.value.message}")
+    if answer.value is not None:
+        _load(machine, store, answer.value)
+
+
+def _load(machine: Running, store: HashStore, text: str) -> None:
+    data = read(text)
+    if isinstance(data, Fault):
+        raise Panic("P412", f"file {store.path} of hashmap {store.name} is no JSON: {data.reason}")
+    program = machine.program
+    builder = Builder(DeclaredTypes(program.types, program.classes, program.descriptors), Map({}))
+    try:
+        store.items = builder.build(data, ("map", store.key_type, store.value_type)).items
+    except Misfit as misfit:
+        place = builder.place()
+        raise Panic("P412", f"file {store.path} of hashmap {store.name} does not fit: {misfit} at {place}") from None
+
+
+# ---------------------------------------------------------------- ledgers
+
+
+def _strings(value: Any) -> list[str]:
+    items: list[str] = expect(value, Array, "Array").items
+    for item in items:
+        expect(item, str, "String")
+    return items
+
+
+def _insert(machine: Running, task: Task, ref: LedgerRef, site: Site, arguments: list[Any]) -> None:
+    identifier, keys, value = arguments_of(site, arguments, ("id", "keys", "value"))
+    expect(value, str, "String")
+    machine.stores.ledger(ref).put(expect(identifier, str, "String"), _strings(keys), value)
+
+
+def _update(machine: Running, task: Task, ref: LedgerRef, site: Site, arguments: list[Any]) -> Any:
+    identifier, value = arguments_of(site, arguments, ("id", "value"))
+    ledger = machine.stores.ledger(ref)
+    if identifier not in ledger.entries:
+        return False
+    ledger.put(identifier, ledger.entries[identifier][0], expect(value, str, "String"))
+    return True
+
+
+def _update_keys(machine: Running, task: Task, ref: LedgerRef, site: Site, arguments: list[Any]) -> Any:
+    identifier, keys = arguments_of(site, arguments, ("id", "keys"))
+    ledger = machine.stores.ledger(ref)
+    if identifier not in ledger.entries:
+        return False
+    ledger.put(identifier, _strings(keys), ledger.entries[identifier][1])
+    return True
+
+
+def _remove(machine: Running, task: Task, ref: LedgerRef, site: Site, arguments: list[Any]) -> Any:
+    (identifier,) = arguments_of(site, arguments, ("id",))
+    return machine.stores.ledger(ref).entries.pop(identifier, None) is not None
+
+
+def _from_identifier(machine: Running, task: Task, ref: LedgerRef, site: Site, arguments: list[Any]) -> Any:
+    (text,) = arguments_of(site, arguments, ("text",))
+    return Array(machine.stores.ledger(ref).by_identifier(expect(text, str, "String")))
+
+
+def _from_key(machine: Running, task: Task, ref: LedgerRef, site: Site, arguments: list[Any]) -> Any:
+    (key,) = arguments_of(site, arguments, ("k",))
+    return Array(machine.stores.ledger(ref).by_any_key([expect(key, str, "String")]))
+
+
+def _from_any_keys(machine: Running, task: Task, ref: LedgerRef, site: Site, arguments: list[Any]) -> Any:
+    (keys,) = arguments_of(site, arguments, ("ks",))
+    return Array(machine.stores.ledger(ref).by_any_key(_strings(keys)))
+
+
+def _from_exact_keys(machine: Running, task: Task, ref: LedgerRef, site: Site, arguments: list[Any]) -> Any:
+    (keys,) = arguments_of(site, arguments, ("ks",))
+    return Array(machine.stores.ledger(ref).by_all_keys(_strings(keys)))
+
+
+def _query(machine: Running, task: Task, ref: LedgerRef, site: Site, arguments: list[Any]) -> Any:
+    arguments_of(site, arguments, ())
+    return LedgerQuery(ref.name, ref.scope)
+
+
+def _ledger_scope(machine: Running, task: Task, ref: LedgerRef, site: Site, arguments: list[Any]) -> Any:
+    (prefix,) = arguments_of(site, arguments, ("prefix",))
+    return LedgerRef(ref.name, (*ref.scope, expect(prefix, str, "String")))
+
+
+def _entries(machine: Running, task: Task, ref: LedgerRef, site: Site, arguments: list[Any]) -> Any:
+    arguments_of(site, arguments, ())
+    return Array(machine.stores.ledger(ref).records())
+
+
+def _identifiers(machine: Running, task: Task, ref: LedgerRef, site: Site, arguments: list[Any]) -> Any:
+    arguments_of(site, arguments, ())
+    return Array(list(machine.stores.ledger(ref).entries))
+
+
+def _ledger_len(machine: Running, task: Task, ref: LedgerRef, site: Site, arguments: list[Any]) -> Any:
+    arguments_of(site, arguments, ())
+    return len(machine.stores.ledger(ref).entries)
+
+
+def _ledger_is_empty(machine: Running, task: Task, ref: LedgerRef, site: Site, arguments: list[Any]) -> Any:
+    return _ledger_len(machine, task, ref, site, arguments) == 0
+
+
+def _ledger_clear(machine: Running, task: Task, ref: LedgerRef, site: Site, arguments: list[Any]) -> None:
+    arguments_of(site, arguments, ())
+    machine.stores.ledger(ref).entries.clear()
+
+
+_HASHMAP = {
+    "get": _get, "has": _has, "require": _require, "keys": _keys, "values": _values, "len": _len, "is_empty": _is_empty,
+    "get_many": _get_many, "scope": _scope, "as_ref": _as_ref, "set": _set, "set_many": _set_many, "delete": _delete,
+    "clear": _clear, "on_change": _on_change, "on_any_change": _on_any_change,
+    # asked by the functions of StoreWrites only: no program can name them
+    "save": _save, "read": _read, "answered": _answered,
+}  # fmt: skip
+_SEARCHES = {
+    "from_identifier": _from_identifier, "from_key": _from_key, "from_any_keys": _from_any_keys,
+    "from_exact_keys": _from_exact_keys,
+}  # fmt: skip
+_LEDGER = {
+    "insert": _insert, "update": _update, "update_keys": _update_keys, "delete": _remove, "query": _query,
+    "scope": _ledger_scope, "entries": _entries, "identifiers": _identifiers, "len": _ledger_len,
+    "is_empty": _ledger_is_empty, "clear": _ledger_clear, **_SEARCHES,
+}  # fmt: skip
+
+HANDLERS: dict[tuple[str, str], Any] = {
+    **{("HashMap", name): handler for name, handler in _HASHMAP.items()},
+    **{("Ledger", name): handler for name, handler in _LEDGER.items()},
+    **{("LedgerQuery", name): handler for name, handler in _SEARCHES.items()},
+}
