@@ -80,14 +80,15 @@ def compilation(path: str, data: bytes, *, emit: bool = True) -> Compilation:
     return result if location.manifest is None else result.with_manifest(location.manifest)
 
 
-def project_permissions(path: str) -> Mapping[str, tuple[str, ...] | bool]:
-    """What a manifest grants the source of its own project, by capability key; an image and standard input have none (O-4.12)."""
+def project_permissions(path: str) -> tuple[Mapping[str, tuple[str, ...] | bool], Mapping[str, tuple[str, ...] | bool]]:
+    """What a manifest grants the source of its own project by capability key, and what it says of tools; an image and standard
+    input have none (O-4.12, O-4.20)."""
     if path == "-" or is_image(read(path)):
-        return {}
+        return {}, {}
     from ..compiler.project import locate
 
     manifest = locate(path).manifest
-    return {} if manifest is None else manifest.permissions
+    return ({}, {}) if manifest is None else (manifest.permissions, manifest.tools)
 
 
 def report(result: Compilation, *, quiet: bool) -> None:

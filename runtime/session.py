@@ -76,8 +76,7 @@ class Host:
     `emit(channel, value, by_runtime)`, `print(text)` and `log(level, text)` are sinks; `now` and `sleep` are the clock in
     seconds, `wall` the seconds since 1970; `random` gives [0, 1), `random_bits(n)` an Int of n bits, `secure_bytes(n)` bytes
     nobody can foresee; `provider`, when given, makes the provider of a connection. `args` are those of the program,
-    `permissions` what it may touch, `folder` the directory its paths start from, `tools` which tools or methods of a tool may be
-    called (all others may, O-4.20), `network` what carries `std::http` (None: nothing does); `answer(channel, value)` answers
+    `permissions` what it may touch, `folder` the directory its paths start from, `network` what carries `std::http` (None: nothing does); `answer(channel, value)` answers
     awaited emits (it raises NoListener where nobody does) within `emit_timeout_ms`; `emit_interval` is the flush interval of
     buffered mode in seconds; `loop` is the event loop that runs the session, None: asyncio's.
     """
@@ -108,7 +107,6 @@ class Host:
         args: Sequence[str] = (),
         permissions: Permissions | None = None,
         folder: str = ".",
-        tools: Mapping[str, bool | Sequence[str]] | None = None,
         network: Network | None = None,
     ) -> None:
         self.emit = emit
@@ -134,7 +132,6 @@ class Host:
         self.args = args
         self.permissions = permissions
         self.folder = folder
-        self.tools = tools or {}
         self.network = network
         self.redactor = Redactor()  # what one session of a host has learnt, the next one keeps too
 
@@ -154,6 +151,8 @@ class Session:
         self.memories = MemoryStore((m.name, m.max_messages) for m in image.memories)
         layers: list[Mapping[str, Mapping[str, Any]]] = [host.connections, {c.name: c.fields for c in image.connections}]
         check_connections(layers)
+        if host.permissions is not None:
+            host.permissions.check_tools({tool.name: [method[0] for method in tool.methods] for tool in image.tools})
         self.connections: Mapping[str, ConnectionSettings] = resolve_all(layers)
         self.pool = ProviderPool(
             self.connections,

@@ -10,6 +10,7 @@ from ..vm.bytecode.image import F_INOUT
 from ..vm.panics import Panic
 from ..vm.values import UNSET, Closure, Err, ErrorValue, Map, Ok, display, share, to_json
 from .call_services import unknown_tool
+from .guard import permissions_of
 from .records import Msg, ToolDef
 from .schema.json_text import compact_json, parse_json
 from .schema.validation import Accepted, Violation, validate
@@ -72,8 +73,7 @@ class Tools:
 
     def is_enabled(self, method: Method) -> bool:
         """Whether the host lets it be called (O-4.20)."""
-        allowed = self.run.host.tools.get(method.tool, True)
-        return allowed if isinstance(allowed, bool) else method.name in allowed
+        return permissions_of(self.run).allows_tool(method.tool, method.name)
 
     # ------------------------------------------------------------ from source
 
