@@ -76,9 +76,10 @@ class Host:
     `emit(channel, value, by_runtime)`, `print(text)` and `log(level, text)` are sinks; `now` and `sleep` are the clock in
     seconds, `wall` the seconds since 1970; `random` gives [0, 1), `random_bits(n)` an Int of n bits, `secure_bytes(n)` bytes
     nobody can foresee; `provider`, when given, makes the provider of a connection. `args` are those of the program,
-    `permissions` what it may touch, `folder` the directory its paths start from, `network` what carries `std::http` (None: nothing does); `answer(channel, value)` answers
-    awaited emits (it raises NoListener where nobody does) within `emit_timeout_ms`; `emit_interval` is the flush interval of
-    buffered mode in seconds; `loop` is the event loop that runs the session, None: asyncio's.
+    `permissions` what it may touch, `folder` the directory its paths start from, `network` what carries `std::http` (None:
+    nothing does); `answer(channel, value)` answers awaited emits (it raises NoListener where nobody does) within
+    `emit_timeout_ms`; `emit_interval` is the flush interval of buffered mode in seconds; `loop` is the event loop that runs the
+    session, None: asyncio's.
     """
 
     def __init__(

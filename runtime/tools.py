@@ -9,11 +9,12 @@ from __future__ import annotations
 from ..vm.bytecode.image import F_INOUT
 from ..vm.panics import Panic
 from ..vm.values import UNSET, Closure, Err, ErrorValue, Map, Ok, display, share, to_json
-from .call_services import unknown_tool
+from .call_services import failure_message, unknown_tool_text
 from .guard import permissions_of
 from .records import Msg, ToolDef
-from .schema.json_text import compact_json, parse_json
+from .schema.json_text import parse_json
 from .schema.validation import Accepted, Violation, validate
+from .tool_hooks import Hooks
 from .tool_turns import Turns
 
 TYPE_CHECKING = False
@@ -110,22 +111,19 @@ class Tools:
 
     # ------------------------------------------------------------ from models
 
-    async def answer(self, effect: Effect, method: Method, call: Call) -> Msg:
-        """The tool message of one call of a reply (O-4.26 to O-4.28)."""
+    async def answer(self, effect: Effect, method: Method, call: Call) -> Any:
+        """What a call of a reply gives; an Err of ToolError where it fails (O-4.27, O-4.28)."""
         if not self.is_enabled(method):
-            return failure_message(call, disabled(method))
+            return method.failed("PermissionDenied", disabled(method))
         accepted = _validated(method, call)
         if not isinstance(accepted, Accepted):
             listed = "\n".join(f"- {violation.text}" for violation in accepted)
-            return failure_message(call, f"invalid arguments:\n{listed}")
+            return method.failed("InvalidArguments", f"invalid arguments:\n{listed}")
         self._audit(method, call.arguments)
-        arguments = [self.run.builder.value(node) for _, node in accepted.tree[2]]
-        value = await self.call(effect, method, arguments)
-        if type(value) is Err:
-            return failure_message(call, display(value.value))
-        if type(value) is Ok:
-            value = value.value
-        return Msg("tool", value if type(value) is str else to_json(value), call_id=call.id)
+        value = await self.call(effect, method, [self.run.builder.value(node) for _, node in accepted.tree[2]])
+        if type(value) is Err and getattr(value.value, "family", None) != "ToolError":
+            return method.failed("ExecutionFailed", display(value.value))
+        return value
 
     # ------------------------------------------------------------ running
 
@@ -165,8 +163,9 @@ class Tools:
 class Offered:
     """The tools one model call offers, and the runner of their calls (O-1.81)."""
 
-    def __init__(self, tools: Tools, effect: Effect, names: Iterable[str]) -> None:
+    def __init__(self, tools: Tools, effect: Effect, names: Iterable[str], model: str) -> None:
         self.tools = tools
+        self.hooks = Hooks(tools.run, effect, model)
         self.effect = effect
         self.methods: dict[str, Method] = {}  # by the name a model calls: mapped back by table, never by splitting (O-4.11)
         for name in names:
@@ -194,10 +193,30 @@ class Offered:
         return [answers[number] for number in range(len(calls))]
 
     async def _answer(self, settings: CallSettings, call: Call) -> Msg:
+        action, content = await self.hooks.before(call)
+        if action == "Deny":
+            return failure_message(call, content)
+        if action == "Replace":
+            return Msg("tool", result_text(content), call_id=call.id)
+        runs = 0
+        while True:
+            value = await self._attempt(settings, call)
+            if type(value) is not Err:
+                return Msg("tool", result_text(value.value if type(value) is Ok else value), call_id=call.id)
+            if not await self.hooks.again(settings, call, value.value, runs):
+                return failure_message(call, display(value.value))
+            runs += 1
+
+    async def _attempt(self, settings: CallSettings, call: Call) -> Any:
         method = self.methods.get(call.name)
         if method is None:
-            return unknown_tool(settings, call)
+            return Err(ErrorValue("ToolError", "ToolNotFound", unknown_tool_text(settings, call), {"tool": call.name}))
         return await self.tools.answer(self.effect, method, call)
+
+
+def result_text(value: Any) -> str:
+    """O-4.26."""
+    return value if type(value) is str else to_json(value)
 
 
 def _methods(run: Running, tool: Tool) -> Mapping[str, Method]:
@@ -212,7 +231,3 @@ def _validated(method: Method, call: Call) -> Accepted | list[Violation]:
 
 def disabled(method: Method) -> str:
     return f"permission denied: tool {method.tool}.{method.name} is disabled"
-
-
-def failure_message(call: Call, message: str) -> Msg:
-    return Msg("tool", compact_json({"error": message}), call_id=call.id, is_error=True)

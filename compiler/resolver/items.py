@@ -130,7 +130,7 @@ def _symbol(r: Resolver, item: ast.Item, name: str) -> Symbol:
         case ast.Schema():
             return StructSymbol(name, item, Nominal("schema", name, key=r.type_key(name)), [])
         case ast.Enum():
-            return _enum(r, item, name)
+            return enum_symbol(r, item, name)
         case ast.Trait():
             return trait_symbol(r, item)
         case ast.Const():
@@ -152,7 +152,7 @@ def _symbol(r: Resolver, item: ast.Item, name: str) -> Symbol:
     return UnbuiltSymbol(name)
 
 
-def _enum(r: Resolver, item: ast.Enum, name: str) -> EnumSymbol:
+def enum_symbol(r: Resolver, item: ast.Enum, name: str) -> EnumSymbol:
     plain = all(v.items is None and v.fields is None for v in item.variants)
     symbol = EnumSymbol(name, item, Nominal("enum", name, key=r.type_key(name), plain=plain), _variants(r, item))
     for variant in item.variants:

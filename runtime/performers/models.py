@@ -116,7 +116,7 @@ class ModelCalls:
             return None
         from ..tools import Offered, Tools
 
-        return Offered(Tools.of(self.run), effect, names)
+        return Offered(Tools.of(self.run), effect, names, call.model)
 
     def _conversation(self, call: ModelCall) -> Conversation | None:
         """with_memory, else the model's own memory, else none (O-3.24)."""
