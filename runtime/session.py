@@ -297,7 +297,10 @@ class Session:
 
     async def _perform(self, effect: Effect) -> None:
         if effect.kind == "emit" and not effect.awaited:
-            self.emit(effect.payload.channel, effect.payload.value)
+            try:
+                self.emit(effect.payload.channel, effect.payload.value)
+            except Panic as panic:  # of a payload that is too large or too deep for JSON
+                raise self.machine.placed(effect.task, panic) from None
         elif effect.kind == "flush":
             self.emits.flush()
         elif effect.kind == "print":

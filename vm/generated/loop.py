@@ -20,6 +20,7 @@ from ..ops import (
     add,
     cast,
     check,
+    check_concat,
     concat,
     display,
     div,
@@ -39,6 +40,7 @@ from ..ops import (
     length,
     less,
     less_equal,
+    limits,
     matches,
     mul,
     negate,
@@ -50,6 +52,7 @@ from ..ops import (
     read_index,
     rem,
     share,
+    store_index,
     store_member,
     sub,
     with_element,
@@ -130,7 +133,7 @@ NUMBERS = {
     "INT__GT_INT__JUMP_UNLESS": 54,
     "IS_VARIANT": 55,
     "INT__SUB_INT": 56,
-    "CONCAT": 57,
+    "CONCAT__STORE": 57,
     "DUP": 58,
     "LOAD__GT_INT__JUMP_UNLESS": 59,
     "ADD_FLOAT": 60,
@@ -152,107 +155,110 @@ NUMBERS = {
     "IS": 76,
     "STORE_CELL": 77,
     "THROW": 78,
-    "LOAD__LOAD__MUL_INT": 79,
-    "DIV": 80,
-    "IS_SOME": 81,
-    "LOAD__INT__MUL_INT": 82,
-    "LOAD__INT__ADD_INT": 83,
-    "NONE": 84,
-    "SOME": 85,
-    "ADD": 86,
-    "ARRAY": 87,
-    "ASK": 88,
-    "AWAIT": 89,
-    "AWAIT_ALL": 90,
-    "CALL_HOST": 91,
-    "CALL_INOUT": 92,
-    "CALL_METHOD": 93,
-    "CAST": 94,
-    "CELL_OWN": 95,
-    "CHANGES_SELF": 96,
-    "CHECK": 97,
-    "CLOSURE": 98,
-    "CONFIGURE": 99,
-    "DROP": 100,
-    "EMIT": 101,
-    "EQ": 102,
-    "ERR": 103,
-    "FAIL_LENGTH": 104,
-    "FAIL_MATCH": 105,
-    "FIELD_OWN": 106,
-    "FILL": 107,
-    "FLUSH": 108,
-    "GE": 109,
-    "GET_ERROR": 110,
-    "GET_PAYLOAD": 111,
-    "GE_INT": 112,
-    "GT": 113,
-    "HALT": 114,
-    "HASHMAP": 115,
-    "INDEX": 116,
-    "INT_TO_FLOAT": 117,
-    "INT__GE_INT__JUMP_UNLESS": 118,
-    "INT__LE_INT__JUMP_UNLESS": 119,
-    "INT__LT_INT__JUMP_UNLESS": 120,
-    "INT__NE_INT__JUMP_UNLESS": 121,
-    "IS_ERR": 122,
-    "IS_ERROR": 123,
-    "IS_NIL": 124,
-    "LE": 125,
-    "LEDGER": 126,
-    "LENGTH": 127,
-    "LE_INT": 128,
-    "LINK": 129,
-    "LOAD__EQ_INT__JUMP_UNLESS": 130,
-    "LOAD__GE_INT__JUMP_UNLESS": 131,
-    "LOAD__INT__GE_INT__JUMP_UNLESS": 132,
-    "LOAD__INT__GT_INT__JUMP_UNLESS": 133,
-    "LOAD__INT__LE_INT__JUMP_UNLESS": 134,
-    "LOAD__INT__MUL_INT__STORE": 135,
-    "LOAD__LE_INT__JUMP_UNLESS": 136,
-    "LOAD__LOAD__EQ_INT__JUMP_UNLESS": 137,
-    "LOAD__LOAD__GE_INT__JUMP_UNLESS": 138,
-    "LOAD__LOAD__GT_INT__JUMP_UNLESS": 139,
-    "LOAD__LOAD__MUL_INT__STORE": 140,
-    "LOAD__LOAD__NE_INT__JUMP_UNLESS": 141,
-    "LOAD__LOAD__SUB_INT": 142,
-    "LOAD__NE_INT__JUMP_UNLESS": 143,
-    "LOAD__SUB_INT": 144,
-    "LT": 145,
-    "MAP": 146,
-    "MEMBER_OWN": 147,
-    "MEMORY": 148,
-    "MODEL": 149,
-    "MUL": 150,
-    "NE": 151,
-    "NEG": 152,
-    "NEG_INT": 153,
-    "NEW_CELL": 154,
-    "NE_INT": 155,
-    "NIL": 156,
-    "NOT": 157,
-    "PARALLEL": 158,
-    "PARSE_AS": 159,
-    "POP_TRY": 160,
-    "POW": 161,
-    "PRINT": 162,
-    "PRINTLN": 163,
-    "RACE": 164,
-    "REM": 165,
-    "SCHEMA": 166,
-    "SETTLE": 167,
-    "SET_ELEMENT": 168,
-    "SET_INDEX": 169,
-    "SET_MEMBER": 170,
-    "SLIDE": 171,
-    "START": 172,
-    "STRUCT": 173,
-    "SUB": 174,
-    "SUB_INT": 175,
-    "TOOL": 176,
-    "TRUE": 177,
-    "VARIANT": 178,
-    "WRAP": 179,
+    "CONCAT": 79,
+    "LOAD__LOAD__MUL_INT": 80,
+    "DIV": 81,
+    "IS_SOME": 82,
+    "LOAD__INT__MUL_INT": 83,
+    "LOAD__INT__ADD_INT": 84,
+    "NONE": 85,
+    "SOME": 86,
+    "ADD": 87,
+    "ARRAY": 88,
+    "ASK": 89,
+    "AWAIT": 90,
+    "AWAIT_ALL": 91,
+    "CALL_HOST": 92,
+    "CALL_INOUT": 93,
+    "CALL_METHOD": 94,
+    "CAST": 95,
+    "CELL_OWN": 96,
+    "CHANGES_SELF": 97,
+    "CHECK": 98,
+    "CHECK_PAYLOAD": 99,
+    "CLOSURE": 100,
+    "CONFIGURE": 101,
+    "DROP": 102,
+    "EMIT": 103,
+    "EQ": 104,
+    "ERR": 105,
+    "FAIL_LENGTH": 106,
+    "FAIL_MATCH": 107,
+    "FIELD_OWN": 108,
+    "FILL": 109,
+    "FLUSH": 110,
+    "GE": 111,
+    "GET_ERROR": 112,
+    "GET_PAYLOAD": 113,
+    "GE_INT": 114,
+    "GT": 115,
+    "HALT": 116,
+    "HASHMAP": 117,
+    "INDEX": 118,
+    "INT_TO_FLOAT": 119,
+    "INT__GE_INT__JUMP_UNLESS": 120,
+    "INT__LE_INT__JUMP_UNLESS": 121,
+    "INT__LT_INT__JUMP_UNLESS": 122,
+    "INT__NE_INT__JUMP_UNLESS": 123,
+    "IS_ERR": 124,
+    "IS_ERROR": 125,
+    "IS_NIL": 126,
+    "LE": 127,
+    "LEDGER": 128,
+    "LENGTH": 129,
+    "LE_INT": 130,
+    "LINK": 131,
+    "LOAD__EQ_INT__JUMP_UNLESS": 132,
+    "LOAD__GE_INT__JUMP_UNLESS": 133,
+    "LOAD__INT__GE_INT__JUMP_UNLESS": 134,
+    "LOAD__INT__GT_INT__JUMP_UNLESS": 135,
+    "LOAD__INT__LE_INT__JUMP_UNLESS": 136,
+    "LOAD__INT__MUL_INT__STORE": 137,
+    "LOAD__LE_INT__JUMP_UNLESS": 138,
+    "LOAD__LOAD__EQ_INT__JUMP_UNLESS": 139,
+    "LOAD__LOAD__GE_INT__JUMP_UNLESS": 140,
+    "LOAD__LOAD__GT_INT__JUMP_UNLESS": 141,
+    "LOAD__LOAD__MUL_INT__STORE": 142,
+    "LOAD__LOAD__NE_INT__JUMP_UNLESS": 143,
+    "LOAD__LOAD__SUB_INT": 144,
+    "LOAD__NE_INT__JUMP_UNLESS": 145,
+    "LOAD__SUB_INT": 146,
+    "LT": 147,
+    "MAP": 148,
+    "MEMBER_OWN": 149,
+    "MEMORY": 150,
+    "MODEL": 151,
+    "MUL": 152,
+    "NE": 153,
+    "NEG": 154,
+    "NEG_INT": 155,
+    "NEW_CELL": 156,
+    "NE_INT": 157,
+    "NIL": 158,
+    "NOT": 159,
+    "PARALLEL": 160,
+    "PARSE_AS": 161,
+    "POP_TRY": 162,
+    "POW": 163,
+    "PRINT": 164,
+    "PRINTLN": 165,
+    "RACE": 166,
+    "REM": 167,
+    "SCHEMA": 168,
+    "SETTLE": 169,
+    "SET_ELEMENT": 170,
+    "SET_INDEX": 171,
+    "SET_MEMBER": 172,
+    "SET_PART": 173,
+    "SLIDE": 174,
+    "START": 175,
+    "STRUCT": 176,
+    "SUB": 177,
+    "SUB_INT": 178,
+    "TOOL": 179,
+    "TRUE": 180,
+    "VARIANT": 181,
+    "WRAP": 182,
 }
 
 # runs of opcodes that one node stands for: its number, and which of them a panic in it belongs to
@@ -260,50 +266,51 @@ FUSED = {
     ('LOAD', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (72, 2),
     ('LOAD', 'LT_INT', 'JUMP_UNLESS'): (62, 1),
     ('LOAD', 'INT', 'LT_INT', 'JUMP_UNLESS'): (22, 2),
-    ('INT', 'LT_INT', 'JUMP_UNLESS'): (120, 1),
+    ('INT', 'LT_INT', 'JUMP_UNLESS'): (122, 1),
     ('LOAD', 'LOAD', 'LE_INT', 'JUMP_UNLESS'): (37, 2),
-    ('LOAD', 'LE_INT', 'JUMP_UNLESS'): (136, 1),
-    ('LOAD', 'INT', 'LE_INT', 'JUMP_UNLESS'): (134, 2),
-    ('INT', 'LE_INT', 'JUMP_UNLESS'): (119, 1),
-    ('LOAD', 'LOAD', 'GT_INT', 'JUMP_UNLESS'): (139, 2),
+    ('LOAD', 'LE_INT', 'JUMP_UNLESS'): (138, 1),
+    ('LOAD', 'INT', 'LE_INT', 'JUMP_UNLESS'): (136, 2),
+    ('INT', 'LE_INT', 'JUMP_UNLESS'): (121, 1),
+    ('LOAD', 'LOAD', 'GT_INT', 'JUMP_UNLESS'): (141, 2),
     ('LOAD', 'GT_INT', 'JUMP_UNLESS'): (59, 1),
-    ('LOAD', 'INT', 'GT_INT', 'JUMP_UNLESS'): (133, 2),
+    ('LOAD', 'INT', 'GT_INT', 'JUMP_UNLESS'): (135, 2),
     ('INT', 'GT_INT', 'JUMP_UNLESS'): (54, 1),
-    ('LOAD', 'LOAD', 'GE_INT', 'JUMP_UNLESS'): (138, 2),
-    ('LOAD', 'GE_INT', 'JUMP_UNLESS'): (131, 1),
-    ('LOAD', 'INT', 'GE_INT', 'JUMP_UNLESS'): (132, 2),
-    ('INT', 'GE_INT', 'JUMP_UNLESS'): (118, 1),
-    ('LOAD', 'LOAD', 'EQ_INT', 'JUMP_UNLESS'): (137, 2),
-    ('LOAD', 'EQ_INT', 'JUMP_UNLESS'): (130, 1),
+    ('LOAD', 'LOAD', 'GE_INT', 'JUMP_UNLESS'): (140, 2),
+    ('LOAD', 'GE_INT', 'JUMP_UNLESS'): (133, 1),
+    ('LOAD', 'INT', 'GE_INT', 'JUMP_UNLESS'): (134, 2),
+    ('INT', 'GE_INT', 'JUMP_UNLESS'): (120, 1),
+    ('LOAD', 'LOAD', 'EQ_INT', 'JUMP_UNLESS'): (139, 2),
+    ('LOAD', 'EQ_INT', 'JUMP_UNLESS'): (132, 1),
     ('LOAD', 'INT', 'EQ_INT', 'JUMP_UNLESS'): (67, 2),
     ('INT', 'EQ_INT', 'JUMP_UNLESS'): (12, 1),
-    ('LOAD', 'LOAD', 'NE_INT', 'JUMP_UNLESS'): (141, 2),
-    ('LOAD', 'NE_INT', 'JUMP_UNLESS'): (143, 1),
+    ('LOAD', 'LOAD', 'NE_INT', 'JUMP_UNLESS'): (143, 2),
+    ('LOAD', 'NE_INT', 'JUMP_UNLESS'): (145, 1),
     ('LOAD', 'INT', 'NE_INT', 'JUMP_UNLESS'): (40, 2),
-    ('INT', 'NE_INT', 'JUMP_UNLESS'): (121, 1),
+    ('INT', 'NE_INT', 'JUMP_UNLESS'): (123, 1),
     ('LOAD', 'LOAD', 'ADD_INT', 'STORE'): (33, 2),
     ('LOAD', 'LOAD', 'ADD_INT'): (28, 2),
     ('LOAD', 'ADD_INT'): (71, 1),
     ('LOAD', 'INT', 'ADD_INT', 'STORE'): (30, 2),
-    ('LOAD', 'INT', 'ADD_INT'): (83, 2),
+    ('LOAD', 'INT', 'ADD_INT'): (84, 2),
     ('INT', 'ADD_INT'): (19, 1),
     ('LOAD', 'LOAD', 'SUB_INT', 'STORE'): (42, 2),
-    ('LOAD', 'LOAD', 'SUB_INT'): (142, 2),
-    ('LOAD', 'SUB_INT'): (144, 1),
+    ('LOAD', 'LOAD', 'SUB_INT'): (144, 2),
+    ('LOAD', 'SUB_INT'): (146, 1),
     ('LOAD', 'INT', 'SUB_INT', 'STORE'): (61, 2),
     ('LOAD', 'INT', 'SUB_INT'): (21, 2),
     ('INT', 'SUB_INT'): (56, 1),
-    ('LOAD', 'LOAD', 'MUL_INT', 'STORE'): (140, 2),
-    ('LOAD', 'LOAD', 'MUL_INT'): (79, 2),
+    ('LOAD', 'LOAD', 'MUL_INT', 'STORE'): (142, 2),
+    ('LOAD', 'LOAD', 'MUL_INT'): (80, 2),
     ('LOAD', 'MUL_INT'): (46, 1),
-    ('LOAD', 'INT', 'MUL_INT', 'STORE'): (135, 2),
-    ('LOAD', 'INT', 'MUL_INT'): (82, 2),
+    ('LOAD', 'INT', 'MUL_INT', 'STORE'): (137, 2),
+    ('LOAD', 'INT', 'MUL_INT'): (83, 2),
     ('INT', 'MUL_INT'): (66, 1),
     ('LOAD', 'LOAD'): (9, 0),
     ('LOAD', 'GET_FIELD'): (23, 1),
     ('LOAD', 'LOAD', 'INDEX_ARRAY'): (11, 2),
     ('INT', 'REM_INT'): (4, 1),
     ('LOAD_OWN', 'LOAD', 'SET_INDEX'): (32, 2),
+    ('CONCAT', 'STORE'): (57, 0),
     ('LOAD', 'RETURN'): (35, 0),
     ('STORE', 'LOAD'): (3, 0),
     ('STORE', 'JUMP'): (8, 0),
@@ -843,9 +850,16 @@ def run(machine, task):
                                     continue
                                 tos = overflow('-')
                                 continue
-                            # CONCAT
-                            a = pop()
-                            tos = concat(a, tos)
+                            # CONCAT__STORE
+                            target, = arg
+                            left = pop()
+                            if (len(left) + len(tos)) * 4 > limits.string:
+                                check_concat(left, tos)
+                            if locs[target] is left:
+                                locs[target] = None
+                            left += tos
+                            locs[target] = left
+                            tos = pop()
                             continue
                         # DUP
                         push(tos)
@@ -978,7 +992,7 @@ def run(machine, task):
                 continue
             if op < 117:
                 if op < 86:
-                    if op < 81:
+                    if op < 82:
                         if op < 80:
                             if op < 79:
                                 # THROW
@@ -994,6 +1008,11 @@ def run(machine, task):
                                 if fuel < 0:
                                     fuel = machine.refill(fuel)
                                 continue
+                            # CONCAT
+                            a = pop()
+                            tos = concat(a, tos)
+                            continue
+                        if op < 81:
                             # LOAD__LOAD__MUL_INT
                             left, right = arg
                             r = locs[left] * locs[right]
@@ -1007,8 +1026,8 @@ def run(machine, task):
                         a = pop()
                         tos = div(a, tos)
                         continue
-                    if op < 83:
-                        if op < 82:
+                    if op < 84:
+                        if op < 83:
                             # IS_SOME
                             tos = type(tos) is Some
                             continue
@@ -1022,39 +1041,39 @@ def run(machine, task):
                         tos = overflow('*')
                         continue
                     if op < 85:
-                        if op < 84:
-                            # LOAD__INT__ADD_INT
-                            left, right = arg
-                            r = locs[left] + right
-                            if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                                push(tos)
-                                tos = r
-                                continue
-                            tos = overflow('+')
+                        # LOAD__INT__ADD_INT
+                        left, right = arg
+                        r = locs[left] + right
+                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                            push(tos)
+                            tos = r
                             continue
-                        # NONE
-                        push(tos)
-                        tos = NONE_VALUE
+                        tos = overflow('+')
                         continue
-                    # SOME
-                    tos = Some(tos)
+                    # NONE
+                    push(tos)
+                    tos = NONE_VALUE
                     continue
-                if op < 102:
-                    if op < 94:
-                        if op < 90:
-                            if op < 88:
-                                if op < 87:
-                                    # ADD
-                                    a = pop()
-                                    tos = add(a, tos)
-                                    continue
-                                # ARRAY
-                                push(tos)
-                                new = st[len(st) - arg:]
-                                del st[len(st) - arg:]
-                                tos = Array(new)
+                if op < 101:
+                    if op < 93:
+                        if op < 89:
+                            if op < 87:
+                                # SOME
+                                tos = Some(tos)
                                 continue
-                            if op < 89:
+                            if op < 88:
+                                # ADD
+                                a = pop()
+                                tos = add(a, tos)
+                                continue
+                            # ARRAY
+                            push(tos)
+                            new = st[len(st) - arg:]
+                            del st[len(st) - arg:]
+                            tos = Array(new)
+                            continue
+                        if op < 91:
+                            if op < 90:
                                 # ASK
                                 timeout = tos
                                 payload = pop()
@@ -1074,93 +1093,93 @@ def run(machine, task):
                             tos = value
                             continue
                         if op < 92:
-                            if op < 91:
-                                # AWAIT_ALL
-                                push(tos)
-                                new = st[len(st) - arg:]
-                                del st[len(st) - arg:]
-                                value = machine.join(task, new)
-                                if value is SUSPENDED:
-                                    tos = pop()
-                                    task.state = (ins, locs, cells, code, tos)
-                                    machine.fuel += fuel
-                                    return
-                                tos = value
-                                continue
-                            # CALL_HOST
+                            # AWAIT_ALL
                             push(tos)
-                            n = arg.argc
-                            new = st[len(st) - n:]
-                            del st[len(st) - n:]
-                            payload = arg.prepare(*new)
-                            tos = pop()
-                            machine.suspend(task, arg.effect, payload)
-                            task.state = (ins, locs, cells, code, tos)
-                            machine.fuel += fuel
-                            return
-                        if op < 93:
-                            # CALL_INOUT
-                            push(tos)
-                            n = arg.argc
-                            new = st[len(st) - n:]
-                            del st[len(st) - n:]
-                            value = exec_call_inout(machine, pop(), arg, new)
-                            tos = pop()
-                            callee = value.code
-                            new = value.arguments
-                            if len(frames) >= limit:
-                                raise machine.too_deep()
-                            push_frame((ins, locs, cells, code))
-                            code = callee
-                            ins = code.entry
-                            fuel -= code.cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            locs = new + code.blank if code.blank else new
-                            cells = [None] * code.cell_count if code.cell_count else NO_CELLS
+                            new = st[len(st) - arg:]
+                            del st[len(st) - arg:]
+                            value = machine.join(task, new)
+                            if value is SUSPENDED:
+                                tos = pop()
+                                task.state = (ins, locs, cells, code, tos)
+                                machine.fuel += fuel
+                                return
+                            tos = value
                             continue
-                        # CALL_METHOD
+                        # CALL_HOST
                         push(tos)
                         n = arg.argc
                         new = st[len(st) - n:]
                         del st[len(st) - n:]
-                        value = exec_call_method(machine, task, pop(), arg, new)
-                        if value is SUSPENDED:
-                            tos = pop()
-                            task.state = (ins, locs, cells, code, tos)
-                            machine.fuel += fuel
-                            return
-                        if type(value) is Invoke:
-                            tos = pop()
-                            callee = value.code
-                            new = value.arguments
-                            if len(frames) >= limit:
-                                raise machine.too_deep()
-                            push_frame((ins, locs, cells, code))
-                            code = callee
-                            ins = code.entry
-                            fuel -= code.cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            locs = new + code.blank if code.blank else new
-                            cells = [*value.cells, *[None] * (code.cell_count - len(value.cells))]
-                            continue
-                        tos = value
-                        continue
-                    if op < 98:
-                        if op < 96:
-                            if op < 95:
-                                # CAST
-                                tos = cast(tos, arg)
+                        payload = arg.prepare(*new)
+                        tos = pop()
+                        machine.suspend(task, arg.effect, payload)
+                        task.state = (ins, locs, cells, code, tos)
+                        machine.fuel += fuel
+                        return
+                    if op < 97:
+                        if op < 95:
+                            if op < 94:
+                                # CALL_INOUT
+                                push(tos)
+                                n = arg.argc
+                                new = st[len(st) - n:]
+                                del st[len(st) - n:]
+                                value = exec_call_inout(machine, pop(), arg, new)
+                                tos = pop()
+                                callee = value.code
+                                new = value.arguments
+                                if len(frames) >= limit:
+                                    raise machine.too_deep()
+                                push_frame((ins, locs, cells, code))
+                                code = callee
+                                ins = code.entry
+                                fuel -= code.cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                locs = new + code.blank if code.blank else new
+                                cells = [None] * code.cell_count if code.cell_count else NO_CELLS
                                 continue
-                            # CELL_OWN
+                            # CALL_METHOD
                             push(tos)
-                            cell = cells[arg]
-                            if getattr(cell.value, 'shared', False):
-                                cell.value = own(cell.value)
-                            tos = cell.value
+                            n = arg.argc
+                            new = st[len(st) - n:]
+                            del st[len(st) - n:]
+                            value = exec_call_method(machine, task, pop(), arg, new)
+                            if value is SUSPENDED:
+                                tos = pop()
+                                task.state = (ins, locs, cells, code, tos)
+                                machine.fuel += fuel
+                                return
+                            if type(value) is Invoke:
+                                tos = pop()
+                                callee = value.code
+                                new = value.arguments
+                                if len(frames) >= limit:
+                                    raise machine.too_deep()
+                                push_frame((ins, locs, cells, code))
+                                code = callee
+                                ins = code.entry
+                                fuel -= code.cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                locs = new + code.blank if code.blank else new
+                                cells = [*value.cells, *[None] * (code.cell_count - len(value.cells))]
+                                continue
+                            tos = value
                             continue
-                        if op < 97:
+                        if op < 96:
+                            # CAST
+                            tos = cast(tos, arg)
+                            continue
+                        # CELL_OWN
+                        push(tos)
+                        cell = cells[arg]
+                        if getattr(cell.value, 'shared', False):
+                            cell.value = own(cell.value)
+                        tos = cell.value
+                        continue
+                    if op < 99:
+                        if op < 98:
                             # CHANGES_SELF
                             tos = changes_self(machine, tos, arg)
                             continue
@@ -1168,114 +1187,118 @@ def run(machine, task):
                         tos = check(tos, arg)
                         continue
                     if op < 100:
-                        if op < 99:
-                            # CLOSURE
-                            push(tos)
-                            tos = Closure(arg, tuple([cells[i] for i in arg.captures]))
-                            continue
-                        # CONFIGURE
-                        machine.configure(arg, tos)
-                        tos = pop()
+                        # CHECK_PAYLOAD
+                        tos = check(tos, arg, 'P415')
                         continue
-                    if op < 101:
-                        # DROP
-                        if arg:
-                            if arg > 1:
-                                del st[len(st) - arg + 1:]
-                            tos = pop()
-                        continue
-                    # EMIT
-                    payload = tos
-                    channel = pop()
-                    tos = pop()
-                    machine.emit(task, channel, payload)
-                    task.state = (ins, locs, cells, code, tos)
-                    machine.fuel += fuel
-                    return
-                if op < 110:
-                    if op < 106:
-                        if op < 104:
-                            if op < 103:
-                                # EQ
-                                a = pop()
-                                tos = equal(a, tos)
+                    # CLOSURE
+                    push(tos)
+                    tos = Closure(arg, tuple([cells[i] for i in arg.captures]))
+                    continue
+                if op < 109:
+                    if op < 105:
+                        if op < 103:
+                            if op < 102:
+                                # CONFIGURE
+                                machine.configure(arg, tos)
+                                tos = pop()
                                 continue
+                            # DROP
+                            if arg:
+                                if arg > 1:
+                                    del st[len(st) - arg + 1:]
+                                tos = pop()
+                            continue
+                        if op < 104:
+                            # EMIT
+                            payload = tos
+                            channel = pop()
+                            tos = pop()
+                            machine.emit(task, channel, payload)
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
+                        # EQ
+                        a = pop()
+                        tos = equal(a, tos)
+                        continue
+                    if op < 107:
+                        if op < 106:
                             # ERR
                             tos = Err(tos)
                             continue
-                        if op < 105:
-                            # FAIL_LENGTH
-                            raise wrong_length(arg, tos)
+                        # FAIL_LENGTH
+                        raise wrong_length(arg, tos)
+                    if op < 108:
                         # FAIL_MATCH
                         raise Panic("P009", f"no arm matches {debug(tos)}")
-                    if op < 108:
-                        if op < 107:
-                            # FIELD_OWN
-                            value = getattr(tos, arg)
-                            try:
-                                if value.shared:
-                                    value = own(value)
-                                    setattr(tos, arg, value)
-                            except AttributeError:
-                                pass
-                            tos = value
+                    # FIELD_OWN
+                    value = getattr(tos, arg)
+                    try:
+                        if value.shared:
+                            value = own(value)
+                            setattr(tos, arg, value)
+                    except AttributeError:
+                        pass
+                    tos = value
+                    continue
+                if op < 113:
+                    if op < 111:
+                        if op < 110:
+                            # FILL
+                            hole = pop()
+                            fill(hole, tos)
+                            tos = pop()
                             continue
-                        # FILL
-                        hole = pop()
-                        fill(hole, tos)
-                        tos = pop()
-                        continue
-                    if op < 109:
                         # FLUSH
                         machine.flush(task)
                         task.state = (ins, locs, cells, code, tos)
                         machine.fuel += fuel
                         return
-                    # GE
-                    a = pop()
-                    tos = greater_equal(a, tos)
-                    continue
-                if op < 114:
                     if op < 112:
-                        if op < 111:
-                            # GET_ERROR
-                            tos = get_error_member(tos, arg)
-                            continue
+                        # GE
+                        a = pop()
+                        tos = greater_equal(a, tos)
+                        continue
+                    # GET_ERROR
+                    tos = get_error_member(tos, arg)
+                    continue
+                if op < 115:
+                    if op < 114:
                         # GET_PAYLOAD
                         tos = tos.payload[arg]
                         continue
-                    if op < 113:
-                        # GE_INT
-                        a = pop()
-                        tos = a >= tos
-                        continue
+                    # GE_INT
+                    a = pop()
+                    tos = a >= tos
+                    continue
+                if op < 116:
                     # GT
                     a = pop()
                     tos = greater(a, tos)
                     continue
-                if op < 116:
-                    if op < 115:
-                        # HALT
-                        task.finish(tos)
-                        machine.fuel += fuel
-                        return
-                    # HASHMAP
-                    push(tos)
-                    tos = arg
-                    continue
-                # INDEX
-                object = pop()
-                tos = read_index(object, tos)
-                continue
-            if op < 149:
-                if op < 133:
-                    if op < 125:
-                        if op < 121:
-                            if op < 119:
-                                if op < 118:
-                                    # INT_TO_FLOAT
-                                    tos = float(tos) if type(tos) is int else tos
+                # HALT
+                task.finish(tos)
+                machine.fuel += fuel
+                return
+            if op < 150:
+                if op < 134:
+                    if op < 126:
+                        if op < 122:
+                            if op < 120:
+                                if op < 119:
+                                    if op < 118:
+                                        # HASHMAP
+                                        push(tos)
+                                        tos = arg
+                                        continue
+                                    # INDEX
+                                    object = pop()
+                                    tos = read_index(object, tos)
                                     continue
+                                # INT_TO_FLOAT
+                                tos = float(tos) if type(tos) is int else tos
+                                continue
+                            if op < 121:
                                 # INT__GE_INT__JUMP_UNLESS
                                 right, arg = arg
                                 holds = tos >= right
@@ -1287,21 +1310,9 @@ def run(machine, task):
                                 if fuel < 0:
                                     fuel = machine.refill(fuel)
                                 continue
-                            if op < 120:
-                                # INT__LE_INT__JUMP_UNLESS
-                                right, arg = arg
-                                holds = tos <= right
-                                tos = pop()
-                                if holds:
-                                    continue
-                                ins, cost = arg
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            # INT__LT_INT__JUMP_UNLESS
+                            # INT__LE_INT__JUMP_UNLESS
                             right, arg = arg
-                            holds = tos < right
+                            holds = tos <= right
                             tos = pop()
                             if holds:
                                 continue
@@ -1310,11 +1321,11 @@ def run(machine, task):
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
-                        if op < 123:
-                            if op < 122:
-                                # INT__NE_INT__JUMP_UNLESS
+                        if op < 124:
+                            if op < 123:
+                                # INT__LT_INT__JUMP_UNLESS
                                 right, arg = arg
-                                holds = tos != right
+                                holds = tos < right
                                 tos = pop()
                                 if holds:
                                     continue
@@ -1323,43 +1334,55 @@ def run(machine, task):
                                 if fuel < 0:
                                     fuel = machine.refill(fuel)
                                 continue
+                            # INT__NE_INT__JUMP_UNLESS
+                            right, arg = arg
+                            holds = tos != right
+                            tos = pop()
+                            if holds:
+                                continue
+                            ins, cost = arg
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        if op < 125:
                             # IS_ERR
                             tos = type(tos) is Err
                             continue
-                        if op < 124:
-                            # IS_ERROR
-                            tos = arg.matches(tos)
-                            continue
-                        # IS_NIL
-                        tos = tos is None
+                        # IS_ERROR
+                        tos = arg.matches(tos)
                         continue
-                    if op < 129:
-                        if op < 127:
-                            if op < 126:
-                                # LE
-                                a = pop()
-                                tos = less_equal(a, tos)
+                    if op < 130:
+                        if op < 128:
+                            if op < 127:
+                                # IS_NIL
+                                tos = tos is None
                                 continue
+                            # LE
+                            a = pop()
+                            tos = less_equal(a, tos)
+                            continue
+                        if op < 129:
                             # LEDGER
                             push(tos)
                             tos = arg
                             continue
-                        if op < 128:
-                            # LENGTH
-                            tos = length(tos)
-                            continue
-                        # LE_INT
-                        a = pop()
-                        tos = a <= tos
+                        # LENGTH
+                        tos = length(tos)
                         continue
-                    if op < 131:
-                        if op < 130:
-                            # LINK
-                            ins = arg.home.link(arg)
-                            fuel -= arg.cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
+                    if op < 132:
+                        if op < 131:
+                            # LE_INT
+                            a = pop()
+                            tos = a <= tos
                             continue
+                        # LINK
+                        ins = arg.home.link(arg)
+                        fuel -= arg.cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    if op < 133:
                         # LOAD__EQ_INT__JUMP_UNLESS
                         right, arg = arg
                         holds = tos == locs[right]
@@ -1371,40 +1394,40 @@ def run(machine, task):
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    if op < 132:
-                        # LOAD__GE_INT__JUMP_UNLESS
-                        right, arg = arg
-                        holds = tos >= locs[right]
-                        tos = pop()
-                        if holds:
-                            continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    # LOAD__INT__GE_INT__JUMP_UNLESS
-                    left, right, arg = arg
-                    if locs[left] >= right:
+                    # LOAD__GE_INT__JUMP_UNLESS
+                    right, arg = arg
+                    holds = tos >= locs[right]
+                    tos = pop()
+                    if holds:
                         continue
                     ins, cost = arg
                     fuel -= cost
                     if fuel < 0:
                         fuel = machine.refill(fuel)
                     continue
-                if op < 141:
-                    if op < 137:
-                        if op < 135:
-                            if op < 134:
-                                # LOAD__INT__GT_INT__JUMP_UNLESS
+                if op < 142:
+                    if op < 138:
+                        if op < 136:
+                            if op < 135:
+                                # LOAD__INT__GE_INT__JUMP_UNLESS
                                 left, right, arg = arg
-                                if locs[left] > right:
+                                if locs[left] >= right:
                                     continue
                                 ins, cost = arg
                                 fuel -= cost
                                 if fuel < 0:
                                     fuel = machine.refill(fuel)
                                 continue
+                            # LOAD__INT__GT_INT__JUMP_UNLESS
+                            left, right, arg = arg
+                            if locs[left] > right:
+                                continue
+                            ins, cost = arg
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        if op < 137:
                             # LOAD__INT__LE_INT__JUMP_UNLESS
                             left, right, arg = arg
                             if locs[left] <= right:
@@ -1414,37 +1437,37 @@ def run(machine, task):
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
-                        if op < 136:
-                            # LOAD__INT__MUL_INT__STORE
-                            left, right, target = arg
-                            r = locs[left] * right
-                            if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                                locs[target] = r
-                                continue
-                            tos = overflow('*')
+                        # LOAD__INT__MUL_INT__STORE
+                        left, right, target = arg
+                        r = locs[left] * right
+                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                            locs[target] = r
                             continue
-                        # LOAD__LE_INT__JUMP_UNLESS
-                        right, arg = arg
-                        holds = tos <= locs[right]
-                        tos = pop()
-                        if holds:
-                            continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
+                        tos = overflow('*')
                         continue
-                    if op < 139:
-                        if op < 138:
-                            # LOAD__LOAD__EQ_INT__JUMP_UNLESS
-                            left, right, arg = arg
-                            if locs[left] == locs[right]:
+                    if op < 140:
+                        if op < 139:
+                            # LOAD__LE_INT__JUMP_UNLESS
+                            right, arg = arg
+                            holds = tos <= locs[right]
+                            tos = pop()
+                            if holds:
                                 continue
                             ins, cost = arg
                             fuel -= cost
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
+                        # LOAD__LOAD__EQ_INT__JUMP_UNLESS
+                        left, right, arg = arg
+                        if locs[left] == locs[right]:
+                            continue
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    if op < 141:
                         # LOAD__LOAD__GE_INT__JUMP_UNLESS
                         left, right, arg = arg
                         if locs[left] >= locs[right]:
@@ -1454,36 +1477,36 @@ def run(machine, task):
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    if op < 140:
-                        # LOAD__LOAD__GT_INT__JUMP_UNLESS
+                    # LOAD__LOAD__GT_INT__JUMP_UNLESS
+                    left, right, arg = arg
+                    if locs[left] > locs[right]:
+                        continue
+                    ins, cost = arg
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    continue
+                if op < 146:
+                    if op < 144:
+                        if op < 143:
+                            # LOAD__LOAD__MUL_INT__STORE
+                            left, right, target = arg
+                            r = locs[left] * locs[right]
+                            if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                                locs[target] = r
+                                continue
+                            tos = overflow('*')
+                            continue
+                        # LOAD__LOAD__NE_INT__JUMP_UNLESS
                         left, right, arg = arg
-                        if locs[left] > locs[right]:
+                        if locs[left] != locs[right]:
                             continue
                         ins, cost = arg
                         fuel -= cost
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    # LOAD__LOAD__MUL_INT__STORE
-                    left, right, target = arg
-                    r = locs[left] * locs[right]
-                    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                        locs[target] = r
-                        continue
-                    tos = overflow('*')
-                    continue
-                if op < 145:
-                    if op < 143:
-                        if op < 142:
-                            # LOAD__LOAD__NE_INT__JUMP_UNLESS
-                            left, right, arg = arg
-                            if locs[left] != locs[right]:
-                                continue
-                            ins, cost = arg
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
+                    if op < 145:
                         # LOAD__LOAD__SUB_INT
                         left, right = arg
                         r = locs[left] - locs[right]
@@ -1493,55 +1516,55 @@ def run(machine, task):
                             continue
                         tos = overflow('-')
                         continue
-                    if op < 144:
-                        # LOAD__NE_INT__JUMP_UNLESS
-                        right, arg = arg
-                        holds = tos != locs[right]
-                        tos = pop()
-                        if holds:
-                            continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
+                    # LOAD__NE_INT__JUMP_UNLESS
+                    right, arg = arg
+                    holds = tos != locs[right]
+                    tos = pop()
+                    if holds:
                         continue
-                    # LOAD__SUB_INT
-                    right, = arg
-                    r = tos - locs[right]
-                    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                        tos = r
-                        continue
-                    tos = overflow('-')
+                    ins, cost = arg
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
                     continue
-                if op < 147:
-                    if op < 146:
-                        # LT
-                        a = pop()
-                        tos = less(a, tos)
+                if op < 148:
+                    if op < 147:
+                        # LOAD__SUB_INT
+                        right, = arg
+                        r = tos - locs[right]
+                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                            tos = r
+                            continue
+                        tos = overflow('-')
                         continue
+                    # LT
+                    a = pop()
+                    tos = less(a, tos)
+                    continue
+                if op < 149:
                     # MAP
                     push(tos)
                     new = st[len(st) - arg:]
                     del st[len(st) - arg:]
                     tos = Map.of(new)
                     continue
-                if op < 148:
-                    # MEMBER_OWN
-                    value = read_index(tos, arg) if type(tos) is Map else get_member(tos, arg)
-                    if getattr(value, 'shared', False):
-                        value = own(value)
-                        store_member(tos, arg, value)
-                    tos = value
-                    continue
-                # MEMORY
-                push(tos)
-                tos = arg
+                # MEMBER_OWN
+                value = read_index(tos, arg) if type(tos) is Map else get_member(tos, arg)
+                if getattr(value, 'shared', False):
+                    value = own(value)
+                    store_member(tos, arg, value)
+                tos = value
                 continue
-            if op < 165:
-                if op < 157:
-                    if op < 153:
-                        if op < 151:
-                            if op < 150:
+            if op < 167:
+                if op < 159:
+                    if op < 155:
+                        if op < 153:
+                            if op < 152:
+                                if op < 151:
+                                    # MEMORY
+                                    push(tos)
+                                    tos = arg
+                                    continue
                                 # MODEL
                                 push(tos)
                                 tos = arg
@@ -1550,7 +1573,7 @@ def run(machine, task):
                             a = pop()
                             tos = mul(a, tos)
                             continue
-                        if op < 152:
+                        if op < 154:
                             # NE
                             a = pop()
                             tos = not equal(a, tos)
@@ -1558,15 +1581,15 @@ def run(machine, task):
                         # NEG
                         tos = negate(tos)
                         continue
-                    if op < 155:
-                        if op < 154:
+                    if op < 157:
+                        if op < 156:
                             # NEG_INT
                             tos = negate(tos)
                             continue
                         # NEW_CELL
                         cells[arg] = Cell()
                         continue
-                    if op < 156:
+                    if op < 158:
                         # NE_INT
                         a = pop()
                         tos = a != tos
@@ -1575,9 +1598,9 @@ def run(machine, task):
                     push(tos)
                     tos = None
                     continue
-                if op < 161:
-                    if op < 159:
-                        if op < 158:
+                if op < 163:
+                    if op < 161:
+                        if op < 160:
                             # NOT
                             if tos is True:
                                 tos = False
@@ -1595,7 +1618,7 @@ def run(machine, task):
                             return
                         tos = value
                         continue
-                    if op < 160:
+                    if op < 162:
                         # PARSE_AS
                         text = pop()
                         result, holes = parse_as(text, tos, *arg)
@@ -1620,8 +1643,8 @@ def run(machine, task):
                     if fuel < 0:
                         fuel = machine.refill(fuel)
                     continue
-                if op < 163:
-                    if op < 162:
+                if op < 165:
+                    if op < 164:
                         # POW
                         a = pop()
                         tos = power(a, tos)
@@ -1635,7 +1658,7 @@ def run(machine, task):
                     task.state = (ins, locs, cells, code, tos)
                     machine.fuel += fuel
                     return
-                if op < 164:
+                if op < 166:
                     # PRINTLN
                     push(tos)
                     new = st[len(st) - arg:]
@@ -1657,10 +1680,10 @@ def run(machine, task):
                     return
                 tos = value
                 continue
-            if op < 173:
-                if op < 169:
-                    if op < 167:
-                        if op < 166:
+            if op < 175:
+                if op < 171:
+                    if op < 169:
+                        if op < 168:
                             # REM
                             a = pop()
                             tos = rem(a, tos)
@@ -1669,7 +1692,7 @@ def run(machine, task):
                         push(tos)
                         tos = arg
                         continue
-                    if op < 168:
+                    if op < 170:
                         # SETTLE
                         value = machine.settle(task, tos, len(frames))
                         if value is SUSPENDED:
@@ -1683,8 +1706,8 @@ def run(machine, task):
                     value = pop()
                     tos = with_element(tos, arg, value)
                     continue
-                if op < 171:
-                    if op < 170:
+                if op < 173:
+                    if op < 172:
                         # SET_INDEX
                         object = pop()
                         value = pop()
@@ -1699,49 +1722,55 @@ def run(machine, task):
                     store_member(tos, arg, value)
                     tos = pop()
                     continue
-                if op < 172:
-                    # SLIDE
-                    if arg:
-                        del st[len(st) - arg:]
+                if op < 174:
+                    # SET_PART
+                    object = pop()
+                    value = pop()
+                    tos = store_index(object, tos, value)
                     continue
-                # START
-                push(tos)
-                new = st[len(st) - arg.argc:]
-                del st[len(st) - arg.argc:]
-                tos = machine.start_task(task, arg, new, cells)
+                # SLIDE
+                if arg:
+                    del st[len(st) - arg:]
                 continue
-            if op < 177:
-                if op < 175:
-                    if op < 174:
-                        # STRUCT
+            if op < 179:
+                if op < 177:
+                    if op < 176:
+                        # START
                         push(tos)
-                        new = st[len(st) - len(arg.decl.fields):]
-                        del st[len(st) - len(arg.decl.fields):]
-                        tos = arg.of(new)
+                        new = st[len(st) - arg.argc:]
+                        del st[len(st) - arg.argc:]
+                        tos = machine.start_task(task, arg, new, cells)
                         continue
+                    # STRUCT
+                    push(tos)
+                    new = st[len(st) - len(arg.decl.fields):]
+                    del st[len(st) - len(arg.decl.fields):]
+                    tos = arg.of(new)
+                    continue
+                if op < 178:
                     # SUB
                     a = pop()
                     tos = sub(a, tos)
                     continue
-                if op < 176:
-                    # SUB_INT
-                    a = pop()
-                    r = a - tos
-                    if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
-                        tos = r
-                        continue
-                    overflow('-')
+                # SUB_INT
+                a = pop()
+                r = a - tos
+                if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
+                    tos = r
                     continue
-                # TOOL
-                push(tos)
-                tos = arg
+                overflow('-')
                 continue
-            if op < 179:
-                if op < 178:
-                    # TRUE
+            if op < 181:
+                if op < 180:
+                    # TOOL
                     push(tos)
-                    tos = True
+                    tos = arg
                     continue
+                # TRUE
+                push(tos)
+                tos = True
+                continue
+            if op < 182:
                 # VARIANT
                 push(tos)
                 new = st[len(st) - arg.decl.variants[arg.variant].arity:]
