@@ -307,6 +307,7 @@ class ToolSymbol(Symbol):
     description: str = ""
     texts: dict[FunctionSymbol, str] = field(default_factory=dict)
     arguments: dict[FunctionSymbol, StructSymbol] = field(default_factory=dict)
+    guards: dict[str, str] = field(default_factory=dict)  # capabilities of the methods of library tools
 
     def wire_name(self, method: FunctionSymbol) -> str:
         """What a model calls it (O-4.8)."""

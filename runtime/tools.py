@@ -6,6 +6,7 @@ wires, the loop around replies, the command line.
 
 from __future__ import annotations
 
+from ..vm.builtins.capabilities import BY_KEY
 from ..vm.bytecode.image import F_INOUT
 from ..vm.panics import Panic
 from ..vm.values import UNSET, Closure, Err, ErrorValue, Map, Ok, display, share, to_json
@@ -34,16 +35,17 @@ MOCKS = "tool_mocks"  # what the session keeps: what stands in for methods, by t
 class Method:
     """One method of a declared tool, as its image entry has it."""
 
-    __slots__ = ("tool", "name", "code", "definition", "shape", "takes_state", "changes_state", "fallible")
+    __slots__ = ("tool", "name", "code", "definition", "shape", "takes_state", "changes_state", "fallible", "guard")
 
     def __init__(self, run: Running, tool: str, entry: Sequence[Any]) -> None:
-        name, number, wire, text, shape, schema = entry
+        name, number, wire, text, shape, schema, guard = entry
         function = run.program.image.functions[number]
         self.tool = tool
         self.name: str = name
         self.code = run.program.codes[number]
         self.definition = ToolDef(wire, text, schema)
         self.shape = shape
+        self.guard: str | None = guard
         self.takes_state = len(function.params) > len(shape[3])
         self.changes_state = bool(function.flags & F_INOUT)
         result = run.program.types[function.result]
@@ -73,8 +75,9 @@ class Tools:
         return kept
 
     def is_enabled(self, method: Method) -> bool:
-        """Whether the host lets it be called (O-4.20)."""
-        return permissions_of(self.run).allows_tool(method.tool, method.name)
+        """Whether the host lets it be called, and grants anything of what it needs (O-4.20)."""
+        granted = permissions_of(self.run)
+        return granted.allows_tool(method.tool, method.name) and (method.guard is None or bool(granted.scopes.get(method.guard)))
 
     # ------------------------------------------------------------ from source
 
@@ -86,7 +89,7 @@ class Tools:
             for given, field in zip(use.arguments, method.shape[3], strict=True)
         ]
         if not self.is_enabled(method):
-            return self._denied(effect, method)
+            return self._refused(effect, method)
         names = [field[0] for field in method.shape[3]]
         self._audit(method, parse_json(to_json(Map(dict(zip(names, arguments, strict=True))))))
         return await self.call(effect, method, arguments)
@@ -100,11 +103,20 @@ class Tools:
         assert isinstance(accepted, Accepted)
         return self.run.builder.value(accepted.tree[2][0][1])
 
-    def _denied(self, effect: Effect, method: Method) -> Err:
-        message = disabled(method)
+    def _refused(self, effect: Effect, method: Method) -> Err:
+        """The Err, or P407 where the method has no Result (O-4.19)."""
+        denied = self._denied(method)
         if not method.fallible:
-            raise self.run.machine.placed(effect.task, Panic("P407", message))
-        return method.failed("PermissionDenied", message)
+            raise self.run.machine.placed(effect.task, Panic("P407", denied.value.message))
+        return denied
+
+    def _denied(self, method: Method) -> Err:
+        capability = BY_KEY.get(method.guard or "")
+        if capability is None or permissions_of(self.run).scopes[capability.key]:
+            message = f"permission denied: tool {method.tool}.{method.name} is disabled"
+            return method.failed("PermissionDenied", message)
+        message = f"permission denied: {capability.name} (grant it with {capability.flag})"
+        return method.failed("PermissionDenied", message, capability=capability.name, flag=capability.flag)
 
     def _audit(self, method: Method, arguments: Any) -> None:
         self.run.runtime_emit("audit:tool_call", {"tool": method.tool, "method": method.name, "args": arguments})
@@ -114,7 +126,7 @@ class Tools:
     async def answer(self, effect: Effect, method: Method, call: Call) -> Any:
         """What a call of a reply gives; an Err of ToolError where it fails (O-4.27, O-4.28)."""
         if not self.is_enabled(method):
-            return method.failed("PermissionDenied", disabled(method))
+            return self._denied(method)
         accepted = _validated(method, call)
         if not isinstance(accepted, Accepted):
             listed = "\n".join(f"- {violation.text}" for violation in accepted)
@@ -227,7 +239,3 @@ def _validated(method: Method, call: Call) -> Accepted | list[Violation]:
     if call.arguments is None:
         return [Violation("$", "type", "expected an object of arguments")]
     return validate(method.shape, call.arguments)
-
-
-def disabled(method: Method) -> str:
-    return f"permission denied: tool {method.tool}.{method.name} is disabled"

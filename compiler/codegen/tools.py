@@ -16,7 +16,8 @@ def tool_entry(module: Module, tool: symbols.ToolSymbol) -> im.Tool:
         shape = Shapes(module.declared).arguments(arguments)
         text = f"{tool.description}\n\n{tool.texts[method]}"
         form = lowering.arguments_form(shape)
-        methods.append([method.name, module.functions[method], tool.wire_name(method), text, shape, form])
+        row = [method.name, module.functions[method], tool.wire_name(method), text, shape, form]
+        methods.append([*row, tool.guards.get(method.name)])
     return im.Tool(module.names[tool], tool.description, module.pool.type(tool.state.type), methods)
 
 

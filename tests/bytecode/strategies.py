@@ -93,7 +93,7 @@ def images(draw: st.DrawFn) -> i.Image:
     )
     decorators = st.lists(st.tuples(TEXT, FIELDS).map(list), max_size=2)
     model = st.builds(i.Model, TEXT, TEXT, FIELDS, st.none() | NATURAL, st.lists(NATURAL, max_size=2), decorators)
-    method = st.tuples(TEXT, NATURAL, TEXT, TEXT, PLAIN, PLAIN).map(list)
+    method = st.tuples(TEXT, NATURAL, TEXT, TEXT, PLAIN, PLAIN, st.none() | TEXT).map(list)
     tool = st.builds(i.Tool, TEXT, TEXT, NATURAL, st.lists(method, max_size=2))
     return empty_image(
         header=header,

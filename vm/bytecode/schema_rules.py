@@ -48,7 +48,7 @@ def check_tools(image: Image) -> None:
     """ImageError V107 naming the tool and what does not fit; that the arguments are an object is known (tables.py)."""
     declared = {entry[1]: entry for entry in image.types if entry[0] in ("struct", "schema", "enum")}
     for tool in image.tools:
-        for name, _, _, _, shape, schema in tool.methods:
+        for name, _, _, _, shape, schema, _ in tool.methods:
             try:
                 if shape[2] != [] or any(not _is_field(field) for field in shape[3]):
                     raise Breach("a malformed parameter")

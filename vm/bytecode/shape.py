@@ -75,7 +75,7 @@ RECORDS: dict[type[i.Record], tuple[f.Checker, ...]] = {
         f.name,
         f.text,  # description
         f.natural,  # state
-        f.listed(f.row(f.name, f.natural, f.text, f.text, f.plain, f.plain)),  # methods
+        f.listed(f.row(f.name, f.natural, f.text, f.text, f.plain, f.plain, f.optional(f.text))),  # methods
     ),
     i.Connection: (f.name, f.mapped(f.plain)),
     i.HashMap: (f.name, f.natural, f.natural, f.optional(f.text)),
