@@ -131,7 +131,7 @@ UNBUILT = [
     ("pipeline P { }", "pipeline"),
     ("context C { }", "context"),
     ("mcp Q { }", "mcp"),
-    ("use std::tools; fn f() { tools::x(); }", "std::tools::ShellTool"),
+    ("use std::tools; fn f() { tools::ShellTool; }", "std::tools::ShellTool"),
     ("memory m: Memory = Memory::new().window(3);", "memory step window"),
     ("model M { provider: offline, knowledge: 1 }", "model field knowledge"),
     ('model M { provider: offline } fn f() { M.stream("x"); }', "stream"),
