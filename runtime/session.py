@@ -19,7 +19,7 @@ from .connections import resolve_all
 from .emits import EmitBus
 from .field_checks import check_connections
 from .jobs import asyncio_loop, gather, within
-from .memory.store import MemoryStore
+from .memory.declared import Memories
 from .metrics import Metrics
 from .offline_loop import OfflineLoop
 from .performers import performer
@@ -149,7 +149,7 @@ class Session:
         self.redactor = host.redactor
         self.metrics = Metrics()
         self.emits = EmitBus(host.emit, host.emit_interval, lambda: self.work.loop)
-        self.memories = MemoryStore((m.name, m.max_messages) for m in image.memories)
+        self.memories = Memories(((m.name, m.max_messages) for m in image.memories), clock=host.now)
         layers: list[Mapping[str, Mapping[str, Any]]] = [host.connections, {c.name: c.fields for c in image.connections}]
         check_connections(layers)
         if host.permissions is not None:
