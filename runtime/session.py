@@ -244,6 +244,8 @@ class Session:
         if self.earlier is not None:
             self.memories.take_over(self.earlier.memories)
             self.machine.stores.take_over(self.earlier.machine.stores)
+            if "tools" in self.earlier.state:
+                self.earlier.state["tools"].hand_over(self)
             self.earlier = None  # what is older may go
         self.initialised = True
 

@@ -74,6 +74,14 @@ class Tools:
             kept = run.state["tools"] = cls(run)
         return kept
 
+    def hand_over(self, later: Running) -> None:
+        """The states to a session that goes on from this one, of tools that it declares in the same way."""
+        tools = Tools.of(later)
+        for name, state in self.states.items():
+            number = tools.numbers.get(name)
+            if number is not None and type(later.machine.configured.get(("tools", number, "state"))) is type(state):
+                tools.states[name] = state
+
     def is_enabled(self, method: Method) -> bool:
         """Whether the host lets it be called, and grants anything of what it needs (O-4.20)."""
         granted = permissions_of(self.run)
