@@ -5,7 +5,8 @@ Hands on `Hooks`. Must not know: tools, messages, the loop around replies.
 
 from __future__ import annotations
 
-from ..vm.values import ErrorValue, ModelRef, ToolCall, from_json
+from ..vm.panics import Panic
+from ..vm.values import EnumValue, ErrorValue, ModelRef, ToolCall, from_json, typeof
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,8 +44,10 @@ class Hooks:
         name, times = _action(await self.run.call(self.effect, self.on_error, [self.model, call.name, error]))
         if name == "Fail":
             raise settings.origin().failure("AgentError", "Failed", error.message, cause=error)
-        return name == "Retry" and runs < times
+        return name == "Retry" and type(times) is int and runs < times
 
 
 def _action(value: Any) -> tuple[str, Any]:
+    if type(value) is not EnumValue:  # only the hook of a foreign image gives such a value
+        raise Panic("P007", f"expected the action of a hook, found {typeof(value)}")
     return value.decl.variants[value.variant].name, value.payload[0] if value.payload else None

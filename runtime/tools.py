@@ -13,7 +13,6 @@ from ..vm.values import UNSET, Closure, Err, ErrorValue, Map, Ok, display, share
 from .call_services import failure_message, unknown_tool_text
 from .guard import permissions_of
 from .records import Msg, ToolDef
-from .schema.json_text import parse_json
 from .schema.validation import Accepted, Violation, validate
 from .tool_hooks import Hooks
 from .tool_turns import Turns
@@ -99,7 +98,7 @@ class Tools:
         if not self.is_enabled(method):
             return self._refused(effect, method)
         names = [field[0] for field in method.shape[3]]
-        self._audit(method, parse_json(to_json(Map(dict(zip(names, arguments, strict=True))))))
+        self._audit(method, Map({name: share(argument) for name, argument in zip(names, arguments, strict=True)}))
         return await self.call(effect, method, arguments)
 
     def _default(self, method: Method, field: Sequence[Any]) -> Any:
@@ -160,7 +159,10 @@ class Tools:
         await turns.take(effect.task)
         try:
             state = self._state(method.tool)
-            result, self.states[method.tool] = await self.run.call(effect, method.code, [state, *arguments], turns.begin)
+            pair = await self.run.call(effect, method.code, [state, *arguments], turns.begin)
+            if type(pair) is not tuple or len(pair) != 2:  # only a foreign image has such a method
+                raise Panic("P007", f"{method.tool}.{method.name} gives no new state")
+            result, self.states[method.tool] = pair
             return result
         finally:
             turns.end()

@@ -164,6 +164,15 @@ def _tool(scope: Scope, at: str, tool: i.Tool) -> None:
             refuse("V119", at, f"the arguments of `{name}` have no shape")
         elif scope.parameters[number] - len(shape[3]) not in (0, 1) or scope.image.functions[number].captures:
             refuse("V119", at, f"`{name}` takes {scope.parameters[number]} parameters, its shape lists {len(shape[3])}")
+        elif not _gives_state(scope, scope.image.functions[number]):
+            refuse("V119", at, f"`{name}` changes its state and gives no pair of result and state")
+
+
+def _gives_state(scope: Scope, function: i.Function) -> bool:
+    """Whether a method with `mut self` has the result of one."""
+    types = scope.image.types
+    result = types[function.result] if function.result < len(types) else ["nil"]
+    return not function.flags & i.F_INOUT or (result[0] == "tuple" and len(result[1]) == 2)
 
 
 def _is_object(shape: Any) -> bool:
