@@ -18,6 +18,7 @@ from .symbols import (
     LedgerSymbol,
     MemorySymbol,
     ModelSymbol,
+    PipelineSymbol,
     StructSymbol,
     ToolSymbol,
 )
@@ -46,5 +47,6 @@ class CheckedProgram:
     tools: list[ToolSymbol] = field(default_factory=list)
     hashmaps: list[HashMapSymbol] = field(default_factory=list)
     ledgers: list[LedgerSymbol] = field(default_factory=list)
+    pipelines: list[PipelineSymbol] = field(default_factory=list)
     init: list[tuple[int, ast.InitStatement]] = field(default_factory=list)
     main: FunctionSymbol | None = None

@@ -21,6 +21,7 @@ from .values import (
     LedgerRef,
     MemoryRef,
     ModelRef,
+    PipelineRef,
     SchemaRef,
     StructType,
     ToolRef,
@@ -58,6 +59,7 @@ class Program:
         self.memories = [MemoryRef(m.name) for m in image.memories]
         self.hashmaps = [HashMapRef(h.name) for h in image.hashmaps]
         self.ledgers = [LedgerRef(e.name) for e in image.ledgers]
+        self.pipelines = [PipelineRef(p.name) for p in image.pipelines]
         self.schemas = [SchemaRef(s.name) for s in image.schemas]
         self.tools = [ToolRef(t.name) for t in image.tools]
         self.tool_methods = {(t.name, m[0]): tuple([f[0] for f in m[4][3]]) for t in image.tools for m in t.methods}
@@ -222,7 +224,7 @@ class Program:
             return f"f{operand}"
         tables: dict[Any, list[Any]] = {
             k.MODEL: self.models, k.MEMORY: self.memories, k.HASHMAP: self.hashmaps, k.LEDGER: self.ledgers,
-            k.SCHEMA: self.schemas, k.TOOL: self.tools,
+            k.PIPELINE: self.pipelines, k.SCHEMA: self.schemas, k.TOOL: self.tools,
         }  # fmt: skip
         return tables[kind][operand] if kind in tables else operand
 

@@ -28,6 +28,7 @@ from ..values.handles import (
     MemoryRef,
     ModelBuilder,
     ModelRef,
+    PipelineRef,
     SchemaRef,
     TaskHandle,
     ToolRef,
@@ -240,7 +241,7 @@ KIND_OF: dict[type, str] = {
     NoneOption: "Option", Ok: "Result", Err: "Result", ErrorValue: "Error", EnumValue: "Enum", Closure: "Function",
     ModelRef: "ModelRef", ModelBuilder: "ModelBuilder", MemoryRef: "Memory", SchemaRef: "SchemaRef",
     HashMapRef: "HashMap", LedgerRef: "Ledger", LedgerQuery: "LedgerQuery", TaskHandle: "Task",
-    ToolRef: "ToolRef",
+    ToolRef: "ToolRef", PipelineRef: "PipelineRef",
     **{cls: name for name, cls in RECORDS.items()},
 }  # fmt: skip
 
