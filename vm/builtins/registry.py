@@ -241,8 +241,12 @@ KIND_OF: dict[type, str] = {
     NoneOption: "Option", Ok: "Result", Err: "Result", ErrorValue: "Error", EnumValue: "Enum", Closure: "Function",
     ModelRef: "ModelRef", ModelBuilder: "ModelBuilder", MemoryRef: "Memory", SchemaRef: "SchemaRef",
     HashMapRef: "HashMap", LedgerRef: "Ledger", LedgerQuery: "LedgerQuery", TaskHandle: "Task",
+<<<<<<< HEAD
     PipelineRef: "PipelineRef",
     ToolRef: "ToolRef",
+=======
+    ToolRef: "ToolRef", PipelineRef: "PipelineRef",
+>>>>>>> refs/heads/tools
     **{cls: name for name, cls in RECORDS.items()},
 }  # fmt: skip
 

@@ -63,16 +63,28 @@ class SchemaRef(Ref):
     word = "schema"
 
 
+<<<<<<< HEAD
+=======
+class ToolRef(Ref):
+    __slots__ = ()
+    type_name = "ToolRef"
+    word = "tool"
+
+
+>>>>>>> refs/heads/tools
 class PipelineRef(Ref):
     __slots__ = ()
     type_name = "PipelineRef"
     word = "pipeline"
+<<<<<<< HEAD
 
 
 class ToolRef(Ref):
     __slots__ = ()
     type_name = "ToolRef"
     word = "tool"
+=======
+>>>>>>> refs/heads/tools
 
 
 class ScopedRef(Ref):
