@@ -76,8 +76,7 @@ def compilation(path: str, data: bytes, *, emit: bool = True) -> Compilation:
     from ..compiler.project import locate
 
     location = locate(path)
-    result = compile_source(data, location.file, emit=emit, read=location.read)
-    return result if location.manifest is None else result.with_manifest(location.manifest)
+    return compile_source(data, location.file, emit=emit, read=location.read, manifest=location.manifest)
 
 
 def project_permissions(path: str) -> Mapping[str, tuple[str, ...] | bool]:
@@ -88,6 +87,16 @@ def project_permissions(path: str) -> Mapping[str, tuple[str, ...] | bool]:
 
     manifest = locate(path).manifest
     return {} if manifest is None else manifest.permissions
+
+
+def project_folder(path: str) -> str | None:
+    """The directory of the manifest of a source, None without."""
+    if path == "-" or is_image(read(path)):
+        return None
+    from ..compiler.project import locate
+
+    manifest = locate(path).manifest
+    return None if manifest is None else manifest.folder
 
 
 def report(result: Compilation, *, quiet: bool) -> None:

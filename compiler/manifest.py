@@ -19,11 +19,12 @@ from .source import Source, Span
 NAME = "Concerto.toml"
 PROJECT_KEYS = ("name", "version", "entry")
 # Tables of the language that this version does not read yet.
-UNBUILT_TABLES = ("connections", "mcp", "agents", "pricing", "budgets", "memory", "stores", "embedders")
+UNBUILT_TABLES = ("connections", "mcp", "pricing", "budgets", "memory", "stores", "embedders")
 
 
 class Manifest:
-    """What a manifest says: `entry`, the source path it names, and `permissions`, a scope per capability key. `folder` is the
+    """What a manifest says: `entry`, the source path it names, `permissions`, a scope per capability key, and `agents`, the fields of
+    `[agents.X]` by X. `folder` is the
     root of the project, without links."""
 
     def __init__(self, path: str) -> None:
@@ -31,6 +32,7 @@ class Manifest:
         self.diagnostics = Diagnostics()
         self.entry: str | None = None
         self.permissions: dict[str, tuple[str, ...] | bool] = {}
+        self.agents: dict[str, dict[str, Any]] = {}
         self.source = Source(NAME, "")
         self._read(path)
 
@@ -120,7 +122,54 @@ def _grant(manifest: Manifest, place: tuple[str, ...], key: str, value: Any) -> 
     manifest.permissions[key] = (*held, *(os.path.join(manifest.folder, scope) if paths else scope for scope in value))
 
 
-TABLES: dict[str, Callable[[Manifest, dict[str, Any]], None]] = {"project": _project, "permissions": _permissions}
+def _is_duration(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < float("inf")
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+# Keys of `[agents.X]`: what each holds, and in words (O-7.4 to O-7.8).
+AGENT_KEYS: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "transport": (lambda value: value == "stdio", '"stdio"'),
+    "command": (lambda value: _is_text(value) and bool(value.strip()), "a string"),
+    "args": (lambda value: isinstance(value, list) and all(map(_is_text, value)), "an array of strings"),
+    "timeout": (_is_duration, "a number above 0"),
+    "working_dir": (_is_text, "a string"),
+    "env": (lambda value: isinstance(value, dict) and all(map(_is_text, value.values())), "a table of names of variables"),
+    "params": (lambda value: isinstance(value, dict) and _is_json(value), "a table that JSON can hold"),
+}
+
+
+def _is_json(value: Any) -> bool:
+    """Dates and infinities have no JSON form."""
+    if isinstance(value, dict):
+        return all(map(_is_json, value.values()))
+    if isinstance(value, list):
+        return all(map(_is_json, value))
+    return isinstance(value, (str, int)) or (isinstance(value, float) and value - value == 0)
+
+
+def _agents(manifest: Manifest, table: dict[str, Any]) -> None:
+    for name, fields in table.items():
+        if not isinstance(fields, dict):
+            manifest.report("E4004", ("agents", name), f"`{name}` of [agents] is a table: write [agents.{name}]")
+            continue
+        for key, value in fields.items():
+            if key not in AGENT_KEYS:
+                help = did_you_mean(key, AGENT_KEYS)
+                manifest.report("E4001", ("agents", name, key), f"[agents.{name}] has no key `{key}`", help)
+            elif not AGENT_KEYS[key][0](value):
+                manifest.report("E4004", ("agents", name, key), f"`{key}` of [agents.{name}] is {AGENT_KEYS[key][1]}")
+        if "command" not in fields:
+            manifest.report("E4002", ("agents", name), f"[agents.{name}] lacks `command`")
+        manifest.agents[name] = fields
+
+
+TABLES: dict[str, Callable[[Manifest, dict[str, Any]], None]] = {
+    "project": _project, "permissions": _permissions, "agents": _agents,
+}  # fmt: skip
 
 
 def place_of(source: Source, path: tuple[str, ...]) -> tuple[int, int]:

@@ -41,21 +41,22 @@ class Compilation:
 
 
 def compile_source(
-    data: bytes, file: str, *, name: str | None = None, emit: bool = True, read: Reader = no_files
+    data: bytes, file: str, *, name: str | None = None, emit: bool = True, read: Reader = no_files, manifest: Manifest | None = None
 ) -> Compilation:
     """Compile the program whose root module is in `file`: the name positions show, relative to the project root (V-3.4). `read`
-    gives its other files; `name` is the program's name, by default the stem of `file`; without `emit` the phases stop after
+    gives its other files; `manifest` is that of its project, whose errors are errors of it (O-9.8); `name` is the program's name, by default the stem of `file`; without `emit` the phases stop after
     checking."""
-    result = check_source(data, file, read)
+    result = check_source(data, file, read, manifest)
     if emit and result.checked is not None and not result.diagnostics.has_errors:
         stem = file.rpartition("/")[2].removesuffix(".conc")
         result.image = generate(result.checked, list(result.sources.values()), name or stem)
-    return result
+    return result if manifest is None else result.with_manifest(manifest)
 
 
-def check_source(data: bytes, file: str, read: Reader = no_files) -> Compilation:
+def check_source(data: bytes, file: str, read: Reader = no_files, manifest: Manifest | None = None) -> Compilation:
     diagnostics = Diagnostics()
     project = load(file, data, read, diagnostics)
+    project.agents = None if manifest is None else manifest.agents
     result = Compilation(diagnostics, project.sources[file], project.trees.get(file), sources=project.sources)
     if not diagnostics.has_errors:
         result.checked = check_project(project, diagnostics)

@@ -23,11 +23,14 @@ from ..symbols import (
     HashMapSymbol,
     LedgerSymbol,
     MemorySymbol,
+    AgentSymbol,
     ModelSymbol,
     StructSymbol,
 )
 from ..types import Nominal
 from . import calls, control, expressions, functions, literals, methods, operators, places, propagation, tasks, unbuilt
+from .agents import RULES as AGENT_RULES
+from .agents import check_agent
 from .assignment import check_assignments
 from .bounds import settle_bounds
 from .context import Checker
@@ -54,6 +57,7 @@ RULES = {
     **propagation.RULES,
     **functions.RULES,
     **tasks.RULES,
+    **AGENT_RULES,
     **unbuilt.RULES,
 }
 
@@ -76,6 +80,7 @@ def _check(project: Project, diagnostics: Diagnostics) -> CheckedProgram:
     c = Checker(project.sources, diagnostics, RULES, MUTATING)
     c.modules = ModuleMap(project, module.modules)
     c.connections = [symbol.name for symbol in module.symbols if isinstance(symbol, ConnectionSymbol)]
+    c.agents = project.agents
     c.main = module.main if isinstance(module.main, FunctionSymbol) else None
     for symbol in module.symbols:
         if isinstance(symbol, (StructSymbol, EnumSymbol)):
@@ -134,6 +139,8 @@ def _check_declarations(c: Checker, module: Module) -> None:
                 check_store(c, symbol)
             case ConnectionSymbol():
                 check_connection(c, symbol)
+            case AgentSymbol():
+                check_agent(c, symbol)
     for symbol in module.symbols:
         if isinstance(symbol, ModelSymbol):
             check_model(c, symbol)
@@ -165,6 +172,8 @@ def _checked(c: Checker, project: Project, module: Module) -> CheckedProgram:
                 checked.consts.append(symbol)
             case ModelSymbol():
                 checked.models.append(symbol)
+            case AgentSymbol():
+                checked.agents.append(symbol)
             case ConnectionSymbol():
                 checked.connections.append(symbol)
             case MemorySymbol():

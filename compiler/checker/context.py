@@ -6,7 +6,7 @@ propagation targets and loops. Must not know: the rules of any form; the tables 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -144,6 +144,7 @@ class Checker:
         self.nominals: dict[str, StructSymbol | EnumSymbol] = {}
         self.modules: ModuleMap
         self.connections: list[str] = []  # names of those declared, for suggestions
+        self.agents: Mapping[str, Mapping[str, object]] | None = None  # those of the manifest by name; None: there is none
         self.aliases: dict[AliasSymbol, Type | None] = {}  # None: being resolved
         self.constants: dict[ConstSymbol, str] = {}  # busy, done, failed
         self.visiting: list[StructSymbol] = []  # structs whose JSON form is being looked at

@@ -24,6 +24,7 @@ from ..symbols import (
     LedgerSymbol,
     Local,
     MemorySymbol,
+    AgentSymbol,
     ModelSymbol,
     ModuleSymbol,
     StdFunctionSymbol,
@@ -41,6 +42,7 @@ from ..types import (
     INT,
     LEDGER,
     MEMORY,
+    AGENT_REF,
     MODEL_REF,
     NEVER,
     NIL,
@@ -142,6 +144,8 @@ def path_expr(c: Checker, node: ast.PathExpr, expected: Expected) -> Type:
             return _variant_value(c, node, symbol, expected)
         case ModelSymbol():
             return c.models.get(symbol, MODEL_REF)
+        case AgentSymbol():
+            return AGENT_REF
         case MemorySymbol():
             return MEMORY
         case HashMapSymbol():

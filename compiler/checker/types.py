@@ -30,7 +30,7 @@ RECORDS = {
     )
 }  # fmt: skip
 SPELLINGS: dict[str, Type] = {
-    "MemoryRef": types.MEMORY, "Schema": types.SCHEMA_REF, "HashMapRef": types.hashmap(ANY, ANY), "LedgerRef": types.LEDGER,
+    "MemoryRef": types.MEMORY, "Agent": types.AGENT_REF, "Schema": types.SCHEMA_REF, "HashMapRef": types.hashmap(ANY, ANY), "LedgerRef": types.LEDGER,
     **RECORDS,
 }  # fmt: skip
 

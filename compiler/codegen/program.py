@@ -14,7 +14,7 @@ from .. import ast, symbols
 from .. import types as t
 from ..checked import CheckedProgram
 from ..source import Source
-from . import calls, expressions, places, statements  # noqa: F401 - they register their nodes
+from . import calls, expressions, listening, places, statements  # noqa: F401 - they register their nodes
 from .constants import NotConstant, constant_of
 from .functions import declare_function, default_functions, finish, function_body
 from .generator import Generator
@@ -31,12 +31,13 @@ def generate(checked: CheckedProgram, files: list[Source], name: str) -> im.Imag
     sources = sorted(files, key=lambda source: source.name)
     module = Module(sources)
     for kind in (
-        checked.schemas, checked.models, checked.connections, checked.memories, checked.hashmaps, checked.ledgers,
+        checked.schemas, [*checked.models, *checked.agents], checked.connections, checked.memories, checked.hashmaps, checked.ledgers,
     ):  # fmt: skip
         module.names.update(unique_names(kind))
     module.declared = declare(module, checked)
     for number, model in enumerate(checked.models):
         module.models[model] = number
+    module.agents = {agent: number for number, agent in enumerate(checked.agents)}
     for number, memory in enumerate(checked.memories):
         module.memories[memory] = number
     module.hashmaps = {store: number for number, store in enumerate(checked.hashmaps)}
@@ -67,7 +68,7 @@ def generate(checked: CheckedProgram, files: list[Source], name: str) -> im.Imag
     mark_suspending(functions, module)
     image = im.Image(
         header(name, module, checked), module.pool.constants, module.pool.types, module.schema_entries, functions,
-        [model_entry(module, m) for m in checked.models], [], [], [],
+        [model_entry(module, m) for m in checked.models], [agent_entry(module, a) for a in checked.agents], [], [],
         [im.Connection(module.names[c], c.fields) for c in checked.connections],
         [hashmap_entry(module, h) for h in checked.hashmaps], [im.Ledger(module.names[e]) for e in checked.ledgers],
         [im.Memory(module.names[m], m.max_messages) for m in checked.memories], [], [], test_entries(module, checked),
@@ -213,6 +214,10 @@ def model_entry(module: Module, model: symbols.ModelSymbol) -> im.Model:
     memory = module.memories[model.memory] if model.memory is not None else None
     connection = model.connection if isinstance(model.connection, str) else module.names[model.connection]
     return im.Model(module.names[model], connection, fields, memory, decorators)
+
+
+def agent_entry(module: Module, agent: symbols.AgentSymbol) -> im.Agent:
+    return im.Agent(module.names[agent], agent.fields, [[name, arguments] for name, arguments in agent.decorators])
 
 
 def hashmap_entry(module: Module, symbol: symbols.HashMapSymbol) -> im.HashMap:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 
+from ..errors import CONNECTION, Origin
 from .child import Child, ChildEnded, LineNotText, LineTooLong
 from .messages import (
     ERROR,
@@ -22,7 +23,6 @@ from .messages import (
     request_id,
     response_line,
 )
-from ..errors import CONNECTION, Origin
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ class AgentProcess:
 
     def __init__(self, settings: AgentSettings, launch: Callable[[], Awaitable[Child]]) -> None:
         self.settings = settings
+        self.name = settings.name
         self.origin = Origin(settings.name, settings.name, settings.timeout)
         self._launch = launch
         self._turn = asyncio.Lock()  # first come, first served

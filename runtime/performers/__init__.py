@@ -23,6 +23,7 @@ FAMILIES = {
     "store": "stores",
     "emit": "emits",
     "model": "models",
+    "agent": "agents",
     "clock": "clock",
     "sleep": "sleep",
     "random": "chance",

@@ -21,7 +21,7 @@ from ..values.containers import Array, Map, Queue, Set, Stack
 from ..values.enums import EnumValue
 from ..values.errors import ErrorValue
 from ..values.functions import Closure
-from ..values.handles import HashMapRef, LedgerQuery, LedgerRef, MemoryRef, ModelBuilder, ModelRef, SchemaRef, TaskHandle
+from ..values.handles import AgentRef, HashMapRef, LedgerQuery, LedgerRef, MemoryRef, ModelBuilder, ModelRef, SchemaRef, TaskHandle
 from ..values.ranges import RangeValue
 from ..values.records import RECORDS
 from ..values.results import Err, NoneOption, Ok, Some
@@ -228,7 +228,7 @@ KIND_OF: dict[type, str] = {
     int: "Int", float: "Float", str: "String", bool: "Bool", type(None): "Nil", tuple: "Tuple", Array: "Array",
     Map: "Map", Set: "Set", Queue: "Queue", Stack: "Stack", RangeValue: "Range", Some: "Option",
     NoneOption: "Option", Ok: "Result", Err: "Result", ErrorValue: "Error", EnumValue: "Enum", Closure: "Function",
-    ModelRef: "ModelRef", ModelBuilder: "ModelBuilder", MemoryRef: "Memory", SchemaRef: "SchemaRef",
+    ModelRef: "ModelRef", AgentRef: "AgentRef", ModelBuilder: "ModelBuilder", MemoryRef: "Memory", SchemaRef: "SchemaRef",
     HashMapRef: "HashMap", LedgerRef: "Ledger", LedgerQuery: "LedgerQuery", TaskHandle: "Task",
     **{cls: name for name, cls in RECORDS.items()},
 }  # fmt: skip

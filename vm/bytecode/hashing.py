@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from .digests import Node
 
-_SECTIONS = ("functions", "types", "models", "hashmaps", "ledgers", "memories", "schemas", "connections")
+_SECTIONS = ("functions", "types", "models", "agents", "hashmaps", "ledgers", "memories", "schemas", "connections")
 
 
 def hash_functions(image: i.Image) -> list[bytes]:
@@ -52,6 +52,7 @@ class _Graph:
             *(self._function(function) for function in image.functions),
             *(self._type(index, descriptor) for index, descriptor in enumerate(image.types)),
             *(self._model(model) for model in image.models),
+            *(self._node(agent.values(), []) for agent in image.agents),
             *(self._hashmap(store) for store in image.hashmaps),
             *(self._node(store.values(), []) for store in image.ledgers),
             *(self._node(memory.values(), []) for memory in image.memories),

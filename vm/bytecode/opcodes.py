@@ -151,6 +151,7 @@ _TABLE = (
     # stores
     ("HASHMAP", k.HASHMAP, "-- hashmap", "next", "a hashmap handle"),
     ("LEDGER", k.LEDGER, "-- ledger", "next", "a ledger handle"),
+    ("AGENT", k.AGENT, "-- agent", "next", "an agent handle"),
 )  # fmt: skip
 
 FLOWS = {

@@ -70,6 +70,7 @@ RECORDS: dict[type[i.Record], tuple[f.Checker, ...]] = {
         f.optional(f.natural),  # memory
         f.listed(f.row(f.name, f.mapped(f.plain))),  # decorators
     ),
+    i.Agent: (f.name, f.mapped(f.plain), f.listed(f.row(f.name, f.mapped(f.plain)))),
     i.Connection: (f.name, f.mapped(f.plain)),
     i.HashMap: (f.name, f.natural, f.natural, f.optional(f.text)),
     i.Ledger: (f.name,),

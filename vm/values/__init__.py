@@ -55,6 +55,7 @@ from .equality import compare, equal
 from .errors import FAMILIES, FIELD_TYPES, ErrorValue, Family, default_message, is_family, make_error, nearest_family
 from .functions import Cell, Closure
 from .handles import (
+    AgentRef,
     KEEP,
     UNSET,
     HashMapRef,
@@ -93,6 +94,7 @@ from .structural import make_set, set_key
 from .typeof import typeof
 
 __all__ = [
+    "AgentRef",
     "Array",
     "BoolKey",
     "Cell",

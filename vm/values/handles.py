@@ -1,6 +1,6 @@
 """Handles: names of things the host keeps, and the immutable `ModelBuilder` (L-3.1.21, O-3.17 to O-3.23).
 
-Hands on `ModelRef`, `MemoryRef`, `SchemaRef`, `HashMapRef`, `LedgerRef`, `LedgerQuery`, `ModelBuilder`, `TaskHandle`. A
+Hands on `ModelRef`, `AgentRef`, `MemoryRef`, `SchemaRef`, `HashMapRef`, `LedgerRef`, `LedgerQuery`, `ModelBuilder`, `TaskHandle`. A
 handle holds a declared name or the record of a task, never a live object of the host.
 """
 
@@ -49,6 +49,12 @@ class ModelRef(Ref):
     __slots__ = ()
     type_name = "ModelRef"
     word = "model"
+
+
+class AgentRef(Ref):
+    __slots__ = ()
+    type_name = "AgentRef"
+    word = "agent"
 
 
 class MemoryRef(Ref):
@@ -100,7 +106,7 @@ class LedgerQuery(ScopedRef):
 
 
 class ModelBuilder:
-    """A model with call settings; each change gives a new builder (O-3.17)."""
+    """A model or agent with call settings; each change gives a new builder (O-3.17)."""
 
     __slots__ = ("model", "memory", "auto", "context", "tools", "without_tools")
     type_name = "ModelBuilder"
@@ -108,7 +114,7 @@ class ModelBuilder:
 
     def __init__(
         self,
-        model: ModelRef,
+        model: ModelRef | AgentRef,
         memory: MemoryRef | None | Unset = UNSET,
         auto: bool = True,
         context: Any = UNSET,
