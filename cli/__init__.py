@@ -47,6 +47,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(words: list[str]) -> int:
     if not words:
         raise exits.Exit(exits.USAGE, overview())
+    if words[0] == "help" and len(words) > 1:
+        words = [words[1], "--help"]
     if words[0] in ("-h", "--help", "help"):
         print(overview())
         return exits.OK

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from . import exits
 from .inputs import compilation, read_source, refused, report, report_json
 
@@ -17,13 +19,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
+    """A file that cannot be read keeps nobody from checking the others; its exit code comes before that of errors."""
     results = []
+    unread = exits.OK
     for path in arguments.files:
-        result = compilation(path, read_source(path), emit=False)
+        try:
+            result = compilation(path, read_source(path), emit=False)
+        except exits.Exit as leaving:
+            print(leaving.message, file=sys.stderr)
+            unread = unread or leaving.code
+            continue
         results.append(result)
         if not arguments.json:
             report(result, quiet=arguments.quiet)
     if arguments.json:
         report_json(results)
     failed = any(refused(result, deny_warnings=arguments.deny_warnings) for result in results)
-    return exits.COMPILE_ERRORS if failed else exits.OK
+    return unread or (exits.COMPILE_ERRORS if failed else exits.OK)

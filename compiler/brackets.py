@@ -151,8 +151,17 @@ class _Repair:
             self.span(closer),
             f"`{self.name(closer)}` does not close `{self.name(opener)}` of {where.line}:{where.column}",
             (Related(self.span(opener), f"`{self.name(opener)}` is opened here"),),
-            f"`{wanted}` is missing before `{self.name(closer)}`",
+            self.hidden_by_comment(opener, wanted) or f"`{wanted}` is missing before `{self.name(closer)}`",
         )
+
+    def hidden_by_comment(self, opener: int, wanted: str) -> str | None:
+        """For `(a // b)`, where the rest of the line is a comment."""
+        start = self.tokens.ends[opener]
+        line, _, _ = self.source.text[start:].partition("\n")
+        _, slashes, comment = line.partition("//")
+        if not slashes or wanted not in comment:
+            return None
+        return f"`//` begins a comment that hides the `{wanted}`; `/` of two Ints truncates"
 
     def report_stray(self, closer: int) -> None:
         self.note_break(self.tokens.starts[closer])
@@ -162,7 +171,7 @@ class _Repair:
     def report_unclosed(self, opener: int) -> None:
         self.note_break(self.tokens.starts[opener])
         wanted = _TEXT[_CLOSER_OF[self.tokens.types[opener]]]
-        self.report(self.span(opener), f"`{self.name(opener)}` is never closed by `{wanted}`")
+        self.report(self.span(opener), f"`{self.name(opener)}` is never closed by `{wanted}`", help=f"add `{wanted}`")
 
     def note_break(self, offset: int) -> None:
         if self.broken_at is None or offset < self.broken_at:

@@ -119,7 +119,7 @@ class _Filter(FilterState):
         if self.types[row + 1] != "LPAREN":
             self.frame.pending = "fn"
             return "FN"
-        if self.previous in ("ARROW", "COLON", "AS"):
+        if self.previous in ("ARROW", "AS"):
             return "FNTYPE"
         after = self.partner[row + 1] + 1
         if self.types[after] == "ARROW":
@@ -184,11 +184,19 @@ class _Filter(FilterState):
         frame = self.frame
         if close < 0:
             return "LT"
-        declared = frame.pending is not None or frame.in_type or frame.kind == "generic"
+        declared = frame.pending is not None or frame.in_type or frame.kind == "generic" or self.behind_as()
         if not declared and self.types[close] != "GE" and self.types[close + 1] not in frames.AFTER_TYPE_LIST:
             return "LT"
         self.push(Frame("generic", close_at=close))
         return "TLT"
+
+    def behind_as(self) -> bool:
+        """Whether the name just emitted, perhaps a path, stands behind `as`."""
+        types = self.out.types
+        at = len(types) - 2
+        while at > 0 and types[at] == "COLONCOLON":
+            at -= 2
+        return at >= 0 and types[at] == "AS"
 
     def greater(self, row: int, kind: str) -> str | None:
         if self.frame.close_at != row:

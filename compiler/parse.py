@@ -60,9 +60,18 @@ def parse_tokens(source: Source, tokens: TokenList, diagnostics: Diagnostics) ->
     program = _program(source, tokens, items)
     if recovery is None and balanced.broken_at is None:
         report_misplaced(context)
+        report_doubled(context, source)
         if machine.highest > MAX_NESTING and not balanced.too_deep:
             check_depth(program, diagnostics)
     return program
+
+
+def report_doubled(context: Context, source: Source) -> None:
+    """`--`, which reads as two minuses and was meant as something else (L-2.6.8)."""
+    for start in context.minuses:
+        if start and source.text[start - 1] == "-":
+            help = "there is no `--`; write `x -= 1`, or `- -x`"
+            context.error("E0101", Span(source.name, start - 1, start + 1), "unexpected `--`", help)
 
 
 def report_misplaced(context: Context) -> None:

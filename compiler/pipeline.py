@@ -13,10 +13,11 @@ from . import ast
 from .checked import CheckedProgram
 from .checker import check_project
 from .codegen.program import generate
+from .codegen.sizes import excesses
 from .diagnostics import Diagnostics
 from .loading import Reader, load, no_files
 from .manifest import Manifest
-from .source import Source
+from .source import Source, Span
 
 
 @dataclass(slots=True)
@@ -41,16 +42,38 @@ class Compilation:
 
 
 def compile_source(
-    data: bytes, file: str, *, name: str | None = None, emit: bool = True, read: Reader = no_files, manifest: Manifest | None = None
+    data: bytes,
+    file: str,
+    *,
+    name: str | None = None,
+    emit: bool = True,
+    read: Reader = no_files,
+    manifest: Manifest | None = None,
 ) -> Compilation:
     """Compile the program whose root module is in `file`: the name positions show, relative to the project root (V-3.4). `read`
-    gives its other files; `manifest` is that of its project, whose errors are errors of it (O-9.8); `name` is the program's name, by default the stem of `file`; without `emit` the phases stop after
-    checking."""
+    gives its other files; `manifest` is that of its project, whose errors are errors of it (O-9.8); `name` is the program's name,
+    by default the stem of `file`; without `emit` the phases stop after checking."""
     result = check_source(data, file, read, manifest)
     if emit and result.checked is not None and not result.diagnostics.has_errors:
         stem = file.rpartition("/")[2].removesuffix(".conc")
-        result.image = generate(result.checked, list(result.sources.values()), name or stem)
+        _generate(result, file, name or stem)
     return result if manifest is None else result.with_manifest(manifest)
+
+
+def _generate(result: Compilation, file: str, name: str) -> None:
+    """The image, or E0114 for what no image can hold."""
+    assert result.checked is not None
+    sources = sorted(result.sources.values(), key=lambda source: source.name)
+    try:
+        image = generate(result.checked, sources, name)
+    except RecursionError:  # of a walk over a type; trees are walked by levels
+        result.diagnostics.report("E0114", Span(file, 0, 0), "a type of the program nests too deeply")
+        return
+    for number, line, column, message in excesses(image):
+        start = sources[number].line_starts[line - 1] + column - 1
+        result.diagnostics.report("E0114", Span(sources[number].name, start, start + 1), message, help="split it up")
+    if not result.diagnostics.has_errors:
+        result.image = image
 
 
 def check_source(data: bytes, file: str, read: Reader = no_files, manifest: Manifest | None = None) -> Compilation:

@@ -5,12 +5,32 @@ Shared by resolver, checker and codegen; equal types are equal objects by value.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+
+SHOWN = 24  # levels of a type that a message spells
 
 
 @dataclass(frozen=True, slots=True)
 class Type:
-    """Base of all types; `str(t)` is the spelling in source (L-4.1.7)."""
+    """Base of all types; `str(t)` is the spelling in source (L-4.1.7). `weight`: how many types it is made of, itself included;
+    types share their parts, so that few lines can make very heavy ones."""
+
+    weight: int = field(init=False, compare=False, repr=False, default=1)
+
+    def spell(self, levels: int) -> str:
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        return self.spell(SHOWN)
+
+
+def _weigh(type_: Type, parts: Iterable[Type]) -> None:
+    object.__setattr__(type_, "weight", 1 + sum([part.weight for part in parts]))
+
+
+def _listed(types: Iterable[Type], levels: int) -> str:
+    return ", ".join([type_.spell(levels - 1) for type_ in types]) if levels else "…"
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +39,7 @@ class Simple(Type):
 
     name: str
 
-    def __str__(self) -> str:
+    def spell(self, levels: int) -> str:
         return self.name
 
 
@@ -30,16 +50,22 @@ class Generic(Type):
     name: str
     arguments: tuple[Type, ...]
 
-    def __str__(self) -> str:
-        return f"{self.name}<{', '.join(map(str, self.arguments))}>"
+    def __post_init__(self) -> None:
+        _weigh(self, self.arguments)
+
+    def spell(self, levels: int) -> str:
+        return f"{self.name}<{_listed(self.arguments, levels)}>"
 
 
 @dataclass(frozen=True, slots=True)
 class Tuple(Type):
     items: tuple[Type, ...]
 
-    def __str__(self) -> str:
-        inside = ", ".join(map(str, self.items))
+    def __post_init__(self) -> None:
+        _weigh(self, self.items)
+
+    def spell(self, levels: int) -> str:
+        inside = _listed(self.items, levels)
         return f"({inside},)" if len(self.items) == 1 else f"({inside})"
 
 
@@ -47,8 +73,11 @@ class Tuple(Type):
 class Nilable(Type):
     inner: Type
 
-    def __str__(self) -> str:
-        return f"{self.inner}?"
+    def __post_init__(self) -> None:
+        _weigh(self, (self.inner,))
+
+    def spell(self, levels: int) -> str:
+        return f"{_listed((self.inner,), levels)}?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +85,12 @@ class Function(Type):
     parameters: tuple[Type, ...]
     result: Type
 
-    def __str__(self) -> str:
-        head = f"fn({', '.join(map(str, self.parameters))})"
-        return head if self.result == NIL else f"{head} -> {self.result}"
+    def __post_init__(self) -> None:
+        _weigh(self, (*self.parameters, self.result))
+
+    def spell(self, levels: int) -> str:
+        head = f"fn({_listed(self.parameters, levels)})"
+        return head if self.result == NIL else f"{head} -> {_listed((self.result,), levels)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +99,7 @@ class Union(Type):
 
     members: tuple[str, ...]
 
-    def __str__(self) -> str:
+    def spell(self, levels: int) -> str:
         return " | ".join(f'"{m}"' for m in self.members)
 
 
@@ -103,6 +135,10 @@ class Nominal(Type):
     plain: bool = False
     facts: Facts = field(default_factory=Facts, compare=False, repr=False)
 
+    def __post_init__(self) -> None:
+        if self.arguments:
+            _weigh(self, self.arguments)
+
     @property
     def unique_name(self) -> str:
         return self.key or self.name
@@ -115,8 +151,8 @@ class Nominal(Type):
     def of(self, arguments: tuple[Type, ...]) -> Nominal:
         return Nominal(self.kind, self.name, arguments, self.key, self.plain, self.facts)
 
-    def __str__(self) -> str:
-        return f"{self.name}<{', '.join(map(str, self.arguments))}>" if self.arguments else self.name
+    def spell(self, levels: int) -> str:
+        return f"{self.name}<{_listed(self.arguments, levels)}>" if self.arguments else self.name
 
 
 def bare(type_: Type) -> Type:
@@ -130,7 +166,7 @@ class Parameter(Type):
 
     name: str
 
-    def __str__(self) -> str:
+    def spell(self, levels: int) -> str:
         return self.name
 
 
@@ -138,7 +174,7 @@ class Parameter(Type):
 class Open(Type):
     """A side that inference has not found yet (`[]`, `None`, the other side of `Ok(x)`)."""
 
-    def __str__(self) -> str:
+    def spell(self, levels: int) -> str:
         return "_"
 
 

@@ -1,6 +1,6 @@
-"""What a call needs from its session: provider, memory, clock, chance, counters, tools.
+"""What a call needs from its session: provider, clock, chance, counters, tools.
 
-Hands on `Services` and `Conversation`. Must not know: how a call is made, what a tool does.
+Hands on `Services`. Must not know: how a call is made, what a tool does.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from .call_settings import CallSettings
     from .connections import ConnectionSettings
-    from .memory.log import MemoryLog
     from .metrics import Metrics
     from .records import Call, Reply, Request
 
@@ -32,16 +31,6 @@ if TYPE_CHECKING:
     class ToolRunner(Protocol):
         async def run(self, settings: CallSettings, calls: Sequence[Call]) -> list[Msg]:
             """One tool message per call, in call order (O-4.23); a failing call is an error message."""
-
-
-class Conversation:
-    """The memory of a call; with `auto` false it is read and never written (O-3.19)."""
-
-    __slots__ = ("log", "auto")
-
-    def __init__(self, log: MemoryLog, auto: bool = True) -> None:
-        self.log = log
-        self.auto = auto
 
 
 class NoTools:

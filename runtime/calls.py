@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from typing import Any
 
-    from .call_services import Conversation, Services
+    from .call_services import Services
     from .call_settings import CallSettings
+    from .memory.conversation import Conversation
     from .schema.strategy import Schema
     from .schema.validation import Violation
     from .schema.verdict import Validators
@@ -53,9 +54,9 @@ async def answered(
     *,
     run_id: str,
 ) -> Callable[[], Response]:
-    """`execute` up to its commit, which is what the result does: nothing can fail there."""
+    """`execute` up to its commit, which is what the result does: only a store that cannot store the turn fails there."""
     call = _ModelCall(services, settings, prompt, conversation, run_id, "execute")
-    commit: Callable[[], Response] = await call.counted(call.plain())
+    commit: Callable[[], Response] = await call.counted(call.plain)
     return commit
 
 
@@ -91,7 +92,7 @@ async def answered_with_schema(
     """`execute_with_schema` up to its commit."""
     call = _ModelCall(services, settings, prompt, conversation, run_id, "execute_with_schema")
     plan = Plan(schema, settings.structured, settings.connection)
-    commit: Callable[[], Validated] = await call.counted(call.with_schema(plan, retry_message, validators))
+    commit: Callable[[], Validated] = await call.counted(lambda: call.with_schema(plan, retry_message, validators))
     return commit
 
 
@@ -129,25 +130,43 @@ class _ModelCall:
         self.conversation = conversation
         self.run_id = run_id
         self.method = method
-        self.head = self._head()
+        self.head: list[Msg] = []
         self.tally = Tally()
         self.started = self.sent_at = services.clock()
         self.waited = 0.0  # for rate limits
 
-    def _head(self) -> list[Msg]:
+    async def _open(self) -> None:
         """[system] + history: the same messages in every request of the call (O-2.49)."""
-        system = [] if self.settings.system is None else [Msg("system", self.settings.system)]
-        return system + (self.conversation.log.messages() if self.conversation else [])
+        system = self.settings.system
+        if self.conversation is None:
+            self.head = [] if system is None else [Msg("system", system)]
+            return
+        asked = [Msg("user", self.prompt)]
+        offered = bool(self.settings.tools)
+        self.head = await self.conversation.open(self.run_id, asked, system=system, tools_offered=offered, by=self.settings.name)
 
-    async def counted(self, work: Awaitable[Any]) -> Any:
+    def _user(self, text: str) -> Msg:
+        return self.conversation.user(text) if self.conversation else Msg("user", text)
+
+    async def counted(self, work: Callable[[], Awaitable[Any]]) -> Any:
+        """The call up to its commit: whatever ends it before, memory has nothing of its turn (M-5.11)."""
         try:
-            return await work
-        except CallFailure:
+            await self._open()
+            return await work()
+        except CallFailure as failure:
             self.services.metrics.errors += 1
+            await self._abandon(failure.message, failure.fields.get("text", ""), _cause(failure))
+            raise
+        except BaseException as stop:
+            await self._abandon("cancelled", "", "cancelled" if type(stop).__name__ == "CancelledError" else "")
             raise
 
+    async def _abandon(self, reason: str, text: str, cause: str) -> None:
+        if self.conversation is not None:
+            await self.conversation.abandon(reason, text, cause=cause)
+
     async def plain(self) -> Callable[[], Response]:
-        messages = [*self.head, Msg("user", self.prompt)]
+        messages = [*self.head, self._user(self.prompt)]
         key, reply = self._cached(messages, None)
         if reply is not None:
             return self._commit(reply, cached=True)
@@ -157,13 +176,13 @@ class _ModelCall:
 
     async def with_schema(self, plan: Plan, retry_message: str | None, validators: Validators | None) -> Callable[[], Validated]:
         user = self.prompt + plan.block() if plan.strategy == "prompt" else self.prompt
-        key, reply = self._cached([*self.head, Msg("user", user)], plan)
+        key, reply = self._cached([*self.head, self._user(user)], plan)
         if reply is not None:
             outcome = await judge(plan.schema, reply, None)
             if isinstance(outcome, Verdict):
                 return self._validated(outcome, self._commit(reply, cached=True))
         while True:
-            reply = await self._turn([*self.head, Msg("user", user)], plan)
+            reply = await self._turn([*self.head, self._user(user)], plan)
             outcome = await judge(plan.schema, reply, validators)
             if isinstance(outcome, Verdict):
                 self._keep(key, reply)
@@ -172,6 +191,8 @@ class _ModelCall:
                 raise self._exhausted(outcome, reply)
             self.tally.schema_attempt += 1
             self.services.metrics.schema_retries += 1
+            if self.conversation is not None:
+                self.conversation.new_attempt()
             user = self.prompt + why_block(outcome, retry_message) + plan.block()
 
     def _validated(self, verdict: Verdict, commit: Callable[[], Response]) -> Callable[[], Validated]:
@@ -198,6 +219,8 @@ class _ModelCall:
             self.tally.used_tools = True
             self.services.metrics.tool_calls += len(reply.calls)
             results = await self.services.tools.run(self.settings, reply.calls)
+            if self.conversation is not None:
+                self.conversation.add_round(reply.text, reply.calls, results, reply.tokens_out or None)
             messages = [*messages, Msg("assistant", reply.text, reply.calls, raw=reply.raw), *results]
 
     def _loop_limit(self, text: str) -> CallFailure:
@@ -316,13 +339,13 @@ class _ModelCall:
             self.settings.cache.keep(key, reply)
 
     def _commit(self, reply: Reply, *, cached: bool = False) -> Callable[[], Response]:
-        """What is left to do, and cannot fail: the turn and the Response belong together."""
+        """What is left to do. The turn and the Response belong together: a memory that cannot store the turn fails the call
+        (M-5.23)."""
         response = self._response(reply, cached)
 
         def commit() -> Response:
-            if self.conversation is not None and self.conversation.auto:
-                turn = (("user", self.prompt), ("assistant", reply.text))
-                self.conversation.log.append_turn(turn, self.run_id)
+            if self.conversation is not None:
+                self.conversation.commit(reply.text, tokens_in=self.tally.tokens_in, tokens_out=reply.tokens_out)
             return response
 
         return commit
@@ -345,6 +368,15 @@ class _ModelCall:
 
     def _elapsed_ms(self, since: float) -> int:
         return 0 if self.provider.free_and_instant else round((self.services.clock() - since) * 1000)
+
+
+def _cause(failure: CallFailure) -> str:
+    """Which of the ends that `Record` stores this is (M-5.12); empty for none of them."""
+    if failure.variant == "ToolLoopLimit":
+        return "tool_loop"
+    if failure.kind in ("SchemaError", "MemoryError"):
+        return ""
+    return "timeout" if failure.kind == "TimeoutError" else "provider"
 
 
 def _with_text(reply: Reply, text: str) -> Reply:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from .call_services import Services
     from .connections import ConnectionSettings
     from .emits import EmitBus
-    from .memory.store import MemoryStore
+    from .memory.declared import Memories
     from .metrics import Metrics
     from .schema.strategy import Schema
     from .secrets import Redactor
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         services: Services
         metrics: Metrics
         redactor: Redactor
-        memories: MemoryStore
+        memories: Memories
         connections: Mapping[str, ConnectionSettings]
         schemas: Mapping[str, Schema]
         builder: TreeBuilder

@@ -19,7 +19,7 @@ from .connections import resolve_all
 from .emits import EmitBus
 from .field_checks import check_connections
 from .jobs import asyncio_loop, gather, within
-from .memory.store import MemoryStore
+from .memory.declared import Memories
 from .metrics import Metrics
 from .offline_loop import OfflineLoop
 from .performers import performer
@@ -156,7 +156,7 @@ class Session:
         self.redactor = host.redactor
         self.metrics = Metrics()
         self.emits = EmitBus(host.emit, host.emit_interval, lambda: self.work.loop)
-        self.memories = MemoryStore((m.name, m.max_messages) for m in image.memories)
+        self.memories = Memories(((m.name, m.max_messages) for m in image.memories), clock=host.now)
         layers: list[Mapping[str, Mapping[str, Any]]] = [host.connections, {c.name: c.fields for c in image.connections}]
         check_connections(layers)
         self.connections: Mapping[str, ConnectionSettings] = resolve_all(layers)
@@ -305,7 +305,10 @@ class Session:
 
     async def _perform(self, effect: Effect) -> None:
         if effect.kind == "emit" and not effect.awaited:
-            self.emit(effect.payload.channel, effect.payload.value)
+            try:
+                self.emit(effect.payload.channel, effect.payload.value)
+            except Panic as panic:  # of a payload that is too large or too deep for JSON
+                raise self.machine.placed(effect.task, panic) from None
         elif effect.kind == "flush":
             self.emits.flush()
         elif effect.kind == "print":

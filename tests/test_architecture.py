@@ -24,7 +24,7 @@ ALLOWED = {
 LIBRARIES = {
     "vm": {"msgpack"},
     "compiler": {"ply"},
-    "runtime": {"openai", "anthropic", "httpx2"},
+    "runtime": {"openai", "anthropic", "httpx2", "psycopg", "redis"},
     "cli": {"msgpack"},
     "api": set(),
 }

@@ -18,7 +18,7 @@ from concerto.vm.builtins.stores import MACHINERY
 from concerto.vm.bytecode import operands as k
 from concerto.vm.bytecode.opcodes import FLOWS, OPCODE_SET_VERSION, OPCODES, Opcode
 from concerto.vm.bytecode.operands import KINDS
-from concerto.vm.bytecode.rules import NOT_APPLICABLE, RULES
+from concerto.vm.bytecode.rules import LOADING, NOT_APPLICABLE, RULES
 from concerto.vm.handles import HANDLERS
 from concerto.vm.panics import PANICS
 from concerto.vm.store_methods import HANDLERS as STORE_HANDLERS
@@ -89,11 +89,16 @@ def _cell(text: str) -> str:
 
 
 def diagnostics() -> str:
-    parts = ["# Diagnostics and panics\n\nWritten by `tools/gen_reference.py` from `compiler/codes.py` and `vm/panics.py`.\n"]
+    tables = "`compiler/codes.py`, `vm/panics.py` and `vm/bytecode/rules.py`"
+    parts = [f"# Diagnostics and panics\n\nWritten by `tools/gen_reference.py` from {tables}.\n"]
     rows = (f"| {c.code} | {c.stage} | {_cell(c.title)} |" for c in CODES.values())
     parts.append(_table("## Diagnostics", "| Code | Stage | When |", rows))
     panics = (f"| {code} | {_cell(title)} | {clause} |" for code, (title, clause) in PANICS.items())
     parts.append(_table("## Panics", "| Code | When | Clause |", panics))
+    refusals = (f"| {code} | {_cell(text)} |" for code, text in LOADING.items())
+    parts.append(_table("## Images that are refused\n\nWhile loading", "| Code | When |", refusals))
+    rules = (f"| {code} | {_cell(text)} |" for code, text in RULES.items())
+    parts.append(_table("By the verifier, which sees that", "| Code | Rule that holds |", rules))
     return "\n".join(parts)
 
 

@@ -69,6 +69,12 @@ FUSED: dict[tuple[str, ...], Row] = {
         "if type(object) is Array and type(index) is int and 0 <= index < len(object.items):\n"
         "    object.items[index] = tos\nelse:\n    write_element(object, index, tos)\ntos = pop()\n",
     ),
+    # A local that grows: with no other owner left CPython extends the text where it lies, so that a loop of these is linear.
+    ("CONCAT", "STORE"): (
+        0,
+        "target, = arg\nleft = pop()\nif (len(left) + len(tos)) * 4 > limits.string:\n    check_concat(left, tos)\n"
+        "if locs[target] is left:\n    locs[target] = None\nleft += tos\nlocs[target] = left\ntos = pop()\n",
+    ),
     ("LOAD", "RETURN"): (0, "slot, = arg\npush(tos)\ntos = locs[slot]\nins, locs, cells, code = pop_frame()\n"),
     ("STORE", "LOAD"): (0, "target, slot = arg\nlocs[target] = tos\ntos = locs[slot]\n"),
     ("STORE", "JUMP"): (0, "target, arg = arg\nlocs[target] = tos\ntos = pop()\n" + JUMP_THERE),

@@ -112,7 +112,8 @@ def _program_call(machine: Running, task: Task, receiver: Any, site: Site, argum
         raise Panic("P014", f"{typeof(receiver)} does not implement {plain_name(site.trait)}")
     if code.inout:
         raise Panic("P014", f"{typeof(receiver)}.{site.name} changes its receiver, which stands in no mutable place here")
-    return Invoke(code, [share(receiver), *in_places(machine, code, site, arguments)], ())
+    code, placed = in_places(machine, code, site, arguments)
+    return Invoke(code, [share(receiver), *placed], ())
 
 
 def changes_self(machine: Running, receiver: Any, site: Site) -> bool:
@@ -126,18 +127,22 @@ def exec_call_inout(machine: Running, receiver: Any, site: Site, arguments: list
     code = program_method(machine, receiver, site)
     if code is None or not code.inout:
         raise no_such_member(receiver, site.name)
-    return Invoke(code, [receiver, *in_places(machine, code, site, arguments)], ())
+    code, placed = in_places(machine, code, site, arguments)
+    return Invoke(code, [receiver, *placed], ())
 
 
-def in_places(machine: Running, code: Any, site: Site, arguments: list[Any]) -> list[Any]:
-    """Arguments of a program's method in parameter order; P015 when they do not fit."""
+def in_places(machine: Running, code: Any, site: Site, arguments: list[Any]) -> tuple[Any, list[Any]]:
+    """The method, or its form that supplies missing defaults, and its arguments in parameter order; P015 when they do not fit."""
     names = [name for name, _, _ in machine.program.image.functions[code.number].params][1:]
     positional = len(arguments) - len(site.names)
     placed = dict(zip(names, arguments[:positional], strict=False))
     placed.update(zip(site.names, arguments[positional:], strict=True))
+    if len(placed) == len(arguments) and len(placed) < len(names):
+        code = machine.program.partial.get((code.label, frozenset(placed)), code)
+        names = [name for name, _, _ in machine.program.image.functions[code.number].params][1:]
     if len(arguments) != len(names) or sorted(placed) != sorted(names):
         raise Panic("P015", f"{site.name} expects {len(names)} arguments, given {len(arguments)}")
-    return [placed[name] for name in names]
+    return code, [placed[name] for name in names]
 
 
 def kind_of(value: Any) -> str:

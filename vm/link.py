@@ -63,6 +63,7 @@ class Program:
         self.language_methods = self._language_methods()
         self.methods = self._methods()
         self.trait_methods = self._trait_methods()
+        self.partial = self._partial()
         self.halt: list[Any] = [NUMBERS["HALT"], None, None]
 
     def begin(self, code: Code) -> list[Any]:
@@ -140,7 +141,7 @@ class Program:
         """Methods of the program by type and name."""
         found = {}
         for code in self.codes:
-            if self.image.functions[code.number].flags & im.F_METHOD:
+            if self.image.functions[code.number].flags & im.F_METHOD and not code.hidden:
                 kind, dot, name = code.label.rpartition(".")  # of a model
                 if not dot:
                     kind, _, name = code.label.rpartition("::")
@@ -158,6 +159,16 @@ class Program:
                     name = code.label.rpartition("::")[2]
                     for trait in (entry[1], ""):
                         found.setdefault((trait, kind, name), {})[code] = None
+        return found
+
+    def _partial(self) -> dict[tuple[str, frozenset[str]], Code]:
+        """Hidden methods `T::name::givenN`, which supply what they do not take, by `T::name` and the arguments they take."""
+        found = {}
+        for code in self.codes:
+            function = self.image.functions[code.number]
+            if function.flags & im.F_METHOD and code.hidden:
+                taken = frozenset([name for name, _, _ in function.params[1:]])
+                found[code.label.rpartition("::")[0], taken] = code
         return found
 
     # ------------------------------------------------------------ linking

@@ -51,6 +51,7 @@ from .values import (
     power,
     rem,
     share,
+    store_index,
     store_member,
     sub,
     typeof,
@@ -62,7 +63,7 @@ from .values import (
 from .values import (
     index as read_index,
 )
-from .values.limits import join
+from .values.limits import check_concat, join, limits  # noqa: F401 - the loop takes its names from here
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -238,6 +239,10 @@ def index_place(object: Any, index: Any) -> Any:
     return refuse_write(object, index)
 
 
+def SET_PART(value: Any, object: Any, index: Any) -> Any:
+    return store_index(object, index, value)
+
+
 # ---------------------------------------------------------------- arithmetic
 # The chained comparison with 30-bit constants is what CPython specialises; larger results pay a second test.
 
@@ -399,6 +404,10 @@ def INT_TO_FLOAT(a: Any) -> Any:
 
 def CHECK(value: Any, operand: Any) -> Any:
     return check(value, operand)
+
+
+def CHECK_PAYLOAD(value: Any, operand: Any) -> Any:
+    return check(value, operand, "P415")
 
 
 def CAST(value: Any, operand: Any) -> Any:

@@ -6,11 +6,13 @@ from collections import deque
 from functools import partial
 from typing import Any
 
-from concerto.runtime.call_services import Conversation, Services
+from concerto.runtime.call_services import Services
 from concerto.runtime.call_settings import call_settings
 from concerto.runtime.calls import execute
 from concerto.runtime.connections import resolve_all
-from concerto.runtime.memory.log import MemoryLog
+from concerto.runtime.memory.conversation import Conversation
+from concerto.runtime.memory.memory import Memory
+from concerto.runtime.memory.policy import Policy
 from concerto.runtime.metrics import Metrics
 from concerto.runtime.providers.openai_chat import OpenAIChat
 from concerto.runtime.records import Reply, Request
@@ -83,7 +85,7 @@ def _figures(name: str, found: list[Samples], off: list[float], count: int, hand
 
 
 def _append(window: int, count: int) -> None:
-    append = MemoryLog(window).append
+    append = Memory(Policy(retain=window)).append
     for _ in range(count):
         append("user", "hello")
 
@@ -94,8 +96,8 @@ def _append_to_deque(window: int, count: int) -> None:
         append(("user", "hello"))
 
 
-def _filled(window: int | None, count: int) -> MemoryLog:
-    log = MemoryLog(window)
+def _filled(window: int | None, count: int) -> Memory:
+    log = Memory(Policy(retain=window))
     for i in range(count):
         log.append("user" if i % 2 == 0 else "assistant", str(i))
     return log
@@ -125,7 +127,7 @@ def request_assembly(plan: Plan) -> list[Figure]:
     wire = Wire(connection)
     services = _services(wire)
 
-    def call(log: MemoryLog, auto: bool, number: list[int]) -> None:
+    def call(log: Memory, auto: bool, number: list[int]) -> None:
         number[0] += 1
         finished(execute(services, settings, "prompt", Conversation(log, auto), run_id=f"r{number[0]}"))
 
@@ -141,7 +143,7 @@ def request_assembly(plan: Plan) -> list[Figure]:
     ]
 
 
-def _check_request(call: Any, wire: Wire, log: MemoryLog) -> None:
+def _check_request(call: Any, wire: Wire, log: Memory) -> None:
     call(log, False, [0])
     contents = [message["content"] for message in wire.sent["messages"]]
     require(contents, ["You help.", *(str(i) for i in range(9950, 10_000)), "prompt"])

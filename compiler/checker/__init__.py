@@ -14,7 +14,7 @@ from ..loading import Project
 from ..nesting import on_fresh_stack
 from ..resolver import resolve, warn_unused
 from ..resolver.state import Module
-from ..source import Source
+from ..source import Source, Span
 from ..symbols import (
     ConnectionSymbol,
     ConstSymbol,
@@ -35,7 +35,7 @@ from .assignment import check_assignments
 from .bounds import settle_bounds
 from .context import Checker
 from .declarations import check_constants, check_cycles, check_defaults, declare_types
-from .decorators import check_decorators
+from .decorators import check_decorators, check_parts
 from .functions import check_function, declare_signature
 from .impls import declare_impls
 from .memory import check_init, check_memory
@@ -72,7 +72,11 @@ def check(program: ast.Program, source: Source, diagnostics: Diagnostics) -> Che
 
 def check_project(project: Project, diagnostics: Diagnostics) -> CheckedProgram:
     """Checks the parsed files of a program."""
-    return on_fresh_stack(_check, project, diagnostics)
+    try:
+        return on_fresh_stack(_check, project, diagnostics)
+    except RecursionError:  # of a walk over a declared type; trees are walked by levels
+        diagnostics.report("E0114", Span(project.main, 0, 0), "a type of the program nests too deeply")
+        return CheckedProgram(project.trees[project.main], init=[])
 
 
 def _check(project: Project, diagnostics: Diagnostics) -> CheckedProgram:
@@ -118,18 +122,24 @@ def _declare(c: Checker, module: Module) -> None:
 
 def _check_declarations(c: Checker, module: Module) -> None:
     check_constants(c, module.symbols)
+    for decorators, place in module.decorated:
+        check_decorators(c, decorators, place)
     for symbol in module.symbols:
         match symbol:
             case StructSymbol(declaration=ast.Schema() as node):
                 check_schema(c, symbol, node)
             case StructSymbol():
                 check_decorators(c, symbol.declaration.decorators, "struct")
+                check_parts(c, symbol.declaration.fields, "struct field")
                 check_defaults(c, symbol)
             case EnumSymbol():
                 check_decorators(c, symbol.declaration.decorators, "enum")
+                for variant in symbol.declaration.variants:
+                    check_parts(c, variant.fields, "variant field")
                 for member in symbol.members:
                     check_defaults(c, member)
             case FunctionSymbol():
+                check_parts(c, symbol.declaration.parameters, "parameter of a fn")
                 check_test(c, symbol, check_decorators(c, symbol.declaration.decorators, _place(symbol)))
             case MemorySymbol():
                 check_decorators(c, symbol.declaration.decorators, "memory")

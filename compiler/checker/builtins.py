@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...vm.builtins import FUNCTIONS, Row, lookup
+from ...vm.builtins import ASSOCIATED, FUNCTIONS, Row, lookup
 from .. import ast
 from ..resolver import everyday
 from ..source import Span
@@ -44,15 +44,20 @@ def everyday_method(type_: Type, name: str) -> str | None:
     return everyday.FORMS.get(name) if kind in ("Array", "Map", "Range", "String") else None
 
 
+# Forms compiled into instructions that can be values nevertheless.
+INSTRUCTIONS = ("print", "println", "emit", "flush_emits")
+
+
 def function_value(c: Checker, node: ast.PathExpr, name: str) -> Type | None:
-    """The type of a built-in function that is not called; None for names of types."""
-    row = FUNCTIONS.get(name)
+    """The type of a built-in function or `T::name` that is not called; None for names of types."""
+    owner, _, member = name.rpartition("::")
+    row = ASSOCIATED.get((owner, member)) if owner else FUNCTIONS.get(member)
     return None if row is None else value_of_row(c, node, row)
 
 
 def value_of_row(c: Checker, node: ast.PathExpr, row: Row) -> Type:
     """A function value takes values, by position: what a form of the compiler or a type argument is for cannot be one."""
-    if row.kind == "special" or row.takes_schema:
+    if (row.kind == "special" and (row.module or row.name not in INSTRUCTIONS)) or row.takes_schema:
         help = f"call it in a closure: `|x| {row.name}(x)`"
         return c.report("E2010", node.span, f"`{row.name}` is no function value", help=help)
     signature = signature_of(row)

@@ -29,13 +29,14 @@ from ..symbols import (
     VariantCall,
     VariantSymbol,
 )
-from ..types import ANY, NEVER, RESPONSE, STRING, Function, Nominal, Type, error
+from ..types import ANY, MODEL_BUILDER, MODEL_REF, NEVER, RESPONSE, STRING, Function, Nominal, Type, error
 from .arguments import Matched, infer_all, match_arguments
 from .builtins import call_row, kind_of
 from .context import FREE, Checker, Expected, ExpressionRule
 from .emits import emit
 from .generics import Instance, written_arguments
 from .impls import require_visible_method
+from .mismatch import absent_help
 from .places import require_mutable, root_of
 from .relations import ERRONEOUS, is_text
 from .schemas import instance_fault
@@ -196,7 +197,7 @@ def value_call(
     if not isinstance(type_, Function):
         infer_all(c, arguments)
         if type_ != ANY:
-            return NEVER if type_ == NEVER else c.report("E2016", callee.span, f"`{type_}` cannot be called")
+            return NEVER if type_ == NEVER else not_callable(c, callee, type_)
         node.target = ValueCall([a.value for a in arguments], list(range(len(arguments))), callee)
         return type_
     named = next((a.name for a in arguments if a.name is not None), None)
@@ -212,6 +213,15 @@ def value_call(
         c.value(argument.value, Expected(parameter, "E2009", f"argument {number}"))
     node.target = ValueCall([a.value for a in arguments], list(range(len(arguments))), callee)
     return type_.result
+
+
+def not_callable(c: Checker, callee: ast.Expr, type_: Type) -> Type:
+    """E2016; a model is asked by a method, a value with methods may have meant one."""
+    if type_ in (MODEL_REF, MODEL_BUILDER):
+        help: str | None = f"write `{c.text(callee)[1:-1]}.execute(…)`"
+    else:
+        help = absent_help(type_)
+    return c.report("E2016", callee.span, f"`{type_}` cannot be called", help=help)
 
 
 # ---------------------------------------------------------------- built-in functions and constructors

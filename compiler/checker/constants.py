@@ -1,29 +1,32 @@
 """Constant expressions, evaluated at compile time (L-3.13.5).
 
-Hands on `fold`, `NotConstant`, `Fault`. Works on checked trees, so operand types are right. Must not know: where a constant is
-asked for.
+Hands on `fold`, `NotConstant`, `Fault`. Works on checked trees, so operand types are right; what operators, casts and holes mean
+is asked of the machine's own values. Must not know: where a constant is asked for.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
+from ...vm import values as vm
+from ...vm.panics import Panic
 from .. import ast
 from ..symbols import (
+    BuiltinSymbol,
     CheckAny,
+    ConstructorCall,
     ConstStruct,
     ConstSymbol,
     ConstVariant,
     StructSymbol,
     ToFloat,
+    ToOption,
     VariantCall,
     VariantSymbol,
 )
 from ..types import FLOAT
-
-LOWEST, HIGHEST = -(2**63), 2**63 - 1
+from .constant_values import descriptor_of, machine_value, plain_value
 
 
 class NotConstant(Exception):
@@ -63,6 +66,8 @@ def fold(node: ast.Expr, lookup: Lookup) -> Any:
 def _coerced(node: ast.Expr, value: Any) -> Any:
     if isinstance(node.coercion, ToFloat):
         return float(value)
+    if isinstance(node.coercion, ToOption):
+        return vm.NONE if value is None else vm.Some(float(value) if isinstance(node.coercion.inner, ToFloat) else value)
     if node.coercion is not None and not isinstance(node.coercion, CheckAny):
         raise NotConstant(node)
     return value
@@ -79,13 +84,13 @@ def _fold(node: ast.Expr, lookup: Lookup) -> Any:
         case ast.PathExpr():
             return _name(node, lookup)
         case ast.Interpolation():
-            return "".join(display(fold(part, lookup), part) for part in node.parts)
+            return "".join(vm.display(machine_value(fold(part, lookup))) for part in node.parts)
         case ast.ArrayExpr():
             return [fold(item, lookup) for item in node.items]
         case ast.TupleExpr():
             return tuple([fold(item, lookup) for item in node.items])
         case ast.MapExpr():
-            return {_key(fold(e.key, lookup)): fold(e.value, lookup) for e in node.entries}
+            return {fold(e.key, lookup): fold(e.value, lookup) for e in node.entries}
         case ast.StructExpr():
             return _struct(node, lookup)
         case ast.Call():
@@ -99,22 +104,25 @@ def _fold(node: ast.Expr, lookup: Lookup) -> Any:
     raise NotConstant(node)
 
 
-def _key(value: Any) -> Any:
-    # True and 1 are different keys of a Map, but one key of a dict; the literal forms never mix the two.
-    return value
-
-
 def _name(node: ast.PathExpr, lookup: Lookup) -> object:
     match node.binding:
         case ConstSymbol():
             return lookup(node.binding, node)
         case VariantSymbol(form="unit"):
             return node.binding
+        case BuiltinSymbol(name="None"):
+            return vm.NONE
     raise NotConstant(node)
 
 
-def _variant(node: ast.Call, lookup: Lookup) -> ConstVariant:
-    """`E::V(a)`; other calls are not constant."""
+CONSTRUCTORS: dict[str, Any] = {"Some": vm.Some, "Ok": vm.Ok, "Err": vm.Err}
+
+
+def _variant(node: ast.Call, lookup: Lookup) -> Any:
+    """`E::V(a)`, `Some(a)` and their kin; other calls are not constant."""
+    if isinstance(node.target, ConstructorCall):
+        given = [fold(value, lookup) for value in node.target.arguments if value is not None]
+        return CONSTRUCTORS[node.target.name](given[0] if given else None)
     if not isinstance(node.target, VariantCall):
         raise NotConstant(node)
     values = [fold(value, lookup) for value in node.target.arguments if value is not None]
@@ -144,16 +152,24 @@ def _struct(node: ast.StructExpr, lookup: Lookup) -> ConstStruct | ConstVariant:
 # ---------------------------------------------------------------- operators
 
 
+def _machine(node: ast.Node, operation: Callable[..., Any], *operands: Any) -> Any:
+    """What the machine makes of the operands; its panic is a fault of the constant (E2033)."""
+    types: dict[object, Any] = {}
+    try:
+        return plain_value(operation(*[machine_value(operand, types) for operand in operands]))
+    except Panic as panic:
+        raise Fault(node, panic.code, panic.message) from None
+
+
 def _unary(node: ast.Unary, value: Any) -> Any:
-    if node.operator == "!":
-        return not value
-    return _in_range(-value, node, "-") if isinstance(value, int) else -value
+    return not value if node.operator == "!" else _machine(node, vm.negate, value)
 
 
-def _in_range(value: int, node: ast.Node, operator: str) -> int:
-    if not LOWEST <= value <= HIGHEST:
-        raise Fault(node, "P002", f"integer overflow in `{operator}`")
-    return value
+OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
+    "+": vm.add, "-": vm.sub, "*": vm.mul, "/": vm.div, "%": vm.rem, "**": vm.power,
+    "==": vm.equal, "!=": lambda a, b: not vm.equal(a, b),
+    "<": vm.less, "<=": vm.less_equal, ">": vm.greater, ">=": vm.greater_equal,
+}  # fmt: skip
 
 
 def _binary(node: ast.Binary, left: Any, lookup: Lookup) -> Any:
@@ -163,134 +179,14 @@ def _binary(node: ast.Binary, left: Any, lookup: Lookup) -> Any:
     if operator == "||":
         return bool(left or fold(node.right, lookup))
     if operator == "??":
-        return left if left is not None else fold(node.right, lookup)
-    right = fold(node.right, lookup)
-    if operator in ("==", "!="):
-        return _equal(left, right) == (operator == "==")
-    if operator in ("<", ">", "<=", ">="):
-        return {"<": left < right, ">": left > right, "<=": left <= right, ">=": left >= right}[operator]
-    if isinstance(left, str) or isinstance(right, str):
-        return display(left, node) + display(right, node)
-    if isinstance(left, int) and isinstance(right, int):
-        return _in_range(_integer(node, left, right), node, operator)
-    return _floating(operator, float(left), float(right))
-
-
-def _equal(left: Any, right: Any) -> bool:
-    if isinstance(left, VariantSymbol) and isinstance(right, VariantSymbol):
-        return left.enum is right.enum and left.index == right.index
-    if isinstance(left, bool) or isinstance(right, bool):
-        return left is right
-    return bool(left == right)
-
-
-def _integer(node: ast.Binary, a: int, b: int) -> int:
-    match node.operator:
-        case "+":
-            return a + b
-        case "-":
-            return a - b
-        case "*":
-            return a * b
-        case "**":
-            return _power(node, a, b)
-    if b == 0:
-        raise Fault(node, "P003", "division by zero")
-    quotient = abs(a) // abs(b)
-    quotient = quotient if (a < 0) == (b < 0) else -quotient
-    return quotient if node.operator == "/" else a - b * quotient
-
-
-def _power(node: ast.Binary, a: int, b: int) -> int:
-    if b < 0:
-        raise Fault(node, "P013", "negative exponent of `**`")
-    if abs(a) > 1 and b > 64:
-        raise Fault(node, "P002", "integer overflow in `**`")
-    return int(a ** (b if abs(a) > 1 else b % 2 + 2 * (b > 1)))
-
-
-def _floating(operator: str, a: float, b: float) -> float:
-    try:
-        match operator:
-            case "+":
-                return a + b
-            case "-":
-                return a - b
-            case "*":
-                return a * b
-            case "/":
-                return a / b if b else _by_zero(a, b)
-            case "%":
-                return math.fmod(a, b) if b and not math.isinf(a) else math.nan
-        return math.pow(a, b)
-    except OverflowError:
-        return math.inf if a > 0 or b % 2 == 0 else -math.inf
-    except ValueError:
-        return math.inf if a == 0 else math.nan
-
-
-def _by_zero(a: float, b: float) -> float:
-    if a == 0 or math.isnan(a):
-        return math.nan
-    return math.copysign(math.inf, a) * math.copysign(1.0, b)
-
-
-# ---------------------------------------------------------------- casts and Display
+        if left is None or left is vm.NONE:
+            return fold(node.right, lookup)
+        return left.value if type(left) is vm.Some else left
+    return _machine(node, OPERATIONS[operator], left, fold(node.right, lookup))
 
 
 def _cast(node: ast.Cast, value: Any) -> Any:
-    match str(node.type):
-        case "String":
-            return display(value, node)
-        case "Bool":
-            return not (value is None or value is False or value in (0, "", [], {}, ()))
-        case "Int":
-            return _to_int(node, value)
-        case "Float":
-            return _to_float(node, value)
-        case "Any":
-            return value
-    if isinstance(value, str):
-        return value
-    raise NotConstant(node)
-
-
-def _to_int(node: ast.Cast, value: Any) -> int:
-    if isinstance(value, str):
-        try:
-            return _in_range(int(value.strip().replace("_", "x")), node, "as")
-        except (ValueError, Fault):
-            raise Fault(node, "P008", f'cannot cast "{value}" to Int') from None
-    if isinstance(value, float):
-        if math.isnan(value):
-            return 0
-        if math.isinf(value):
-            return HIGHEST if value > 0 else LOWEST
-        return max(LOWEST, min(HIGHEST, int(value)))
-    return int(value)
-
-
-def _to_float(node: ast.Cast, value: Any) -> float:
-    try:
-        return float(value.strip().replace("_", "x") if isinstance(value, str) else value)
-    except ValueError:
-        raise Fault(node, "P008", f'cannot cast "{value}" to Float') from None
-
-
-def display(value: Any, node: ast.Node) -> str:
-    """Display text of a scalar constant (L-5.1); of larger values it is left to run time."""
-    if isinstance(value, str):
-        return value
-    if value is None:
-        return "nil"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int):
-        return str(value)
-    if isinstance(value, VariantSymbol):
-        return f"{value.enum.name}::{value.name}"
-    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
-        return "-0" if value == 0 and math.copysign(1, value) < 0 else str(int(value))
-    raise NotConstant(node)
-
-
+    descriptor = descriptor_of(node.type)
+    if descriptor is None:
+        raise NotConstant(node)
+    return _machine(node, lambda operand: vm.cast(operand, descriptor), value)

@@ -114,10 +114,14 @@ SPINES: dict[type[ast.Node], str] = {
 }
 
 
+HEAVIEST = 5_000  # what a type may weigh: walks over types take as many steps
+
+
 class Checker:
     __slots__ = (
         "sources", "diagnostics", "error_count", "expressions", "nesting", "targets", "loops", "nominals", "modules",
         "connections",
+        "agents",
         "aliases", "constants", "methods", "self_type", "deferring", "main", "visiting", "mutating", "links",
         "traits", "models", "trait_symbols", "implementations", "error_impls", "waiting_bounds",
         "outside",
@@ -169,8 +173,13 @@ class Checker:
             if type(node) in SPINES:
                 self._infer_spine(node)
             if node.type is None:
-                node.type = self.nesting.call(self.expressions[type(node)], self, node, expected)
+                found: Type = self.nesting.call(self.expressions[type(node)], self, node, expected)
+                node.type = found if found.weight <= HEAVIEST else self.too_large(node.span)
         return node.type  # type: ignore[no-any-return]
+
+    def too_large(self, span: Span) -> Type:
+        message = "a type nests too deeply or is made of too many types"
+        return self.report("E0114", span, message, help="declare a struct for a part")
 
     def _infer_outside(self, node: ast.Expr, expected: Expected) -> Type:
         inside = self.targets, self.loops
@@ -285,6 +294,9 @@ class Checker:
             return self.missing_value(node, wanted)
         if found == NIL:
             help: str | None = self._nothing_help(node, wanted)
+        elif wanted == NIL and expected.code == "E2023":
+            is_main = self.function_target.name == "`main`"
+            help = "`main` gives no value: drop it" if is_main else f"declare the result: `-> {found}`"
         else:
             help = explain(found, wanted)
         where = f" for {expected.place}" if expected.place else ""

@@ -8,10 +8,10 @@ from __future__ import annotations
 from .. import ast
 from ..resolver.spelling import did_you_mean
 from ..source import Span
-from ..types import ANY, BOOL, INT, NEVER, NIL, RANGE, STRING, Generic, Nilable, Tuple, Type
+from ..types import ANY, BOOL, INT, NEVER, NIL, RANGE, STRING, Generic, Nilable, Nominal, Tuple, Type
 from .context import DISCARD, FREE, Checker, Expected, ExpressionRule, LoopFrame
 from .exhaustiveness import check_arms
-from .mismatch import absent_help
+from .mismatch import absent_help, condition_help
 from .patterns import bind_irrefutable, check_pattern, matches_nil_only
 from .propagation import discarded_result
 from .relations import ERRONEOUS, MISMATCH, close, convert, generic, is_complete, is_text, join_all
@@ -104,7 +104,9 @@ def _settled(c: Checker, node: ast.Let, found: Type) -> Type:
 
 
 def close_results(type_: Type) -> Type:
-    """The open side of `Ok(x)` or `Err(e)` becomes Any."""
+    """The open side of `Ok(x)` or `Err(e)`, or of a generic enum of which another side is known, becomes Any (L-3.2.2)."""
+    if isinstance(type_, Nominal) and type_.kind == "enum" and not all(str(side) == "_" for side in type_.arguments):
+        return type_.of(tuple([ANY if str(side) == "_" else close_results(side) for side in type_.arguments]))
     sides = generic(type_, "Result")
     if not sides:
         return type_
@@ -127,15 +129,8 @@ def condition(c: Checker, node: ast.Expr) -> None:
     """L-3.6.13."""
     found = c.infer(node)
     if found not in (BOOL, ANY, NEVER):
-        c.report("E2003", node.span, f"a condition is a `Bool`, found `{found}`", help=_condition_help(found))
-
-
-def _condition_help(found: Type) -> str:
-    if found == INT:
-        return "compare it: `!= 0`"
-    if generic(found, "Option") or isinstance(found, Nilable):
-        return "ask `is_some()`" if generic(found, "Option") else "compare it: `!= nil`"
-    return "compare it, or cast it: `as Bool`" if not generic(found, "Result") else "ask `is_ok()`"
+        help = "compare with `==`" if isinstance(node, ast.Assign) and node.operator == "=" else condition_help(found)
+        c.report("E2003", node.span, f"a condition is a `Bool`, found `{found}`", help=help)
 
 
 def if_(c: Checker, node: ast.If, expected: Expected) -> Type:
@@ -227,7 +222,7 @@ def element_type(c: Checker, iterable: ast.Expr, type_: Type) -> Type:
         return INT
     if type_ in (ANY, NEVER):
         return type_
-    help = absent_help(type_) or "use `.entries()` or a range"
+    help = absent_help(type_) or (f"write a range: `0..{c.text(iterable)}`" if type_ == INT else "use `.entries()` or a range")
     return c.report("E2015", iterable.span, f"`{type_}` cannot be iterated", help=help)
 
 

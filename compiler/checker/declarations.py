@@ -172,8 +172,9 @@ def folded(c: Checker, node: ast.Expr, code: str) -> object:
         if len(c.diagnostics.found) == before and not _reported(c, part.node):
             c.report(code, part.node.span, "this part is not constant")
     except Fault as fault:
-        c.report("E2033", fault.node.span, f"the constant cannot be evaluated: {fault.text}")
-    except (ArithmeticError, TypeError, ValueError):
+        if not _reported(c, fault.node):
+            c.report("E2033", fault.node.span, f"the constant cannot be evaluated: {fault.text}")
+    except (AttributeError, TypeError, ValueError):
         pass  # operands of wrong types, reported when they were typed
     return FAILED
 

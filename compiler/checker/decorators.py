@@ -5,6 +5,8 @@ Hands on `check_decorators`: those that stand there rightly, with their constant
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from .. import ast
 from ..resolver.spelling import did_you_mean
 from .config import check_value
@@ -25,7 +27,7 @@ def check_decorators(c: Checker, decorators: list[ast.Decorator], place: str) ->
             c.report("E4001", node.name.span, f"unknown decorator `@{name}`", help=help)
         elif place not in DECORATOR_PLACES[name]:
             places = ", ".join(DECORATOR_PLACES[name])
-            c.report("E4009", node.span, f"`@{name}` cannot stand on a {place}", help=f"it belongs on: {places}")
+            c.report("E4009", node.span, f"`@{name}` cannot stand on {_article(place)} {place}", help=f"it belongs on: {places}")
         elif name in seen:
             c.report("E4009", node.span, f"`@{name}` stands twice", first=seen[name].span)
         elif name in DECORATOR_UNBUILT:
@@ -34,6 +36,16 @@ def check_decorators(c: Checker, decorators: list[ast.Decorator], place: str) ->
             found.append((name, _arguments(c, node, DECORATOR_ARGUMENTS.get(name, {}))))
         seen.setdefault(name, node)
     return found
+
+
+def _article(word: str) -> str:
+    return "an" if word[0] in "aeiou" else "a"
+
+
+def check_parts(c: Checker, parts: Sequence[ast.Field | ast.Parameter] | None, place: str) -> None:
+    """The decorators of fields or parameters."""
+    for part in parts or ():
+        check_decorators(c, part.decorators, place)
 
 
 def _arguments(c: Checker, node: ast.Decorator, rules: dict[str, Rule]) -> dict[str, object]:

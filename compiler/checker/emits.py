@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ...vm.builtins import FUNCTIONS, Row
 from .. import ast
-from ..symbols import BuiltinCall, BuiltinSymbol
+from ..symbols import BuiltinCall, BuiltinSymbol, CheckAny
 from ..types import Type
 from .arguments import infer_all
 from .builtins import call_row
@@ -71,7 +71,7 @@ def _call(c: Checker, node: ast.Call, callee: ast.PathExpr, row: Row, expected: 
     c.value(payload, Expected(wanted, "E4080", "the payload"))
     coercion = payload.coercion
     result = _row(c, node, callee, row, expected, (wanted,))
-    payload.coercion = coercion
+    payload.coercion = None if isinstance(coercion, CheckAny) else coercion  # its own instruction checks it, for P415
     return result
 
 

@@ -336,7 +336,13 @@ def check_arms(c: Checker, node: ast.Match, subject: Type) -> None:
     missing = _missing_cases(c, coverage, rows, subject)
     if missing:
         listed = ", ".join(f"`{case}`" for case in missing)
-        c.report("E3001", node.subject.span, f"the match does not cover {listed}", help="add an arm `_ => …`")
+        c.report("E3001", node.subject.span, f"the match does not cover {listed}", help=_missing_help(missing))
+
+
+def _missing_help(missing: list[str]) -> str:
+    """The arm that is missing, if it is the only one."""
+    only = f"`{missing[0]} => …` or " if len(missing) == 1 and missing[0] not in ("_", "…") else ""
+    return f"add an arm {only}`_ => …`"
 
 
 def _literal_key(pattern: ast.Pattern) -> object | None:

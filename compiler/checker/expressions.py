@@ -71,7 +71,7 @@ from .standard import std_function
 from .stores import FORMS
 from .testing import refuse_test
 from .trait_calls import at_run_time, named_method, of_any
-from .types import RECORDS, check_key_type, written_type
+from .types import check_key_type, written_type
 
 # Keys of known providers (G-10.1).
 KEY_SHAPE = re.compile(r"sk-[A-Za-z0-9_-]{20,}|AIza[A-Za-z0-9_-]{35}")
@@ -280,10 +280,6 @@ def _builtin_value(c: Checker, node: ast.PathExpr, name: str, expected: Expected
     record, _, constructor = name.partition("::")
     if record in STORES and constructor:
         return c.report("E4004", node.span, f"`{name}` stands in a declaration only", help=FORMS[record])
-    if constructor and record not in RECORDS:
-        return c.unbuilt(node.span, f"{name} as a value")
-    if constructor:
-        return Function((STRING,), RECORDS[record])
     signature = function_value(c, node, name)
     if signature is not None:
         return signature

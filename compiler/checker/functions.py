@@ -60,7 +60,10 @@ def check_function(c: Checker, symbol: FunctionSymbol) -> None:
     asynchronous = node.is_async or symbol is c.main or symbol.is_test
     target = Target("function", scope, f"`{symbol.path}`", symbol.result, accepts_all, asynchronous, symbol.is_test)
     with in_impl(c, symbol):
-        _check_body(c, symbol, target)
+        try:
+            _check_body(c, symbol, target)
+        except RecursionError:  # of a walk over a type; trees are walked by levels
+            c.too_large(node.name.span)
 
 
 def _check_body(c: Checker, symbol: FunctionSymbol, target: Target) -> None:

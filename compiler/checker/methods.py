@@ -10,7 +10,23 @@ from .. import ast
 from ..resolver.spelling import did_you_mean
 from ..source import Span
 from ..symbols import BuiltinCall, CheckAny, DynamicCall, Local, MethodTarget, TraitCall
-from ..types import AGENT_BUILDER, AGENT_REF, ANY, FLOAT, INT, MEMORY, NEVER, NIL, STRING, Function, Nilable, Nominal, Type
+from ..types import (
+    AGENT_BUILDER,
+    AGENT_REF,
+    ANY,
+    FLOAT,
+    INT,
+    MEMORY,
+    NEVER,
+    NIL,
+    STRING,
+    Function,
+    Generic,
+    Nilable,
+    Nominal,
+    Type,
+    error,
+)
 from .arguments import infer_all, match_arguments
 from .builtins import call_row, everyday_method, kind_of
 from .calls import check_mutation, formals_of, give_arguments, schema_argument, value_call
@@ -198,6 +214,8 @@ def _built_in(c: Checker, node: ast.MethodCall, receiver: Type, row: Row, expect
     node.target = BuiltinCall(matched.values, matched.order, row.receiver, row.name, mutates=row.mut)
     if row.mut:
         check_mutation(c, node.receiver, row.name, node.name.span)
+    if row.name == "context":
+        found = _with_context(found)
     if row.name == "append" and row.receiver == "Memory":
         check_role(c, node.receiver, matched.values[0])
     if row.receiver == "HashMap":
@@ -216,6 +234,11 @@ def _hashmap_method(
         for argument in arguments:
             if argument is not None and isinstance(argument.coercion, CheckAny):
                 argument.coercion = None
+def _with_context(result: Type) -> Type:
+    """Every error that has no message of its own becomes a RuntimeError (L-6.6.8)."""
+    value, failure = generic(result, "Result") or (ANY, ANY)
+    keeps = failure in (ANY, NEVER) or is_text(failure) or (isinstance(failure, Nominal) and failure.kind == "error")
+    return result if keeps else Generic("Result", (value, error("RuntimeError")))
 
 
 def _sortable(receiver: Type) -> bool:

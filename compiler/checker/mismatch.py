@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..types import FLOAT, INT, STRING, Function, Generic, Nilable, Nominal, Open, Type, Union
+from ..types import FLOAT, INT, STRING, Function, Generic, Nilable, Nominal, Open, Simple, Type, Union
 
 
 def absent_help(type_: Type) -> str | None:
@@ -20,6 +20,22 @@ def absent_help(type_: Type) -> str | None:
         case Nilable():
             return "use `??` with a default, or `match`"
     return None
+
+
+def condition_help(found: Type) -> str:
+    """What makes a Bool of a value of another type."""
+    match found:
+        case Simple(name="Int"):
+            return "compare it: `!= 0`"
+        case Simple(name="String"):
+            return "compare it: `!= \"\"`"
+        case Generic(name="Option"):
+            return "ask `is_some()`"
+        case Generic(name="Result"):
+            return "ask `is_ok()`"
+        case Nilable():
+            return "compare it: `!= nil`"
+    return "compare it, or cast it: `as Bool`"
 
 
 def listed(what: str, names: Sequence[str]) -> str | None:
@@ -48,12 +64,16 @@ def explain(found: Type, wanted: Type) -> str | None:
             return f"write `impl {wanted} for {found} {{ … }}`"
         case _, Nominal(kind="error") if _is_text_for_error(found, wanted):
             return TEXT_FOR_ERROR
+        case Generic(name="Option"), Nilable() if found.arguments[0] == wanted.inner:
+            return "write `… ?? nil`"
         case Generic(name="Option"), _ if found.arguments[0] == wanted:
             return "use `?`, `??` with a default, or `match`"
         case Nilable(), _ if found.inner == wanted:
             return "use `??` with a default, or `match`"
         case _, Generic(name="Result") if wanted.arguments[0] == found:
             return "wrap it: `Ok(…)`"
+        case _, Generic(name="Result") if wanted.arguments[1] == found:
+            return "wrap it: `Err(…)`, or `throw` it"
         case _, Union():
             return f"cast it: `as {wanted}`" if found == STRING else None
         case Function(), _ if found.result == wanted:

@@ -9,7 +9,7 @@ from .. import ast
 from ..symbols import StructSymbol
 from ..types import ANY, BOOL, FLOAT, INT, NEVER, NIL, STRING, Generic, Nilable, Simple, Tuple, Type, Union
 from .context import FREE, Checker, Expected, ExpressionRule
-from .mismatch import absent_help
+from .mismatch import absent_help, condition_help
 from .relations import ERRONEOUS, MISMATCH, NUMBERS, convert, fits, generic, is_text, join, widen
 from .types import written_type
 
@@ -23,7 +23,8 @@ def unary(c: Checker, node: ast.Unary, expected: Expected) -> Type:
     found = c.infer(node.operand)
     legal = (*NUMBERS, ANY, NEVER) if node.operator == "-" else (BOOL, ANY, NEVER)
     if found not in legal:
-        return c.report("E2002", node.span, f"`{node.operator}` cannot be applied to `{found}`", help=absent_help(found))
+        help = absent_help(found) if node.operator == "-" else condition_help(found)
+        return c.report("E2002", node.span, f"`{node.operator}` cannot be applied to `{found}`", help=help)
     if found is ERRONEOUS:
         return found
     return BOOL if node.operator == "!" and found == ANY else found
@@ -43,8 +44,12 @@ def binary(c: Checker, node: ast.Binary, expected: Expected) -> Type:
 
 def operand_error(c: Checker, node: ast.Expr, operator: str, left: Type, right: Type) -> Type:
     help = absent_help(left) or absent_help(right)
-    if help is None and operator == "+" and (is_text(left) or is_text(right)):
+    if help is None and operator in ("+", "%") and (is_text(left) or is_text(right)):
         help = "use `${…}` or `.to_string()`"
+    elif help is None and NIL in (left, right):
+        help = "a function without `-> T` returns nothing, which is `nil`"
+    elif help is None and operator in LOGIC:
+        help = condition_help(right if left == BOOL else left)
     return c.report("E2002", node.span, f"`{operator}` cannot be applied to `{left}` and `{right}`", help=help)
 
 

@@ -11,7 +11,7 @@ from .. import ast
 from ..resolver import everyday
 from ..resolver.spelling import did_you_mean
 from ..symbols import ConstSymbol, FieldByName, FieldByPosition, FieldOfError, Local, StructSymbol, Symbol
-from ..types import ANY, ERROR, INT, NEVER, RANGE, STRING, Generic, Nilable, Nominal, Tuple, Type
+from ..types import ANY, ERROR, FLOAT, INT, NEVER, RANGE, STRING, Generic, Nilable, Nominal, Tuple, Type
 from .builtins import everyday_method, kind_of
 from .context import FREE, Checker, Expected, ExpressionRule
 from .generics import parts_in
@@ -136,9 +136,17 @@ def index(c: Checker, node: ast.Index, expected: Expected) -> Type:
         return ERRONEOUS if key is ERRONEOUS else keys[1]
     result = _element(receiver, found, node.index)
     if result is None:
-        help = absent_help(receiver)
-        return c.report("E2017", node.index.span, f"`{receiver}` cannot be indexed by `{found}`", help=help)
+        return _not_indexable(c, node, receiver, found)
     return result
+
+
+def _not_indexable(c: Checker, node: ast.Index, receiver: Type, found: Type) -> Type:
+    if isinstance(receiver, Tuple) and isinstance(node.index, ast.IntLiteral):
+        return c.report("E2017", node.index.span, f"`{receiver}` has no element {node.index.value}")
+    help = "cast it: `as Int`" if found == FLOAT else "an index is an `Int`" if is_text(found) else None
+    if _element(receiver, INT, node.index) is None:
+        help = absent_help(receiver)
+    return c.report("E2017", node.index.span, f"`{receiver}` cannot be indexed by `{found}`", help=help)
 
 
 def _element(receiver: Type, found: Type, written: ast.Expr) -> Type | None:
@@ -230,7 +238,8 @@ def require_mutable(c: Checker, place: ast.Expr, by: str | None = None) -> None:
         case None:
             return
         case ConstSymbol():
-            c.report("E2034" if direct else "E2035", place.span, f"`{name}` is a constant")
+            help = f"copy it first: `let mut x = {name};`"
+            c.report("E2034" if direct else "E2035", place.span, f"`{name}` is a constant", help=help)
         case _ if direct:
             c.report("E2034", place.span, f"`{name}` is a declaration, not a variable")
 

@@ -5,12 +5,10 @@ Hands on `std_call`, `std_function` and `collection_arguments`. Must not know: w
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from ...vm.builtins import Row
 from ...vm.builtins.std import STD_PREFIX, STD_TYPES, std_row
 from .. import ast
-from ..symbols import BuiltinCall, EnumSymbol, StdFunctionSymbol, StructSymbol
+from ..symbols import BuiltinCall, StdFunctionSymbol
 from ..types import (
     ANY,
     BOOL,
@@ -20,17 +18,12 @@ from ..types import (
     NIL,
     RANGE,
     STRING,
-    Function,
-    Generic,
-    Nilable,
-    Nominal,
-    Simple,
-    Tuple,
     Type,
 )
 from .arguments import infer_all, match_arguments
 from .builtins import call_row, value_of_row
 from .context import Checker, Expected
+from .json_shapes import parse_as_call
 from .relations import ERRONEOUS
 from .signatures import Bindings, Formal, signature_of
 from .types import written_type
@@ -55,7 +48,7 @@ def std_call(
     """A library function called by its path or an imported name."""
     row = row_of(symbol)
     if row.kind == "special":
-        return _parse_as(c, node, callee, symbol, row)
+        return parse_as_call(c, node, callee, symbol, row, expected)
     if callee.type_arguments is not None:
         c.report("E2028", callee.span, f"`{symbol.name}` takes no type arguments")
     if row.special == "numeric":
@@ -65,50 +58,6 @@ def std_call(
         return ERRONEOUS
     node.target = BuiltinCall(matched.values, matched.order, STD_PREFIX + symbol.module, symbol.name)
     return found
-
-
-def _parse_as(c: Checker, node: ast.Call, callee: ast.PathExpr, symbol: StdFunctionSymbol, row: Row) -> Type:
-    """`json::parse_as<T>(s)`: T is written, and has a JSON form (L-7.1.2)."""
-    written = callee.type_arguments
-    if written is None or len(written) != 1:
-        infer_all(c, node.arguments)
-        code = "E2029" if written is None else "E2028"
-        return c.report(code, callee.span, f"`{symbol.name}` needs one type argument", help=f"write `{symbol.name}<T>(…)`")
-    type_ = written_type(c, written[0])
-    offending = without_form(c, type_, set())
-    if offending is not None:
-        c.report("E4020", written[0].span, f"`{offending}` has no JSON form")
-    found, matched = call_row(c, row, None, node.arguments, callee.span, Expected(None), {"T": type_})
-    if matched is None or offending is not None:
-        return ERRONEOUS
-    node.target = BuiltinCall(matched.values, matched.order, STD_PREFIX + symbol.module, symbol.name, type_arguments=(type_,))
-    return found
-
-
-def without_form(c: Checker, type_: Type, seen: set[Type]) -> Type | None:
-    """A type inside `type_` of which no JSON text is a value: a function, a handle, an error."""
-    if type_ in seen:
-        return None
-    seen.add(type_)
-    if isinstance(type_, Function) or (isinstance(type_, Simple) and type_ not in PLAIN):
-        return type_
-    if isinstance(type_, Nominal) and type_.kind == "error":
-        return type_
-    return next((found for part in parts_of(c, type_) if (found := without_form(c, part, seen)) is not None), None)
-
-
-def parts_of(c: Checker, type_: Type) -> Iterable[Type]:
-    """The types of the parts of a value: of elements, fields and payloads."""
-    if isinstance(type_, Nilable):
-        return (type_.inner,)
-    if isinstance(type_, Tuple):
-        return type_.items
-    symbol = c.declared(type_)
-    fields = list(symbol.fields) if isinstance(symbol, StructSymbol) else []
-    if isinstance(symbol, EnumSymbol):
-        fields = [field for member in symbol.members for field in member.fields]
-    arguments = type_.arguments if isinstance(type_, Generic | Nominal) else ()
-    return (*arguments, *(field[1] for field in fields))
 
 
 def _numeric(c: Checker, node: ast.Call, callee: ast.PathExpr, symbol: StdFunctionSymbol, row: Row) -> Type:

@@ -129,8 +129,14 @@ def _counted(c: Checker, node: ast.NamedType, name: str, wanted: int, arguments:
     if len(arguments) == wanted:
         return True
     plural = "" if wanted == 1 else "s"
-    c.report("E2028", node.span, f"`{name}` takes {wanted} type argument{plural}, {len(arguments)} given")
+    message = f"`{name}` takes {wanted} type argument{plural}, {len(arguments)} given"
+    c.report("E2028", node.span, message, help=_counted_help(name))
     return False
+
+
+def _counted_help(name: str) -> str | None:
+    written = {"Array": "Array<T>", "Map": "Map<K, V>", "Option": "Option<T>", "Result": "Result<T, E>"}.get(name)
+    return f"write `{written}`" if written else None
 
 
 def _builtin(c: Checker, node: ast.NamedType, name: str, arguments: list[Type]) -> Type:

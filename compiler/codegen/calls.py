@@ -310,7 +310,7 @@ def _channel_and_payload(g: Generator, target: symbols.BuiltinCall) -> None:
     else:
         g.bound(payload)
         if target.type_arguments and static_type(payload) == t.ANY:
-            g.emitter.emit("CHECK", g.module.pool.type(target.type_arguments[0]))
+            g.emitter.emit("CHECK_PAYLOAD", g.module.pool.type(target.type_arguments[0]))
 
 
 Special = Callable[[Generator, symbols.BuiltinCall], None]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
+from ...vm import values as vm
 from ...vm.builtins.signatures import EMPTY_MAP
 from ...vm.bytecode import image as im
 from .. import ast, symbols
@@ -35,6 +36,11 @@ def emit_constant(g: Generator, value: Any) -> None:
         collect(g, "Array", [(item,) for item in value], emit_constant)
     elif isinstance(value, dict):
         collect(g, "Map", list(value.items()), emit_constant)
+    elif value is vm.NONE:
+        e.emit("NONE")
+    elif isinstance(value, (vm.Some, vm.Ok, vm.Err)):
+        emit_constant(g, value.value)
+        e.emit(type(value).__name__.upper())
     elif isinstance(value, symbols.VariantSymbol):
         emit_variant(g, value)
     elif isinstance(value, symbols.ConstVariant):

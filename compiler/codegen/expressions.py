@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...vm.builtins import FUNCTIONS, std_row
+from ...vm.builtins import ASSOCIATED, FUNCTIONS, std_row
 from ...vm.builtins.std import STD_PREFIX
 from .. import ast, symbols
 from .. import types as t
@@ -205,11 +205,12 @@ def builtin_value(g: Generator, name: str) -> None:
     """`None`, or a constructor or built-in function used as a function value (L-3.8.3)."""
     if name == "None":
         g.emitter.emit("NONE")
-        return
-    if name in FUNCTIONS and name not in CONSTRUCTORS:
-        g.emitter.emit("CLOSURE", g.module.row_function("", FUNCTIONS[name]))
-        return
-    g.emitter.emit("CLOSURE", g.module.constructor_function(CONSTRUCTORS[name]))
+    elif name in CONSTRUCTORS:
+        g.emitter.emit("CLOSURE", g.module.constructor_function(CONSTRUCTORS[name]))
+    else:
+        owner, _, member = name.rpartition("::")
+        row = ASSOCIATED[owner, member] if owner else FUNCTIONS[member]
+        g.emitter.emit("CLOSURE", g.module.row_function(owner, row))
 
 
 # ---------------------------------------------------------------- operators

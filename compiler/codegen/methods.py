@@ -88,6 +88,7 @@ def dynamic_call(g: Generator, node: ast.MethodCall, target: symbols.DynamicCall
     arguments = [argument for argument in target.arguments if argument is not None]
     g.module.all_language_methods(target.name)
     g.module.all_trait_methods(target.name)
+    g.module.partly_given(target.name, len(target.arguments), target.names)
     if target.may_change:
         _perhaps_mutating(g, node, target, arguments)
         return

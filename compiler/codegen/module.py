@@ -17,6 +17,9 @@ from ..source import Source, Span
 from .emitter import Emitter
 from .pool import Pool
 
+# Global functions that are instructions.
+INSTRUCTIONS = {"print": "PRINT", "println": "PRINTLN", "emit": "EMIT", "flush_emits": "FLUSH"}
+
 
 @dataclass(eq=False)
 class Pending:
@@ -38,6 +41,7 @@ class Module:
     pending: list[Pending] = field(default_factory=list)
     functions: dict[symbols.FunctionSymbol, int] = field(default_factory=dict)
     defaults: dict[symbols.FunctionSymbol, dict[int, int]] = field(default_factory=dict)
+    partial: set[tuple[symbols.FunctionSymbol, frozenset[str]]] = field(default_factory=set)
     field_defaults: dict[symbols.StructSymbol | symbols.VariantSymbol, dict[int, int]] = field(default_factory=dict)
     changing: set[str] = field(default_factory=set)  # names of methods with `mut self`
     method_values: dict[symbols.FunctionSymbol, int] = field(default_factory=dict)
@@ -152,30 +156,70 @@ class Module:
             emitter.emit("LOAD", 0)
             emitter.emit(opcode)
             emitter.emit("RETURN")
-            number = self.constructors[opcode] = self.pool.reserve_function()
-            any_ = self.pool.type(t.ANY)
-            name = opcode.capitalize()
-            self.pending.append(Pending(number, emitter, None, name, [["value", any_, None]], any_, im.F_HIDDEN))
+            self._pend(opcode, opcode.capitalize(), ["value"], emitter)
         return self.constructors[opcode]
 
+    def partly_given(self, name: str, count: int, names: list[str]) -> None:
+        """For a call found at run time: each method of that name that it can call by leaving defaults out gets a hidden function
+        `T::name::givenN` of the arguments that are given, which supplies the others (L-3.7.1, L-3.8.1)."""
+        for method in [f for f in self.functions if f.name == name and f.takes_self]:
+            parameters = [p.name.text for p in method.declaration.parameters][1:]
+            positional = parameters[: count - len(names)]
+            given = {*positional, *names}
+            missing = [p for p in parameters if p not in given]
+            optional = {parameters[index - 1] for index in self.defaults[method]}
+            fits = len(given) == count and given <= set(parameters)
+            if fits and missing and optional.issuperset(missing) and (method, frozenset(given)) not in self.partial:
+                self.partial.add((method, frozenset(given)))
+                self._partial(method, [n for n, p in enumerate(parameters, 1) if p in given])
+
+    def _partial(self, method: symbols.FunctionSymbol, given: list[int]) -> None:
+        emitter = Emitter()
+        slots = {index: emitter.slot() for index in (0, *given)}
+        for index in range(len(method.parameters)):
+            if index not in slots:
+                for earlier in range(index):
+                    emitter.emit("LOAD", slots[earlier])
+                emitter.emit("CALL", self.defaults[method][index], index)
+                slots[index] = emitter.slot()
+                emitter.emit("STORE", slots[index])
+        for index in range(len(method.parameters)):
+            emitter.emit("LOAD", slots[index])
+        emitter.emit("CALL", self.functions[method], len(method.parameters))
+        emitter.emit("RETURN")
+        number = self.pool.reserve_function()
+        any_ = self.pool.type(t.ANY)
+        declared = method.declaration.parameters
+        params: list[list[int | str | None]] = [[declared[i].name.text, any_, None] for i in (0, *given)]
+        name = f"{method.path}::given{len(self.partial)}"
+        self.pending.append(Pending(number, emitter, None, name, params, any_, im.F_HIDDEN | im.F_METHOD))
+
+    def _pend(self, key: str, name: str, parameters: list[str], emitter: Emitter) -> None:
+        """Keeps a hidden function of Anys under `key`."""
+        number = self.constructors[key] = self.pool.reserve_function()
+        any_ = self.pool.type(t.ANY)
+        params: list[list[int | str | None]] = [[parameter, any_, None] for parameter in parameters]
+        self.pending.append(Pending(number, emitter, None, name, params, any_, im.F_HIDDEN))
+
     def row_function(self, receiver: str, row: Row) -> int:
-        """A global function, or one of the module `std::…`, as a function value (L-3.8.3)."""
+        """A global function, `T::name`, or one of the module `std::…`, as a function value that takes all arguments by
+        position; of `print` one (L-3.8.3)."""
         name = f"{receiver}::{row.name}"
         if name not in self.constructors:
             emitter = Emitter()
             for _ in row.parameters:
                 emitter.emit("LOAD", emitter.slot())
-            if row.source:
+            if not receiver and row.name in INSTRUCTIONS:
+                emitter.emit(INSTRUCTIONS[row.name], len(row.parameters), len(row.parameters))
+                emitter.emit("NIL")
+            elif row.source:
                 emitter.emit("CALL", self.language_method(receiver, row.name), len(row.parameters))
             else:
                 self.wanted.add(row.permission)
                 opcode = "CALL_HOST" if row.kind == "effect" else "CALL_BUILTIN"
                 emitter.emit(opcode, self.pool.builtin(receiver, row.name), len(row.parameters))
             emitter.emit("RETURN")
-            number = self.constructors[name] = self.pool.reserve_function()
-            any_ = self.pool.type(t.ANY)
-            params: list[list[int | str | None]] = [[p.name, any_, None] for p in row.parameters]
-            self.pending.append(Pending(number, emitter, None, row.name, params, any_, im.F_HIDDEN))
+            self._pend(name, row.name, [p.name for p in row.parameters], emitter)
         return self.constructors[name]
 
     def prompt_from_text(self, emitter: Emitter) -> None:

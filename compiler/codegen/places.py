@@ -16,9 +16,9 @@ from .interference import root_of
 @dataclass(slots=True)
 class Step:
     """One link of a place's chain: a field position, a member name, an index that `index` reloads, or an element of a tuple,
-    by position or by index."""
+    by position or by index, or of what only shows when it runs."""
 
-    kind: str  # "field", "member", "index", "element", "part"
+    kind: str  # "field", "member", "index", "element", "part", "dynamic"
     operand: int  # position or constant; of an index 1 when it is an Array's by Int
     index: ast.Expr | None = None  # simple: evaluated again where needed
     slot: int | None = None  # else kept here
@@ -26,7 +26,7 @@ class Step:
 
 
 # Tuples have no storage of their own to write into: the one that holds the new element replaces the old one.
-_REPLACED = ("element", "part")
+_REPLACED = ("element", "part", "dynamic")
 
 
 @dataclass(slots=True)
@@ -76,18 +76,19 @@ def _step(g: Generator, link: ast.Expr) -> Step:
         return Step("element", link.index, dynamic=not isinstance(static_type(link.receiver), t.Tuple))
     assert isinstance(link, ast.Index)
     holder = static_type(link.receiver)
+    kind = "dynamic" if holder == t.ANY else "index"
     typed = int(isinstance(holder, t.Generic) and holder.name == "Array" and static_type(link.index) == t.INT)
     literal = isinstance(link.index, (ast.IntLiteral, ast.StringLiteral)) and link.index.coercion is None
     if isinstance(holder, t.Tuple) and isinstance(link.index, ast.IntLiteral):
         return Step("element", link.index.value)
     if literal:
-        return Step("index", typed, index=link.index)
+        return Step(kind, typed, index=link.index)
     g.value(link.index)
     slot = g.emitter.temp()
     g.emitter.emit("STORE", slot)
     if isinstance(holder, t.Tuple):
         return Step("part", len(holder.items), slot=slot)
-    return Step("index", typed, slot=slot)
+    return Step(kind, typed, slot=slot)
 
 
 def release(g: Generator, place: Place) -> None:
@@ -114,7 +115,7 @@ def read(g: Generator, place: Place) -> None:
 
 
 def _read_step(g: Generator, step: Step) -> None:
-    if step.kind in ("index", "part"):
+    if step.kind in ("index", "part", "dynamic"):
         _push_index(g, step)
         g.emitter.emit("INDEX_ARRAY" if step.kind == "index" and step.operand else "INDEX")
     elif step.dynamic:
@@ -195,6 +196,10 @@ def _replace(g: Generator, step: Step) -> None:
     e = g.emitter
     if step.kind == "element":
         e.emit("SET_ELEMENT", step.operand)
+        return
+    if step.kind == "dynamic":
+        _push_index(g, step)
+        e.emit("SET_PART")
         return
     depth = e.depth
     done = Label()

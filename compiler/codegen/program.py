@@ -26,9 +26,8 @@ from .wanted import reduced
 COMPILER = "concerto 0.1"
 
 
-def generate(checked: CheckedProgram, files: list[Source], name: str) -> im.Image:
-    """The image of a program without errors; `name` is the program's name."""
-    sources = sorted(files, key=lambda source: source.name)
+def generate(checked: CheckedProgram, sources: list[Source], name: str) -> im.Image:
+    """The image of a program without errors; `sources` are in order of their names, `name` is the program's name."""
     module = Module(sources)
     for kind in (
         checked.schemas, [*checked.models, *checked.agents], checked.connections, checked.memories, checked.hashmaps, checked.ledgers,

@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from ...vm import schema as lowering
+from ...vm import values as vm
 from ...vm.bytecode import image as im
 from .. import ast, symbols
 from .. import types as t
@@ -110,6 +111,10 @@ def as_json(value: Any) -> Any:
     if isinstance(value, symbols.ConstStruct):
         names = [name for name, _, _, _ in value.struct.fields]
         return {name: as_json(part) for name, part in zip(names, value.values, strict=True)}
+    if value is vm.NONE:
+        return None
+    if isinstance(value, vm.Some):
+        return as_json(value.value)
     if isinstance(value, (list, tuple)):
         return [as_json(item) for item in value]
     if isinstance(value, dict):

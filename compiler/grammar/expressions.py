@@ -83,6 +83,7 @@ def cast(p: Reduction) -> ast.Cast:
 @rule("expr : MINUS expr %prec UMINUS")
 def negation(p: Reduction) -> ast.Unary:
     p.context.int_limits.pop(id(p[2]), None)
+    p.context.minuses.append(p.span.start)
     return ast.Unary(span=p.span, operator="-", operand=p[2])
 
 
@@ -132,8 +133,8 @@ def continue_(p: Reduction) -> ast.Continue:
 def _chained(p: Reduction, node: Any, receiver: ast.Expr) -> Any:
     """Counts the links of a postfix chain: it nests as deep as it is long (L-2.6.7)."""
     depths = p.context.depths
-    depth = depths.get(id(receiver), 0) + 1
-    depths[id(node)] = depth
+    depth = depths[id(receiver)][0] + 1 if id(receiver) in depths else 1
+    depths[id(node)] = depth, node  # kept, so that no later node gets its id
     if depth == MAX_CHAIN + 1:
         p.context.error("E0114", p.at(len(p) - 1), f"a chain of more than {MAX_CHAIN} calls and accesses", "split it up")
     return node

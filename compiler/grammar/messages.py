@@ -193,10 +193,7 @@ _FOREIGN_ITEMS = {
     "class": "use `struct`",
     "interface": "use `trait`",
     "protocol": "use `trait`",
-    "import": "use `use`",
-    "from": "use `use`",
-    "include": "use `use`",
-    "require": "use `use`",
+    **dict.fromkeys(("import", "from", "include", "require"), "write `use std::json;`"),
     "def": "use `fn`",
     "func": "use `fn`",
     "fun": "use `fn`",
@@ -206,6 +203,8 @@ _FOREIGN_ITEMS = {
 _FOREIGN_WORDS = {
     **_FOREIGN_ITEMS,
     "switch": "use `match`",
+    **dict.fromkeys(("except", "rescue"), "use `catch`"),
+    "finally": "there is no `finally`; write the code behind the `try`",
     "var": "use `let` or `let mut`",
     "new": "call a constructor, such as `T::new()`, or write a struct literal",
     "null": "write `nil`",
@@ -218,6 +217,15 @@ _FOREIGN_WORDS = {
     "and": "logical and is `&&`",
     "or": "logical or is `||`",
 }
+# Words that begin a block elsewhere and here a struct literal or a call.
+_FOREIGN_BLOCKS = {
+    **dict.fromkeys(("except", "rescue"), "use `catch`"),
+    "finally": "there is no `finally`; write the code behind the `try`",
+    "do": "use `loop` with `break`",
+    "unless": "write `if !…`",
+    "until": "write `while !…`",
+}
+_MACROS = {"vec": "[…]", "format": "\"…${x}\""}
 _NO_TERNARY = "there is no `?:`; write `if a { b } else { c }`"
 _NO_BIT_OPERATORS = "the language has no bit operators"
 _IN_MAIN = "put it in `fn main() { … }`"
@@ -257,7 +265,15 @@ def _as_constant(place: ErrorPlace) -> str:
 def _foreign_word(place: ErrorPlace, expected: set[str]) -> str | None:
     if place.kind() == "IDENT" and place.text() in ("and", "or"):
         return _FOREIGN_WORDS[place.text()]
-    return _FOREIGN_WORDS.get(place.word_before())
+    return _FOREIGN_WORDS.get(place.word_before()) or _FOREIGN_BLOCKS.get(_word_of_block(place))
+
+
+def _word_of_block(place: ErrorPlace) -> str:
+    """The name that `name {` or `name (x) {` begins with, where the parser read a struct literal or a call."""
+    for back in (2, 3, 4, 5):
+        if place.before(back) == "IDENT" and place.text(-back) in _FOREIGN_BLOCKS:
+            return place.text(-back)
+    return ""
 
 
 def _doubled_operator(place: ErrorPlace, expected: set[str]) -> str | None:
@@ -304,6 +320,26 @@ def _foreign_form(place: ErrorPlace, expected: set[str]) -> str | None:
     kind, before = place.kind(), place.before(1)
     if kind in ("STRING", "ISTR_START") and place.word_before() and place.adjacent(-1, 0):
         return "write `\"…${x}\"`; every string may hold `${ }`"
+    if kind == "NOT" and place.word_before() and place.adjacent(-1, 0):
+        return f"there are no macros; write `{_MACROS.get(place.word_before(), place.word_before() + '(…)')}`"
+    if kind in ("ARROW", "COLON") and "FATARROW" in expected:
+        return "an arm is written `pattern => value`"
+    if kind in ("FN", "PUB") and before in ("COMMA", "SLBRACE", "LBRACE", "SEMI") and {"IDENT", "RBRACE", "PUB"} <= expected:
+        return "methods stand in `impl T { … }`"
+    if "RBRACKET" in expected and "COMMA" in expected:
+        return _in_brackets(place)
+    if kind == "IF" and {"COMMA", "RPAREN"} <= expected:
+        return "write `if a { b } else { c }`"
+    if kind == "IN" and "LBRACE" in expected:
+        return "ask `xs.contains(x)`"
+    if kind == "COLON" and "RBRACKET" in expected:
+        return "a slice is written `xs[a..b]`"
+    if before == "SLBRACE" and kind in _LITERAL_TYPES and "RANGE_TO" in expected:
+        return "write each field with its name: `P { x: 1 }`"
+    if kind == "SEMI" and {"PUB", "COMMA", "RBRACE"} <= expected:
+        return "fields are separated by `,`"
+    if before == "CATCH" and kind == "LPAREN":
+        return "write `catch Error(e) { … }`"
     if kind == "FATARROW" and before in ("RPAREN", "IDENT"):
         return _CLOSURE
     if kind == "LET" and before == "LPAREN" and place.before(2) == "FOR":
@@ -321,6 +357,13 @@ def _foreign_form(place: ErrorPlace, expected: set[str]) -> str | None:
     if kind == "COLON" or (before == "RPAREN" and kind not in (END, "ARROW")):
         return "a block stands in braces: `{ … }`"
     return None
+
+
+def _in_brackets(place: ErrorPlace) -> str | None:
+    """Inside an array literal."""
+    if place.kind() == "FOR":
+        return "write `xs.map(|x| …)`"
+    return "elements are separated by `,`" if place.kind() in (*_LITERAL_TYPES, "IDENT") else None
 
 
 def _ternary(place: ErrorPlace, expected: set[str]) -> str | None:

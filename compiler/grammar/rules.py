@@ -32,7 +32,7 @@ class Context:
 
     __slots__ = (
         "file", "diagnostics", "docs", "starts", "ends", "depths",
-        "int_limits", "rests", "selves", "bodyless", "pubs",
+        "int_limits", "rests", "selves", "bodyless", "pubs", "minuses",
     )  # fmt: skip
 
     def __init__(self, file: str, diagnostics: Diagnostics, docs: dict[int, str]) -> None:
@@ -41,12 +41,13 @@ class Context:
         self.docs = docs
         self.starts: list[int] = []
         self.ends: list[int] = []
-        self.depths: dict[int, int] = {}  # postfix expression -> length of its chain
+        self.depths: dict[int, tuple[int, object]] = {}  # postfix expression -> length of its chain
         self.int_limits: dict[int, ast.IntLiteral] = {}
         self.rests: dict[int, ast.RestPattern] = {}
         self.selves: dict[int, ast.Parameter] = {}
         self.bodyless: dict[int, ast.Function] = {}
         self.pubs: dict[int, Span] = {}
+        self.minuses: list[int] = []  # where unary ones stand
 
     def error(
         self, code: str, span: Span, message: str, help: str | None = None, related: tuple[Related, ...] = ()

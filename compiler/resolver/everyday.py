@@ -40,6 +40,7 @@ METHODS: dict[str, tuple[str, ...]] = {
 # Methods that a form of the language stands for.
 FORMS = {
     **dict.fromkeys(("forEach", "for_each", "each"), "write `for x in xs { … }`"),
+    **dict.fromkeys(("format", "concat"), "write `\"…${x}\"`"),
     **dict.fromkeys(("iter", "into_iter", "collect", "to_list"), "leave it out: `map`, `filter` and the others give arrays"),
     **dict.fromkeys(("skip", "drop"), "write `xs[n..]`"),
     **dict.fromkeys(("take", "head"), "write `xs[..n]`"),

@@ -43,6 +43,12 @@ UNBUILT_ITEMS: dict[type[ast.Item], str] = {
 }
 
 
+# Items on which no decorator may stand, by their keyword.
+UNDECORATED: dict[type[ast.Item], str] = {
+    ast.Use: "use", ast.Module: "mod", ast.Impl: "impl", ast.Const: "const", ast.TypeAlias: "type",
+}  # fmt: skip
+
+
 def declare_items(r: Resolver, items: Sequence[ast.TopLevel]) -> None:
     """Gives every item of one scope its symbol."""
     places: dict[str, Span] = {}
@@ -55,6 +61,8 @@ def _declare_item(r: Resolver, item: ast.Item, places: dict[str, Span]) -> None:
     if isinstance(item, ast.ErrorItem):
         r.scope.open = True
         return
+    if item.decorators and type(item) in UNDECORATED:
+        r.module.decorated.append((item.decorators, UNDECORATED[type(item)]))
     if isinstance(item, ast.Use):
         declare_imports(r, item)
         return

@@ -15,7 +15,7 @@ from ..diagnostics import Diagnostics, Related
 from ..loading import Project
 from ..nesting import Nesting
 from ..source import Span
-from ..symbols import FunctionScope, FunctionSymbol, ImplSymbol, Local, ModuleSymbol, Symbol, TraitSymbol
+from ..symbols import EnumSymbol, FunctionScope, FunctionSymbol, ImplSymbol, Local, ModuleSymbol, Symbol, TraitSymbol
 from ..types import ANY
 from .everyday import NAMES
 from .scopes import Import, Scope
@@ -26,7 +26,8 @@ from .spelling import did_you_mean
 class Module:
     """What a program declares, nested items included, in the order of its modules, in each in source order. `members`: methods
     and associated functions by the type they belong to and their name. `trait_impls`: impls of traits by what their target names.
-    `traits`: those of the program and the predeclared ones."""
+    `traits`: those of the program and the predeclared ones. `decorated`: decorators where none may stand, and what they stand
+    on."""
 
     symbols: list[Symbol] = field(default_factory=list)
     inits: list[tuple[ModuleSymbol, ast.InitStatement]] = field(default_factory=list)
@@ -38,6 +39,7 @@ class Module:
     traits: list[TraitSymbol] = field(default_factory=list)
     main: Symbol | None = None
     places: dict[Symbol, Span] = field(default_factory=dict)
+    decorated: list[tuple[list[ast.Decorator], str]] = field(default_factory=list)
 
     def add(self, symbol: Symbol, place: Span) -> None:
         self.symbols.append(symbol)
@@ -173,7 +175,8 @@ class Resolver:
         """`offered` tells which visible symbols make sense where the name stands."""
         visible = self.scope.visible(self.function)
         candidates = (text for text, found in visible if offered is None or offered(found))
-        help = self.elsewhere(name.text) or NAMES.get(name.text) or did_you_mean(name.text, candidates)
+        help = self.elsewhere(name.text) or self.as_variant(name.text) or NAMES.get(name.text)
+        help = help or did_you_mean(name.text, candidates)
         self.report(code, name.span, f"undefined {what} `{name.text}`", help=help)
 
     def elsewhere(self, name: str) -> str | None:
@@ -182,6 +185,12 @@ class Resolver:
             if name in scope.public and module is not self.at:
                 return f"add `use {'::'.join(('crate', *module.path, name))};`"
         return None
+
+    def as_variant(self, name: str) -> str | None:
+        """The path of a variant of that name, if one visible enum has it."""
+        visible = self.scope.visible(self.function)
+        enums = [text for text, found in visible if isinstance(found, EnumSymbol) and name in found.variants]
+        return f"write `{enums[0]}::{name}`" if len(enums) == 1 else None
 
     def report(
         self, code: str, span: Span, message: str, *, help: str | None = None, first: Span | None = None

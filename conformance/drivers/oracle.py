@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import json
+import resource
 import sys
 import threading
 from pathlib import Path
@@ -22,6 +23,8 @@ from conformance.oracle.values import RESULT, Case, Err, Panic, display, is_good
 
 Json = dict[str, Any]
 STACK = 512 * 1024 * 1024
+MEMORY = 4 * 1024 * 1024 * 1024  # a program that outgrows it is not claimed
+LARGEST, DEEPEST = 1024 * 1024, 256  # limits of the machine (G-6.1), which the evaluator does not have
 HELLO = {
     "event": "hello", "name": "oracle", "version": "1", "spec": "1.0", "protocol": 1, "levels": [0, 1, 2], "features": [],
     "routes": ["interp"], "diagnostics": False,
@@ -80,6 +83,11 @@ def started(files: dict[str, bytes], main: str, depth: int) -> tuple[Json, list[
     return {**result, "asserts": evaluator.asserts, "diagnostics": []}, emits
 
 
+def nesting(payload: str) -> int:
+    """At most how deep the payload is, at little cost: brackets that open before the first one closes."""
+    return payload.partition("]")[0].count("[")
+
+
 def run(op: Json) -> None:
     limits = op.get("limits") or {}
     try:
@@ -87,6 +95,8 @@ def run(op: Json) -> None:
             raise NotClaimed(f"{op['op']} with these fields")
         files = {name: c.encode() if isinstance(c, str) else base64.b64decode(c["base64"]) for name, c in op["files"].items()}
         result, emits = evaluate(files, op["main"], limits.get("depth", 10_000))
+        if any(len(payload) > LARGEST or nesting(payload) > DEEPEST for _, payload in emits):
+            raise NotClaimed("limits of size")
     except NotClaimed as reason:
         send({"id": op["id"], "status": "not claimed", "reason": str(reason)})
         return
@@ -96,6 +106,7 @@ def run(op: Json) -> None:
 
 
 def main() -> int:
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     for line in sys.stdin:
         op = json.loads(line)
         if op["op"] == "bye":

@@ -314,7 +314,7 @@ class Calls(Predeclared):
             mut = found is not None and found.signature.mut
             if found is None or found.signature.receiver is None or mut and place is not None and not place[1].mutable:
                 raise Panic("P014", f"{kind_of(value)} has no method {name}")
-            ordered = _ordered(found.signature, given)
+            ordered = _ordered(name, found.signature, given)
             if mut and place is not None:
                 return self.change(env, place[1], steps, found, ordered)
             return self.perform(found, [value, *ordered])[0]
@@ -328,13 +328,13 @@ class Calls(Predeclared):
         return result
 
 
-def _ordered(signature: Any, given: list[tuple[str | None, Any]]) -> list[Any]:
+def _ordered(called: str, signature: Any, given: list[tuple[str | None, Any]]) -> list[Any]:
     """Arguments of a dynamic call, checked as far as L-3.3.3 goes."""
     names, count = signature.names, len(signature.names)
     found = {label or (names[i] if i < count else ""): value for i, (label, value) in enumerate(given)}
     required = {n for n, d in zip(names, signature.defaults, strict=True) if d is None}
     if len(found) < len(given) or not required <= found.keys() <= set(names):
-        raise Panic("P015", f"expects {count} arguments, {len(given)} given")
+        raise Panic("P015", f"{called} expects {count} arguments, {len(given)} given")
     anything: dict[Any, Type] = dict.fromkeys(signature.heads, ANY)
     for name, type_ in zip(names, signature.types, strict=True):
         if name in found and (conversion := convert(ANY, substitute(type_, anything))) is not None:

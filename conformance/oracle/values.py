@@ -218,7 +218,7 @@ def json_text(value: Any) -> str:
         case Rng(start, end, inclusive):
             return pairs([("start", start), ("end", end), ("inclusive", inclusive)])
         case Err(family, variant, message, extra):
-            return pairs([("kind", family), ("variant", variant), ("message", message), *extra.items()])
+            return pairs([("kind", family), *([("variant", variant)] if variant else []), ("message", message), *extra.items()])
         case Map():
             return pairs((display(key), v) for (_, key), v in value.items())
         case tuple():

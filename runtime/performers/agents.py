@@ -11,13 +11,13 @@ from ...vm.values import UNSET, from_json
 from ..agents.calls import AgentSender, call_settings
 from ..agents.listening import HandlerLeft, Listening, plain
 from ..agents.settings import AgentSettings
-from ..call_services import Conversation
 from ..calls import answered, answered_with_schema
 from ..errors import CONNECTION, CallFailure, ConfigFailure, Origin
 from ..guard import Access, Denied, guarded, permissions_of
 from ..secrets import is_secret_name
 from ..settled import Settled
-from ..translation import failed, response_value, succeeded
+from ..translation import failed, response_value
+from .models import committed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ..agents.child import Child
     from ..agents.process import AgentProcess
     from ..call_results import Response
+    from ..memory.conversation import Conversation
     from ..running import Running
 
 INHERITED = ("PATH", "HOME", "LANG", "TMPDIR")  # what every child sees (O-4.42)
@@ -75,19 +76,27 @@ class AgentCalls:
             context = () if call.context is UNSET else (plain(call.context),)
             sender = AgentSender(agent, context, Listening(self.run, effect))
             services = self.run.services.asking(sender, "agent_calls")
-            conversation = None if call.memory in (None, UNSET) else Conversation(self.run.memories[call.memory], call.auto)
+            conversation = self._conversation(call)
             if call.schema is None:
                 response = await answered(services, call_settings(settings), call.prompt, conversation, run_id=run_id)
-                return Settled(lambda: succeeded(_value(call, response())))
+                return Settled(lambda: committed(lambda: _value(call, response())))
             validated = await answered_with_schema(
                 services, call_settings(settings), call.prompt, self.run.schemas[call.schema], conversation,
                 run_id=run_id, retry_message=call.retry_message,
             )  # fmt: skip
-            return Settled(lambda: succeeded(self.run.builder.value(validated().tree)))
+            return Settled(lambda: committed(lambda: self.run.builder.value(validated().tree)))
         except CallFailure as failure:
             return failed(failure)
         except HandlerLeft as left:
             return left.outcome
+
+    def _conversation(self, call: AgentCall) -> Conversation | None:
+        """What records the turn; the agent never sees it (O-3.27)."""
+        if call.memory in (None, UNSET):
+            return None
+        from ..memory.conversation import Conversation
+
+        return Conversation(self.run.memories[call.memory], call.auto)
 
     def _process(self, settings: AgentSettings) -> AgentProcess:
         from ..agents.process import AgentProcess

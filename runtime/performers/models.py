@@ -6,7 +6,6 @@ Must not know: the loop that asks, the command line.
 from __future__ import annotations
 
 from ...vm.values import UNSET
-from ..call_services import Conversation
 from ..call_settings import call_settings
 from ..calls import answered, answered_with_schema
 from ..errors import CallFailure, ConfigFailure
@@ -17,13 +16,14 @@ from ..translation import failed, response_value, succeeded, to_plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import Any
 
     from ...vm.bytecode.image import Model
     from ...vm.effects import Effect, ModelCall
     from ..call_services import Services
     from ..call_settings import CallSettings
+    from ..memory.conversation import Conversation
     from ..running import Running
 
 
@@ -54,7 +54,7 @@ class ModelCalls:
             conversation = self._conversation(call)
             if call.schema is None:
                 response = await answered(services, settings, call.prompt, conversation, run_id=run_id)
-                return Settled(lambda: succeeded(response_value(response())))
+                return Settled(lambda: committed(lambda: response_value(response())))
             validated = await answered_with_schema(
                 services,
                 settings,
@@ -64,7 +64,7 @@ class ModelCalls:
                 run_id=run_id,
                 retry_message=call.retry_message,
             )
-            return Settled(lambda: succeeded(self.run.builder.value(validated().tree)))
+            return Settled(lambda: committed(lambda: self.run.builder.value(validated().tree)))
         except CallFailure as failure:
             return failed(failure)
 
@@ -108,4 +108,16 @@ class ModelCalls:
         if name is UNSET:
             model: Model = self.models[call.model][1]
             name = None if model.memory is None else self.run.program.image.memories[model.memory].name
-        return None if name is None else Conversation(self.run.memories[name], call.auto)
+        if name is None:
+            return None
+        from ..memory.conversation import Conversation
+
+        return Conversation(self.run.memories[name], call.auto)
+
+
+def committed(value: Callable[[], Any]) -> Any:
+    """The Ok, or the Err of a memory that could not store the turn (M-5.23)."""
+    try:
+        return succeeded(value())
+    except CallFailure as failure:
+        return failed(failure)

@@ -145,18 +145,19 @@ class _Validation:
 
     def field(self, modes: SchemaType, field: Field, holder: dict[str, Any], path: str) -> Any:
         """Null is absence where a field may be absent (O-2.2, O-2.4)."""
-        name, kind, _, has_default, default, _ = field
+        name, kind, is_option, has_default, default, _ = field
         given = holder.get(name)
         optional = is_optional(modes, field)
-        if given is None and has_default:
-            return self.node(kind, default, path, coerce=False)
-        if given is None and optional:
+        if given is None and (optional or (is_option and default is None)):
             return NONE
+        if given is None and has_default:
+            node = self.node(kind, default, path, coerce=False)
+            return ("some", node) if is_option else node
         if name not in holder:
             self.violations.append(Violation(path, "missing", "missing required field", expected=display(kind)))
             return None
         node = self.node(kind, given, path, coerce="coerce" in modes)
-        return ("some", node) if optional else node
+        return ("some", node) if optional or is_option else node
 
     def mismatch(self, kind: SchemaType, value: Any, path: str) -> None:
         expected, actual = display(kind), json_kind(value)

@@ -52,7 +52,7 @@ def test_constructors(call_function: Call) -> None:
 
 
 def test_special_forms_have_rows() -> None:
-    special = {"print", "println", "emit", "flush_emits", "test_emits", "race", "None"}
+    special = {"print", "println", "emit", "flush_emits", "race", "None"}
     assert {name for name, row in FUNCTIONS.items() if row.kind == "special"} == special
 
 

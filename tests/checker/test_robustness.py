@@ -56,6 +56,20 @@ def test_long_chains(name: str, snippet: Any) -> None:
     assert snippet(CHAINS[name]).diagnostics == []
 
 
+HEAVY = {
+    "deep": "let a0 = 1; " + "".join(f"let a{i + 1} = Some(a{i}); " for i in range(1500)) + "print(a1500);",
+    "wide": "let a0 = (1, 1); " + "".join(f"let a{i + 1} = (a{i}, a{i}); " for i in range(40)) + "print(a40);",
+    "declared": "".join(f"type A{i + 1} = Array<A{i}>; " for i in range(1500))
+    + "type A0 = Int; fn main() { let _x: A1500 = []; }",
+}
+
+
+@pytest.mark.parametrize("name", HEAVY)
+def test_types_that_grow_from_line_to_line(name: str, snippet: Any) -> None:
+    """Types share their parts: few lines make one that a walk would not come out of (E0114)."""
+    assert "E0114" in [d.code for d in snippet(HEAVY[name]).diagnostics]
+
+
 def test_the_recursion_limit_is_left_alone() -> None:
     limit = sys.getrecursionlimit()
     nesting = Nesting()

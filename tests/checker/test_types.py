@@ -9,6 +9,7 @@ import pytest
 from concerto.compiler import ast
 
 CASES = [
+    ("E2044", 'print(std::json::parse_as<«fn(Int) -> Int>("1").is_ok());'),
     ("E2001", 'let x: Int = «"a"; print(x);'),
     ("E2001", "let x: Int = «2.5; print(x);"),
     ("E2001", 'let mut x = 1; x = «"a"; print(x);'),

@@ -69,3 +69,8 @@ def test_an_unreadable_file_among_others(cli, write):
     code, _, err = cli("check", write("w.conc", WARNING), "gone.conc")
     assert code == 66
     assert err == WARNING_TEXT + "cannot read gone.conc: No such file or directory\n"
+
+
+def test_a_file_that_cannot_be_read_keeps_nobody_from_checking_the_others(cli, write):
+    write("w.conc", WARNING)
+    assert cli("check", "gone.conc", "w.conc") == (66, "", "cannot read gone.conc: No such file or directory\n" + WARNING_TEXT)

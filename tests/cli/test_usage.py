@@ -39,6 +39,7 @@ def test_help_of_a_verb_names_its_flags(cli, verb):
     code, out, err = cli(verb.name, "--help")
     assert (code, err) == (0, "")
     assert all(flag in out for flag in [*FLAGS[verb.name], "--quiet"])
+    assert cli("help", verb.name) == (code, out, err)
 
 
 def test_unknown_verb(cli):

@@ -31,7 +31,7 @@ NESTED = {
     "methods": "let x = a" + ".b(c)" * DEEP + ";",
     "closures": "let x = " + "|a| " * DEEP + "a;",
     "closures with blocks": "let x = " + "f(|a| { " * (DEEP // 2) + "a" + " })" * (DEEP // 2) + ";",
-    "signs": "let x = " + "-" * DEEP + "a;",
+    "signs": "let x = " + "- " * DEEP + "a;",
     "powers": "let x = " + " ** ".join(["a"] * DEEP) + ";",
     "assignments": "a = " * DEEP + "b;",
     "blocks": "{" * DEEP + "}" * DEEP,

@@ -103,7 +103,7 @@ def test_help(errors: Errors, text: str, help: str) -> None:
         ("let mut x = f();", "a statement stands in a function", "put it in `fn main() { … }`, or write `const x: T = …;`"),
         ("class A { x: Int }", "there is no `class`", "use `struct`"),
         ("interface A { }", "there is no `interface`", "use `trait`"),
-        ("import foo;", "there is no `import`", "use `use`"),
+        ("import foo;", "there is no `import`", "write `use std::json;`"),
         ("def f() { }", "there is no `def`", "use `fn`"),
         ("func f() { }", "there is no `func`", "use `fn`"),
         ("function f() { }", "there is no `function`", "use `fn`"),

@@ -3,11 +3,11 @@
 import json
 
 import pytest
-from concerto.runtime.call_services import Conversation
 from concerto.runtime.call_settings import call_settings
 from concerto.runtime.calls import execute, execute_with_schema
 from concerto.runtime.errors import CallFailure
-from concerto.runtime.memory.log import MemoryLog
+from concerto.runtime.memory.conversation import Conversation
+from concerto.runtime.memory.memory import Memory
 from concerto.runtime.records import Msg, ToolDef
 from concerto.runtime.reply_cache import ReplyCache
 from concerto.runtime.schema.strategy import Schema
@@ -36,14 +36,14 @@ def failure_of(finish, work):
 
 def test_a_request_is_system_memory_prompt(bench, finish):
     made = bench(["hello"])
-    log = MemoryLog()
+    log = Memory()
     log.append("system", "in the middle")
     log.append("user", "old")
     settings = model(made, fields={"system_prompt": "S"})
     response = finish(execute(made.services, settings, "new", Conversation(log), run_id="r"))
     assert made.messages() == [[("system", "S"), ("system", "in the middle"), ("user", "old"), ("user", "new")]]
     assert contents(log) == [("system", "in the middle"), ("user", "old"), ("user", "new"), ("assistant", "hello")]
-    assert log.turns()[-2:] == [(2, "r"), (2, "r")]
+    assert [(entry.turn, entry.run) for entry in log.entries()][-2:] == [(2, "r"), (2, "r")]
     assert response.text == "hello"
 
 
@@ -56,7 +56,7 @@ def test_without_memory_nothing_is_kept(bench, finish):
 
 def test_manual_mode_reads_and_never_writes(bench, finish):
     made = bench()
-    log = MemoryLog()
+    log = Memory()
     log.append("user", "old")
     finish(execute(made.services, model(made), "new", Conversation(log, auto=False), run_id="r"))
     assert made.messages() == [[("user", "old"), ("user", "new")]]
@@ -83,16 +83,16 @@ def test_the_response(bench, finish):
 
 def test_a_failed_call_writes_nothing(bench, finish):
     made = bench([{"error": "auth"}])
-    log = MemoryLog()
+    log = Memory()
     failure = failure_of(finish, execute(made.services, model(made), "p", Conversation(log), run_id="r"))
     assert failure.variant == "AuthenticationFailed"
-    assert (len(log), log.version) == (0, 0)
+    assert (len(log), log.version()) == (0, 0)
     assert made.metrics.errors == 1
 
 
 def test_transport_retries_send_the_same_record(bench, finish):
     made = bench([{"error": "rate_limit"}, {"error": "server"}, "done"])
-    log = MemoryLog()
+    log = Memory()
     response = finish(execute(made.services, model(made), "p", Conversation(log), run_id="r"))
     assert (response.text, response.attempts) == ("done", 3)
     assert made.requests[0] is made.requests[1] is made.requests[2]
@@ -129,7 +129,7 @@ def test_the_retries_of_a_run_are_bounded(bench, finish):
 
 def test_three_requests_for_two_invalid_replies(bench, finish):
     made = bench(["no json", '{"kind": "wish"}', f"Sure: {GOOD}"])
-    log = MemoryLog()
+    log = Memory()
     log.append("user", "old")
     settings = model(made, fields={"system_prompt": "S"})
     call = execute_with_schema(made.services, settings, "p", KIND, Conversation(log), run_id="r", retry_message="Try.")
@@ -149,12 +149,12 @@ def test_three_requests_for_two_invalid_replies(bench, finish):
 
 def test_never_valid(bench, finish):
     made = bench(["no"] * 3)
-    log = MemoryLog()
+    log = Memory()
     failure = failure_of(finish, execute_with_schema(made.services, model(made), "p", KIND, Conversation(log), run_id="r"))
     assert (failure.kind, failure.variant, failure.fields["attempts"]) == ("SchemaError", "MaxRetriesExceeded", 3)
     assert failure.fields["last_error"].variant == "ParseError"
     assert failure.fields["raw_response"] == "no"
-    assert (len(log), log.version) == (0, 0)
+    assert (len(log), log.version()) == (0, 0)
     assert len(made.requests) == 3
 
 
@@ -180,7 +180,7 @@ def test_validators_run_once_the_structure_is_accepted(bench, finish):
 
 def test_an_error_ends_the_schema_attempts(bench, finish):
     made = bench(["no", {"error": "refusal"}, GOOD])
-    log = MemoryLog()
+    log = Memory()
     failure = failure_of(finish, execute_with_schema(made.services, model(made), "p", KIND, Conversation(log), run_id="r"))
     assert failure.variant == "ContentFiltered"
     assert len(made.requests) == 2 and len(log) == 0
@@ -231,7 +231,7 @@ def test_strategies(bench, finish, connection, structured, schema, strategy, for
 def test_the_tool_strategy_reads_the_arguments(bench, finish):
     call = {"tool_calls": [{"tool": "respond", "arguments": {"kind": "bug"}}]}
     made = bench([call])
-    log = MemoryLog()
+    log = Memory()
     settings = model(made, fields={"structured": "tool"})
     accepted = finish(execute_with_schema(made.services, settings, "p", KIND, Conversation(log), run_id="r"))
     assert accepted.tree[2] == [("kind", "bug")]
@@ -249,7 +249,7 @@ def test_respond_is_required_beside_other_tools(bench, finish):
 
 def test_calls_of_tools_that_were_not_offered(bench, finish):
     made = bench([{"text": "let me", "tool_calls": [{"tool": "T.a", "arguments": {"x": 1}}]}, "done"])
-    log = MemoryLog()
+    log = Memory()
     response = finish(execute(made.services, model(made), "p", Conversation(log), run_id="r"))
     assert (response.text, response.attempts) == ("done", 2)
     records = [message.as_json() for message in made.requests[1].messages]
@@ -301,7 +301,7 @@ def test_the_cache_answers_an_equal_first_request(bench, finish):
     made = bench(["one", "two", "three"])
     cache = ReplyCache({"ttl_seconds": 10}, lambda: made.now)
     settings = model(made, cache=cache)
-    log = MemoryLog()
+    log = Memory()
     first = finish(execute(made.services, settings, "p", run_id="1"))
     again = finish(execute(made.services, settings, "p", run_id="2"))
     assert (first.text, first.cached, again.text, again.cached) == ("one", False, "one", True)

@@ -2,11 +2,12 @@
 
 import json
 
-from concerto.runtime.call_services import Conversation
 from concerto.runtime.call_settings import call_settings
 from concerto.runtime.calls import execute_with_schema
 from concerto.runtime.errors import CallFailure
-from concerto.runtime.memory.log import MemoryLog
+from concerto.runtime.memory.conversation import Conversation
+from concerto.runtime.memory.memory import Memory
+from concerto.runtime.memory.policy import Policy
 from concerto.runtime.schema.strategy import Schema
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -25,10 +26,10 @@ HISTORY = st.lists(st.tuples(st.sampled_from(["user", "assistant", "system"]), s
 
 def ask(script, history, strategy, *, auto=True, attached=True, bound=None, retry_message=None):
     made = Bench(script, {})
-    log = MemoryLog(bound)
+    log = Memory(Policy(retain=bound))
     for role, text in history:
         log.append(role, text)
-    before = [message.as_json() for message in log.messages()], log.version
+    before = [message.as_json() for message in log.messages()], log.version()
     fields = {"structured": strategy, "system_prompt": "S", "retry_policy": {"max_attempts": 4}}
     model = call_settings("M", fields, {}, made.connections["offline"])
     conversation = Conversation(log, auto) if attached else None
@@ -61,14 +62,14 @@ def test_success_appends_exactly_one_turn(bad, good, history, strategy, bound):
     turn = [("user", "the prompt"), ("assistant", validated.response.text)]
     whole = [*history, *turn]
     assert [(m.role, m.content) for m in log.messages()] == (whole if bound is None else whole[-bound:])
-    assert log.version == before[1] + 1
+    assert log.version() == before[1] + 1
 
 
 @given(st.lists(st.sampled_from(["no", "{}", '{"n": []}']), min_size=4, max_size=4), HISTORY, STRATEGY)
 def test_all_attempts_failing_leaves_the_memory_untouched(bad, history, strategy):
     made, log, before, validated, failure = ask(bad, history, strategy)
     assert failure.variant == "MaxRetriesExceeded"
-    assert ([message.as_json() for message in log.messages()], log.version) == before
+    assert ([message.as_json() for message in log.messages()], log.version()) == before
     assert len(made.requests) == 4
 
 

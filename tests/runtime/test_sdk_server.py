@@ -6,12 +6,13 @@ import asyncio
 import time
 
 import pytest
-from concerto.runtime.call_services import Conversation, Services
+from concerto.runtime.call_services import Services
 from concerto.runtime.call_settings import call_settings
 from concerto.runtime.calls import execute, execute_with_schema
 from concerto.runtime.connections import resolve_all
 from concerto.runtime.errors import CallFailure
-from concerto.runtime.memory.log import MemoryLog
+from concerto.runtime.memory.conversation import Conversation
+from concerto.runtime.memory.memory import Memory
 from concerto.runtime.metrics import Metrics
 from concerto.runtime.providers.pool import ProviderPool
 from concerto.runtime.schema.strategy import Schema
@@ -64,7 +65,7 @@ class Session:
             "anthropic": {"provider": "anthropic", "base_url": url, "default_model": "claude-haiku-5-5", "api_key": "k"},
         }
         self.slept = []
-        self.log = MemoryLog()
+        self.log = Memory()
         self.metrics = Metrics()
         self.connections = resolve_all([declared])
         self.connection = connection

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from concerto.compiler.pipeline import compile_source
-from concerto.runtime.session import Host, Session
+from concerto.runtime.session import Host, Session, run_offline
 from concerto.vm.link import Program
 from concerto.vm.load import load_image
 from concerto.vm.values import sharing
@@ -62,6 +62,5 @@ def run(program: Program) -> None:
         emit=lambda channel, value, by_runtime: emits.append(channel), print=lambda text: None, env={}, now=lambda: 0.0,
         sleep=instant, random=lambda: 0.5, offline=True,
     )  # fmt: skip
-    with pytest.raises(StopIteration):
-        Session(program, host).run().send(None)
+    run_offline(Session(program, host))
     assert emits == ["end"]

@@ -42,6 +42,7 @@ _TABLE = (
     ("SET_MEMBER", k.NAME, "value object --", "next", "write a member by name"),
     ("SET_INDEX", k.NONE, "value object index --", "next", "write an element of an owned Array or Map"),
     ("SET_ELEMENT", k.COUNT, "value tuple -- tuple", "next", "a tuple with one element replaced"),
+    ("SET_PART", k.NONE, "value object index -- object", "next", "write an element behind Any; a tuple is replaced (L-5.5.1)"),
     # arithmetic
     ("ADD_INT", k.NONE, "a b -- sum", "next", "Int + Int, P002 outside 64 bits"),
     ("SUB_INT", k.NONE, "a b -- difference", "next", "Int - Int, P002 outside 64 bits"),
@@ -78,6 +79,7 @@ _TABLE = (
     # conversions and tests
     ("INT_TO_FLOAT", k.NONE, "a -- float", "next", "nearest Float of an Int"),
     ("CHECK", k.TYPE, "value -- value", "next", "check a dynamic value shallowly, Int to Float if asked (L-3.3.3)"),
+    ("CHECK_PAYLOAD", k.TYPE, "value -- value", "next", "the same for the payload of emit<T>, P415 (O-5.24)"),
     ("CAST", k.TYPE, "value -- value", "next", "`as`, P008 (L-3.5)"),
     ("IS", k.TYPE, "value -- bool", "next", "run-time type test, as in catch clauses"),
     ("IS_VARIANT", k.VARIANT, "value -- bool", "next", "is this enum value of that variant"),

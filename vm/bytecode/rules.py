@@ -1,6 +1,6 @@
 """The rules of the verifier (G-4.3): code and text of each, and the one place that refuses.
 
-Hands on `RULES`, `NOT_APPLICABLE` and `refuse`. A rule that stands in no table is enforced by nobody: the tests take
+Hands on `RULES`, `LOADING`, `NOT_APPLICABLE` and `refuse`. A rule that stands in no table is enforced by nobody: the tests take
 one out at a time and see what is then accepted. Must not know: how a rule is checked.
 """
 
@@ -32,6 +32,18 @@ RULES: dict[str, str] = {
     "V123": "entry functions take no parameters",
     "V125": "names are identifiers, text is valid Unicode",
     "V126": "an instruction is visited at most 32 times, and instructions are within the limit",
+}
+
+# What loading refuses before any rule is asked (G-3.1).
+LOADING: dict[str, str] = {
+    "V001": "the file is larger than the limit, or too small to hold an image",
+    "V002": "the file does not begin as an image",
+    "V003": "the image needs another version of the format, the opcode set or the standard library",
+    "V004": "the hash does not fit the content",
+    "V005": "the host trusts other images only",
+    "V006": "the content cannot be decoded",
+    "V007": "the content is not in canonical form",
+    "V008": "a section has another shape",
 }
 
 NOT_APPLICABLE: dict[str, str] = {

@@ -20,6 +20,7 @@ from ..ops import (
     add,
     cast,
     check,
+    check_concat,
     concat,
     display,
     div,
@@ -39,6 +40,7 @@ from ..ops import (
     length,
     less,
     less_equal,
+    limits,
     matches,
     mul,
     negate,
@@ -50,6 +52,7 @@ from ..ops import (
     read_index,
     rem,
     share,
+    store_index,
     store_member,
     sub,
     with_element,
@@ -130,7 +133,7 @@ NUMBERS = {
     "INT__GT_INT__JUMP_UNLESS": 54,
     "IS_VARIANT": 55,
     "INT__SUB_INT": 56,
-    "CONCAT": 57,
+    "CONCAT__STORE": 57,
     "DUP": 58,
     "LOAD__GT_INT__JUMP_UNLESS": 59,
     "ADD_FLOAT": 60,
@@ -152,106 +155,110 @@ NUMBERS = {
     "IS": 76,
     "STORE_CELL": 77,
     "THROW": 78,
-    "LOAD__LOAD__MUL_INT": 79,
-    "DIV": 80,
-    "IS_SOME": 81,
-    "LOAD__INT__MUL_INT": 82,
-    "LOAD__INT__ADD_INT": 83,
-    "NONE": 84,
-    "SOME": 85,
-    "ADD": 86,
-    "ARRAY": 87,
-    "ASK": 88,
-    "AWAIT": 89,
-    "AWAIT_ALL": 90,
-    "CALL_HOST": 91,
-    "CALL_INOUT": 92,
-    "CALL_METHOD": 93,
-    "CAST": 94,
-    "CELL_OWN": 95,
-    "CHANGES_SELF": 96,
-    "CHECK": 97,
-    "CLOSURE": 98,
-    "CONFIGURE": 99,
-    "DROP": 100,
-    "EMIT": 101,
-    "EQ": 102,
-    "ERR": 103,
-    "FAIL_LENGTH": 104,
-    "FAIL_MATCH": 105,
-    "FIELD_OWN": 106,
-    "FILL": 107,
-    "FLUSH": 108,
-    "GE": 109,
-    "GET_ERROR": 110,
-    "GET_PAYLOAD": 111,
-    "GE_INT": 112,
-    "GT": 113,
-    "HALT": 114,
-    "HASHMAP": 115,
-    "INDEX": 116,
-    "INT_TO_FLOAT": 117,
-    "INT__GE_INT__JUMP_UNLESS": 118,
-    "INT__LE_INT__JUMP_UNLESS": 119,
-    "INT__LT_INT__JUMP_UNLESS": 120,
-    "INT__NE_INT__JUMP_UNLESS": 121,
-    "IS_ERR": 122,
-    "IS_ERROR": 123,
-    "IS_NIL": 124,
-    "LE": 125,
-    "LEDGER": 126,
-    "LENGTH": 127,
-    "LE_INT": 128,
-    "LINK": 129,
-    "LOAD__EQ_INT__JUMP_UNLESS": 130,
-    "LOAD__GE_INT__JUMP_UNLESS": 131,
-    "LOAD__INT__GE_INT__JUMP_UNLESS": 132,
-    "LOAD__INT__GT_INT__JUMP_UNLESS": 133,
-    "LOAD__INT__LE_INT__JUMP_UNLESS": 134,
-    "LOAD__INT__MUL_INT__STORE": 135,
-    "LOAD__LE_INT__JUMP_UNLESS": 136,
-    "LOAD__LOAD__EQ_INT__JUMP_UNLESS": 137,
-    "LOAD__LOAD__GE_INT__JUMP_UNLESS": 138,
-    "LOAD__LOAD__GT_INT__JUMP_UNLESS": 139,
-    "LOAD__LOAD__MUL_INT__STORE": 140,
-    "LOAD__LOAD__NE_INT__JUMP_UNLESS": 141,
-    "LOAD__LOAD__SUB_INT": 142,
-    "LOAD__NE_INT__JUMP_UNLESS": 143,
-    "LOAD__SUB_INT": 144,
-    "LT": 145,
-    "MAP": 146,
-    "MEMBER_OWN": 147,
-    "MEMORY": 148,
-    "MODEL": 149,
-    "MUL": 150,
-    "NE": 151,
-    "NEG": 152,
-    "NEG_INT": 153,
-    "NEW_CELL": 154,
-    "NE_INT": 155,
-    "NIL": 156,
-    "NOT": 157,
-    "PARALLEL": 158,
-    "PARSE_AS": 159,
-    "POP_TRY": 160,
-    "POW": 161,
-    "PRINT": 162,
-    "PRINTLN": 163,
-    "RACE": 164,
-    "REM": 165,
-    "SCHEMA": 166,
-    "SETTLE": 167,
-    "SET_ELEMENT": 168,
-    "SET_INDEX": 169,
-    "SET_MEMBER": 170,
-    "SLIDE": 171,
-    "START": 172,
-    "STRUCT": 173,
-    "SUB": 174,
-    "SUB_INT": 175,
-    "TRUE": 176,
-    "VARIANT": 177,
-    "WRAP": 178,
+    "CONCAT": 79,
+    "LOAD__LOAD__MUL_INT": 80,
+    "DIV": 81,
+    "IS_SOME": 82,
+    "LOAD__INT__MUL_INT": 83,
+    "LOAD__INT__ADD_INT": 84,
+    "NONE": 85,
+    "SOME": 86,
+    "ADD": 87,
+    "AGENT": 88,
+    "ARRAY": 89,
+    "ASK": 90,
+    "AWAIT": 91,
+    "AWAIT_ALL": 92,
+    "CALL_HOST": 93,
+    "CALL_INOUT": 94,
+    "CALL_METHOD": 95,
+    "CAST": 96,
+    "CELL_OWN": 97,
+    "CHANGES_SELF": 98,
+    "CHECK": 99,
+    "CHECK_PAYLOAD": 100,
+    "CLOSURE": 101,
+    "CONFIGURE": 102,
+    "DROP": 103,
+    "EMIT": 104,
+    "EQ": 105,
+    "ERR": 106,
+    "FAIL_LENGTH": 107,
+    "FAIL_MATCH": 108,
+    "FIELD_OWN": 109,
+    "FILL": 110,
+    "FLUSH": 111,
+    "GE": 112,
+    "GET_ERROR": 113,
+    "GET_PAYLOAD": 114,
+    "GE_INT": 115,
+    "GT": 116,
+    "HALT": 117,
+    "HASHMAP": 118,
+    "INDEX": 119,
+    "INT_TO_FLOAT": 120,
+    "INT__GE_INT__JUMP_UNLESS": 121,
+    "INT__LE_INT__JUMP_UNLESS": 122,
+    "INT__LT_INT__JUMP_UNLESS": 123,
+    "INT__NE_INT__JUMP_UNLESS": 124,
+    "IS_ERR": 125,
+    "IS_ERROR": 126,
+    "IS_NIL": 127,
+    "LE": 128,
+    "LEDGER": 129,
+    "LENGTH": 130,
+    "LE_INT": 131,
+    "LINK": 132,
+    "LOAD__EQ_INT__JUMP_UNLESS": 133,
+    "LOAD__GE_INT__JUMP_UNLESS": 134,
+    "LOAD__INT__GE_INT__JUMP_UNLESS": 135,
+    "LOAD__INT__GT_INT__JUMP_UNLESS": 136,
+    "LOAD__INT__LE_INT__JUMP_UNLESS": 137,
+    "LOAD__INT__MUL_INT__STORE": 138,
+    "LOAD__LE_INT__JUMP_UNLESS": 139,
+    "LOAD__LOAD__EQ_INT__JUMP_UNLESS": 140,
+    "LOAD__LOAD__GE_INT__JUMP_UNLESS": 141,
+    "LOAD__LOAD__GT_INT__JUMP_UNLESS": 142,
+    "LOAD__LOAD__MUL_INT__STORE": 143,
+    "LOAD__LOAD__NE_INT__JUMP_UNLESS": 144,
+    "LOAD__LOAD__SUB_INT": 145,
+    "LOAD__NE_INT__JUMP_UNLESS": 146,
+    "LOAD__SUB_INT": 147,
+    "LT": 148,
+    "MAP": 149,
+    "MEMBER_OWN": 150,
+    "MEMORY": 151,
+    "MODEL": 152,
+    "MUL": 153,
+    "NE": 154,
+    "NEG": 155,
+    "NEG_INT": 156,
+    "NEW_CELL": 157,
+    "NE_INT": 158,
+    "NIL": 159,
+    "NOT": 160,
+    "PARALLEL": 161,
+    "PARSE_AS": 162,
+    "POP_TRY": 163,
+    "POW": 164,
+    "PRINT": 165,
+    "PRINTLN": 166,
+    "RACE": 167,
+    "REM": 168,
+    "SCHEMA": 169,
+    "SETTLE": 170,
+    "SET_ELEMENT": 171,
+    "SET_INDEX": 172,
+    "SET_MEMBER": 173,
+    "SET_PART": 174,
+    "SLIDE": 175,
+    "START": 176,
+    "STRUCT": 177,
+    "SUB": 178,
+    "SUB_INT": 179,
+    "TRUE": 180,
+    "VARIANT": 181,
+    "WRAP": 182,
 }
 
 # runs of opcodes that one node stands for: its number, and which of them a panic in it belongs to
@@ -259,50 +266,51 @@ FUSED = {
     ('LOAD', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (72, 2),
     ('LOAD', 'LT_INT', 'JUMP_UNLESS'): (62, 1),
     ('LOAD', 'INT', 'LT_INT', 'JUMP_UNLESS'): (22, 2),
-    ('INT', 'LT_INT', 'JUMP_UNLESS'): (120, 1),
+    ('INT', 'LT_INT', 'JUMP_UNLESS'): (123, 1),
     ('LOAD', 'LOAD', 'LE_INT', 'JUMP_UNLESS'): (37, 2),
-    ('LOAD', 'LE_INT', 'JUMP_UNLESS'): (136, 1),
-    ('LOAD', 'INT', 'LE_INT', 'JUMP_UNLESS'): (134, 2),
-    ('INT', 'LE_INT', 'JUMP_UNLESS'): (119, 1),
-    ('LOAD', 'LOAD', 'GT_INT', 'JUMP_UNLESS'): (139, 2),
+    ('LOAD', 'LE_INT', 'JUMP_UNLESS'): (139, 1),
+    ('LOAD', 'INT', 'LE_INT', 'JUMP_UNLESS'): (137, 2),
+    ('INT', 'LE_INT', 'JUMP_UNLESS'): (122, 1),
+    ('LOAD', 'LOAD', 'GT_INT', 'JUMP_UNLESS'): (142, 2),
     ('LOAD', 'GT_INT', 'JUMP_UNLESS'): (59, 1),
-    ('LOAD', 'INT', 'GT_INT', 'JUMP_UNLESS'): (133, 2),
+    ('LOAD', 'INT', 'GT_INT', 'JUMP_UNLESS'): (136, 2),
     ('INT', 'GT_INT', 'JUMP_UNLESS'): (54, 1),
-    ('LOAD', 'LOAD', 'GE_INT', 'JUMP_UNLESS'): (138, 2),
-    ('LOAD', 'GE_INT', 'JUMP_UNLESS'): (131, 1),
-    ('LOAD', 'INT', 'GE_INT', 'JUMP_UNLESS'): (132, 2),
-    ('INT', 'GE_INT', 'JUMP_UNLESS'): (118, 1),
-    ('LOAD', 'LOAD', 'EQ_INT', 'JUMP_UNLESS'): (137, 2),
-    ('LOAD', 'EQ_INT', 'JUMP_UNLESS'): (130, 1),
+    ('LOAD', 'LOAD', 'GE_INT', 'JUMP_UNLESS'): (141, 2),
+    ('LOAD', 'GE_INT', 'JUMP_UNLESS'): (134, 1),
+    ('LOAD', 'INT', 'GE_INT', 'JUMP_UNLESS'): (135, 2),
+    ('INT', 'GE_INT', 'JUMP_UNLESS'): (121, 1),
+    ('LOAD', 'LOAD', 'EQ_INT', 'JUMP_UNLESS'): (140, 2),
+    ('LOAD', 'EQ_INT', 'JUMP_UNLESS'): (133, 1),
     ('LOAD', 'INT', 'EQ_INT', 'JUMP_UNLESS'): (67, 2),
     ('INT', 'EQ_INT', 'JUMP_UNLESS'): (12, 1),
-    ('LOAD', 'LOAD', 'NE_INT', 'JUMP_UNLESS'): (141, 2),
-    ('LOAD', 'NE_INT', 'JUMP_UNLESS'): (143, 1),
+    ('LOAD', 'LOAD', 'NE_INT', 'JUMP_UNLESS'): (144, 2),
+    ('LOAD', 'NE_INT', 'JUMP_UNLESS'): (146, 1),
     ('LOAD', 'INT', 'NE_INT', 'JUMP_UNLESS'): (40, 2),
-    ('INT', 'NE_INT', 'JUMP_UNLESS'): (121, 1),
+    ('INT', 'NE_INT', 'JUMP_UNLESS'): (124, 1),
     ('LOAD', 'LOAD', 'ADD_INT', 'STORE'): (33, 2),
     ('LOAD', 'LOAD', 'ADD_INT'): (28, 2),
     ('LOAD', 'ADD_INT'): (71, 1),
     ('LOAD', 'INT', 'ADD_INT', 'STORE'): (30, 2),
-    ('LOAD', 'INT', 'ADD_INT'): (83, 2),
+    ('LOAD', 'INT', 'ADD_INT'): (84, 2),
     ('INT', 'ADD_INT'): (19, 1),
     ('LOAD', 'LOAD', 'SUB_INT', 'STORE'): (42, 2),
-    ('LOAD', 'LOAD', 'SUB_INT'): (142, 2),
-    ('LOAD', 'SUB_INT'): (144, 1),
+    ('LOAD', 'LOAD', 'SUB_INT'): (145, 2),
+    ('LOAD', 'SUB_INT'): (147, 1),
     ('LOAD', 'INT', 'SUB_INT', 'STORE'): (61, 2),
     ('LOAD', 'INT', 'SUB_INT'): (21, 2),
     ('INT', 'SUB_INT'): (56, 1),
-    ('LOAD', 'LOAD', 'MUL_INT', 'STORE'): (140, 2),
-    ('LOAD', 'LOAD', 'MUL_INT'): (79, 2),
+    ('LOAD', 'LOAD', 'MUL_INT', 'STORE'): (143, 2),
+    ('LOAD', 'LOAD', 'MUL_INT'): (80, 2),
     ('LOAD', 'MUL_INT'): (46, 1),
-    ('LOAD', 'INT', 'MUL_INT', 'STORE'): (135, 2),
-    ('LOAD', 'INT', 'MUL_INT'): (82, 2),
+    ('LOAD', 'INT', 'MUL_INT', 'STORE'): (138, 2),
+    ('LOAD', 'INT', 'MUL_INT'): (83, 2),
     ('INT', 'MUL_INT'): (66, 1),
     ('LOAD', 'LOAD'): (9, 0),
     ('LOAD', 'GET_FIELD'): (23, 1),
     ('LOAD', 'LOAD', 'INDEX_ARRAY'): (11, 2),
     ('INT', 'REM_INT'): (4, 1),
     ('LOAD_OWN', 'LOAD', 'SET_INDEX'): (32, 2),
+    ('CONCAT', 'STORE'): (57, 0),
     ('LOAD', 'RETURN'): (35, 0),
     ('STORE', 'LOAD'): (3, 0),
     ('STORE', 'JUMP'): (8, 0),
@@ -842,9 +850,16 @@ def run(machine, task):
                                     continue
                                 tos = overflow('-')
                                 continue
-                            # CONCAT
-                            a = pop()
-                            tos = concat(a, tos)
+                            # CONCAT__STORE
+                            target, = arg
+                            left = pop()
+                            if (len(left) + len(tos)) * 4 > limits.string:
+                                check_concat(left, tos)
+                            if locs[target] is left:
+                                locs[target] = None
+                            left += tos
+                            locs[target] = left
+                            tos = pop()
                             continue
                         # DUP
                         push(tos)
@@ -977,7 +992,7 @@ def run(machine, task):
                 continue
             if op < 117:
                 if op < 86:
-                    if op < 81:
+                    if op < 82:
                         if op < 80:
                             if op < 79:
                                 # THROW
@@ -993,6 +1008,11 @@ def run(machine, task):
                                 if fuel < 0:
                                     fuel = machine.refill(fuel)
                                 continue
+                            # CONCAT
+                            a = pop()
+                            tos = concat(a, tos)
+                            continue
+                        if op < 81:
                             # LOAD__LOAD__MUL_INT
                             left, right = arg
                             r = locs[left] * locs[right]
@@ -1006,8 +1026,8 @@ def run(machine, task):
                         a = pop()
                         tos = div(a, tos)
                         continue
-                    if op < 83:
-                        if op < 82:
+                    if op < 84:
+                        if op < 83:
                             # IS_SOME
                             tos = type(tos) is Some
                             continue
@@ -1021,48 +1041,53 @@ def run(machine, task):
                         tos = overflow('*')
                         continue
                     if op < 85:
-                        if op < 84:
-                            # LOAD__INT__ADD_INT
-                            left, right = arg
-                            r = locs[left] + right
-                            if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                                push(tos)
-                                tos = r
-                                continue
-                            tos = overflow('+')
+                        # LOAD__INT__ADD_INT
+                        left, right = arg
+                        r = locs[left] + right
+                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                            push(tos)
+                            tos = r
                             continue
-                        # NONE
-                        push(tos)
-                        tos = NONE_VALUE
+                        tos = overflow('+')
                         continue
-                    # SOME
-                    tos = Some(tos)
+                    # NONE
+                    push(tos)
+                    tos = NONE_VALUE
                     continue
-                if op < 102:
-                    if op < 94:
-                        if op < 90:
+                if op < 101:
+                    if op < 93:
+                        if op < 89:
+                            if op < 87:
+                                # SOME
+                                tos = Some(tos)
+                                continue
                             if op < 88:
-                                if op < 87:
-                                    # ADD
-                                    a = pop()
-                                    tos = add(a, tos)
-                                    continue
+                                # ADD
+                                a = pop()
+                                tos = add(a, tos)
+                                continue
+                            # AGENT
+                            push(tos)
+                            tos = arg
+                            continue
+                        if op < 91:
+                            if op < 90:
                                 # ARRAY
                                 push(tos)
                                 new = st[len(st) - arg:]
                                 del st[len(st) - arg:]
                                 tos = Array(new)
                                 continue
-                            if op < 89:
-                                # ASK
-                                timeout = tos
-                                payload = pop()
-                                channel = pop()
-                                tos = pop()
-                                machine.ask(task, channel, payload, timeout)
-                                task.state = (ins, locs, cells, code, tos)
-                                machine.fuel += fuel
-                                return
+                            # ASK
+                            timeout = tos
+                            payload = pop()
+                            channel = pop()
+                            tos = pop()
+                            machine.ask(task, channel, payload, timeout)
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
+                        if op < 92:
                             # AWAIT
                             value = machine.await_value(task, tos)
                             if value is SUSPENDED:
@@ -1072,32 +1097,32 @@ def run(machine, task):
                                 return
                             tos = value
                             continue
-                        if op < 92:
-                            if op < 91:
-                                # AWAIT_ALL
-                                push(tos)
-                                new = st[len(st) - arg:]
-                                del st[len(st) - arg:]
-                                value = machine.join(task, new)
-                                if value is SUSPENDED:
-                                    tos = pop()
-                                    task.state = (ins, locs, cells, code, tos)
-                                    machine.fuel += fuel
-                                    return
-                                tos = value
-                                continue
-                            # CALL_HOST
-                            push(tos)
-                            n = arg.argc
-                            new = st[len(st) - n:]
-                            del st[len(st) - n:]
-                            payload = arg.prepare(*new)
+                        # AWAIT_ALL
+                        push(tos)
+                        new = st[len(st) - arg:]
+                        del st[len(st) - arg:]
+                        value = machine.join(task, new)
+                        if value is SUSPENDED:
                             tos = pop()
-                            machine.suspend(task, arg.effect, payload)
                             task.state = (ins, locs, cells, code, tos)
                             machine.fuel += fuel
                             return
-                        if op < 93:
+                        tos = value
+                        continue
+                    if op < 97:
+                        if op < 95:
+                            if op < 94:
+                                # CALL_HOST
+                                push(tos)
+                                n = arg.argc
+                                new = st[len(st) - n:]
+                                del st[len(st) - n:]
+                                payload = arg.prepare(*new)
+                                tos = pop()
+                                machine.suspend(task, arg.effect, payload)
+                                task.state = (ins, locs, cells, code, tos)
+                                machine.fuel += fuel
+                                return
                             # CALL_INOUT
                             push(tos)
                             n = arg.argc
@@ -1118,40 +1143,40 @@ def run(machine, task):
                             locs = new + code.blank if code.blank else new
                             cells = [None] * code.cell_count if code.cell_count else NO_CELLS
                             continue
-                        # CALL_METHOD
-                        push(tos)
-                        n = arg.argc
-                        new = st[len(st) - n:]
-                        del st[len(st) - n:]
-                        value = exec_call_method(machine, task, pop(), arg, new)
-                        if value is SUSPENDED:
-                            tos = pop()
-                            task.state = (ins, locs, cells, code, tos)
-                            machine.fuel += fuel
-                            return
-                        if type(value) is Invoke:
-                            tos = pop()
-                            callee = value.code
-                            new = value.arguments
-                            if len(frames) >= limit:
-                                raise machine.too_deep()
-                            push_frame((ins, locs, cells, code))
-                            code = callee
-                            ins = code.entry
-                            fuel -= code.cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            locs = new + code.blank if code.blank else new
-                            cells = [*value.cells, *[None] * (code.cell_count - len(value.cells))]
-                            continue
-                        tos = value
-                        continue
-                    if op < 98:
                         if op < 96:
-                            if op < 95:
-                                # CAST
-                                tos = cast(tos, arg)
+                            # CALL_METHOD
+                            push(tos)
+                            n = arg.argc
+                            new = st[len(st) - n:]
+                            del st[len(st) - n:]
+                            value = exec_call_method(machine, task, pop(), arg, new)
+                            if value is SUSPENDED:
+                                tos = pop()
+                                task.state = (ins, locs, cells, code, tos)
+                                machine.fuel += fuel
+                                return
+                            if type(value) is Invoke:
+                                tos = pop()
+                                callee = value.code
+                                new = value.arguments
+                                if len(frames) >= limit:
+                                    raise machine.too_deep()
+                                push_frame((ins, locs, cells, code))
+                                code = callee
+                                ins = code.entry
+                                fuel -= code.cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                locs = new + code.blank if code.blank else new
+                                cells = [*value.cells, *[None] * (code.cell_count - len(value.cells))]
                                 continue
+                            tos = value
+                            continue
+                        # CAST
+                        tos = cast(tos, arg)
+                        continue
+                    if op < 99:
+                        if op < 98:
                             # CELL_OWN
                             push(tos)
                             cell = cells[arg]
@@ -1159,56 +1184,60 @@ def run(machine, task):
                                 cell.value = own(cell.value)
                             tos = cell.value
                             continue
-                        if op < 97:
-                            # CHANGES_SELF
-                            tos = changes_self(machine, tos, arg)
-                            continue
+                        # CHANGES_SELF
+                        tos = changes_self(machine, tos, arg)
+                        continue
+                    if op < 100:
                         # CHECK
                         tos = check(tos, arg)
                         continue
-                    if op < 100:
-                        if op < 99:
-                            # CLOSURE
-                            push(tos)
-                            tos = Closure(arg, tuple([cells[i] for i in arg.captures]))
-                            continue
-                        # CONFIGURE
-                        machine.configure(arg, tos)
-                        tos = pop()
-                        continue
-                    if op < 101:
-                        # DROP
-                        if arg:
-                            if arg > 1:
-                                del st[len(st) - arg + 1:]
-                            tos = pop()
-                        continue
-                    # EMIT
-                    payload = tos
-                    channel = pop()
-                    tos = pop()
-                    machine.emit(task, channel, payload)
-                    task.state = (ins, locs, cells, code, tos)
-                    machine.fuel += fuel
-                    return
-                if op < 110:
-                    if op < 106:
-                        if op < 104:
-                            if op < 103:
-                                # EQ
-                                a = pop()
-                                tos = equal(a, tos)
+                    # CHECK_PAYLOAD
+                    tos = check(tos, arg, 'P415')
+                    continue
+                if op < 109:
+                    if op < 105:
+                        if op < 103:
+                            if op < 102:
+                                # CLOSURE
+                                push(tos)
+                                tos = Closure(arg, tuple([cells[i] for i in arg.captures]))
                                 continue
-                            # ERR
-                            tos = Err(tos)
+                            # CONFIGURE
+                            machine.configure(arg, tos)
+                            tos = pop()
                             continue
-                        if op < 105:
-                            # FAIL_LENGTH
-                            raise wrong_length(arg, tos)
-                        # FAIL_MATCH
-                        raise Panic("P009", f"no arm matches {debug(tos)}")
+                        if op < 104:
+                            # DROP
+                            if arg:
+                                if arg > 1:
+                                    del st[len(st) - arg + 1:]
+                                tos = pop()
+                            continue
+                        # EMIT
+                        payload = tos
+                        channel = pop()
+                        tos = pop()
+                        machine.emit(task, channel, payload)
+                        task.state = (ins, locs, cells, code, tos)
+                        machine.fuel += fuel
+                        return
+                    if op < 107:
+                        if op < 106:
+                            # EQ
+                            a = pop()
+                            tos = equal(a, tos)
+                            continue
+                        # ERR
+                        tos = Err(tos)
+                        continue
                     if op < 108:
-                        if op < 107:
+                        # FAIL_LENGTH
+                        raise wrong_length(arg, tos)
+                    # FAIL_MATCH
+                    raise Panic("P009", f"no arm matches {debug(tos)}")
+                if op < 113:
+                    if op < 111:
+                        if op < 110:
                             # FIELD_OWN
                             value = getattr(tos, arg)
                             try:
@@ -1224,7 +1253,7 @@ def run(machine, task):
                         fill(hole, tos)
                         tos = pop()
                         continue
-                    if op < 109:
+                    if op < 112:
                         # FLUSH
                         machine.flush(task)
                         task.state = (ins, locs, cells, code, tos)
@@ -1234,59 +1263,59 @@ def run(machine, task):
                     a = pop()
                     tos = greater_equal(a, tos)
                     continue
-                if op < 114:
-                    if op < 112:
-                        if op < 111:
-                            # GET_ERROR
-                            tos = get_error_member(tos, arg)
-                            continue
-                        # GET_PAYLOAD
-                        tos = tos.payload[arg]
+                if op < 115:
+                    if op < 114:
+                        # GET_ERROR
+                        tos = get_error_member(tos, arg)
                         continue
-                    if op < 113:
-                        # GE_INT
-                        a = pop()
-                        tos = a >= tos
-                        continue
-                    # GT
-                    a = pop()
-                    tos = greater(a, tos)
+                    # GET_PAYLOAD
+                    tos = tos.payload[arg]
                     continue
                 if op < 116:
-                    if op < 115:
-                        # HALT
-                        task.finish(tos)
-                        machine.fuel += fuel
-                        return
-                    # HASHMAP
-                    push(tos)
-                    tos = arg
+                    # GE_INT
+                    a = pop()
+                    tos = a >= tos
                     continue
-                # INDEX
-                object = pop()
-                tos = read_index(object, tos)
+                # GT
+                a = pop()
+                tos = greater(a, tos)
                 continue
-            if op < 148:
-                if op < 133:
-                    if op < 125:
-                        if op < 121:
-                            if op < 119:
-                                if op < 118:
-                                    # INT_TO_FLOAT
-                                    tos = float(tos) if type(tos) is int else tos
-                                    continue
-                                # INT__GE_INT__JUMP_UNLESS
-                                right, arg = arg
-                                holds = tos >= right
-                                tos = pop()
-                                if holds:
-                                    continue
-                                ins, cost = arg
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
+            if op < 150:
+                if op < 134:
+                    if op < 126:
+                        if op < 122:
                             if op < 120:
+                                if op < 119:
+                                    if op < 118:
+                                        # HALT
+                                        task.finish(tos)
+                                        machine.fuel += fuel
+                                        return
+                                    # HASHMAP
+                                    push(tos)
+                                    tos = arg
+                                    continue
+                                # INDEX
+                                object = pop()
+                                tos = read_index(object, tos)
+                                continue
+                            if op < 121:
+                                # INT_TO_FLOAT
+                                tos = float(tos) if type(tos) is int else tos
+                                continue
+                            # INT__GE_INT__JUMP_UNLESS
+                            right, arg = arg
+                            holds = tos >= right
+                            tos = pop()
+                            if holds:
+                                continue
+                            ins, cost = arg
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        if op < 124:
+                            if op < 123:
                                 # INT__LE_INT__JUMP_UNLESS
                                 right, arg = arg
                                 holds = tos <= right
@@ -1309,11 +1338,73 @@ def run(machine, task):
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
-                        if op < 123:
-                            if op < 122:
-                                # INT__NE_INT__JUMP_UNLESS
+                        if op < 125:
+                            # INT__NE_INT__JUMP_UNLESS
+                            right, arg = arg
+                            holds = tos != right
+                            tos = pop()
+                            if holds:
+                                continue
+                            ins, cost = arg
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        # IS_ERR
+                        tos = type(tos) is Err
+                        continue
+                    if op < 130:
+                        if op < 128:
+                            if op < 127:
+                                # IS_ERROR
+                                tos = arg.matches(tos)
+                                continue
+                            # IS_NIL
+                            tos = tos is None
+                            continue
+                        if op < 129:
+                            # LE
+                            a = pop()
+                            tos = less_equal(a, tos)
+                            continue
+                        # LEDGER
+                        push(tos)
+                        tos = arg
+                        continue
+                    if op < 132:
+                        if op < 131:
+                            # LENGTH
+                            tos = length(tos)
+                            continue
+                        # LE_INT
+                        a = pop()
+                        tos = a <= tos
+                        continue
+                    if op < 133:
+                        # LINK
+                        ins = arg.home.link(arg)
+                        fuel -= arg.cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    # LOAD__EQ_INT__JUMP_UNLESS
+                    right, arg = arg
+                    holds = tos == locs[right]
+                    tos = pop()
+                    if holds:
+                        continue
+                    ins, cost = arg
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    continue
+                if op < 142:
+                    if op < 138:
+                        if op < 136:
+                            if op < 135:
+                                # LOAD__GE_INT__JUMP_UNLESS
                                 right, arg = arg
-                                holds = tos != right
+                                holds = tos >= locs[right]
                                 tos = pop()
                                 if holds:
                                     continue
@@ -1322,98 +1413,36 @@ def run(machine, task):
                                 if fuel < 0:
                                     fuel = machine.refill(fuel)
                                 continue
-                            # IS_ERR
-                            tos = type(tos) is Err
-                            continue
-                        if op < 124:
-                            # IS_ERROR
-                            tos = arg.matches(tos)
-                            continue
-                        # IS_NIL
-                        tos = tos is None
-                        continue
-                    if op < 129:
-                        if op < 127:
-                            if op < 126:
-                                # LE
-                                a = pop()
-                                tos = less_equal(a, tos)
-                                continue
-                            # LEDGER
-                            push(tos)
-                            tos = arg
-                            continue
-                        if op < 128:
-                            # LENGTH
-                            tos = length(tos)
-                            continue
-                        # LE_INT
-                        a = pop()
-                        tos = a <= tos
-                        continue
-                    if op < 131:
-                        if op < 130:
-                            # LINK
-                            ins = arg.home.link(arg)
-                            fuel -= arg.cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        # LOAD__EQ_INT__JUMP_UNLESS
-                        right, arg = arg
-                        holds = tos == locs[right]
-                        tos = pop()
-                        if holds:
-                            continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    if op < 132:
-                        # LOAD__GE_INT__JUMP_UNLESS
-                        right, arg = arg
-                        holds = tos >= locs[right]
-                        tos = pop()
-                        if holds:
-                            continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    # LOAD__INT__GE_INT__JUMP_UNLESS
-                    left, right, arg = arg
-                    if locs[left] >= right:
-                        continue
-                    ins, cost = arg
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                if op < 141:
-                    if op < 137:
-                        if op < 135:
-                            if op < 134:
-                                # LOAD__INT__GT_INT__JUMP_UNLESS
-                                left, right, arg = arg
-                                if locs[left] > right:
-                                    continue
-                                ins, cost = arg
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            # LOAD__INT__LE_INT__JUMP_UNLESS
+                            # LOAD__INT__GE_INT__JUMP_UNLESS
                             left, right, arg = arg
-                            if locs[left] <= right:
+                            if locs[left] >= right:
                                 continue
                             ins, cost = arg
                             fuel -= cost
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
-                        if op < 136:
+                        if op < 137:
+                            # LOAD__INT__GT_INT__JUMP_UNLESS
+                            left, right, arg = arg
+                            if locs[left] > right:
+                                continue
+                            ins, cost = arg
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        # LOAD__INT__LE_INT__JUMP_UNLESS
+                        left, right, arg = arg
+                        if locs[left] <= right:
+                            continue
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    if op < 140:
+                        if op < 139:
                             # LOAD__INT__MUL_INT__STORE
                             left, right, target = arg
                             r = locs[left] * right
@@ -1433,66 +1462,66 @@ def run(machine, task):
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    if op < 139:
-                        if op < 138:
-                            # LOAD__LOAD__EQ_INT__JUMP_UNLESS
-                            left, right, arg = arg
-                            if locs[left] == locs[right]:
-                                continue
-                            ins, cost = arg
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        # LOAD__LOAD__GE_INT__JUMP_UNLESS
+                    if op < 141:
+                        # LOAD__LOAD__EQ_INT__JUMP_UNLESS
                         left, right, arg = arg
-                        if locs[left] >= locs[right]:
+                        if locs[left] == locs[right]:
                             continue
                         ins, cost = arg
                         fuel -= cost
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    if op < 140:
-                        # LOAD__LOAD__GT_INT__JUMP_UNLESS
-                        left, right, arg = arg
-                        if locs[left] > locs[right]:
-                            continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
+                    # LOAD__LOAD__GE_INT__JUMP_UNLESS
+                    left, right, arg = arg
+                    if locs[left] >= locs[right]:
                         continue
-                    # LOAD__LOAD__MUL_INT__STORE
-                    left, right, target = arg
-                    r = locs[left] * locs[right]
-                    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                        locs[target] = r
-                        continue
-                    tos = overflow('*')
+                    ins, cost = arg
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
                     continue
-                if op < 145:
-                    if op < 143:
-                        if op < 142:
-                            # LOAD__LOAD__NE_INT__JUMP_UNLESS
+                if op < 146:
+                    if op < 144:
+                        if op < 143:
+                            # LOAD__LOAD__GT_INT__JUMP_UNLESS
                             left, right, arg = arg
-                            if locs[left] != locs[right]:
+                            if locs[left] > locs[right]:
                                 continue
                             ins, cost = arg
                             fuel -= cost
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
-                        # LOAD__LOAD__SUB_INT
-                        left, right = arg
-                        r = locs[left] - locs[right]
+                        # LOAD__LOAD__MUL_INT__STORE
+                        left, right, target = arg
+                        r = locs[left] * locs[right]
                         if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                            push(tos)
-                            tos = r
+                            locs[target] = r
                             continue
-                        tos = overflow('-')
+                        tos = overflow('*')
                         continue
-                    if op < 144:
+                    if op < 145:
+                        # LOAD__LOAD__NE_INT__JUMP_UNLESS
+                        left, right, arg = arg
+                        if locs[left] != locs[right]:
+                            continue
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    # LOAD__LOAD__SUB_INT
+                    left, right = arg
+                    r = locs[left] - locs[right]
+                    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                        push(tos)
+                        tos = r
+                        continue
+                    tos = overflow('-')
+                    continue
+                if op < 148:
+                    if op < 147:
                         # LOAD__NE_INT__JUMP_UNLESS
                         right, arg = arg
                         holds = tos != locs[right]
@@ -1512,30 +1541,30 @@ def run(machine, task):
                         continue
                     tos = overflow('-')
                     continue
-                if op < 147:
-                    if op < 146:
-                        # LT
-                        a = pop()
-                        tos = less(a, tos)
-                        continue
-                    # MAP
-                    push(tos)
-                    new = st[len(st) - arg:]
-                    del st[len(st) - arg:]
-                    tos = Map.of(new)
+                if op < 149:
+                    # LT
+                    a = pop()
+                    tos = less(a, tos)
                     continue
-                # MEMBER_OWN
-                value = read_index(tos, arg) if type(tos) is Map else get_member(tos, arg)
-                if getattr(value, 'shared', False):
-                    value = own(value)
-                    store_member(tos, arg, value)
-                tos = value
+                # MAP
+                push(tos)
+                new = st[len(st) - arg:]
+                del st[len(st) - arg:]
+                tos = Map.of(new)
                 continue
-            if op < 164:
-                if op < 156:
-                    if op < 152:
-                        if op < 150:
-                            if op < 149:
+            if op < 167:
+                if op < 159:
+                    if op < 155:
+                        if op < 153:
+                            if op < 152:
+                                if op < 151:
+                                    # MEMBER_OWN
+                                    value = read_index(tos, arg) if type(tos) is Map else get_member(tos, arg)
+                                    if getattr(value, 'shared', False):
+                                        value = own(value)
+                                        store_member(tos, arg, value)
+                                    tos = value
+                                    continue
                                 # MEMORY
                                 push(tos)
                                 tos = arg
@@ -1544,7 +1573,7 @@ def run(machine, task):
                             push(tos)
                             tos = arg
                             continue
-                        if op < 151:
+                        if op < 154:
                             # MUL
                             a = pop()
                             tos = mul(a, tos)
@@ -1553,15 +1582,15 @@ def run(machine, task):
                         a = pop()
                         tos = not equal(a, tos)
                         continue
-                    if op < 154:
-                        if op < 153:
+                    if op < 157:
+                        if op < 156:
                             # NEG
                             tos = negate(tos)
                             continue
                         # NEG_INT
                         tos = negate(tos)
                         continue
-                    if op < 155:
+                    if op < 158:
                         # NEW_CELL
                         cells[arg] = Cell()
                         continue
@@ -1569,9 +1598,9 @@ def run(machine, task):
                     a = pop()
                     tos = a != tos
                     continue
-                if op < 160:
-                    if op < 158:
-                        if op < 157:
+                if op < 163:
+                    if op < 161:
+                        if op < 160:
                             # NIL
                             push(tos)
                             tos = None
@@ -1584,7 +1613,7 @@ def run(machine, task):
                             tos = True
                             continue
                         raise not_bool(tos)
-                    if op < 159:
+                    if op < 162:
                         # PARALLEL
                         value = machine.parallel(task, arg, cells, pop(), tos)
                         if value is SUSPENDED:
@@ -1601,8 +1630,8 @@ def run(machine, task):
                     push(result)
                     tos = moved
                     continue
-                if op < 162:
-                    if op < 161:
+                if op < 165:
+                    if op < 164:
                         # POP_TRY
                         if type(tos) is not Err:
                             tos = pop()
@@ -1624,7 +1653,7 @@ def run(machine, task):
                     a = pop()
                     tos = power(a, tos)
                     continue
-                if op < 163:
+                if op < 166:
                     # PRINT
                     push(tos)
                     new = st[len(st) - arg:]
@@ -1643,10 +1672,10 @@ def run(machine, task):
                 task.state = (ins, locs, cells, code, tos)
                 machine.fuel += fuel
                 return
-            if op < 172:
-                if op < 168:
-                    if op < 166:
-                        if op < 165:
+            if op < 175:
+                if op < 171:
+                    if op < 169:
+                        if op < 168:
                             # RACE
                             push(tos)
                             new = st[len(st) - arg:]
@@ -1663,7 +1692,7 @@ def run(machine, task):
                         a = pop()
                         tos = rem(a, tos)
                         continue
-                    if op < 167:
+                    if op < 170:
                         # SCHEMA
                         push(tos)
                         tos = arg
@@ -1677,8 +1706,8 @@ def run(machine, task):
                         return
                     tos = value
                     continue
-                if op < 170:
-                    if op < 169:
+                if op < 173:
+                    if op < 172:
                         # SET_ELEMENT
                         value = pop()
                         tos = with_element(tos, arg, value)
@@ -1692,50 +1721,56 @@ def run(machine, task):
                         write_element(object, tos, value)
                     tos = pop()
                     continue
-                if op < 171:
+                if op < 174:
                     # SET_MEMBER
                     value = pop()
                     store_member(tos, arg, value)
                     tos = pop()
                     continue
-                # SLIDE
-                if arg:
-                    del st[len(st) - arg:]
+                # SET_PART
+                object = pop()
+                value = pop()
+                tos = store_index(object, tos, value)
                 continue
-            if op < 176:
-                if op < 174:
-                    if op < 173:
-                        # START
-                        push(tos)
-                        new = st[len(st) - arg.argc:]
-                        del st[len(st) - arg.argc:]
-                        tos = machine.start_task(task, arg, new, cells)
+            if op < 179:
+                if op < 177:
+                    if op < 176:
+                        # SLIDE
+                        if arg:
+                            del st[len(st) - arg:]
                         continue
+                    # START
+                    push(tos)
+                    new = st[len(st) - arg.argc:]
+                    del st[len(st) - arg.argc:]
+                    tos = machine.start_task(task, arg, new, cells)
+                    continue
+                if op < 178:
                     # STRUCT
                     push(tos)
                     new = st[len(st) - len(arg.decl.fields):]
                     del st[len(st) - len(arg.decl.fields):]
                     tos = arg.of(new)
                     continue
-                if op < 175:
-                    # SUB
-                    a = pop()
-                    tos = sub(a, tos)
-                    continue
-                # SUB_INT
+                # SUB
                 a = pop()
-                r = a - tos
-                if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
-                    tos = r
-                    continue
-                overflow('-')
+                tos = sub(a, tos)
                 continue
-            if op < 178:
-                if op < 177:
-                    # TRUE
-                    push(tos)
-                    tos = True
+            if op < 181:
+                if op < 180:
+                    # SUB_INT
+                    a = pop()
+                    r = a - tos
+                    if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
+                        tos = r
+                        continue
+                    overflow('-')
                     continue
+                # TRUE
+                push(tos)
+                tos = True
+                continue
+            if op < 182:
                 # VARIANT
                 push(tos)
                 new = st[len(st) - arg.decl.variants[arg.variant].arity:]

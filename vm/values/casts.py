@@ -87,14 +87,14 @@ _TESTS: dict[str, Callable[[Any, Descriptor], bool]] = {
 }
 
 
-def check(value: Any, descriptor: Descriptor) -> Any:
-    """An Any where the type is expected: the kind is checked, an Int becomes a Float, else P007 (L-3.3.3)."""
+def check(value: Any, descriptor: Descriptor, code: str = "P007") -> Any:
+    """An Any where the type is expected: the kind is checked, an Int becomes a Float, else P007 (L-3.3.3), or `code`."""
     if matches(value, descriptor):
         return value
     wanted = descriptor[1] if descriptor[0] == "nilable" else descriptor
     if type(value) is int and wanted[0] == "float":
         return float(value)
-    raise Panic("P007", f"expected {type_text(descriptor)}, found {_found(value, descriptor)}")
+    raise Panic(code, f"expected {type_text(descriptor)}, found {_found(value, descriptor)}")
 
 
 def _found(value: Any, descriptor: Descriptor) -> str:

@@ -79,7 +79,8 @@ def _enum(value: EnumValue) -> Iterator[Any]:
 
 
 def _error(error: ErrorValue) -> Iterator[Any]:
-    head = (("kind", error.family), ("variant", error.variant), ("message", error.message))
+    variant = () if error.variant is None else (("variant", error.variant),)
+    head = (("kind", error.family), *variant, ("message", error.message))
     return _object((*head, *error.fields.items()))
 
 

@@ -56,10 +56,15 @@ def check_items(count: int) -> None:
         collection_too_long()
 
 
+def check_concat(a: str, b: str) -> None:
+    """P103 unless `a + b` is within the String limit."""
+    check_string_size(utf8_size(a) + utf8_size(b))
+
+
 def concat(a: str, b: str) -> str:
     """`a + b` under the String limit; a code point takes at most four bytes, so short results need no count."""
     if (len(a) + len(b)) * 4 > limits.string:
-        check_string_size(utf8_size(a) + utf8_size(b))
+        check_concat(a, b)
     return a + b
 
 

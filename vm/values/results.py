@@ -1,7 +1,7 @@
 """Option and Result: Some, NONE, Ok, Err (L-3.1.7, V-5.5).
 
 Hands on four immutable kinds matched by class. A payload may be a container of a place: whoever takes it out of a
-value that stays alive marks it with `share`.
+value that stays alive marks it with `share`, which notes in `shared`, unset till then, that it has been here.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 class Some:
     """An Option that holds a value."""
 
-    __slots__ = ("value",)
+    __slots__ = ("value", "shared")
     type_name = "Option"
 
     def __init__(self, value: Any) -> None:
@@ -40,7 +40,7 @@ NONE: Final = NoneOption()
 class Ok:
     """A Result that succeeded."""
 
-    __slots__ = ("value",)
+    __slots__ = ("value", "shared")
     type_name = "Result"
 
     def __init__(self, value: Any = None) -> None:
@@ -53,7 +53,7 @@ class Ok:
 class Err:
     """A Result that failed; `value` is the error."""
 
-    __slots__ = ("value",)
+    __slots__ = ("value", "shared")
     type_name = "Result"
 
     def __init__(self, value: Any = None) -> None:

@@ -51,7 +51,7 @@ def _share_inside(value: Any) -> None:
     pending = [value]
     while pending:
         wrapper = pending.pop()
-        if id(wrapper) in seen or (type(wrapper) is EnumValue and wrapper.shared):
+        if id(wrapper) in seen or getattr(wrapper, "shared", False):
             continue
         seen.add(id(wrapper))
         for part in wrapped(wrapper):
@@ -59,7 +59,7 @@ def _share_inside(value: Any) -> None:
                 pending.append(part)
             else:
                 share(part)
-        if type(wrapper) is EnumValue:
+        if type(wrapper) is not tuple:
             wrapper.shared = True
 
 

@@ -1,0 +1,106 @@
+"""Branches of a key and what reaches through them: fork, erase (M-6.16, M-6.17, M-6.20, M-8.14).
+
+A branch is an independent copy under the same key with another last part. Erasing works on all branches in one transaction.
+Must not know: policies, views.
+"""
+
+from __future__ import annotations
+
+from .entries import entry_json, units
+from .errors import MemoryFailure, exists, not_found
+from .keys import MAIN_BRANCH, branch_of, with_branch
+from .stores.protocol import Batch, Head
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .entries import Entry
+    from .keys import Key
+    from .stores.protocol import Store, Write
+
+
+def branches(store: Store, key: Key) -> list[str]:
+    return sorted(branch_of(found) for found in store.keys(key[:-1]) if branch_of(found) != MAIN_BRANCH)
+
+
+def branch(store: Store, key: Key, name: str) -> Key:
+    """The key of a branch that exists; the empty name is the main branch."""
+    wanted = with_branch(key, name)
+    if name != MAIN_BRANCH and not store.head(wanted).version:
+        raise not_found(name)
+    return wanted
+
+
+def fork(store: Store, key: Key, name: str, at: int, below: int | None = None) -> Key:
+    """An independent copy, with the entries below a seq. Err Exists when the name is taken."""
+    wanted = with_branch(key, name)
+    if name == MAIN_BRANCH or store.head(wanted).version:
+        raise exists(name)
+    try:
+        store.commit([(wanted, 0, _copy(store, key, at, below))])
+    except MemoryFailure as failure:
+        raise exists(name) if failure.variant == "Conflict" else failure from None
+    return wanted
+
+
+def _copy(store: Store, key: Key, at: int, below: int | None) -> Batch:
+    head = store.head(key)
+    entries = store.entries(key, before=head.next if below is None else below)
+    next_seq = head.next if below is None else below
+    turns = head.turns if below is None or not entries else entries[-1].turn + 1
+    copied = Head(1, next_seq, turns, len(entries), sum(entry.tokens for entry in entries), at)
+    states = [state for state in store.views(key).values() if state.upto < next_seq]
+    rows = [row for row in store.turns(key) if row.turn < turns]
+    return Batch(copied, entries=entries, turns=rows, views=states)
+
+
+def erase_entries(store: Store, key: Key, wanted: Callable[[Entry], bool], at: int) -> list[int]:
+    """Whole units that hold a wanted entry, in all branches, with the summaries that cover them. The seqs in this branch."""
+    while True:
+        found = _units_with(store, key, wanted)
+        if not found:
+            store.commit([], scrub=True)  # what an interrupted erase left in the store's files
+            return []
+        writes = [_erasing(store, key, found, at)]
+        marks = {_identity(entry) for entry in found}
+        writes += _erasing_copies(store, key, marks, at)
+        try:
+            store.commit(writes, scrub=True)
+            return [entry.seq for entry in found]
+        except MemoryFailure as failure:
+            if failure.variant != "Conflict":
+                raise
+
+
+def _erasing_copies(store: Store, key: Key, marks: set[tuple[object, ...]], at: int) -> list[Write]:
+    others = [with_branch(key, name) for name in [MAIN_BRANCH, *branches(store, key)]]
+    found = {other: _units_with(store, other, lambda entry: _identity(entry) in marks) for other in others if other != key}
+    return [_erasing(store, other, copies, at) for other, copies in found.items() if copies]
+
+
+def erase_all(store: Store, prefix: Key) -> int:
+    """Every key under the prefix, its branches too; the number of entries that were there."""
+    keys = list(store.keys(prefix))
+    removed = sum(store.head(key).length for key in keys)
+    store.remove(keys)
+    return removed
+
+
+def _units_with(store: Store, key: Key, wanted: Callable[[Entry], bool]) -> list[Entry]:
+    return [entry for unit in units(store.entries(key)) if any(map(wanted, unit)) for entry in unit]
+
+
+def _identity(entry: Entry) -> tuple[object, ...]:
+    """What a copy of an entry in another branch shares with it."""
+    return entry.seq, entry.run, entry.at, repr(entry_json(entry)["parts"])
+
+
+def _erasing(store: Store, key: Key, gone: list[Entry], at: int) -> Write:
+    head = store.head(key)
+    left = Head(
+        head.version + 1, head.next, head.turns, head.length - len(gone), head.tokens - sum(entry.tokens for entry in gone), at
+    )
+    first = gone[0].seq
+    states = [state.without_summary() for state in store.views(key).values() if state.upto >= first]
+    return key, head.version, Batch(left, evict=gone, views=states)

@@ -1,0 +1,195 @@
+"""What a commit does to a log, computed before anything is written: seqs, pins, retention, cuts (M-4.2, M-4.4, M-4.6, M-4.10).
+
+Everything here is a function of the policy and a snapshot; the store then applies the outcome or refuses it as a whole. Must
+not know: which store, calls, locks.
+"""
+
+from __future__ import annotations
+
+from .entries import Entry, Turn, ViewState, units
+from .source import Changed
+from .stores.protocol import Batch, Head
+from .tokens import count_with
+from .views import advanced
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from ..records import Msg
+    from .entries import Unit
+    from .policy import Policy
+    from .source import StoredLog
+
+
+class Draft:
+    """A message on its way into a log. `tokens` None: by the counter (M-11.1). `pinned`: pinned whatever the policy says."""
+
+    __slots__ = ("message", "origin", "by", "tokens", "pinned")
+
+    def __init__(
+        self, message: Msg, origin: str = "program", *, by: str | None = None, tokens: int | None = None, pinned: bool = False
+    ) -> None:
+        self.message = message
+        self.origin = origin
+        self.by = by
+        self.tokens = tokens
+        self.pinned = pinned
+
+
+def prepared(policy: Policy, drafts: Sequence[Draft]) -> list[Draft]:
+    """Redacted, counted and pinned: what does not depend on the log. Done once, outside any transaction."""
+    made = []
+    for draft in drafts:
+        message = _redacted(draft.message, policy)
+        rewritten = message is not draft.message and message.content != draft.message.content
+        tokens = draft.tokens if draft.tokens and not rewritten else count_with(policy.counter, message)
+        made.append(Draft(message, draft.origin, by=draft.by, tokens=tokens, pinned=draft.pinned))
+    return _with_pins(policy, made)
+
+
+def _redacted(message: Msg, policy: Policy) -> Msg:
+    if not policy.redact:
+        return message
+    from .redaction import redacted
+
+    return redacted(message, policy.redact)
+
+
+def _with_pins(policy: Policy, drafts: list[Draft]) -> list[Draft]:
+    """A unit is pinned as a whole (M-4.6)."""
+    if not (policy.pin_roles or policy.pin_when or any(draft.pinned for draft in drafts)):
+        return drafts
+    at = 0
+    while at < len(drafts):
+        end = at + 1
+        while end < len(drafts) and drafts[end].message.role == "tool":
+            end += 1
+        pinned = any(draft.pinned or _pins(policy, draft.message) for draft in drafts[at:end])
+        for draft in drafts[at:end]:
+            draft.pinned = pinned
+        at = end
+    return drafts
+
+
+def _pins(policy: Policy, message: Msg) -> bool:
+    return message.role in policy.pin_roles or any(pins(message) for pins in policy.pin_when)
+
+
+def entries_at(head: Head, drafts: Sequence[Draft], turn: int, run: str | None, at: int) -> list[Entry]:
+    return [
+        Entry(
+            head.next + number, turn, draft.message, run=run, by=draft.by, origin=draft.origin, pinned=draft.pinned,
+            tokens=draft.tokens or 0, at=at,
+        )
+        for number, draft in enumerate(drafts)
+    ]  # fmt: skip
+
+
+class Change:
+    """One commit on a snapshot. `states` are the view states stored so far; `views` the policies whose cut or summary they are,
+    that of the memory itself under the empty name."""
+
+    __slots__ = ("policy", "views", "log", "states", "new", "turn", "gone")
+
+    def __init__(
+        self,
+        policy: Policy,
+        views: Mapping[str, Policy],
+        log: StoredLog,
+        states: Mapping[str, ViewState],
+    ) -> None:
+        self.policy = policy
+        self.views = views
+        self.log = log
+        self.states = states
+        self.new: list[Entry] = []
+        self.turn: Turn | None = None
+        self.gone: list[Entry] = []
+
+    def add(self, drafts: Sequence[Draft], at: int, turn: Turn | None = None) -> None:
+        """The entries of a turn: a run's with its record, a direct write without."""
+        head = self.log.head
+        self.turn = turn.moved(head.turns) if turn is not None else None
+        self.new = entries_at(head, drafts, head.turns, turn.run if turn is not None else None, at)
+
+    def retain(self) -> None:
+        """M-4.2, and M-9.5: what a summary still has to cover stays."""
+        self.gone = list(leaving(self.policy, self.log.length, self.log.head.tokens, self._unpinned(), self.new, self.covered()))
+
+    def _unpinned(self) -> Iterator[Entry]:
+        yield from self.log.forward(pinned=False)
+        yield from (entry for entry in self.new if not entry.pinned)
+
+    def covered(self) -> int | None:
+        """The seq up to which every summary covers the log; None without summaries."""
+        upto = [self.state(name).upto for name, policy in self.views.items() if policy.summary is not None]
+        return min(upto) if upto else None
+
+    def state(self, name: str) -> ViewState:
+        return self.states.get(name) or ViewState(name)
+
+    def batch(self, at: int) -> Batch:
+        head = self.log.head
+        dropped = {entry.seq for entry in self.gone}
+        left = [entry for entry in self.new if entry.seq not in dropped]
+        evict = [entry for entry in self.gone if entry.seq < head.next]
+        after = Head(
+            head.version + 1,
+            head.next + len(self.new),
+            head.turns + bool(self.new),
+            head.length + len(left) - len(evict),
+            head.tokens + _tokens(left) - _tokens(evict),
+            at,
+        )
+        turns = [self.turn] if self.turn is not None and left else []
+        return Batch(after, entries=left, turns=turns, evict=evict, views=self._moved_cuts(left, evict, after))
+
+    def _moved_cuts(self, left: list[Entry], evict: list[Entry], after: Head) -> list[ViewState]:
+        moved = []
+        for name, policy in self.views.items():
+            if policy.window_low is None:
+                continue
+            state = self.state(name)
+            found = advanced(policy, Changed(self.log, left, evict), state, after.next)
+            if found is not state:
+                moved.append(found)
+        return moved
+
+
+def leaving(
+    policy: Policy, length: int, tokens: int, unpinned: Iterable[Entry], new: Sequence[Entry], covered: int | None
+) -> Iterator[Entry]:
+    """Entries that leave, oldest first, by whole units, never the newest unit (M-4.2)."""
+    count, weight = length + len(new), tokens + _tokens(new)
+    over = (policy.retain is not None and count > policy.retain) or (
+        policy.retain_tokens is not None and weight > policy.retain_tokens
+    )
+    if not over:
+        return
+    most = policy.retain_low if policy.retain_low is not None else policy.retain
+    last = _newest_unit(new)
+    going = units(unpinned)
+    unit = next(going, None)
+    while unit is not None:
+        following = next(going, None)
+        fits = (most is None or count <= most) and (policy.retain_tokens is None or weight <= policy.retain_tokens)
+        newest = unit[-1].seq >= last if new else following is None
+        if fits or newest or (covered is not None and unit[-1].seq > covered):
+            return
+        count -= len(unit)
+        weight -= _tokens(unit)
+        yield from unit
+        unit = following
+
+
+def _newest_unit(new: Sequence[Entry]) -> int:
+    """The seq at which the newest unit begins: a commit brings it. (Without new entries it is the last one in the log.)"""
+    at = len(new) - 1
+    while at > 0 and new[at].message.role == "tool":
+        at -= 1
+    return new[at].seq if new else 0
+
+
+def _tokens(entries: Iterable[Entry] | Unit) -> int:
+    return sum(entry.tokens for entry in entries)

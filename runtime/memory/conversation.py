@@ -1,0 +1,169 @@
+"""The memory side of one call: the run it opens, the turn lock, the commit and the folds after it (M-5, M-9.5).
+
+A volatile memory is used at once; one that blocks through `perform`, which puts plain work on the thread of its store. Must not
+know: providers, what a reply means.
+"""
+
+from __future__ import annotations
+
+from ..records import Msg
+from .memory import Memory
+from .turns import Attached, open_run
+from .views import with_lead
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from typing import Any, TypeVar
+
+    from ..records import Call
+    from .declared import DerivedMemory
+    from .locks import TurnLocks
+    from .summaries import Summarise
+    from .turns import Recall, Run
+
+    T = TypeVar("T")
+    Perform = Callable[[Callable[[], Any]], Awaitable[Any]]
+
+
+async def at_once(work: Callable[[], T]) -> T:
+    return work()
+
+
+def _attached(one: Memory | DerivedMemory) -> Attached:
+    return Attached(one) if isinstance(one, Memory) else Attached(one.memory, one.view_name)
+
+
+class Conversation:
+    """What `with_memory` and the `memory:` field give a call. `attached`: one memory or view, or a list of them; the turn goes to
+    the last (M-9.13); with `auto` false nothing is written (O-3.19). Used by one call at a time.
+
+    `summarise` gives the summariser of a memory's view, `locks` are those of the session, `timeout` the seconds a run may wait
+    for its lock (M-5.19).
+    """
+
+    __slots__ = (
+        "attached",
+        "auto",
+        "tokens",
+        "meta",
+        "recall",
+        "summarise",
+        "locks",
+        "perform",
+        "run",
+        "lead",
+        "blocking",
+        "_locked",
+    )
+
+    def __init__(
+        self,
+        attached: Memory | DerivedMemory | Sequence[Memory | DerivedMemory],
+        auto: bool = True,
+        *,
+        tokens: int | None = None,
+        meta: Mapping[str, Any] | None = None,
+        recall: Recall | None = None,
+        summarise: Callable[[Memory, str], Summarise] | None = None,
+        locks: TurnLocks | None = None,
+        perform: Perform = at_once,
+    ) -> None:
+        if type(attached) is Memory:
+            self.attached = [Attached(attached)]
+            self.blocking = attached.store.blocking
+        else:
+            self.attached = [_attached(each) for each in (attached if isinstance(attached, (list, tuple)) else (attached,))]
+            self.blocking = any(each.memory.store.blocking for each in self.attached)
+        self.auto = auto
+        self.tokens = tokens
+        self.meta = meta
+        self.recall = recall
+        self.summarise = summarise
+        self.locks = locks
+        self.perform = perform
+        self.run: Run | None = None
+        self.lead = ""
+        self._locked = False
+
+    @property
+    def memory(self) -> Memory:
+        """The one the turn goes to."""
+        return self.attached[-1].memory
+
+    async def open(
+        self,
+        run_id: str,
+        prompt: Sequence[Msg],
+        *,
+        system: str | None,
+        tools_offered: bool,
+        by: str | None = None,
+        timeout: float | None = None,
+    ) -> list[Msg]:
+        """Parts 1 to 5 of every request of the call."""
+        if self.auto and self.locks is not None and self.memory.policy.on_conflict == "Serial":
+            await self.locks.take(self.memory, run_id, timeout)
+            self._locked = True
+
+        if self.blocking:
+            run: Run = await self.perform(lambda: self._opened(run_id, prompt, system, tools_offered, by))
+        else:
+            run = self._opened(run_id, prompt, system, tools_offered, by)
+        self.run = run
+        self.lead = run.lead
+        return run.head
+
+    def _opened(self, run_id: str, prompt: Sequence[Msg], system: str | None, tools_offered: bool, by: str | None) -> Run:
+        return open_run(
+            self.attached, run_id, prompt, system=system, auto=self.auto, tools_offered=tools_offered, tokens=self.tokens,
+            by=by, meta=self.meta, recall=self.recall,
+        )  # fmt: skip
+
+    def user(self, text: str) -> Msg:
+        """The user message of a request (M-4.17, part 6)."""
+        return Msg("user", with_lead(self.lead, text))
+
+    def new_attempt(self) -> None:
+        if self.run is not None:
+            self.run.new_attempt()
+
+    def add_round(self, text: str, calls: Sequence[Call], results: Sequence[Msg], tokens: int | None = None) -> None:
+        if self.run is not None:
+            self.run.add_round(text, calls, results, tokens)
+
+    def commit(self, reply: str, *, tokens_in: int = 0, tokens_out: int = 0) -> None:
+        """The turn, in one transaction, when the task that called goes on; then the lock is free. `fold` comes after."""
+        run = self.run
+        if run is None:
+            return
+        try:
+            run.commit(reply, tokens_in=tokens_in, tokens_out=tokens_out)
+        finally:
+            self.close()
+
+    async def fold(self) -> None:
+        """The folds that are due after a commit (M-9.5)."""
+        if not self.auto or self.summarise is None:
+            return
+        from .summaries import refresh
+
+        for view, policy in self.memory.views.items():
+            if policy.summary is not None:
+                await refresh(self.memory, view, self.summarise(self.memory, view), self.perform)
+
+    async def abandon(self, reason: str, text: str = "", *, cause: str = "") -> None:
+        """The call failed: nothing is stored, but for `Record` (M-5.11, M-5.12)."""
+        run = self.run
+        try:
+            if run is not None and not run.ended:
+                await self.perform(lambda: run.abandon(reason, text, cause=cause))
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Gives the lock back. Who drops a call between its answer and its commit has to ask for it."""
+        self.run = None
+        if self._locked and self.locks is not None:
+            self._locked = False
+            self.locks.release(self.memory)

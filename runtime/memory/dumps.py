@@ -1,0 +1,132 @@
+"""The text form of a key's content (M-8.10, M-8.11): canonical JSON, read back whole or not at all.
+
+Only data is rebuilt, never code. Facts and observations are handed in and out by who keeps them. Must not know: stores, policies.
+"""
+
+from __future__ import annotations
+
+from .entries import Turn, ViewState, check_units, entry_json, entry_of
+from .errors import MemoryFailure, corrupt, newer_version
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from .entries import Entry
+
+FORMAT = 1
+INTEGERS = ("seq", "turn", "tokens", "at")
+
+
+class Content:
+    """Everything a dump holds."""
+
+    __slots__ = ("next", "turns", "rows", "states", "entries", "facts", "seen")
+
+    def __init__(
+        self,
+        next: int,
+        turns: int,
+        rows: Sequence[Turn],
+        states: Sequence[ViewState],
+        entries: Sequence[Entry],
+        facts: Sequence[Any] = (),
+        seen: Sequence[Any] = (),
+    ) -> None:
+        self.next = next
+        self.turns = turns
+        self.rows = rows
+        self.states = states
+        self.entries = entries
+        self.facts = facts
+        self.seen = seen
+
+
+def dumped(content: Content) -> str:
+    from json import dumps
+
+    held = {
+        "v": FORMAT,
+        "next": content.next,
+        "turns": content.turns,
+        "runs": [row.as_json() for row in sorted(content.rows, key=lambda row: row.turn)],
+        "views": {state.name: state.as_json() for state in content.states},
+        "log": [entry_json(entry) for entry in content.entries],
+        "facts": list(content.facts),
+        "seen": list(content.seen),
+    }
+    return dumps(held, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def loaded(text: str) -> Content:
+    """The content of a dump; Err Version for a newer format, Corrupt for anything that is none."""
+    held = _parsed(text)
+    version = held.get("v")
+    if type(version) is not int or version < 1:
+        raise corrupt("it names no format")
+    if version > FORMAT:
+        raise newer_version(version, FORMAT)
+    try:
+        content = Content(
+            _count(held["next"]),
+            _count(held["turns"]),
+            [_turn(row) for row in held["runs"]],
+            [_state(name, state) for name, state in held["views"].items()],
+            [entry_of(entry) for entry in held["log"]],
+            list(held["facts"]),
+            list(held["seen"]),
+        )
+        _check(content)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise corrupt(f"the dump does not decode ({type(error).__name__})") from None
+    return content
+
+
+def _parsed(text: str) -> dict[str, Any]:
+    from json import loads
+
+    try:
+        held = loads(text)
+    except (ValueError, RecursionError):
+        raise corrupt("the dump is no JSON") from None
+    if not isinstance(held, dict):
+        raise corrupt("the dump is no object")
+    return held
+
+
+def _count(value: Any) -> int:
+    if type(value) is not int or value < 0:
+        raise ValueError
+    return value
+
+
+def _turn(row: dict[str, Any]) -> Turn:
+    for name in ("turn", "at", "tokens_in", "tokens_out"):
+        _count(row[name])
+    if type(row["meta"]) is not dict:
+        raise ValueError
+    return Turn(**row)
+
+
+def _state(name: str, held: dict[str, Any]) -> ViewState:
+    for field in ("cut", "folded", "folded_at"):
+        _count(held[field])
+    if type(held["text"]) is not str or type(held["upto"]) is not int or held["name"] != name:
+        raise ValueError
+    return ViewState(**held)
+
+
+def _check(content: Content) -> None:
+    """What every log keeps: numbers ascend below the counters, units are whole."""
+    seq = turn = -1
+    for entry in content.entries:
+        if any(type(getattr(entry, name)) is not int for name in INTEGERS) or type(entry.message.content) is not str:
+            raise ValueError
+        if not seq < entry.seq < content.next or not turn <= entry.turn < content.turns:
+            raise corrupt(f"entry {entry.seq} is out of order")
+        seq, turn = entry.seq, entry.turn
+    try:
+        check_units([entry.message for entry in content.entries])
+    except MemoryFailure as failure:
+        raise corrupt(failure.message) from None

@@ -1,0 +1,73 @@
+"""The failures of a memory (M-6.23): typed, with the fields a program can read.
+
+Hands on `MemoryFailure`s, which end at the boundary of the runtime like every `CallFailure`. Must not know: stores, views.
+"""
+
+from __future__ import annotations
+
+from ..errors import CallFailure
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+
+class MemoryFailure(CallFailure):
+    """A `MemoryError` in the making; `variant` is one of M-6.23."""
+
+    def __init__(self, variant: str, message: str, **fields: Any) -> None:
+        super().__init__("MemoryError", variant, message, **fields)
+
+
+class InvalidValue(Exception):
+    """What M-6.23 makes panic P452: an invalid key value, number or content."""
+
+
+def conflict(expected: int, actual: int) -> MemoryFailure:
+    message = f"the memory was changed meanwhile: expected version {expected}, found {actual}"
+    return MemoryFailure("Conflict", message, expected=expected, actual=actual)
+
+
+def waited_too_long(expected: int) -> MemoryFailure:
+    """M-5.19: the lock did not come in time."""
+    message = "another turn on this memory did not end in time"
+    return MemoryFailure("Conflict", message, expected=expected, actual=expected)
+
+
+def nested() -> MemoryFailure:
+    return MemoryFailure("Nested", "a run that writes this memory is already in progress here; attach it with `auto: false`")
+
+
+def overflow(needed: int, budget: int, seqs: Sequence[int]) -> MemoryFailure:
+    message = f"system message and pinned messages need {needed} tokens, the limit is {budget}"
+    return MemoryFailure("Overflow", message, needed=needed, budget=budget, seqs=list(seqs))
+
+
+def invalid_unit(reason: str) -> MemoryFailure:
+    return MemoryFailure("InvalidUnit", reason)
+
+
+def exists(branch: str) -> MemoryFailure:
+    return MemoryFailure("Exists", f"there is a branch {branch!r} already")
+
+
+def not_found(branch: str) -> MemoryFailure:
+    return MemoryFailure("NotFound", f"there is no branch {branch!r}")
+
+
+def store_failed(store: str, reason: str) -> MemoryFailure:
+    return MemoryFailure("Store", f"store {store}: {reason}", store=store)
+
+
+def newer_version(found: int, supported: int) -> MemoryFailure:
+    message = f"written by a newer version: format {found}, this program reads up to {supported}"
+    return MemoryFailure("Version", message, found=found, supported=supported)
+
+
+def corrupt(reason: str) -> MemoryFailure:
+    return MemoryFailure("Corrupt", f"damaged memory: {reason}")
+
+
+def redaction_failed(reason: str) -> MemoryFailure:
+    return MemoryFailure("Redaction", f"the redactor failed: {reason}; nothing was stored")

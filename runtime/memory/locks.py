@@ -1,0 +1,96 @@
+"""Turn locks of `Serial` memories: first come first served in the process, a lease between processes (M-5.17, M-8.13).
+
+asyncio is imported when somebody has to wait. The lease orders; the version check protects when it is lost. Must not know: calls.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+from .errors import waited_too_long
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from asyncio import Future, Task
+    from collections.abc import Awaitable, Callable
+    from typing import Any
+
+    from .memory import Memory
+
+LEASE_SECONDS = 60.0
+RENEWED_EVERY = 20.0
+LEASE_POLL = 0.05
+
+
+class TurnLocks:
+    """The locks of one session. `owner` names it to other processes; `perform(store, work)` runs work on a store's thread."""
+
+    def __init__(self, owner: str = "", perform: Callable[[Any, Callable[[], Any]], Awaitable[Any]] | None = None) -> None:
+        self.owner = owner
+        self.perform = perform
+        self._waiting: dict[Memory, deque[Future[None]]] = {}
+        self._renewals: dict[Memory, Task[None]] = {}
+
+    async def take(self, memory: Memory, run_id: str, timeout: float | None = None) -> None:
+        """Err Conflict when the lock does not come in time (M-5.19)."""
+        if memory not in self._waiting:
+            self._waiting[memory] = deque()
+        else:
+            await self._wait(memory, timeout)
+        if memory.blocking and hasattr(memory.store, "acquire"):
+            try:
+                await self._lease(memory, timeout)
+            except BaseException:
+                self.release(memory)
+                raise
+
+    async def _wait(self, memory: Memory, timeout: float | None) -> None:
+        import asyncio
+
+        mine: Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting[memory].append(mine)
+        try:
+            await asyncio.wait_for(asyncio.shield(mine), timeout)
+        except BaseException as error:
+            if mine.done():  # it came at the same moment
+                self.release(memory)
+            else:
+                self._waiting[memory].remove(mine)
+            if isinstance(error, TimeoutError):
+                raise waited_too_long(memory.version()) from None
+            raise
+
+    def release(self, memory: Memory) -> None:
+        renewal = self._renewals.pop(memory, None)
+        if renewal is not None:
+            renewal.cancel()
+            memory.store.release(memory.key, self.owner)  # type: ignore[attr-defined]
+        waiting = self._waiting[memory]
+        if waiting:
+            waiting.popleft().set_result(None)
+        else:
+            del self._waiting[memory]
+
+    async def _lease(self, memory: Memory, timeout: float | None) -> None:
+        import asyncio
+
+        loop = asyncio.get_running_loop()
+        until = None if timeout is None else loop.time() + timeout
+        while not await self._acquire(memory):
+            if until is not None and loop.time() >= until:
+                raise waited_too_long(memory.version())
+            await asyncio.sleep(LEASE_POLL)
+        self._renewals[memory] = loop.create_task(self._renew(memory))
+
+    async def _renew(self, memory: Memory) -> None:
+        import asyncio
+
+        while True:
+            await asyncio.sleep(RENEWED_EVERY)
+            await self._acquire(memory)
+
+    async def _acquire(self, memory: Memory) -> bool:
+        def work() -> bool:
+            return bool(memory.store.acquire(memory.key, self.owner, LEASE_SECONDS))  # type: ignore[attr-defined]
+
+        return work() if self.perform is None else bool(await self.perform(memory.store, work))

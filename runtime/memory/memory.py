@@ -1,0 +1,299 @@
+"""One memory of one key: the direct API of the language (M-6) and the commits of runs, over any store.
+
+What it reads stands in `reading`. Methods are plain functions. Those of a memory whose `blocking` is true wait for its store
+and belong on the thread of that store. A memory without steps in a volatile store appends by only noting the message (M-14.1).
+Failures are `MemoryFailure`s, wrong values `InvalidValue`. Must not know: the machine, calls, who listens to its events.
+"""
+
+from __future__ import annotations
+
+from time import time
+
+from ..records import Msg
+from .branching import branch, branches, erase_all, erase_entries, fork
+from .changes import Change, Draft, prepared
+from .dumps import Content, dumped, loaded
+from .entries import check_units
+from .errors import MemoryFailure, conflict
+from .keys import MAIN_BRANCH, branch_of
+from .policy import Policy
+from .reading import OWN_VIEW, MemoryReader
+from .source import StoredLog
+from .stores.protocol import Batch, Head
+from .stores.volatile import VolatileStore
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
+
+    from .entries import Entry, Turn, ViewState
+    from .keys import Key
+    from .stores.protocol import Store, Write
+
+    Listener = Callable[[str, dict[str, Any]], None]
+
+EXPIRED_AT_A_COMMIT = 100
+
+
+class Memory(MemoryReader):
+    """`views`: the policies of views derived from it, by name; their cuts and summaries are stored with it (M-9.11).
+    `clock` gives seconds. `listener(channel, payload)` gets the events of M-6.25 ff. after their change is stored; without one
+    none are built."""
+
+    __slots__ = ("views", "listener")
+
+    def __init__(
+        self,
+        policy: Policy | None = None,
+        *,
+        name: str = "",
+        store: Store | None = None,
+        key: Key | None = None,
+        clock: Callable[[], float] = time,
+        views: Mapping[str, Policy] | None = None,
+        listener: Listener | None = None,
+    ) -> None:
+        super().__init__(policy, name=name, store=store, key=key, clock=clock)
+        self.views = {OWN_VIEW: self.policy, **(views or {})}
+        self.listener = listener
+        plain = self.policy.stores_plainly and not views and listener is None
+        if plain and isinstance(self.store, VolatileStore):
+            self._log = self.store.log(self.key, self.policy.retain)
+
+    def with_key(self, key: Key) -> Memory:
+        """The same declaration at another key: `.key(…)` and branches."""
+        derived = {name: policy for name, policy in self.views.items() if name != OWN_VIEW}
+        return Memory(
+            self.policy, name=self.name, store=self.store, key=key, clock=self.clock, views=derived, listener=self.listener
+        )
+
+    # ------------------------------------------------------------ writing
+
+    def append(self, role: str, content: str) -> None:
+        """M-6.1; the caller has checked the role. A turn of its own, outside the turns of runs (O-3.9)."""
+        log = self._log
+        if log is not None:
+            log.noted.append((role, content, self.clock()))
+            log.fresh += 1
+        else:
+            self.write([Draft(Msg(role, content))])
+
+    def append_all(self, messages: Sequence[Msg]) -> int:
+        """One turn (M-6.2); the new length. Err InvalidUnit for an incomplete tool unit or an unknown role."""
+        check_units(messages)
+        if messages:
+            self.write([Draft(message) for message in messages])
+        return len(self)
+
+    def pin(self, role: str, content: str) -> None:
+        """M-6.3."""
+        self.write([Draft(Msg(role, content), pinned=True)])
+
+    def initialise(self, messages: Sequence[tuple[str, str, bool]]) -> None:
+        """The initialisation statements of a declaration, as (role, content, pinned): one commit with run nil that makes
+        version 1, and only on a log of version 0 (M-2.10)."""
+        head = self.head()
+        if head.version == 0 and messages:
+            drafts = [Draft(Msg(role, content), pinned=pinned) for role, content, pinned in messages]
+            try:
+                self.write(drafts, expect=0)
+            except MemoryFailure as failure:
+                if failure.variant != "Conflict":  # another process was first
+                    raise
+
+    def write(self, drafts: Sequence[Draft], turn: Turn | None = None, expect: int | None = None) -> bool:
+        """One commit of messages as one turn. With `expect` a log of another version is Err Conflict; without, the turn goes
+        behind whatever was committed meanwhile. False: the turn's run is stored already (M-5.10)."""
+        if self._log is not None and expect is None and not any(draft.pinned for draft in drafts):
+            return self._log.add(drafts, turn, self.now())
+        ready = prepared(self.policy, drafts)
+        while True:
+            log = self._stored()
+            if expect is not None and log.head.version != expect:
+                if self._knows(turn):
+                    return False
+                raise conflict(expect, log.head.version)
+            change = self._change(log)
+            change.add(ready, self.now(), turn)
+            change.retain()
+            try:
+                stored = self._commit(log, change.batch(self.now()))
+            except MemoryFailure as failure:
+                if failure.variant != "Conflict" or expect is not None:
+                    raise
+                continue
+            if stored:
+                self._tell_commit(change, turn)
+            return stored
+
+    def _knows(self, turn: Turn | None) -> bool:
+        return turn is not None and turn.run is not None and bool(self.store.entries(self.key, limit=1, run=turn.run))
+
+    def _change(self, log: StoredLog) -> Change:
+        stateless = all(policy.window_low is None and policy.summary is None for policy in self.views.values())
+        return Change(self.policy, self.views, log, {} if stateless or not log.head.version else self.store.views(self.key))
+
+    def _commit(self, log: StoredLog, batch: Batch, *, scrub: bool = False) -> bool:
+        """At the version of the snapshot. The key of an expired log is begun anew, and a few others are swept (M-8.9)."""
+        expect = log.head.version
+        if self.policy.ttl is not None:
+            actual = self.store.head(self.key)
+            if log.head.version == 0 and actual.version:
+                batch.everything = True
+                expect = actual.version
+                batch.head.version = expect + 1
+        write: Write = (self.key, expect, batch)
+        stored = self.store.commit([write], scrub=scrub)
+        if self.policy.ttl is not None:
+            self.store.expire(self.key[:2], self.now() - self.policy.ttl, EXPIRED_AT_A_COMMIT)
+        return stored
+
+    def set_pinned(self, seq: int, on: bool) -> bool:
+        """The whole unit (M-6.4); False when seq is not in the log."""
+        while True:
+            log = self._stored()
+            unit = self._unit_at(log, seq)
+            if not unit:
+                return False
+            batch = Batch(_next_head(log.head, self.now()), pins={entry.seq: on for entry in unit})
+            if self._try(log, batch):
+                return True
+
+    def _unit_at(self, log: StoredLog, seq: int) -> list[Entry]:
+        found = self.store.entries(self.key, after=seq - 1, before=min(seq + 1, log.head.next))
+        if not found:
+            return []
+        while found[0].message.role == "tool":
+            found = self.store.entries(self.key, before=found[0].seq, limit=1, newest=True) + found
+        for entry in log.forward(after=found[-1].seq):
+            if entry.message.role != "tool":
+                break
+            found.append(entry)
+        return found
+
+    def clear(self) -> None:
+        """Removes all entries and summaries, pinned ones too; facts stay and seq goes on (M-6.8)."""
+        while True:
+            log = self._stored()
+            seqs = [entry.seq for entry in log.forward()] if self.listener else []
+            head = _next_head(log.head, self.now(), length=0, tokens=0)
+            if self._try(log, Batch(head, everything=True)):
+                return self._tell_evicted(seqs, "clear")
+
+    def rewind(self, turn: int) -> int:
+        """Removes the turns numbered above `turn`; their numbers and seqs are given again (M-6.18)."""
+        while True:
+            log = self._stored()
+            gone = []
+            for entry in self._back(log):
+                if entry.turn <= turn:
+                    break
+                gone.append(entry)
+            if turn >= log.head.turns - 1:
+                return 0
+            gone.reverse()
+            kept_turns = max(turn + 1, 0)
+            first = gone[0].seq if gone else log.head.next
+            head = _next_head(
+                log.head, self.now(), next=first, turns=kept_turns, length=log.head.length - len(gone),
+                tokens=log.head.tokens - sum(entry.tokens for entry in gone),
+            )  # fmt: skip
+            views = [_rewound(state, first) for state in self.store.views(self.key).values()]
+            if self._try(log, Batch(head, evict=gone, views=views)):
+                self._tell_evicted([entry.seq for entry in gone], "rewind")
+                return log.head.turns - kept_turns
+
+    def _try(self, log: StoredLog, batch: Batch, *, scrub: bool = False) -> bool:
+        try:
+            return self._commit(log, batch, scrub=scrub)
+        except MemoryFailure as failure:
+            if failure.variant != "Conflict":
+                raise
+            return False
+
+    # ------------------------------------------------------------ branches, dumps, erasing
+
+    def fork(self, name: str) -> Memory:
+        """M-6.16."""
+        return self.with_key(fork(self.store, self.key, name, self.now()))
+
+    def fork_at(self, head: Head, name: str) -> Memory:
+        """A branch at a snapshot (M-5.17)."""
+        return self.with_key(fork(self.store, self.key, name, self.now(), below=head.next))
+
+    def branch(self, name: str) -> Memory:
+        """M-6.17."""
+        return self.with_key(branch(self.store, self.key, name))
+
+    def branches(self) -> list[str]:
+        return branches(self.store, self.key)
+
+    def dump(self, facts: Sequence[Any] = (), seen: Sequence[Any] = ()) -> str:
+        """M-8.10: canonical JSON; facts and observations come from who keeps them."""
+
+        def text(log: StoredLog) -> str:
+            if not log.head.version:
+                return dumped(Content(0, 0, [], [], [], facts, seen))
+            states = [state for _, state in sorted(self.store.views(self.key).items())]
+            rows, head = self.store.turns(self.key), log.head
+            return dumped(Content(head.next, head.turns, rows, states, list(log.forward()), facts, seen))
+
+        return self._read(text)
+
+    def load(self, text: str) -> Content:
+        """Replaces the content of the key in one commit and never evicts (M-6.19); nothing is loaded partly. The content, for its
+        facts and observations."""
+        content = loaded(text)
+        while True:
+            log = self._stored()
+            tokens = sum(entry.tokens for entry in content.entries)
+            head = Head(log.head.version + 1, content.next, content.turns, len(content.entries), tokens, self.now())
+            batch = Batch(head, entries=content.entries, turns=content.rows, views=content.states, everything=True)
+            if self._try(log, batch, scrub=True):
+                return content
+
+    def erase(self, seqs: Sequence[int] | None = None, run: str | None = None) -> int:
+        """M-6.20, M-8.14: these entries, those of a run, or, without either, the key; the main branch takes the
+        others along."""
+        if seqs is None and run is None:
+            whole = branch_of(self.key) == MAIN_BRANCH  # a branch goes alone
+            return erase_all(self.store, self.key[:-1] if whole else self.key)
+        wanted = frozenset(seqs or ())
+        gone = erase_entries(
+            self.store, self.key, lambda entry: entry.seq in wanted or (run is not None and entry.run == run), self.now()
+        )
+        self._tell_evicted(gone, "erase")
+        return len(gone)
+
+    # ------------------------------------------------------------ events
+
+    def tell(self, channel: str, payload: dict[str, Any]) -> None:
+        if self.listener is not None:
+            self.listener(channel, {"memory": self.name, "key": list(self.key), **payload})
+
+    def _tell_commit(self, change: Change, turn: Turn | None) -> None:
+        if self.listener is None:
+            return
+        run = turn.run if turn is not None else None
+        seqs = [entry.seq for entry in change.new]
+        tokens = sum(entry.tokens for entry in change.new)
+        self.tell("memory:commit", {"run": run, "turn": change.new[0].turn, "seqs": seqs, "tokens": tokens})
+        self._tell_evicted([entry.seq for entry in change.gone], "retain")
+
+    def _tell_evicted(self, seqs: list[int], reason: str) -> None:
+        if seqs:
+            self.tell("memory:evict", {"seqs": seqs, "reason": reason})
+
+
+def _next_head(head: Head, at: int, **changed: int) -> Head:
+    made = Head(head.version + 1, head.next, head.turns, head.length, head.tokens, at)
+    for name, value in changed.items():
+        setattr(made, name, value)
+    return made
+
+
+def _rewound(state: ViewState, first: int) -> ViewState:
+    """M-9.8: a summary that covers a removed entry goes; a cut never lies behind the log."""
+    kept = state if state.upto < first else state.without_summary()
+    return kept.with_cut(min(kept.cut, first))

@@ -1,0 +1,144 @@
+"""What the steps of a declaration say, as data (M-2.3, M-4): the record the compiler fills and views and commits read.
+
+A policy never changes. Closures arrive as plain callables. `Policy.of` takes the `steps` of an image. Must not know: logs.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from ..records import Msg
+    from .tokens import TokenCounter
+
+ROLES = ("User", "Assistant", "System", "Tool")
+ON_FAILURE = ("Discard", "Record")
+ON_CONFLICT = ("Append", "Serial", "Reject", "Fork")
+INJECT = ("System", "Prefix", "Suffix", "Prompt")
+EVICT = "Evict"
+SUMMARY_PROMPT = "Update the summary. Keep names, numbers, decisions and open questions. Reply with the summary only."
+
+
+class Policy:
+    """Defaults are those of `Memory::new()`.
+
+    retain, retain_low, retain_tokens: M-4.2. tools: M-4.3. redact: functions applied in order (M-4.4). roles: shown roles in
+    lower case, None for all. pin_roles, pin_when: M-4.6. prune: similarity or None. clip, clip_with: M-4.8. window,
+    window_low, window_turns: M-4.9 to M-4.11. tokens: M-4.12. shape: M-4.13. on_failure, on_conflict: M-4.14, M-4.15.
+    ttl: milliseconds or None. summary: `SummaryPolicy` or None. weight: M-9.14. counter: a host's TokenCounter.
+    """
+
+    __slots__ = (
+        "retain", "retain_low", "retain_tokens", "tools", "redact", "roles", "pin_roles", "pin_when", "prune", "clip",
+        "clip_with", "window", "window_low", "window_turns", "tokens", "shape", "on_failure", "on_conflict", "ttl", "summary",
+        "weight", "counter", "shows_all", "only_window",
+        "stores_plainly",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        *,
+        retain: int | None = None,
+        retain_low: int | None = None,
+        retain_tokens: int | None = None,
+        tools: bool = False,
+        redact: tuple[Callable[[str], str], ...] = (),
+        roles: frozenset[str] | None = None,
+        pin_roles: frozenset[str] = frozenset(),
+        pin_when: tuple[Callable[[Msg], bool], ...] = (),
+        prune: float | None = None,
+        clip: int | None = None,
+        clip_with: Callable[[str], str] | None = None,
+        window: int | None = None,
+        window_low: int | None = None,
+        window_turns: int | None = None,
+        tokens: int | None = None,
+        shape: Callable[[list[Msg]], list[Msg]] | None = None,
+        on_failure: str = "Discard",
+        on_conflict: str = "Append",
+        ttl: int | None = None,
+        summary: SummaryPolicy | None = None,
+        weight: int = 1,
+        counter: TokenCounter | None = None,
+    ) -> None:
+        self.retain = retain
+        self.retain_low = retain_low
+        self.retain_tokens = retain_tokens
+        self.tools = tools
+        self.redact = redact
+        self.roles = roles
+        self.pin_roles = pin_roles
+        self.pin_when = pin_when
+        self.prune = prune
+        self.clip = clip
+        self.clip_with = clip_with
+        self.window = window
+        self.window_low = window_low
+        self.window_turns = window_turns
+        self.tokens = tokens
+        self.shape = shape
+        self.on_failure = on_failure
+        self.on_conflict = on_conflict
+        self.ttl = ttl
+        self.summary = summary
+        self.weight = weight
+        self.counter = counter
+        shown = (roles, prune, clip, window, window_turns, tokens, shape, summary)
+        self.shows_all = all(step is None for step in shown)
+        """No view step: the view is the log (M-3.3)."""
+        self.only_window = all(step is None for step in (roles, prune, clip, window_turns, tokens, shape, summary, window_low))
+        """At most one view step, a plain window."""
+        kept = (retain_low, retain_tokens, window_low, ttl, summary, counter)
+        self.stores_plainly = all(step is None for step in kept) and not (redact or pin_roles or pin_when)
+        """A direct append is only put at the end and cut at the front."""
+
+    @staticmethod
+    def of(steps: Mapping[str, Any]) -> Policy:
+        """From data: the names of this record; roles and pins as lists of words, `summary` as a map."""
+        given = dict(steps)
+        if given.get("roles") is not None:
+            given["roles"] = frozenset(word.lower() for word in given["roles"])
+        given["pin_roles"] = frozenset(word.lower() for word in given.get("pin_roles", ()))
+        for name in ("redact", "pin_when"):
+            given[name] = tuple(given.get(name, ()))
+        if isinstance(given.get("summary"), dict):
+            given["summary"] = SummaryPolicy(**given["summary"])
+        return Policy(**given)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Policy) and all(getattr(self, name) == getattr(other, name) for name in self.__slots__)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def replaced(self, **fields: Any) -> Policy:
+        names = [name for name in self.__slots__ if name not in ("shows_all", "only_window", "stores_plainly")]
+        return Policy(**{name: getattr(self, name) for name in names} | fields)
+
+
+class SummaryPolicy:
+    """M-9.1. `every_turns` or `every_ms` or neither, which is `Evict`; who summarises is handed in where folding is done."""
+
+    __slots__ = ("every_turns", "every_ms", "inject", "role", "max_tokens", "prompt")
+
+    def __init__(
+        self,
+        *,
+        every_turns: int | None = None,
+        every_ms: int | None = None,
+        inject: str = "Prefix",
+        role: str = "system",
+        max_tokens: int | None = None,
+        prompt: str = SUMMARY_PROMPT,
+    ) -> None:
+        self.every_turns = every_turns
+        self.every_ms = every_ms
+        self.inject = inject
+        self.role = role
+        self.max_tokens = max_tokens
+        self.prompt = prompt
+
+    @property
+    def on_evict(self) -> bool:
+        return self.every_turns is None and self.every_ms is None

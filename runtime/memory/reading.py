@@ -1,0 +1,220 @@
+"""Reading one memory of one key: its log, its turns, its views (M-6.5 to M-6.15).
+
+Everything is read in one state of the log: where the store blocks, and so may be shared, it is read again when someone commits
+meanwhile. Must not know: what changes a log.
+"""
+
+from __future__ import annotations
+
+from time import time
+
+from .entries import Turn, ViewState
+from .keys import memory_key
+from .policy import Policy
+from .source import StoredLog
+from .stores.protocol import Head
+from .stores.volatile import VolatileStore
+from .views import view_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import TypeVar
+
+    from ..records import Msg
+    from .entries import Entry
+    from .keys import Key
+    from .stores.protocol import Store
+    from .stores.volatile import VolatileLog
+    from .views import Recalled, View
+
+    T = TypeVar("T")
+
+OWN_VIEW = ""
+
+
+class MemoryReader:
+    """`_log` is the volatile log itself when the memory has no steps, else None."""
+
+    __slots__ = ("name", "policy", "store", "key", "clock", "_log")
+
+    def __init__(
+        self,
+        policy: Policy | None = None,
+        *,
+        name: str = "",
+        store: Store | None = None,
+        key: Key | None = None,
+        clock: Callable[[], float] = time,
+    ) -> None:
+        self.name = name
+        self.policy = policy or Policy()
+        self.store: Store = store if store is not None else VolatileStore()
+        self.key = key if key is not None else memory_key("", name)
+        self.clock = clock
+        self._log: VolatileLog | None = None
+
+    def now(self) -> int:
+        """Unix milliseconds."""
+        return int(self.clock() * 1000)
+
+    @property
+    def blocking(self) -> bool:
+        return self.store.blocking
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, MemoryReader) and self.store is other.store and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def head(self) -> Head:
+        """The row of the key; an expired key is like one never written (M-8.9)."""
+        head = self.store.head(self.key)
+        ttl = self.policy.ttl
+        return Head() if ttl is not None and head.touched < self.now() - ttl else head
+
+    def _stored(self) -> StoredLog:
+        return StoredLog(self.store, self.key, self.head())
+
+    def _read(self, work: Callable[[StoredLog], T]) -> T:
+        """What `work` finds in one state of the log: read again when someone commits meanwhile."""
+        while True:
+            log = self._stored()
+            found = work(log)
+            if not self.store.blocking or self.head().version == log.head.version:
+                return found
+
+    def _back(self, log: StoredLog) -> Iterator[Entry]:
+        """All entries, newest first."""
+        before, size = log.head.next, 64
+        while True:
+            piece = self.store.entries(self.key, before=before, limit=size, newest=True) if log.length else []
+            yield from reversed(piece)
+            if len(piece) < size:
+                return
+            before, size = piece[0].seq, min(2 * size, 4096)
+
+    def __len__(self) -> int:
+        return self.head().length
+
+    def is_empty(self) -> bool:
+        return len(self) == 0
+
+    def version(self) -> int:
+        return self.head().version
+
+    def tokens(self) -> int:
+        return self.head().tokens
+
+    def messages(self) -> list[Msg]:
+        """The whole log, oldest first (M-6.5)."""
+        if self._log is not None:
+            return list(self._log.messages())
+        return [entry.message for entry in self.entries()]
+
+    def last(self, n: int) -> list[Msg]:
+        """The newest n, oldest first; costs what it returns (M-6.6, M-14.2)."""
+        if n <= 0:
+            return []
+
+        def newest(log: StoredLog) -> list[Msg]:
+            found = self.store.entries(self.key, before=log.head.next, limit=n, newest=True) if log.length else []
+            return [entry.message for entry in found]
+
+        return self._read(newest)
+
+    def entries(self, after: int = -1, limit: int | None = None) -> list[Entry]:
+        """M-6.9."""
+        if limit is not None and limit <= 0:
+            return []
+
+        def ascending(log: StoredLog) -> list[Entry]:
+            if not log.length:
+                return []
+            return self.store.entries(self.key, after=max(after, -1), before=log.head.next, limit=limit)
+
+        return self._read(ascending)
+
+    def whole_log(self, tools_offered: bool) -> list[Msg] | None:
+        """Parts 2 to 5 of a request without computing a view, None when the memory has a step or something to be rendered. The
+        list belongs to the log."""
+        log = self._log
+        if log is None or not self.policy.shows_all or (log.holds_calls() and not tools_offered):
+            return None
+        return log.messages()
+
+    def pins(self) -> list[Entry]:
+        """All pinned entries in log order."""
+        return self._read(lambda log: log.pins())
+
+    def turns(self, last: int | None = None) -> list[tuple[Turn, list[Entry]]]:
+        """Oldest first, each with its entries; a direct write is a turn without record (M-6.10)."""
+        return self._read(lambda log: self._turns(log, last))
+
+    def _turns(self, log: StoredLog, last: int | None) -> list[tuple[Turn, list[Entry]]]:
+        found: dict[int, list[Entry]] = {}
+        for entry in self._back(log):
+            if entry.turn not in found:
+                if last is not None and len(found) >= last:
+                    break
+                found[entry.turn] = []
+            found[entry.turn].append(entry)
+        numbers = sorted(found)
+        rows = {row.turn: row for row in self.store.turns(self.key, numbers[0])} if numbers else {}
+        return [
+            (rows.get(number) or Turn(number, by=found[number][-1].by, at=found[number][-1].at), found[number][::-1])
+            for number in numbers
+        ]
+
+    def appended(self, run: str | None = None) -> list[Msg]:
+        """The messages tagged with a run, by default the newest committed one (M-6.11)."""
+
+        def tagged(log: StoredLog) -> list[Msg]:
+            wanted = run
+            if wanted is None:
+                wanted = next((entry.run for entry in self._back(log) if entry.run is not None), None)
+            if wanted is None or not log.length:
+                return []
+            return [entry.message for entry in self.store.entries(self.key, run=wanted)]
+
+        return self._read(tagged)
+
+    def view(
+        self,
+        *,
+        system: str | None = None,
+        prompt_tokens: int = 0,
+        recalled: Recalled | None = None,
+        policy: Policy | None = None,
+        name: str = OWN_VIEW,
+        budget: int | None = None,
+        taken: frozenset[int] = frozenset(),
+    ) -> tuple[View, Head]:
+        """What a request would take, and the snapshot it was taken from (M-6.12). `policy` and `name` are those of a derived
+        view."""
+        chosen = policy or self.policy
+
+        def shown(log: StoredLog) -> tuple[View, Head]:
+            stateful = chosen.window_low is not None or chosen.summary is not None
+            state = (self.store.views(self.key).get(name) if stateful and log.length else None) or ViewState(name)
+            made = view_of(
+                chosen, log, state, system=system, prompt_tokens=prompt_tokens, recalled=recalled, budget=budget, taken=taken
+            )
+            return made, log.head
+
+        return self._read(shown)
+
+    def summary(self, name: str = OWN_VIEW) -> str | None:
+        """M-6.13."""
+        state = self.store.views(self.key).get(name) if self.head().version else None
+        return state.text if state is not None and state.text else None
+
+    def stats(self) -> dict[str, int | None]:
+        """M-6.15; `facts` is added by who keeps them."""
+        head = self.head()
+        turns = len({entry.turn for entry in self.entries()}) if head.length else 0
+        return {
+            "messages": head.length, "tokens": head.tokens, "turns": turns, "version": head.version,
+            "retain": self.policy.retain, "window": self.policy.window, "token_limit": self.policy.tokens,
+        }  # fmt: skip

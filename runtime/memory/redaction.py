@@ -1,0 +1,93 @@
+"""What is rewritten before it is stored (M-4.4): `Pii`, and the functions of a declaration, over every text of a message.
+
+Hands on messages. A redactor that fails stores nothing. Must not know: logs, secrets of the configuration.
+"""
+
+from __future__ import annotations
+
+import re
+
+from ..records import Call, Msg
+from .errors import redaction_failed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+EMAIL = re.compile(r"[\w.+%-]+@[\w-]+(?:\.[\w-]+)+")
+API_KEY = re.compile(r"\b(?:sk|pk|rk|xox[abprs]|gh[opsu]|glpat|AKIA|AIza)[-_]?[A-Za-z0-9_-]{14,}")
+IBAN = re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?\b")
+CARD = re.compile(r"(?<![\w.])\d(?:[ -]?\d){12,18}(?![\w.]?\d)")
+PHONE = re.compile(r"(?<![\w.])(?:\+|00)?\(?\d(?:[ ()/.-]{0,2}\d){6,14}(?![\w.]?\d)")
+DATE_OR_VERSION = re.compile(r"\d{4}-\d\d-\d\d(?:\D.*)?|\d+(?:\.\d+)+")
+
+
+def pii(text: str) -> str:
+    """E-mail addresses, API keys, IBANs, card and phone numbers become `[redacted:KIND]`."""
+    text = EMAIL.sub("[redacted:email]", text)
+    text = API_KEY.sub("[redacted:api_key]", text)
+    text = IBAN.sub(_iban, text)
+    text = CARD.sub(_card, text)
+    return PHONE.sub(_phone, text)
+
+
+def _iban(found: re.Match[str]) -> str:
+    digits = "".join(str(int(letter, 36)) for letter in _rotated(found[0]))
+    return "[redacted:iban]" if int(digits) % 97 == 1 else found[0]
+
+
+def _rotated(text: str) -> str:
+    plain = text.replace(" ", "")
+    return plain[4:] + plain[:4]
+
+
+def _card(found: re.Match[str]) -> str:
+    """Only what the check digit (Luhn) makes a card number."""
+    total = 0
+    for at, digit in enumerate(reversed([int(character) for character in found[0] if character.isdigit()])):
+        doubled = digit * 2 if at % 2 else digit
+        total += doubled - 9 if doubled > 9 else doubled
+    return "[redacted:card]" if total % 10 == 0 else found[0]
+
+
+def _phone(found: re.Match[str]) -> str:
+    """A bare row of digits is a number, a date or a version, unless it is written as phone numbers are."""
+    text = found[0]
+    written_so = text.startswith(("+", "00", "(")) or (text.startswith("0") and len(text) > 8) or text.count("-") == 2
+    if not written_so or DATE_OR_VERSION.fullmatch(text):
+        return text
+    return "[redacted:phone]"
+
+
+def redacted(message: Msg, redactors: Sequence[Callable[[str], str]]) -> Msg:
+    """The message with every text, argument and result rewritten."""
+    try:
+        content = _clean(message.content, redactors)
+        calls = tuple(_clean_call(call, redactors) for call in message.calls)
+    except Exception as error:
+        raise redaction_failed(str(error) or type(error).__name__) from None
+    return Msg(message.role, content, calls, message.call_id, message.is_error)
+
+
+def _clean(text: str, redactors: Sequence[Callable[[str], str]]) -> str:
+    for redactor in redactors:
+        text = redactor(text)
+        if not isinstance(text, str):
+            raise TypeError(f"it gave {type(text).__name__} instead of String")
+    return text
+
+
+def _clean_call(call: Call, redactors: Sequence[Callable[[str], str]]) -> Call:
+    arguments = None if call.arguments is None else _clean_json(call.arguments, redactors)
+    return Call(call.id, call.name, arguments, _clean(call.text, redactors) if call.text else call.text)
+
+
+def _clean_json(value: Any, redactors: Sequence[Callable[[str], str]]) -> Any:
+    if isinstance(value, str):
+        return _clean(value, redactors)
+    if isinstance(value, list):
+        return [_clean_json(item, redactors) for item in value]
+    if isinstance(value, dict):
+        return {name: _clean_json(item, redactors) for name, item in value.items()}
+    return value

@@ -1,0 +1,138 @@
+"""The stages of a view that act on units before the window does (M-4.1): roles, prune, clip, and the form without tools.
+
+Units come and go newest first and lazily, so that a window pays only for what it shows (M-14.2). A unit that a stage changes is
+a copy for showing; entries are never written. Must not know: windows, budgets, stores.
+"""
+
+from __future__ import annotations
+
+from ..records import Msg
+from .entries import Entry
+from .terms import jaccard, terms
+from .tokens import arguments_text, count_text, count_with, longest_prefix
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from .entries import Unit
+    from .policy import Policy
+    from .tokens import TokenCounter
+
+CLIPPED = " [clipped]"
+
+
+def visible(policy: Policy, units: Iterable[Unit], pinned_turns: set[int], left_out: dict[str, int]) -> Iterator[Unit]:
+    """Units that roles and prune leave, clipped; hidden messages are counted in `left_out`."""
+    shown = iter(units)
+    if policy.roles is not None:
+        shown = _with_roles(policy.roles, shown, policy.counter, left_out)
+    if policy.prune is not None:
+        shown = _pruned(policy.prune, shown, pinned_turns, left_out)
+    if policy.clip is not None:
+        shown = (clipped(policy, unit) for unit in shown)
+    return shown
+
+
+def shown_as(entry: Entry, message: Msg, counter: TokenCounter | None) -> Entry:
+    """The entry with another message in its place, for showing only."""
+    return Entry(
+        entry.seq, entry.turn, message, run=entry.run, by=entry.by, origin=entry.origin, pinned=entry.pinned,
+        tokens=count_with(counter, message), at=entry.at,
+    )  # fmt: skip
+
+
+# ---------------------------------------------------------------- roles
+
+
+def _with_roles(
+    roles: frozenset[str], units: Iterator[Unit], counter: TokenCounter | None, left_out: dict[str, int]
+) -> Iterator[Unit]:
+    for unit in units:
+        shown = of_roles(roles, unit, counter)
+        hidden = len(unit) - len(shown)
+        if hidden:
+            left_out["roles"] = left_out.get("roles", 0) + hidden
+        if shown:
+            yield shown
+
+
+def of_roles(roles: frozenset[str], unit: Unit, counter: TokenCounter | None = None) -> Unit:
+    """M-4.5: of a tool unit Assistant + Tool show all, Assistant alone its text, anything else nothing."""
+    first = unit[0]
+    if first.message.role not in roles:
+        return []
+    if not first.message.calls or "tool" in roles:
+        return unit
+    if not first.message.content:
+        return []
+    return [shown_as(first, Msg("assistant", first.message.content), counter)]
+
+
+# ---------------------------------------------------------------- prune
+
+
+def _pruned(similar: float, units: Iterator[Unit], pinned_turns: set[int], left_out: dict[str, int]) -> Iterator[Unit]:
+    """M-4.7: from newest to oldest, a turn like a newer shown one is hidden."""
+    newer: list[frozenset[str]] = []
+    for turn in _by_turn(units):
+        words = frozenset(word for unit in turn for entry in unit for word in terms(entry.message.content))
+        stays = not words or turn[0][0].turn in pinned_turns or any(unit[0].message.calls for unit in turn)
+        if not stays and any(jaccard(words, other) >= similar for other in newer):
+            left_out["prune"] = left_out.get("prune", 0) + sum(map(len, turn))
+            continue
+        if words:
+            newer.append(words)
+        yield from turn
+
+
+def _by_turn(units: Iterator[Unit]) -> Iterator[list[Unit]]:
+    turn: list[Unit] = []
+    for unit in units:
+        if turn and turn[0][0].turn != unit[0].turn:
+            yield turn
+            turn = []
+        turn.append(unit)
+    if turn:
+        yield turn
+
+
+# ---------------------------------------------------------------- clip and render
+
+
+def clipped(policy: Policy, unit: Unit) -> Unit:
+    """M-4.8: results over the limit are shown shortened."""
+    limit = policy.clip
+    if limit is None or len(unit) == 1 or all(count_text(entry.message.content) <= limit for entry in unit[1:]):
+        return unit
+    return [unit[0], *(_clipped_entry(policy, entry, limit) for entry in unit[1:])]
+
+
+def _clipped_entry(policy: Policy, entry: Entry, limit: int) -> Entry:
+    message = entry.message
+    if count_text(message.content) <= limit:
+        return entry
+    if policy.clip_with is not None:
+        text = policy.clip_with(message.content)
+    else:
+        text = longest_prefix(message.content, limit, CLIPPED) + CLIPPED
+    return shown_as(entry, Msg("tool", text, (), message.call_id, message.is_error), policy.counter)
+
+
+def without_tools(messages: list[Msg]) -> list[Msg]:
+    """M-4.20: for a request that offers no tools each tool unit becomes one assistant text."""
+    made: list[Msg] = []
+    at = 0
+    while at < len(messages):
+        message = messages[at]
+        at += 1
+        if not message.calls:
+            made.append(message)
+            continue
+        results = {}
+        while at < len(messages) and messages[at].role == "tool":
+            results[messages[at].call_id] = messages[at].content
+            at += 1
+        lines = [f"[{call.name}({arguments_text(call)}) -> {results.get(call.id, '')}]" for call in message.calls]
+        made.append(Msg("assistant", "\n".join([message.content, *lines] if message.content else lines)))
+    return made

@@ -1,0 +1,1 @@
+"""Where logs live: one protocol, four stores, one contract suite (tests/memory/contract.py)."""

@@ -1,0 +1,95 @@
+"""Logs in PostgreSQL: the same tables and conditional UPDATE in one transaction (M-8.12).
+
+psycopg, the extra `postgres`, is imported when such a store is opened. A lost connection is opened anew for the next use; what
+was under way failed as a whole. Must not know: where the URL came from.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from threading import RLock
+from time import time
+
+from ..errors import store_failed
+from .sql import TABLES, SqlStore
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+# Creating tables is not safe against another session that creates them at the same moment.
+CREATING = "SELECT pg_advisory_xact_lock(1129270851)"
+KIND = {"bytes": "BYTEA", "number": "BIGINT", "rows": ""}
+
+
+class PostgresStore(SqlStore):
+    """`url` names the database; `schema`, when given, the schema its tables stand in."""
+
+    def __init__(self, url: str, *, name: str = "postgres", schema: str | None = None, deflates: bool = False) -> None:
+        try:
+            import psycopg
+        except ImportError:
+            raise store_failed(name, "psycopg is not installed: pip install 'concerto-lang[postgres]'") from None
+        self.name = name
+        self.deflates = deflates
+        self._psycopg = psycopg
+        self._url = url
+        self._schema = schema
+        self._alone = RLock()
+        self._connection: Any = None
+        with self._guard():
+            self._connect()
+
+    def _connect(self) -> Any:
+        if self._connection is None or self._connection.closed:
+            self._connection = self._psycopg.connect(self._url, autocommit=True)
+            self._prepare(self._connection)
+        return self._connection
+
+    def _prepare(self, connection: Any) -> None:
+        from psycopg import sql
+
+        if self._schema is not None:
+            name = sql.Identifier(self._schema)
+            connection.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(name))
+            connection.execute(sql.SQL("SET search_path TO {}").format(name))
+        with connection.transaction():
+            connection.execute("SET LOCAL client_min_messages TO warning")
+            connection.execute(CREATING)
+            for table in TABLES:
+                connection.execute(table.format(**KIND))
+            self._check_format()
+
+    def _rows(self, statement: str, values: Sequence[Any] = ()) -> list[Any]:
+        rows: list[Any] = self._connect().execute(statement.replace("?", "%s"), values).fetchall()
+        return rows
+
+    def _change(self, statement: str, values: Sequence[Any]) -> int:
+        return int(self._connect().execute(statement.replace("?", "%s"), values).rowcount)
+
+    def _change_all(self, statement: str, rows: Sequence[Sequence[Any]]) -> None:
+        if rows:
+            self._connect().cursor().executemany(statement.replace("?", "%s"), rows)
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        with self._guard(), self._connect().transaction():
+            yield
+
+    @contextmanager
+    def _guard(self) -> Iterator[None]:
+        with self._alone:
+            try:
+                yield
+            except self._psycopg.Error as error:
+                reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+                raise store_failed(self.name, reason) from None
+
+    def _time(self) -> int:
+        return int(time() * 1000)
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None

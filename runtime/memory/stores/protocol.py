@@ -1,0 +1,125 @@
+"""What a memory asks of a store (M-8), and the records that cross this border.
+
+A store is plain and synchronous: it is told the whole outcome of a change and applies it in one transaction, or not at all,
+after comparing the version. All policy is decided above it, so two stores given the same calls hold the same state (M-8.4).
+`blocking` says that its methods wait for disk or network: who runs an event loop calls them on one thread per store.
+Must not know: policies, views, calls.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Protocol, TypeAlias
+
+    from ..entries import Entry, Turn, ViewState
+    from ..keys import Key
+
+    Write: TypeAlias = tuple[Key, int, "Batch"]
+    """Key, expected version, change."""
+
+    class Store(Protocol):
+        name: str
+        blocking: bool
+
+        def head(self, key: Key) -> Head:
+            """O(1); `Head()` for a key that was never written."""
+
+        def entries(
+            self,
+            key: Key,
+            *,
+            after: int = -1,
+            before: int | None = None,
+            limit: int | None = None,
+            newest: bool = False,
+            pinned: bool | None = None,
+            run: str | None = None,
+        ) -> list[Entry]:
+            """Entries with after < seq < before in log order, at most `limit` of them: the oldest, or the newest."""
+
+        def turns(self, key: Key, since: int = 0) -> list[Turn]:
+            """The kept turn records numbered `since` and up; a direct write has none."""
+
+        def views(self, key: Key) -> dict[str, ViewState]: ...
+
+        def commit(self, writes: Sequence[Write], *, scrub: bool = False) -> bool:
+            """All writes in one transaction. Conflict when a version differs; False, and nothing stored, when a turn's run is
+            stored already (M-5.10), which is looked at first. `scrub`: nothing removed, now or before, may stay in the store's
+            files; a failure to do so comes after the transaction."""
+
+        def remove(self, keys: Sequence[Key]) -> None:
+            """Everything of these keys, scrubbed."""
+
+        def keys(self, prefix: Key) -> Iterator[Key]:
+            """The written keys that begin with these parts, ordered by their bytes."""
+
+        def expire(self, prefix: Key, before: int, limit: int) -> None:
+            """Removes up to `limit` keys under the prefix last written before that time (M-8.9)."""
+
+        def close(self) -> None: ...
+
+    class Leases(Protocol):
+        """Optional: order between processes (M-8.13)."""
+
+        def acquire(self, key: Key, owner: str, seconds: float) -> bool:
+            """Takes or renews the lease; False while another owner holds it."""
+
+        def release(self, key: Key, owner: str) -> None: ...
+
+
+class Head:
+    """The row of a key. `next` and `turns` are the numbers the next entry and turn get; `touched` is Unix ms."""
+
+    __slots__ = ("version", "next", "turns", "length", "tokens", "touched")
+
+    def __init__(
+        self, version: int = 0, next: int = 0, turns: int = 0, length: int = 0, tokens: int = 0, touched: int = 0
+    ) -> None:
+        self.version = version
+        self.next = next
+        self.turns = turns
+        self.length = length
+        self.tokens = tokens
+        self.touched = touched
+
+    def values(self) -> tuple[int, ...]:
+        return (self.version, self.next, self.turns, self.length, self.tokens, self.touched)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Head) and self.values() == other.values()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"Head{self.values()}"
+
+
+class Batch:
+    """One change of a key. `head` is the row afterwards.
+
+    First `everything`, or the entries of `evict`, leave, with the turn records nothing is left of; then `pins` are set, entries,
+    turn records and view states added. A view state replaces that of its name.
+    """
+
+    __slots__ = ("head", "entries", "turns", "evict", "everything", "pins", "views")
+
+    def __init__(
+        self,
+        head: Head,
+        *,
+        entries: Sequence[Entry] = (),
+        turns: Sequence[Turn] = (),
+        evict: Sequence[Entry] = (),
+        everything: bool = False,
+        pins: dict[int, bool] | None = None,
+        views: Sequence[ViewState] = (),
+    ) -> None:
+        self.head = head
+        self.entries = entries
+        self.turns = turns
+        self.evict = evict
+        self.everything = everything
+        self.pins = pins or {}
+        self.views = views

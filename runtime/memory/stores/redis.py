@@ -1,0 +1,230 @@
+"""Logs in Redis: a few keys per log under one hash tag, changed by one script that compares versions first (M-8.12).
+
+The tag is that of the memory without its branch, so that erasing reaches all branches in one script. redis-py, the extra `redis`,
+is imported when such a store is opened. Must not know: where the URL came from.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from json import dumps, loads
+
+from ..entries import Turn, ViewState, entry_json, entry_of
+from ..errors import conflict, corrupt, newer_version, store_failed
+from ..keys import decode, encode
+from .protocol import Head
+from .redis_scripts import COMMIT, EXPIRE, LEASE, PARTS, RELEASE, REMOVE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+    from ..entries import Entry
+    from ..keys import Key
+    from .protocol import Batch, Write
+
+FORMAT = 1
+
+
+class RedisStore:
+    """`prefix` separates programs that share a server. A returned commit survives as far as the server's settings say (M-8.5)."""
+
+    blocking = True
+
+    def __init__(self, url: str, *, name: str = "redis", prefix: str = "concerto") -> None:
+        try:
+            import redis
+        except ImportError:
+            raise store_failed(name, "redis is not installed: pip install 'concerto-lang[redis]'") from None
+        self.name = name
+        self._redis = redis
+        self._prefix = prefix.encode()
+        with self._guard():
+            self._server: Any = redis.Redis.from_url(url)
+            self._scripts = {text: self._server.register_script(text) for text in (COMMIT, REMOVE, EXPIRE, LEASE, RELEASE)}
+            self._check_format()
+
+    def _check_format(self) -> None:
+        self._server.setnx(self._prefix + b":format", FORMAT)
+        held = int(self._server.get(self._prefix + b":format"))
+        if held > FORMAT:
+            raise newer_version(held, FORMAT)
+
+    def _names(self, key: bytes, tag: bytes) -> dict[str, bytes]:
+        """The Redis keys of a log. The tag in braces decides the slot; the whole key follows, so that none meets another."""
+        base = b"%s:{%s}:%s:" % (self._prefix, tag.hex().encode(), key.hex().encode())
+        return {part: base + part.encode() for part in PARTS}
+
+    def _of(self, key: Key) -> dict[str, bytes]:
+        return self._names(encode(key), encode(key[:-1]))
+
+    # ------------------------------------------------------------ reading
+
+    def head(self, key: Key) -> Head:
+        with self._guard():
+            held = self._server.get(self._of(key)["head"])
+        return Head() if held is None else Head(*loads(held))
+
+    def entries(
+        self,
+        key: Key,
+        *,
+        after: int = -1,
+        before: int | None = None,
+        limit: int | None = None,
+        newest: bool = False,
+        pinned: bool | None = None,
+        run: str | None = None,
+    ) -> list[Entry]:
+        if limit == 0:
+            return []
+        names = self._of(key)
+        with self._guard():
+            if run is not None:
+                reach = self._server.hget(names["runs"], run)
+                if reach is None:
+                    return []
+                first, last = loads(reach)
+                after, before = max(after, first - 1), last + 1 if before is None else min(before, last + 1)
+            seqs: list[tuple[int, bool]] = []
+            for which, on in (("order", False), ("pins", True)):
+                if pinned is None or pinned is on:
+                    seqs += [(int(seq), on) for seq in self._range(names, which, after, before, limit, newest)]
+            seqs.sort()
+            if limit is not None:
+                seqs = seqs[max(0, len(seqs) - limit) :] if newest else seqs[:limit]
+            return self._held(names, seqs)
+
+    def _range(
+        self, names: dict[str, bytes], which: str, after: int, before: int | None, limit: int | None, newest: bool
+    ) -> list[bytes]:
+        """Seqs in order; each seq is its own score."""
+        low, high = f"({after}", "+inf" if before is None else f"({before}"
+        part = {} if limit is None else {"start": 0, "num": limit}
+        found: list[bytes]
+        if newest:
+            found = self._server.zrevrangebyscore(names[which], high, low, **part)
+            found.reverse()
+        else:
+            found = self._server.zrangebyscore(names[which], low, high, **part)
+        return found
+
+    def _held(self, names: dict[str, bytes], seqs: Sequence[tuple[int, bool]]) -> list[Entry]:
+        """Where a seq stands says whether it is pinned."""
+        if not seqs:
+            return []
+        texts = self._server.hmget(names["entries"], [str(seq) for seq, _ in seqs])
+        return [_entry(text, pinned) for text, (_, pinned) in zip(texts, seqs, strict=True) if text is not None]
+
+    def turns(self, key: Key, since: int = 0) -> list[Turn]:
+        with self._guard():
+            held = self._server.hvals(self._of(key)["turns"])
+        found = [Turn(**loads(text)) for text in held]
+        return sorted((turn for turn in found if turn.turn >= since), key=lambda turn: turn.turn)
+
+    def views(self, key: Key) -> dict[str, ViewState]:
+        with self._guard():
+            held = self._server.hvals(self._of(key)["views"])
+        return {state.name: state for state in (ViewState(**loads(text)) for text in held)}
+
+    def keys(self, prefix: Key) -> Iterator[Key]:
+        low = encode(prefix)
+        with self._guard():
+            held = self._server.zrangebylex(self._prefix + b":keys", b"[" + low, b"(" + low + b"\xff")
+            heads = [self._server.get(self._of(decode(key))["head"]) for key in held]
+        return iter([decode(key) for key, head in zip(held, heads, strict=True) if head is not None])
+
+    # ------------------------------------------------------------ changing
+
+    def commit(self, writes: Sequence[Write], *, scrub: bool = False) -> bool:
+        """Redis holds nothing that was removed, but for its own persistence files until they are rewritten."""
+        names: list[bytes] = []
+        plans = []
+        for key, expect, batch in writes:
+            names += self._of(key).values()
+            plans.append(_plan(expect, batch))
+        if not writes:
+            return True
+        with self._guard():
+            # First, so that a death in between leaves a name without a log, which counts as none.
+            self._server.zadd(self._prefix + b":keys", {encode(key): 0 for key, _, _ in writes})
+            answer = self._scripts[COMMIT](keys=names, args=[dumps(plans)])
+            if answer == b"stored":
+                return False
+            if answer != b"ok":
+                at, actual = loads(answer)
+                raise conflict(writes[at][1], actual)
+        return True
+
+    def remove(self, keys: Sequence[Key]) -> None:
+        with self._guard():
+            for key in keys:
+                self._scripts[REMOVE](keys=list(self._of(key).values()), args=[])
+                self._server.zrem(self._prefix + b":keys", encode(key))
+
+    def expire(self, prefix: Key, before: int, limit: int) -> None:
+        removed = 0
+        for key in self.keys(prefix):
+            if removed == limit:
+                return
+            with self._guard():
+                if self._scripts[EXPIRE](keys=list(self._of(key).values()), args=[before]):
+                    self._server.zrem(self._prefix + b":keys", encode(key))
+                    removed += 1
+
+    def close(self) -> None:
+        self._server.close()
+
+    # ------------------------------------------------------------ leases
+
+    def acquire(self, key: Key, owner: str, seconds: float) -> bool:
+        with self._guard():
+            return bool(self._scripts[LEASE](keys=[self._lease(key)], args=[owner, int(seconds * 1000)]))
+
+    def release(self, key: Key, owner: str) -> None:
+        with self._guard():
+            self._scripts[RELEASE](keys=[self._lease(key)], args=[owner])
+
+    def _lease(self, key: Key) -> bytes:
+        return self._of(key)["head"] + b":lease"
+
+    @contextmanager
+    def _guard(self) -> Iterator[None]:
+        try:
+            yield
+        except self._redis.RedisError as error:
+            raise store_failed(self.name, str(error)) from None
+
+
+def _plan(expect: int, batch: Batch) -> dict[str, Any]:
+    """The change as the script takes it: what it stores is text already."""
+    return {
+        "expect": expect,
+        "version": batch.head.version,
+        "head": dumps(batch.head.values()),
+        "touched": batch.head.touched,
+        "everything": batch.everything,
+        "evict": [[str(entry.seq), str(entry.turn)] for entry in batch.evict],
+        "pins": [[str(seq), on] for seq, on in batch.pins.items()],
+        "entries": [[str(entry.seq), entry.pinned, str(entry.turn), _text(entry)] for entry in batch.entries],
+        "turns": [[str(turn.turn), turn.run, dumps(turn.as_json()), _reach(batch, turn)] for turn in batch.turns],
+        "views": [[state.name, dumps(state.as_json())] for state in batch.views],
+    }
+
+
+def _reach(batch: Batch, turn: Turn) -> str:
+    """First and last seq of a turn."""
+    seqs = [entry.seq for entry in batch.entries if entry.turn == turn.turn]
+    return dumps([min(seqs, default=0), max(seqs, default=-1)])
+
+
+def _text(entry: Entry) -> str:
+    return dumps(entry_json(entry), separators=(",", ":"))
+
+
+def _entry(held: bytes, pinned: bool) -> Entry:
+    try:
+        return entry_of(loads(held) | {"pinned": pinned})
+    except ValueError:
+        raise corrupt("an entry does not decode") from None

@@ -1,0 +1,248 @@
+"""Logs in SQL tables: the statements SQLite and PostgreSQL share (M-8, G-12.5).
+
+One commit is one transaction whose first statement compares the version. Keys are bytes in parameters, never part of a statement.
+A store of a kind says how to connect, begin and translate its driver's errors. Must not know: policies, which database.
+"""
+
+from __future__ import annotations
+
+from ..errors import MemoryFailure, conflict
+from ..keys import decode, encode
+from .protocol import Head
+from .rows import entry_of_row, entry_row, turn_of_row, turn_row, view_of_row, view_row
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from contextlib import AbstractContextManager
+    from typing import Any
+
+    from ..entries import Entry, Turn, ViewState
+    from ..keys import Key
+    from .protocol import Batch, Write
+
+FORMAT = 1
+
+TABLES = (
+    "CREATE TABLE IF NOT EXISTS meta (format {number} NOT NULL PRIMARY KEY)",
+    "CREATE TABLE IF NOT EXISTS log (key {bytes} NOT NULL PRIMARY KEY, version {number} NOT NULL, next {number} NOT NULL,"
+    " turns {number} NOT NULL, length {number} NOT NULL, tokens {number} NOT NULL, touched {number} NOT NULL){rows}",
+    "CREATE TABLE IF NOT EXISTS entry (key {bytes} NOT NULL, seq {number} NOT NULL, turn {number} NOT NULL, run TEXT,"
+    " author TEXT, role TEXT NOT NULL, parts {bytes} NOT NULL, origin TEXT NOT NULL, pinned INTEGER NOT NULL,"
+    " tokens {number} NOT NULL, at_ms {number} NOT NULL, PRIMARY KEY (key, seq)){rows}",
+    "CREATE INDEX IF NOT EXISTS entry_pinned ON entry (key, seq) WHERE pinned = 1",
+    "CREATE INDEX IF NOT EXISTS entry_turn ON entry (key, turn)",
+    "CREATE TABLE IF NOT EXISTS turn (key {bytes} NOT NULL, n {number} NOT NULL, run TEXT, author TEXT, at_ms {number} NOT NULL,"
+    " tokens_in {number} NOT NULL, tokens_out {number} NOT NULL, meta TEXT NOT NULL, PRIMARY KEY (key, n),"
+    " UNIQUE (key, run)){rows}",
+    "CREATE TABLE IF NOT EXISTS view (key {bytes} NOT NULL, name TEXT NOT NULL, cut {number} NOT NULL, summary {bytes} NOT NULL,"
+    " upto {number} NOT NULL, folded {number} NOT NULL, folded_at {number} NOT NULL, PRIMARY KEY (key, name)){rows}",
+    "CREATE TABLE IF NOT EXISTS lease (key {bytes} NOT NULL PRIMARY KEY, owner TEXT NOT NULL, until {number} NOT NULL)",
+)
+OF_A_KEY = ("log", "entry", "turn", "view")
+
+ENTRY_COLUMNS = "seq, turn, run, author, role, parts, origin, pinned, tokens, at_ms"
+TURN_COLUMNS = "n, run, author, at_ms, tokens_in, tokens_out, meta"
+VIEW_COLUMNS = "name, cut, summary, upto, folded, folded_at"
+HEAD_COLUMNS = "version, next, turns, length, tokens, touched"
+
+UPDATE_HEAD = "UPDATE log SET version = ?, next = ?, turns = ?, length = ?, tokens = ?, touched = ? WHERE key = ? AND version = ?"
+INSERT_HEAD = f"INSERT INTO log ({HEAD_COLUMNS}, key) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING"
+INSERT_ENTRY = f"INSERT INTO entry ({ENTRY_COLUMNS}, key) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+INSERT_TURN = f"INSERT INTO turn ({TURN_COLUMNS}, key) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+UPSERT_VIEW = (
+    f"INSERT INTO view ({VIEW_COLUMNS}, key) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key, name) DO UPDATE SET"
+    " cut = excluded.cut, summary = excluded.summary, upto = excluded.upto, folded = excluded.folded,"
+    " folded_at = excluded.folded_at"
+)
+DROP_TURN = "DELETE FROM turn WHERE key = ? AND n = ? AND NOT EXISTS (SELECT 1 FROM entry WHERE key = ? AND turn = ?)"
+TAKE_LEASE = (
+    "INSERT INTO lease (key, owner, until) VALUES (?, ?, ?) ON CONFLICT (key) DO UPDATE SET owner = excluded.owner,"
+    " until = excluded.until WHERE lease.owner = excluded.owner OR lease.until < ?"
+)
+
+
+class SqlStore:
+    """Blocking; used from one thread at a time."""
+
+    name: str
+    blocking = True
+    deflates: bool
+
+    # ------------------------------------------------------------ what a kind of database says
+
+    def _rows(self, statement: str, values: Sequence[Any] = ()) -> list[Any]:
+        raise NotImplementedError
+
+    def _change(self, statement: str, values: Sequence[Any]) -> int:
+        """The number of changed rows."""
+        raise NotImplementedError
+
+    def _change_all(self, statement: str, rows: Sequence[Sequence[Any]]) -> None:
+        raise NotImplementedError
+
+    def _transaction(self) -> AbstractContextManager[None]:
+        """Commits at the end, rolls back when its body raises; turns errors of the driver into MemoryFailures."""
+        raise NotImplementedError
+
+    def _guard(self) -> AbstractContextManager[None]:
+        """The same translation of errors for readers."""
+        raise NotImplementedError
+
+    def _scrub(self) -> None:
+        """After a commit: removed data leaves the files too."""
+
+    def _time(self) -> int:
+        """Real milliseconds for leases, whatever the clock of the memory says (M-8.13)."""
+        raise NotImplementedError
+
+    # ------------------------------------------------------------ reading
+
+    def head(self, key: Key) -> Head:
+        with self._guard():
+            rows = self._rows(f"SELECT {HEAD_COLUMNS} FROM log WHERE key = ?", (encode(key),))
+        return Head(*rows[0]) if rows else Head()
+
+    def entries(
+        self,
+        key: Key,
+        *,
+        after: int = -1,
+        before: int | None = None,
+        limit: int | None = None,
+        newest: bool = False,
+        pinned: bool | None = None,
+        run: str | None = None,
+    ) -> list[Entry]:
+        where, values = "key = ? AND seq > ?", [encode(key), after]
+        if before is not None:
+            where += " AND seq < ?"
+            values.append(before)
+        if pinned is not None:
+            where += f" AND pinned = {int(pinned)}"  # a literal, so that the partial index serves it
+        if run is not None:
+            where += " AND turn = (SELECT n FROM turn WHERE key = ? AND run = ?)"
+            values += [encode(key), run]
+        order = " ORDER BY seq DESC" if newest else " ORDER BY seq"
+        if limit is not None:
+            order += " LIMIT ?"
+            values.append(limit)
+        with self._guard():
+            rows = self._rows(f"SELECT {ENTRY_COLUMNS} FROM entry WHERE {where}{order}", values)
+        if newest:
+            rows.reverse()
+        return [entry_of_row(row) for row in rows]
+
+    def turns(self, key: Key, since: int = 0) -> list[Turn]:
+        statement = f"SELECT {TURN_COLUMNS} FROM turn WHERE key = ? AND n >= ? ORDER BY n"
+        with self._guard():
+            return [turn_of_row(row) for row in self._rows(statement, (encode(key), since))]
+
+    def views(self, key: Key) -> dict[str, ViewState]:
+        with self._guard():
+            rows = self._rows(f"SELECT {VIEW_COLUMNS} FROM view WHERE key = ?", (encode(key),))
+        return {row[0]: view_of_row(row) for row in rows}
+
+    def keys(self, prefix: Key) -> Iterator[Key]:
+        low = encode(prefix)
+        with self._guard():
+            rows = self._rows("SELECT key FROM log WHERE key >= ? AND key < ? ORDER BY key", (low, low + b"\xff"))
+        return iter([decode(bytes(row[0])) for row in rows])
+
+    # ------------------------------------------------------------ changing
+
+    def commit(self, writes: Sequence[Write], *, scrub: bool = False) -> bool:
+        try:
+            with self._transaction():
+                for key, expect, batch in writes:
+                    self._write(encode(key), expect, batch)
+        except _AlreadyStored:
+            return False
+        if scrub:
+            self._scrub()
+        return True
+
+    def _write(self, key: bytes, expect: int, batch: Batch) -> None:
+        self._refuse_stored_runs(key, batch)
+        values = (*batch.head.values(), key)
+        done = self._change(INSERT_HEAD, values) if expect == 0 else self._change(UPDATE_HEAD, (*values, expect))
+        if not done:
+            rows = self._rows("SELECT version FROM log WHERE key = ?", (key,))
+            raise conflict(expect, rows[0][0] if rows else 0)
+        if batch.everything:
+            for table in ("entry", "turn", "view"):
+                self._change(f"DELETE FROM {table} WHERE key = ?", (key,))
+        if batch.evict:
+            self._evict(key, batch.evict)
+        for seq, on in batch.pins.items():
+            self._change("UPDATE entry SET pinned = ? WHERE key = ? AND seq = ?", (int(on), key, seq))
+        self._change_all(INSERT_ENTRY, [(*entry_row(entry, self.deflates), key) for entry in batch.entries])
+        self._change_all(INSERT_TURN, [(*turn_row(turn), key) for turn in batch.turns])
+        self._change_all(UPSERT_VIEW, [(*view_row(state), key) for state in batch.views])
+
+    def _refuse_stored_runs(self, key: bytes, batch: Batch) -> None:
+        if batch.everything:
+            return
+        for turn in batch.turns:
+            if turn.run is not None and self._rows("SELECT n FROM turn WHERE key = ? AND run = ?", (key, turn.run)):
+                raise _AlreadyStored
+
+    def _evict(self, key: bytes, gone: Sequence[Entry]) -> None:
+        first, last = gone[0].seq, gone[-1].seq
+        if last - first + 1 == len(gone):
+            self._change("DELETE FROM entry WHERE key = ? AND seq >= ? AND seq <= ?", (key, first, last))
+        else:
+            self._change_all("DELETE FROM entry WHERE key = ? AND seq = ?", [(key, entry.seq) for entry in gone])
+        numbers = {entry.turn for entry in gone if entry.run is not None}
+        self._change_all(DROP_TURN, [(key, number, key, number) for number in sorted(numbers)])
+
+    def remove(self, keys: Sequence[Key]) -> None:
+        with self._transaction():
+            for key in keys:
+                self._remove(encode(key))
+        self._scrub()
+
+    def _remove(self, key: bytes) -> None:
+        for table in OF_A_KEY:
+            self._change(f"DELETE FROM {table} WHERE key = ?", (key,))
+
+    def expire(self, prefix: Key, before: int, limit: int) -> None:
+        low = encode(prefix)
+        statement = "SELECT key FROM log WHERE key >= ? AND key < ? AND touched < ? ORDER BY key LIMIT ?"
+        with self._guard():
+            old = self._rows(statement, (low, low + b"\xff", before, limit))
+        if not old:
+            return
+        with self._transaction():
+            for row in old:
+                key = bytes(row[0])
+                if self._change("DELETE FROM log WHERE key = ? AND touched < ?", (key, before)):
+                    self._remove(key)
+
+    # ------------------------------------------------------------ leases
+
+    def acquire(self, key: Key, owner: str, seconds: float) -> bool:
+        now = self._time()
+        with self._transaction():
+            return bool(self._change(TAKE_LEASE, (encode(key), owner, now + int(seconds * 1000), now)))
+
+    def release(self, key: Key, owner: str) -> None:
+        with self._transaction():
+            self._change("DELETE FROM lease WHERE key = ? AND owner = ?", (encode(key), owner))
+
+    def _check_format(self) -> None:
+        """Inside the transaction that creates missing tables."""
+        from ..errors import newer_version
+
+        rows = self._rows("SELECT format FROM meta")
+        if not rows:
+            self._change("INSERT INTO meta (format) VALUES (?) ON CONFLICT (format) DO NOTHING", (FORMAT,))
+        elif rows[0][0] > FORMAT:
+            raise newer_version(rows[0][0], FORMAT)
+
+
+class _AlreadyStored(MemoryFailure):
+    """Ends the transaction of a run that is committed already (M-5.10)."""
+
+    def __init__(self) -> None:
+        super().__init__("Conflict", "this run is stored already")

@@ -1,0 +1,77 @@
+"""The tokens of a text that similarity and recall compare (M-10.8): words in any script.
+
+NFKC, casefold, runs of letters, marks, digits, `_`, `-`; a run with `_` or `-` also yields its pieces; in scripts written
+without spaces each overlapping pair of characters. Must not know: logs, facts.
+"""
+
+from __future__ import annotations
+
+from unicodedata import category, name, normalize
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+JOINERS = "_-"
+UNSPACED = ("CJK", "HIRAGANA", "KATAKANA", "THAI", "LAO", "KHMER", "MYANMAR")
+
+
+def terms(text: str) -> list[str]:
+    """All tokens in order of the text, repeated ones too."""
+    found: list[str] = []
+    for run in _runs(normalize("NFKC", text).casefold()):
+        found += _run_terms(run)
+    return found
+
+
+def _runs(text: str) -> Iterator[str]:
+    run = ""
+    for character in text:
+        if character in JOINERS or category(character)[0] in "LMN":
+            run += character
+        elif run:
+            yield run
+            run = ""
+    if run:
+        yield run
+
+
+def _run_terms(run: str) -> Iterator[str]:
+    """The spaced and unspaced stretches of a run, each by its own rule."""
+    spaced = ""
+    unspaced = ""
+    for character in run:
+        if _is_unspaced(character):
+            yield from _spaced_terms(spaced)
+            spaced = ""
+            unspaced += character
+        else:
+            yield from _pairs(unspaced)
+            unspaced = ""
+            spaced += character
+    yield from _spaced_terms(spaced)
+    yield from _pairs(unspaced)
+
+
+def _spaced_terms(run: str) -> Iterator[str]:
+    pieces = [piece for piece in run.replace("-", "_").split("_") if piece]
+    if not pieces:
+        return
+    yield run
+    if pieces != [run]:
+        yield from pieces
+
+
+def _pairs(run: str) -> Iterator[str]:
+    if len(run) == 1:
+        yield run
+    for at in range(len(run) - 1):
+        yield run[at : at + 2]
+
+
+def _is_unspaced(character: str) -> bool:
+    return ord(character) >= 0x0E00 and name(character, "").startswith(UNSPACED)
+
+
+def jaccard(one: frozenset[str], other: frozenset[str]) -> float:
+    return len(one & other) / len(one | other)

@@ -1,0 +1,265 @@
+"""A run on memories (M-5): one snapshot, views computed once, rounds in flight, and one commit or none.
+
+Hands on the head of every request of the run, and the turn it stores. Finishing is plain; who runs an event loop puts `open_run`,
+`commit` and `abandon` on the thread of a store that blocks. Must not know: providers, retries, the machine.
+"""
+
+from __future__ import annotations
+
+from ..records import Msg
+from .changes import Draft
+from .entries import Turn
+from .errors import MemoryFailure, overflow
+from .tokens import count_text, total
+from .views import Recalled, request_head
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
+
+    from ..records import Call
+    from .memory import Memory
+    from .policy import Policy
+    from .stores.protocol import Head
+    from .views import View
+
+    Recall = Callable[["Attached", str], Recalled | None]
+    """The recall step of a memory for the text of a prompt (M-10.15)."""
+
+INTERRUPTED = "[interrupted]"
+RECORDABLE = ("provider", "timeout", "cancelled", "tool_loop")
+"""Ends of a run that `Record` stores (M-5.12)."""
+
+
+class Attached:
+    """A memory, or a view derived from it, as an element of `with_memory`."""
+
+    __slots__ = ("memory", "policy", "view")
+
+    def __init__(self, memory: Memory, view: str = "") -> None:
+        self.memory = memory
+        self.view = view
+        self.policy: Policy = memory.views[view]
+
+
+class Run:
+    """`head` is parts 1 to 5 of every request of the run, `lead` the text before the prompt in its message."""
+
+    __slots__ = ("target", "run_id", "by", "meta", "prompt", "head", "lead", "views", "snapshot", "rounds", "writes", "ended")
+
+    def __init__(
+        self,
+        target: Memory | None,
+        run_id: str,
+        prompt: Sequence[Msg],
+        head: list[Msg],
+        lead: str,
+        views: list[View],
+        snapshot: Head | None,
+        by: str | None,
+        meta: Mapping[str, Any],
+    ) -> None:
+        self.target = target
+        self.run_id = run_id
+        self.by = by
+        self.meta = meta
+        self.prompt = prompt
+        self.head = head
+        self.lead = lead
+        self.views = views
+        self.snapshot = snapshot
+        self.rounds: list[Draft] = []
+        self.writes: list[Draft] = []
+        self.ended = False
+
+    # ------------------------------------------------------------ in flight
+
+    def new_attempt(self) -> None:
+        """A schema retry drops what the failed attempt had in flight (M-5.4)."""
+        self.rounds.clear()
+
+    def add_round(self, text: str, calls: Sequence[Call], results: Sequence[Msg], tokens: int | None = None) -> None:
+        """One reply that calls tools, with the results there are. `tokens`: the reported output tokens less reasoning."""
+        self.rounds.append(Draft(Msg("assistant", text, calls), "model", by=self.by, tokens=tokens))
+        self.rounds += [Draft(result, "tool") for result in results]
+        if self.target is not None:
+            shown = [Msg("assistant", text, calls), *results]
+            appended = [message.as_json() for message in shown]
+            self.target.tell("memory:step", {"run": self.run_id, "round": self._round_number(), "appended": appended})
+
+    def _round_number(self) -> int:
+        return sum(draft.origin == "model" for draft in self.rounds)
+
+    def write(self, draft: Draft) -> None:
+        """A direct write that joins the frame (M-5.20): behind the turn's entries, gone when the run fails."""
+        self.writes.append(draft)
+
+    def in_flight(self) -> list[Msg]:
+        """Part 7."""
+        return [draft.message for draft in self.rounds]
+
+    # ------------------------------------------------------------ the end
+
+    def commit(self, reply: str, *, tokens_in: int = 0, tokens_out: int = 0, reasoning: int = 0) -> list[Msg]:
+        """Stores the turn (M-1.3, M-5.8) and gives its messages (M-5.22), stored or not."""
+        last = Draft(Msg("assistant", reply), "model", by=self.by, tokens=max(tokens_out - reasoning, 0) or None)
+        drafts = [*self._prompt(), *self.rounds, last]
+        self.ended = True
+        if self.target is not None:
+            stored = drafts if self.target.policy.tools else [*self._prompt(), last]
+            self._store(stored, tokens_in, tokens_out)
+        return [draft.message for draft in drafts]
+
+    def _prompt(self) -> list[Draft]:
+        """The prompt as given; of the messages of `chat` those that are no system messages (M-5.16)."""
+        return [
+            Draft(message, "user" if message.role == "user" else "program", by=self.by)
+            for message in self.prompt
+            if message.role != "system"
+        ]
+
+    def _store(self, drafts: list[Draft], tokens_in: int, tokens_out: int) -> None:
+        memory, snapshot = self.target, self.snapshot
+        assert memory is not None and snapshot is not None
+        turn = Turn(
+            0, run=self.run_id, by=self.by, at=memory.now(), tokens_in=tokens_in, tokens_out=tokens_out, meta=dict(self.meta)
+        )
+        drafts = [*drafts, *self.writes]
+        how = memory.policy.on_conflict
+        if how == "Append":
+            memory.write(drafts, turn)
+            return
+        try:
+            memory.write(drafts, turn, expect=snapshot.version)
+        except MemoryFailure as failure:
+            if failure.variant != "Conflict":
+                raise
+            conflict = {"expected": failure.fields.get("expected"), "actual": failure.fields.get("actual")}
+            if how != "Fork":
+                memory.tell("memory:conflict", {**conflict, "branch": None})
+                raise
+            name = f"conflict-{self.run_id}"
+            memory.fork_at(snapshot, name).write(drafts, turn)
+            memory.tell("memory:conflict", {**conflict, "branch": name})
+
+    def abandon(self, reason: str, text: str = "", *, cause: str = "") -> None:
+        """The run failed: nothing is stored, but for `Record` after at least one reply part (M-5.11, M-5.12). `cause` is one of
+        RECORDABLE or empty."""
+        if self.ended:
+            return
+        self.ended = True
+        memory = self.target
+        if memory is None:
+            return
+        memory.tell("memory:rollback", {"run": self.run_id, "reason": reason})
+        if memory.policy.on_failure == "Record" and cause in RECORDABLE and (text or self.rounds):
+            note = f"[interrupted: {reason}]"
+            last = Draft(Msg("assistant", f"{text}\n{note}" if text else note), "host", by=self.by)
+            rounds = _completed(self.rounds) if memory.policy.tools else []
+            self._store([*self._prompt(), *rounds, last], 0, 0)
+
+
+def _completed(rounds: list[Draft]) -> list[Draft]:
+    """Calls without result get one that says so (M-5.12)."""
+    made: list[Draft] = []
+    waiting: dict[str, None] = {}
+
+    def close() -> None:
+        made.extend(Draft(Msg("tool", INTERRUPTED, (), call_id), "host") for call_id in waiting)
+        waiting.clear()
+
+    for draft in rounds:
+        message = draft.message
+        if message.role == "tool":
+            waiting.pop(message.call_id or "", None)
+        else:
+            close()
+            waiting.update(dict.fromkeys(call.id for call in message.calls))
+        made.append(draft)
+    close()
+    return made
+
+
+# ---------------------------------------------------------------- opening
+
+
+def open_run(
+    attached: Sequence[Attached],
+    run_id: str,
+    prompt: Sequence[Msg],
+    *,
+    system: str | None = None,
+    auto: bool = True,
+    tools_offered: bool = False,
+    tokens: int | None = None,
+    by: str | None = None,
+    meta: Mapping[str, Any] | None = None,
+    recall: Recall | None = None,
+) -> Run:
+    """The run of a call with these memories: the turn goes to the last of them, unless `auto` is false (M-9.13). `tokens` is that
+    of `with_memory([…], tokens: t)`. Err Overflow when system message and pins alone exceed a budget."""
+    if len(attached) == 1 and tokens is None and recall is None and not attached[0].view:
+        memory = attached[0].memory
+        whole = memory.whole_log(tools_offered)
+        if whole is not None:  # the base form: nothing to compute
+            head = [Msg("system", system), *whole] if system is not None else whole.copy()
+            return Run(memory if auto else None, run_id, prompt, head, "", [], memory.head(), by, meta or {})
+    views, snapshots = views_of(attached, prompt, system=system, tokens=tokens, recall=recall)
+    for view, element in zip(views, attached, strict=True):
+        if view.overflows:
+            element.memory.tell("memory:overflow", {"needed": view.needed, "budget": view.budget})
+    head, lead = request_head(views, system, tools_offered)
+    target = attached[-1].memory if auto and attached else None
+    snapshot = snapshots[-1] if target is not None else None
+    return Run(target, run_id, prompt, head, lead, views, snapshot, by, meta or {})
+
+
+def views_of(
+    attached: Sequence[Attached],
+    prompt: Sequence[Msg],
+    *,
+    system: str | None = None,
+    tokens: int | None = None,
+    recall: Recall | None = None,
+) -> tuple[list[View], list[Head]]:
+    """One view per element, an entry only in the first that has it (M-9.12)."""
+    asked = "\n".join(message.content for message in prompt)
+    weight = total(prompt)
+    shares = None if tokens is None else _shares(attached, tokens, system, weight)
+    views: list[View] = []
+    heads: list[Head] = []
+    taken: dict[Memory, set[int]] = {}
+    for number, element in enumerate(attached):
+        shown = taken.setdefault(element.memory, set())
+        view, head = element.memory.view(
+            system=system if shares is None else None,
+            prompt_tokens=weight,
+            recalled=recall(element, asked) if recall is not None else None,
+            policy=element.policy,
+            name=element.view,
+            budget=None if shares is None else shares[number],
+            taken=frozenset(shown),
+        )
+        if len(attached) > 1:
+            shown.update(view.seqs)
+        views.append(view)
+        heads.append(head)
+    return views, heads
+
+
+def _shares(attached: Sequence[Attached], tokens: int, system: str | None, prompt: int) -> list[int]:
+    """M-9.14: what system message, pins and prompt leave is divided by weight; each share has its own pins on top."""
+    pins: list[int] = []
+    counted: dict[Memory, set[int]] = {}
+    for element in attached:
+        known = counted.setdefault(element.memory, set())
+        found = [entry for entry in element.memory.pins() if entry.seq not in known]
+        known.update(entry.seq for entry in found)
+        pins.append(sum(entry.tokens for entry in found))
+    needed = (0 if system is None else count_text(system)) + sum(pins)
+    if needed > tokens:
+        raise overflow(needed, tokens, [seq for known in counted.values() for seq in sorted(known)])
+    rest = max(tokens - needed - prompt, 0)
+    weights = [element.policy.weight for element in attached]
+    return [rest * weight // sum(weights) + own for weight, own in zip(weights, pins, strict=True)]

@@ -1,0 +1,269 @@
+"""The contract of a store (M-8): what `runtime.memory.stores.protocol` promises, as plain functions over an empty store.
+
+Whoever writes a store runs `CONTRACT` over it: each function takes `open_store`, which gives a fresh empty store, and whose
+`again()` gives another handle of the same one. A store conforms when all pass, and the *store* laws of section 12 with it.
+"""
+
+from __future__ import annotations
+
+import pytest
+from concerto.runtime.memory.entries import Entry, Part, Turn, ViewState
+from concerto.runtime.memory.errors import MemoryFailure
+from concerto.runtime.memory.stores.protocol import Batch, Head
+from concerto.runtime.records import Call, Msg
+
+KEY = ("app", "chat", "")
+OTHER = ("app", "chat", "b")
+
+
+def entry(seq, turn=None, text="x", **fields):
+    return Entry(seq, seq if turn is None else turn, Msg("user", text), tokens=5, **fields)
+
+
+def head_after(version, entries, touched=1000):
+    return Head(version, len(entries), len(entries), len(entries), 5 * len(entries), touched)
+
+
+def filled(store, count, key=KEY, pinned=()):
+    entries = [entry(n, text=f"m{n}", pinned=n in pinned) for n in range(count)]
+    store.commit([(key, 0, Batch(head_after(1, entries), entries=entries))])
+    return entries
+
+
+def seqs(found):
+    return [each.seq for each in found]
+
+
+def a_key_that_was_never_written_is_empty(open_store):
+    store = open_store()
+    assert store.head(KEY) == Head()
+    assert (store.entries(KEY), store.turns(KEY), store.views(KEY), list(store.keys(("app",)))) == ([], [], {}, [])
+
+
+def what_was_committed_is_read_back_by_every_handle(open_store):
+    store = open_store()
+    call = Call("c1", "find", {"q": ["ü", 1.5, None, {}]})
+    broken = Call("c2", "find", None, "{not json")
+    entries = [
+        Entry(0, 0, Msg("user", "héllo\0 \ud800 𝄞 'x' :"), run="r1", by="Planner", origin="user", tokens=9, at=17, pinned=True),
+        Entry(1, 0, Msg("assistant", "", (call, broken)), run="r1", origin="model", tokens=3, at=17),
+        Entry(2, 0, Msg("tool", "{}", (), "c1"), run="r1", origin="tool", tokens=1, at=17),
+        Entry(3, 0, Msg("tool", "no", (), "c2", True), run="r1", origin="tool", tokens=1, at=17),
+        Entry(4, 0, Msg("assistant", ""), run="r1", opaque=[Part("hologram", "t", "i", b"\x00\xff")]),
+    ]
+    turn = Turn(0, run="r1", by="Planner", at=17, tokens_in=4, tokens_out=2, meta={"a": [1, None]})
+    state = ViewState("v", 3, "text ü\0", 2, 1, 99)
+    after = Head(1, 5, 1, 5, 14, 17)
+    assert store.commit([(KEY, 0, Batch(after, entries=entries, turns=[turn], views=[state]))]) is True
+    for handle in (store, open_store.again()):
+        assert handle.head(KEY) == after
+        assert handle.entries(KEY) == entries
+        assert handle.turns(KEY) == [turn]
+        assert handle.views(KEY) == {"v": state}
+        assert handle.entries(KEY)[3].message.is_error is True
+        assert handle.entries(KEY)[4].opaque == [Part("hologram", "t", "i", b"\x00\xff")]
+
+
+def another_version_is_a_conflict_and_stores_nothing(open_store):
+    store = open_store()
+    filled(store, 2)
+    before = store.head(KEY)
+    for expect in (0, 2):
+        with pytest.raises(MemoryFailure) as raised:
+            store.commit([(KEY, expect, Batch(Head(9, 3, 3, 3, 15, 0), entries=[entry(2)]))])
+        assert raised.value.variant == "Conflict"
+        assert raised.value.fields == {"expected": expect, "actual": 1}
+    assert (store.head(KEY), seqs(store.entries(KEY))) == (before, [0, 1])
+
+
+def several_writes_are_one_transaction(open_store):
+    store = open_store()
+    filled(store, 1)
+    writes = [(OTHER, 0, Batch(head_after(1, [entry(0)]), entries=[entry(0)])), (KEY, 7, Batch(Head(8, 1, 1, 1, 5, 0)))]
+    with pytest.raises(MemoryFailure):
+        store.commit(writes)
+    assert store.head(OTHER) == Head()
+    assert store.entries(OTHER) == []
+    store.commit([writes[0], (KEY, 1, Batch(Head(2, 1, 1, 1, 5, 0)))])
+    assert (store.head(OTHER).version, store.head(KEY).version) == (1, 2)
+
+
+def a_run_is_stored_once_whatever_the_version(open_store):
+    store = open_store()
+    first = Batch(Head(1, 1, 1, 1, 5, 0), entries=[entry(0, run="r")], turns=[Turn(0, run="r")])
+    again = Batch(Head(2, 2, 2, 2, 10, 0), entries=[entry(1, run="r")], turns=[Turn(1, run="r")])
+    assert store.commit([(KEY, 0, first)]) is True
+    for expect in (0, 1, 5):
+        assert store.commit([(KEY, expect, again)]) is False
+    assert (store.head(KEY).version, seqs(store.entries(KEY))) == (1, [0])
+    assert store.commit([(OTHER, 0, first)]) is True  # of another key
+
+
+def ranges(open_store):
+    store = open_store()
+    filled(store, 10, pinned=(1, 8))
+    assert seqs(store.entries(KEY)) == list(range(10))
+    assert seqs(store.entries(KEY, after=6)) == [7, 8, 9]
+    assert seqs(store.entries(KEY, before=2)) == [0, 1]
+    assert seqs(store.entries(KEY, after=2, before=9, limit=2)) == [3, 4]
+    assert seqs(store.entries(KEY, after=2, before=9, limit=2, newest=True)) == [7, 8]
+    assert seqs(store.entries(KEY, limit=3, newest=True, pinned=False)) == [6, 7, 9]
+    assert seqs(store.entries(KEY, limit=3, pinned=False)) == [0, 2, 3]
+    assert seqs(store.entries(KEY, pinned=True)) == [1, 8]
+    assert seqs(store.entries(KEY, limit=1, newest=True, pinned=True)) == [8]
+    assert store.entries(KEY, limit=0) == []
+    assert seqs(store.entries(KEY, limit=99, newest=True)) == list(range(10))
+
+
+def entries_of_a_run(open_store):
+    store = open_store()
+    filled(store, 2)
+    tagged = [entry(2, 2, run="r"), entry(3, 2, run="r")]
+    store.commit([(KEY, 1, Batch(Head(2, 4, 3, 4, 20, 0), entries=tagged, turns=[Turn(2, run="r")]))])
+    assert seqs(store.entries(KEY, run="r")) == [2, 3]
+    assert seqs(store.entries(KEY, run="r", limit=1)) == [2]
+    assert store.entries(KEY, run="q") == []
+
+
+def evicted_entries_are_gone_with_turns_nothing_is_left_of(open_store):
+    store = open_store()
+    rows = [Turn(n, run=f"r{n}") for n in range(2)]
+    entries = [entry(n, n // 2, run=f"r{n // 2}") for n in range(4)]
+    store.commit([(KEY, 0, Batch(Head(1, 4, 2, 4, 20, 0), entries=entries, turns=rows))])
+    store.commit([(KEY, 1, Batch(Head(2, 4, 2, 3, 15, 0), evict=entries[:1]))])
+    assert (seqs(store.entries(KEY)), [row.turn for row in store.turns(KEY)]) == ([1, 2, 3], [0, 1])
+    store.commit([(KEY, 2, Batch(Head(3, 4, 2, 2, 10, 0), evict=entries[1:2]))])
+    assert (seqs(store.entries(KEY)), [row.turn for row in store.turns(KEY)]) == ([2, 3], [1])
+    renewed = Batch(Head(4, 5, 3, 3, 15, 0), entries=[entry(4, 2, run="r0")], turns=[Turn(2, run="r0")])
+    assert store.commit([(KEY, 3, renewed)]) is True  # nothing remembers r0
+    store.commit([(KEY, 4, Batch(Head(5, 5, 3, 1, 5, 0), evict=[entries[2], renewed.entries[0]]))])
+    assert seqs(store.entries(KEY)) == [3]
+    assert [row.turn for row in store.turns(KEY)] == [1]
+
+
+def everything_leaves_and_new_content_comes_in_one_commit(open_store):
+    store = open_store()
+    filled(store, 3, pinned=(0,))
+    store.commit([(KEY, 1, Batch(Head(2, 3, 3, 3, 15, 0), views=[ViewState("v", 1)]))])
+    fresh = [entry(7, 4, text="new", run="r")]
+    batch = Batch(Head(3, 8, 5, 1, 5, 0), entries=fresh, turns=[Turn(4, run="r")], everything=True)
+    assert store.commit([(KEY, 2, batch)]) is True
+    assert (store.entries(KEY), store.views(KEY), [row.turn for row in store.turns(KEY)]) == (fresh, {}, [4])
+
+
+def pins_move_and_come_back(open_store):
+    store = open_store()
+    filled(store, 4)
+    store.commit([(KEY, 1, Batch(Head(2, 4, 4, 4, 20, 0), pins={1: True, 2: True}))])
+    assert seqs(store.entries(KEY, pinned=True)) == [1, 2]
+    assert [each.pinned for each in store.entries(KEY)] == [False, True, True, False]
+    store.commit([(KEY, 2, Batch(Head(3, 4, 4, 4, 20, 0), pins={1: False, 3: False}))])
+    assert seqs(store.entries(KEY, pinned=True)) == [2]
+    assert seqs(store.entries(KEY, pinned=False)) == [0, 1, 3]
+    store.commit([(KEY, 3, Batch(Head(4, 4, 4, 3, 15, 0), evict=[entry(2)]))])
+    assert seqs(store.entries(KEY)) == [0, 1, 3]
+
+
+def a_view_state_replaces_that_of_its_name(open_store):
+    store = open_store()
+    filled(store, 1)
+    for version, text in ((2, "one"), (3, "two")):
+        store.commit([(KEY, version - 1, Batch(Head(version, 1, 1, 1, 5, 0), views=[ViewState("", 0, text)]))])
+    store.commit([(KEY, 3, Batch(Head(3, 1, 1, 1, 5, 0), views=[ViewState("d", 0, "other")]))])  # the version may stay
+    assert {name: state.text for name, state in store.views(KEY).items()} == {"": "two", "d": "other"}
+
+
+HOSTILE = [
+    ("app", "a", "b", ""), ("app", "a:b", "", ""), ("app", "a", "b:", ""), ("app", "a", "", "b"), ("ap", "pa", "b", ""),
+    ("app", "a", "B", ""), ("app", "a", "\u00e9", ""), ("app", "a", "e\u0301", ""), ("app", "a", "x\0", ""),
+    ("app", "a", "x", ""),
+    ("app", "a", "'; DROP TABLE log; --", ""), ("app", "a", "{x}", ""), ("app", "a", 1, ""), ("app", "a", "1", ""),
+    ("app", "a", -1, ""), ("app", "a", "\ud800", ""),
+]  # fmt: skip
+
+
+def no_two_keys_meet(open_store):
+    store = open_store()
+    for number, key in enumerate(HOSTILE):
+        made = [entry(0, text=str(number))]
+        store.commit([(key, 0, Batch(head_after(1, made), entries=made))])
+    for number, key in enumerate(HOSTILE):
+        assert [each.message.content for each in store.entries(key)] == [str(number)]
+    store.commit([(HOSTILE[0], 1, Batch(Head(2), everything=True))])
+    assert all(len(store.entries(key)) == 1 for key in HOSTILE[1:])
+    assert sorted(map(str, store.keys(("app",)))) == sorted(str(key) for key in HOSTILE if key[0] == "app")
+    assert list(store.keys(("app", "a", 1))) == [("app", "a", 1, "")]
+    assert list(store.keys(("nothing",))) == []
+
+
+def removed_keys_are_as_if_never_written(open_store):
+    store = open_store()
+    filled(store, 2)
+    filled(store, 1, OTHER)
+    store.remove([KEY])
+    assert (store.head(KEY), store.entries(KEY), list(store.keys(("app",)))) == (Head(), [], [OTHER])
+    filled(store, 1)
+    assert seqs(store.entries(KEY)) == [0]
+
+
+def expired_keys_are_swept_oldest_bytes_first_up_to_a_limit(open_store):
+    store = open_store()
+    for name, touched in (("a", 10), ("b", 99), ("c", 20), ("d", 30)):
+        made = [entry(0)]
+        store.commit([(("app", "chat", name, ""), 0, Batch(head_after(1, made, touched), entries=made))])
+    filled(store, 1, ("app", "other", ""))
+    store.expire(("app", "chat"), 50, 2)
+    assert [key[2] for key in store.keys(("app", "chat"))] == ["b", "d"]
+    store.expire(("app", "chat"), 50, 100)
+    assert [key[2] for key in store.keys(("app", "chat"))] == ["b"]
+    assert len(list(store.keys(("app", "other")))) == 1
+
+
+def large_numbers(open_store):
+    store = open_store()
+    big = 2**45
+    held = Entry(big, big, Msg("user", "x"), tokens=big, at=big)
+    store.commit([(KEY, 0, Batch(Head(1, big + 1, big + 1, 1, big, big), entries=[held]))])
+    assert store.head(KEY) == Head(1, big + 1, big + 1, 1, big, big)
+    assert store.entries(KEY, after=big - 1) == [held]
+
+
+def scrubbing_needs_no_write(open_store):
+    store = open_store()
+    filled(store, 2)
+    assert store.commit([], scrub=True) is True
+    assert seqs(store.entries(KEY)) == [0, 1]
+
+
+def a_lease_has_one_owner(open_store):
+    store = open_store()
+    other = open_store.again()
+    assert store.acquire(KEY, "one", 60)
+    assert store.acquire(KEY, "one", 60)  # renewed
+    assert not other.acquire(KEY, "two", 60)
+    assert other.acquire(OTHER, "two", 60)
+    other.release(KEY, "two")
+    assert not other.acquire(KEY, "two", 60)
+    store.release(KEY, "one")
+    assert other.acquire(KEY, "two", 60)
+
+
+CONTRACT = [
+    a_key_that_was_never_written_is_empty,
+    what_was_committed_is_read_back_by_every_handle,
+    another_version_is_a_conflict_and_stores_nothing,
+    several_writes_are_one_transaction,
+    a_run_is_stored_once_whatever_the_version,
+    ranges,
+    entries_of_a_run,
+    evicted_entries_are_gone_with_turns_nothing_is_left_of,
+    everything_leaves_and_new_content_comes_in_one_commit,
+    pins_move_and_come_back,
+    a_view_state_replaces_that_of_its_name,
+    no_two_keys_meet,
+    removed_keys_are_as_if_never_written,
+    expired_keys_are_swept_oldest_bytes_first_up_to_a_limit,
+    large_numbers,
+    scrubbing_needs_no_write,
+    a_lease_has_one_owner,
+]

