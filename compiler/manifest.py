@@ -7,6 +7,7 @@ granted what it says, where sources are searched.
 from __future__ import annotations
 
 import os
+import shlex
 import tomllib
 from collections.abc import Callable
 from typing import Any
@@ -23,9 +24,8 @@ UNBUILT_TABLES = ("connections", "mcp", "pricing", "budgets", "memory", "stores"
 
 
 class Manifest:
-    """What a manifest says: `entry`, the source path it names, `permissions`, a scope per capability key, and `agents`, the fields of
-    `[agents.X]` by X. `folder` is the
-    root of the project, without links."""
+    """What a manifest says: `entry`, the source path it names, `permissions`, a scope per capability key, and `agents`, the
+    fields of `[agents.X]` by X. `folder` is the root of the project, without links."""
 
     def __init__(self, path: str) -> None:
         self.folder = os.path.dirname(os.path.realpath(path))
@@ -130,10 +130,17 @@ def _is_text(value: Any) -> bool:
     return isinstance(value, str)
 
 
+def _is_command(value: str) -> bool:
+    try:
+        return bool(shlex.split(value))
+    except ValueError:
+        return False
+
+
 # Keys of `[agents.X]`: what each holds, and in words (O-7.4 to O-7.8).
 AGENT_KEYS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "transport": (lambda value: value == "stdio", '"stdio"'),
-    "command": (lambda value: _is_text(value) and bool(value.strip()), "a string"),
+    "command": (lambda value: _is_text(value) and _is_command(value), "a string of words, their quotes closed"),
     "args": (lambda value: isinstance(value, list) and all(map(_is_text, value)), "an array of strings"),
     "timeout": (_is_duration, "a number above 0"),
     "working_dir": (_is_text, "a string"),

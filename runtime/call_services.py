@@ -51,7 +51,8 @@ class Services:
     makes a future of the loop that runs the call."""
 
     __slots__ = (
-        "provider", "sleep", "random", "clock", "metrics", "pricing", "emit", "tools", "remaining", "limiters", "future", "counter",
+        "provider", "sleep", "random", "clock", "metrics", "pricing", "emit", "tools", "remaining", "limiters", "future",
+        "counter",
     )  # fmt: skip
 
     def __init__(

@@ -297,7 +297,9 @@ class _ModelCall:
 
     def _count_reply(self, request: Request, reply: Reply) -> None:
         metrics = self.services.metrics
-        free = self.provider.free_and_instant or self.provider.unmetered
+        if self.provider.unmetered:
+            return
+        free = self.provider.free_and_instant
         cost = 0.0 if free else price(self.services.pricing, request.model, reply.tokens_in, reply.tokens_out)
         self.tally.add(reply, cost)
         metrics.add_tokens(request.model, request.connection, reply.tokens_in + reply.tokens_out)

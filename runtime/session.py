@@ -77,9 +77,10 @@ class Host:
     seconds, `wall` the seconds since 1970; `random` gives [0, 1), `random_bits(n)` an Int of n bits, `secure_bytes(n)` bytes
     nobody can foresee; `provider`, when given, makes the provider of a connection. `args` are those of the program,
     `permissions` what it may touch, `folder` the directory its paths start from, `network` what carries `std::http` (None:
-    nothing does); `agents` are the fields of agents by connector, over those of the manifest, whose directory is `project` if there
-    is one; `children(name, arguments, env, folder)` starts the process of an agent, None: as one of the system; `answer(channel, value)` answers awaited emits (it raises NoListener where nobody does) within
-    `emit_timeout_ms`; `emit_interval` is the flush interval of buffered mode in seconds; `loop` is the event loop that runs the
+    nothing does); `agents` are the fields of agents by connector, over those of the manifest, in whose directory `project` their
+    processes run; `children(name, arguments, env, folder)` starts one of these, None: as a process of the system;
+    `answer(channel, value)` answers awaited emits (it raises NoListener where nobody does) within `emit_timeout_ms`;
+    `emit_interval` is the flush interval of buffered mode in seconds; `loop` is the event loop that runs the
     session, None: asyncio's.
     """
 

@@ -16,6 +16,7 @@ from ..resolver import resolve, warn_unused
 from ..resolver.state import Module
 from ..source import Source, Span
 from ..symbols import (
+    AgentSymbol,
     ConnectionSymbol,
     ConstSymbol,
     EnumSymbol,
@@ -23,7 +24,6 @@ from ..symbols import (
     HashMapSymbol,
     LedgerSymbol,
     MemorySymbol,
-    AgentSymbol,
     ModelSymbol,
     StructSymbol,
 )

@@ -117,7 +117,7 @@ def _parameter(c: Checker, node: ast.ListenHandler, parameter: ast.Parameter) ->
     if isinstance(symbol, StructSymbol) and isinstance(type_, Nominal) and type_.kind == "schema":
         node.schema = symbol
     elif type_ not in (MESSAGE, ANY, ERRONEOUS):
-        c.report("E4022", parameter.type.span, f"`{type_}` is not a schema", help="a handler takes a schema or a Map<String, Any>")
+        c.report("E4022", parameter.type.span, f"`{type_}` is not a schema", help="write a schema or Map<String, Any>")
     return type_
 
 

@@ -13,6 +13,7 @@ from ..resolver.predeclared import STORES
 from ..resolver.scopes import UnbuiltSymbol
 from ..resolver.spelling import did_you_mean
 from ..symbols import (
+    AgentSymbol,
     AliasSymbol,
     BuiltinSymbol,
     ConnectionSymbol,
@@ -24,7 +25,6 @@ from ..symbols import (
     LedgerSymbol,
     Local,
     MemorySymbol,
-    AgentSymbol,
     ModelSymbol,
     ModuleSymbol,
     StdFunctionSymbol,
@@ -36,13 +36,13 @@ from ..symbols import (
     VariantSymbol,
 )
 from ..types import (
+    AGENT_REF,
     ANY,
     BOOL,
     FLOAT,
     INT,
     LEDGER,
     MEMORY,
-    AGENT_REF,
     MODEL_REF,
     NEVER,
     NIL,

@@ -57,7 +57,8 @@ def method_call(c: Checker, node: ast.MethodCall, expected: Expected) -> Type:
     row = None if isinstance(receiver, Nilable) and name != "to_string" else lookup(kind_of(receiver), name)
     if receiver in AGENTS and name in NOT_OF_AGENTS:
         infer_all(c, node.arguments)
-        return c.report("E4041", node.name.span, f"an agent has no method `{name}`", help="agents have `execute` and its builders")
+        help = "agents have `execute`, `execute_with_schema`, `with_memory`, `with_context`"
+        return c.report("E4041", node.name.span, f"an agent has no method `{name}`", help=help)
     if _is_unbuilt(receiver, name):
         infer_all(c, node.arguments)
         return c.unbuilt(node.name.span, name)

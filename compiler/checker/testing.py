@@ -14,9 +14,11 @@ from .context import FREE, Checker, Expected
 from .decorators import Checked
 from .relations import ERRONEOUS
 
-# What a mock of an agent or a model takes (O-8.11, O-8.12), and what each holds; None: a scripted reply, which the run checks (O-8.19 to O-8.22).
-AGENT_MOCK: dict[str, Type | None] = {"response": None, "responses": array(ANY), "error": STRING, "messages": array(map_(STRING, ANY))}
-MODEL_MOCK: dict[str, Type | None] = {"response": None, "responses": array(ANY), "error": STRING, "tool_calls": array(ANY)}
+# What a mock of an agent or a model takes (O-8.11, O-8.12), and what each holds; None: a scripted reply, which the run
+# checks (O-8.19 to O-8.22).
+ANSWER_FIELDS: dict[str, Type | None] = {"response": None, "responses": array(ANY), "error": STRING}
+AGENT_MOCK = {**ANSWER_FIELDS, "messages": array(map_(STRING, ANY))}
+MODEL_MOCK = {**ANSWER_FIELDS, "tool_calls": array(ANY)}
 ANSWERS = ("response", "responses", "error", "messages")
 
 

@@ -7,6 +7,7 @@ from ..types import Type
 from .context import Checker, Expected, ExpressionRule
 from .relations import ERRONEOUS
 
+
 def erroneous(c: Checker, node: ast.Expr, expected: Expected) -> Type:
     """Recovery gave up here; the parser has reported it."""
     return ERRONEOUS

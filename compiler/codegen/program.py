@@ -21,7 +21,7 @@ from .generator import Generator
 from .language_methods import generate_wanted
 from .module import Module
 from .schemas import schema_number
-from .wanted import reduced
+from .wanted import reduced, wanted_command
 
 COMPILER = "concerto 0.1"
 
@@ -30,7 +30,8 @@ def generate(checked: CheckedProgram, sources: list[Source], name: str) -> im.Im
     """The image of a program without errors; `sources` are in order of their names, `name` is the program's name."""
     module = Module(sources)
     for kind in (
-        checked.schemas, [*checked.models, *checked.agents], checked.connections, checked.memories, checked.hashmaps, checked.ledgers,
+        checked.schemas, [*checked.models, *checked.agents], checked.connections, checked.memories, checked.hashmaps,
+        checked.ledgers,
     ):  # fmt: skip
         module.names.update(unique_names(kind))
     module.declared = declare(module, checked)
@@ -216,6 +217,9 @@ def model_entry(module: Module, model: symbols.ModelSymbol) -> im.Model:
 
 
 def agent_entry(module: Module, agent: symbols.AgentSymbol) -> im.Agent:
+    process = agent.fields.get("process")
+    if isinstance(process, dict):
+        module.wanted.add(wanted_command(process["command"], process.get("args")))
     return im.Agent(module.names[agent], agent.fields, [[name, arguments] for name, arguments in agent.decorators])
 
 

@@ -1,4 +1,4 @@
-"""An agent in the place of a provider: calls, retries, schemas and memories go the way of models (O-2.47, O-3.27, O-7.10, O-7.12).
+"""An agent in the place of a provider: its calls go the way of models (O-2.47, O-3.27, O-7.10, O-7.12).
 
 Hands on `AgentSender` and the settings of its calls. Must not know: processes, the machine.
 """

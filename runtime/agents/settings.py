@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from ..errors import CallFailure
 
 DEFAULT_TIMEOUT = 120.0
 DEFAULT_LOG_CHANNEL = "agent:log"

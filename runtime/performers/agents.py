@@ -1,4 +1,4 @@
-"""Calls of agents: the Result of `execute`, `execute_with_schema` and `listen`; every fault is an Err of it (O-0.9, O-7.9 to O-7.37).
+"""Calls of agents: the Result of `execute`, `execute_with_schema` and `listen`; every fault is an Err (O-0.9, O-7.9 to O-7.37).
 
 Must not know: the loop that asks, lines of the wire.
 """

@@ -1,6 +1,7 @@
 """What tests ask for: mocks, and the emits so far (O-8.9, O-8.11 to O-8.18).
 
-A mock of an agent stands in for its process, a mock of a model is the provider of all its calls from now on. Must not know: the test runner, the loop that asks.
+A mock of an agent stands in for its process; a mock of a model is the provider of all its calls from now on. Must not know: the
+test runner, the loop that asks.
 """
 
 from __future__ import annotations

@@ -7,14 +7,22 @@ import os
 from typing import Any
 
 import pytest
-
 from concerto.runtime.agents import child as children
 from concerto.runtime.agents.child import Child, ChildEnded, LineTooLong
 
 from .children import ECHO, arguments, gone, run
 
 CYCLES = int(os.environ.get("CONCERTO_CYCLES", "20"))
-IGNORES_SIGTERM = "import signal, time\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nprint('ready', flush=True)\ntime.sleep(600)"
+IGNORES_SIGTERM = """
+import signal, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+print('ready', flush=True)
+time.sleep(600)
+"""
+SHOWS_ITSELF = """
+import os, sys
+print(sorted(map(int, os.listdir('/proc/self/fd')))[:4], sys.argv[1:], os.getsid(0) == os.getpid(), flush=True)
+"""
 PARENT = """
 import subprocess, sys, time
 inner = subprocess.Popen([sys.executable, '-I', '-S', '-c', 'import time; time.sleep(600)'], start_new_session=%s)
@@ -136,9 +144,8 @@ def test_no_descriptors_and_no_shell() -> None:
 
     async def talk() -> Any:
         child = await Child.start(
-            arguments("import os, sys\nprint(sorted(map(int, os.listdir('/proc/self/fd')))[:4], sys.argv[1:], os.getsid(0) == os.getpid(), flush=True)")
-            + ["$HOME; ls"], {"PATH": os.environ["PATH"]}, ".",
-        )  # fmt: skip
+            [*arguments(SHOWS_ITSELF), "$HOME; ls"], {"PATH": os.environ["PATH"]}, "."
+        )
         try:
             return await child.line()
         finally:

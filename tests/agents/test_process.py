@@ -6,13 +6,20 @@ import asyncio
 from typing import Any
 
 import pytest
-
 from concerto.runtime.agents import process as processes
 from concerto.runtime.errors import CallFailure
 
 from .children import ECHO, JSON, Deaf, agent, arguments, asked, gone, run
 
-DIES = "import sys\nfor line in sys.stdin:\n    if 'die' in line:\n        sys.stderr.write('why')\n        sys.stdout.write('ha')\n        sys.exit(7)\n    print(line, end='', flush=True)"
+DIES = """
+import sys
+for line in sys.stdin:
+    if 'die' in line:
+        sys.stderr.write('why')
+        sys.stdout.write('ha')
+        sys.exit(7)
+    print(line, end='', flush=True)
+"""
 SAYS = "import sys\nfor line in sys.stdin: print(%r, flush=True)"
 
 

@@ -21,7 +21,17 @@ from ..values.containers import Array, Map, Queue, Set, Stack
 from ..values.enums import EnumValue
 from ..values.errors import ErrorValue
 from ..values.functions import Closure
-from ..values.handles import AgentRef, HashMapRef, LedgerQuery, LedgerRef, MemoryRef, ModelBuilder, ModelRef, SchemaRef, TaskHandle
+from ..values.handles import (
+    AgentRef,
+    HashMapRef,
+    LedgerQuery,
+    LedgerRef,
+    MemoryRef,
+    ModelBuilder,
+    ModelRef,
+    SchemaRef,
+    TaskHandle,
+)
 from ..values.ranges import RangeValue
 from ..values.records import RECORDS
 from ..values.results import Err, NoneOption, Ok, Some

@@ -117,8 +117,8 @@ class Model(Record):
 
 
 class Agent(Record):
-    """`fields`: `connector`, `input_format`, `output_format`, `timeout`, and `process`, what the manifest says of the connector, as
-    plain data; environment variables by name (O-10.13). `decorators` as of a model."""
+    """`fields`: `connector`, `input_format`, `output_format`, `timeout`, and `process`, what the manifest says of the connector,
+    as plain data; environment variables by name (O-10.13). `decorators` as of a model."""
 
     __slots__ = ("name", "fields", "decorators")
     name: str

@@ -131,7 +131,9 @@ def _config(scope: Scope, at: str, section: str, entry: int, field: str) -> None
 
 def _declarations(scope: Scope) -> None:
     image = scope.image
-    named: list[Any] = [*image.schemas, *image.models, *image.agents, *image.memories, *image.connections, *image.hashmaps, *image.ledgers]
+    named: list[Any] = [
+        *image.schemas, *image.models, *image.agents, *image.memories, *image.connections, *image.hashmaps, *image.ledgers,
+    ]  # fmt: skip
     for entry in named:
         _name(f"{type(entry).__name__.lower()} {entry.name!r}", entry.name)
     for index, schema in enumerate(image.schemas):

@@ -55,9 +55,9 @@ from .equality import compare, equal
 from .errors import FAMILIES, FIELD_TYPES, ErrorValue, Family, default_message, is_family, make_error, nearest_family
 from .functions import Cell, Closure
 from .handles import (
-    AgentRef,
     KEEP,
     UNSET,
+    AgentRef,
     HashMapRef,
     LedgerQuery,
     LedgerRef,

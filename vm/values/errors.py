@@ -70,7 +70,7 @@ _ROWS = (
     (
         "AgentError", "Error",
         "ModelNotFound RateLimited ContentFiltered InvalidRequest InvalidResponse ToolLoopLimit Shutdown Cancelled "
-        "PermissionDenied(capability,flag) SpawnFailed Exited Protocol Failed EffectUnknown",
+        "PermissionDenied(capability,flag) SpawnFailed Exited(exit_code,stderr) Protocol(line,stderr) Failed EffectUnknown",
         "model provider status retry_after_ms", "L-3.11.2",
     ),
     (
@@ -83,7 +83,7 @@ _ROWS = (
         "ConnectionError", "AgentError", "MissingKey AuthenticationFailed NetworkError ProviderUnavailable",
         "connection status", "L-3.11.4",
     ),
-    ("TimeoutError", "AgentError", "", "timeout_seconds", "L-3.11.5"),
+    ("TimeoutError", "AgentError", "", "timeout_seconds stderr", "L-3.11.5"),
     (
         "MemoryError", "AgentError",
         "Conflict(expected,actual) Nested Overflow(needed,budget,seqs) InvalidUnit Exists NotFound Store(store) "
