@@ -62,7 +62,7 @@ class Listening:
         if isinstance(outcome, Accepted):
             return self.run.builder.value(outcome.tree)
         text = f'a message "{message["type"]}" does not fit {schema}: ' + "; ".join(violation.text for violation in outcome)
-        raise Origin(self.agent, self.agent, 0).failure("AgentError", "Protocol", text, line=compact_json(message))
+        raise Origin(self.agent, self.agent, 0).failure("AgentError", "Protocol", text, raw_line=compact_json(message))
 
 
 def plain(value: Any) -> Any:

@@ -160,7 +160,7 @@ class AgentProcess:
             message, line = broken.args
         else:
             message = "a line is longer than 1 MiB" if isinstance(broken, LineTooLong) else "a line is no UTF-8"
-        return self.origin.failure("AgentError", "Protocol", message, line=line, stderr=stderr)
+        return self.origin.failure("AgentError", "Protocol", message, raw_line=line, stderr=stderr)
 
     async def stop(self) -> None:
         await self._end()

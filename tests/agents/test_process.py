@@ -67,7 +67,7 @@ def test_what_json_output_may_be(line: str, expected: Any) -> None:
 def test_a_protocol_error_names_the_line_and_ends_the_process() -> None:
     made = agent(SAYS % "no json", output_format="json")
     (failure, again) = asked(made, "x", "x")
-    assert failure.fields["line"] == "no json" and failure.message == "A: a line is no JSON object"
+    assert failure.fields["raw_line"] == "no json" and failure.message == "A: a line is no JSON object"
     assert again.variant == "Protocol"  # another process said it
 
 
