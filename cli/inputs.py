@@ -79,6 +79,19 @@ def compilation(path: str, data: bytes, *, emit: bool = True) -> Compilation:
     return compile_source(data, location.file, emit=emit, read=location.read, manifest=location.manifest)
 
 
+def entry_file() -> str:
+    """The source that the manifest of this directory names, for commands without FILE (O-9.2)."""
+    from ..compiler.manifest import Manifest, find_manifest
+
+    found = find_manifest(os.getcwd())
+    if found is None:
+        raise exits.Exit(exits.USAGE, "no FILE given, and no Concerto.toml here or above; `concerto init .` writes one")
+    entry = Manifest(found).entry
+    if entry is None:
+        raise exits.Exit(exits.USAGE, f"no FILE given, and {os.path.relpath(found)} names no `entry` under [project]")
+    return os.path.relpath(os.path.join(os.path.dirname(found), entry))
+
+
 def project_permissions(path: str) -> Mapping[str, tuple[str, ...] | bool]:
     """What a manifest grants the source of its own project, by capability key; an image and standard input have none (O-4.12)."""
     if path == "-" or is_image(read(path)):

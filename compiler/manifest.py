@@ -7,25 +7,31 @@ granted what it says, where sources are searched.
 from __future__ import annotations
 
 import os
-import shlex
 import tomllib
 from collections.abc import Callable
 from typing import Any
 
 from ..vm.builtins.capabilities import BY_KEY, GROUP_KEYS, Malformed
+from .agent_tables import read_agents
+from .checker.fields import CONNECTION, CONNECTION_FIELDS, CONNECTION_OBJECTS, DURATION, Rule, number, whole
 from .diagnostics import Diagnostics
 from .resolver.spelling import did_you_mean
 from .source import Source, Span
+from .types import FLOAT, INT, STRING, Type
 
 NAME = "Concerto.toml"
 PROJECT_KEYS = ("name", "version", "entry")
 # Tables of the language that this version does not read yet.
-UNBUILT_TABLES = ("connections", "mcp", "pricing", "budgets", "memory", "stores", "embedders")
+UNBUILT_TABLES = ("mcp", "memory", "stores", "embedders")
+PRICES = ("input_per_million", "output_per_million")
+UNBUILT_BUDGETS = ("tokens", "cost")
+BUDGETS = {"steps": whole(1), "depth": whole(1), "seconds": DURATION}
 
 
 class Manifest:
-    """What a manifest says: `entry`, the source path it names, `permissions`, a scope per capability key, and `agents`, the
-    fields of `[agents.X]` by X. `folder` is the root of the project, without links."""
+    """What a manifest says: `entry`, the source path it names, `permissions`, a scope per capability key, the fields of each of
+    `connections` and `agents`, `pricing` as [input, output] per model id, `budgets`. `folder` is the root of the project, without
+    links."""
 
     def __init__(self, path: str) -> None:
         self.folder = os.path.dirname(os.path.realpath(path))
@@ -33,6 +39,9 @@ class Manifest:
         self.entry: str | None = None
         self.permissions: dict[str, tuple[str, ...] | bool] = {}
         self.agents: dict[str, dict[str, Any]] = {}
+        self.connections: dict[str, dict[str, object]] = {}
+        self.pricing: dict[str, list[float]] = {}
+        self.budgets: dict[str, object] = {}
         self.source = Source(NAME, "")
         self._read(path)
 
@@ -122,60 +131,105 @@ def _grant(manifest: Manifest, place: tuple[str, ...], key: str, value: Any) -> 
     manifest.permissions[key] = (*held, *(os.path.join(manifest.folder, scope) if paths else scope for scope in value))
 
 
-def _is_duration(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < float("inf")
+def _connections(manifest: Manifest, table: dict[str, Any]) -> None:
+    """`[connections.N]`: the fields of a connection; keys stay outside (O-9.3)."""
+    for name, fields in table.items():
+        where = f"[connections.{name}]"
+        if not isinstance(fields, dict):
+            manifest.report("E4004", ("connections", name), f"`{name}` is a table: write {where}")
+            continue
+        held = manifest.connections[name] = {}
+        for key, value in fields.items():
+            if key == "api_key":
+                help = 'write `api_key_env = "NAME"`; the key stays outside'
+                manifest.report("E4005", ("connections", key), f"{where} holds a key", help)
+            elif _fits(manifest, ("connections", key), where, key, value):
+                held[key] = value
 
 
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
-
-
-def _is_command(value: str) -> bool:
-    try:
-        return bool(shlex.split(value))
-    except ValueError:
+def _fits(manifest: Manifest, place: tuple[str, ...], where: str, key: str, value: Any) -> bool:
+    """Whether a field of a connection is known and holds what it may; reports it otherwise."""
+    if key in CONNECTION_OBJECTS:
+        return _object_fits(manifest, place, where, key, value)
+    if key == "headers":
+        legal = isinstance(value, dict) and all(isinstance(v, str) or _is_variable(v) for v in value.values())
+        words = 'a table of strings or `{ env = "NAME" }`'
+    elif key in CONNECTION:
+        legal, words = _holds(CONNECTION[key], value), CONNECTION[key].words
+    else:
+        manifest.report("E4001", place, f"{where} has no key `{key}`", did_you_mean(key, CONNECTION_FIELDS))
         return False
+    if not legal:
+        manifest.report("E4004", place, f"`{key}` of {where} is {words}")
+    return legal
 
 
-# Keys of `[agents.X]`: what each holds, and in words (O-7.4 to O-7.8).
-AGENT_KEYS: dict[str, tuple[Callable[[Any], bool], str]] = {
-    "transport": (lambda value: value == "stdio", '"stdio"'),
-    "command": (lambda value: _is_text(value) and _is_command(value), "a string of words, their quotes closed"),
-    "args": (lambda value: isinstance(value, list) and all(map(_is_text, value)), "an array of strings"),
-    "timeout": (_is_duration, "a number above 0"),
-    "working_dir": (_is_text, "a string"),
-    "env": (lambda value: isinstance(value, dict) and all(map(_is_text, value.values())), "a table of names of variables"),
-    "params": (lambda value: isinstance(value, dict) and _is_json(value), "a table that JSON can hold"),
-}
+def _object_fits(manifest: Manifest, place: tuple[str, ...], where: str, key: str, value: Any) -> bool:
+    rules = CONNECTION_OBJECTS[key]
+    if not isinstance(value, dict):
+        manifest.report("E4004", place, f"`{key}` of {where} is a table")
+        return False
+    for inner, held in value.items():
+        if inner not in rules:
+            manifest.report("E4001", place, f"`{key}` of {where} has no key `{inner}`", did_you_mean(inner, rules))
+        elif not _holds(rules[inner], held):
+            manifest.report("E4004", place, f"`{inner}` of `{key}` of {where} is {rules[inner].words}")
+    return all(inner in rules and _holds(rules[inner], held) for inner, held in value.items())
 
 
-def _is_json(value: Any) -> bool:
-    """Dates and infinities have no JSON form."""
-    if isinstance(value, dict):
-        return all(map(_is_json, value.values()))
-    if isinstance(value, list):
-        return all(map(_is_json, value))
-    return isinstance(value, (str, int)) or (isinstance(value, float) and value - value == 0)
+def _is_variable(value: Any) -> bool:
+    return isinstance(value, dict) and list(value) == ["env"] and isinstance(value["env"], str)
+
+
+def _holds(rule: Rule, value: Any) -> bool:
+    """Whether a TOML value is of the type of a rule and within it."""
+    kinds: dict[Type, tuple[type, ...]] = {STRING: (str,), INT: (int,), FLOAT: (int, float)}
+    kind = kinds.get(rule.type, (list,) if str(rule.type).startswith("Array") else (dict,))
+    inner = str if "String" in str(rule.type) else object
+    items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    plain = isinstance(value, kind) and not isinstance(value, bool)
+    return plain and all(isinstance(item, inner) for item in items) and rule.legal(value)
+
+
+def _pricing(manifest: Manifest, table: dict[str, Any]) -> None:
+    """`[pricing."ID"]`: the price of a million tokens in and out (O-1.131)."""
+    for model, prices in table.items():
+        where = f'[pricing."{model}"]'
+        if not isinstance(prices, dict):
+            manifest.report("E4004", ("pricing", model), f"`{model}` is a table: write {where}")
+            continue
+        for key in prices:
+            if key not in PRICES:
+                manifest.report("E4001", ("pricing", key), f"{where} has no key `{key}`", did_you_mean(key, PRICES))
+        for key in PRICES:
+            if key not in prices:
+                manifest.report("E4002", ("pricing",), f"{where} lacks `{key}`")
+            elif not _holds(number(0), prices[key]):
+                manifest.report("E4004", ("pricing", key), f"`{key}` of {where} is {number(0).words}")
+        if not manifest.diagnostics.has_errors:
+            manifest.pricing[model] = [float(prices[key]) for key in PRICES]
+
+
+def _budgets(manifest: Manifest, table: dict[str, Any]) -> None:
+    for key, value in table.items():
+        place = ("budgets", key)
+        if key in UNBUILT_BUDGETS:
+            manifest.report("E4999", place, f"not built yet: budgets.{key}")
+        elif key not in BUDGETS:
+            manifest.report("E4001", place, f"[budgets] has no key `{key}`", did_you_mean(key, (*BUDGETS, *UNBUILT_BUDGETS)))
+        elif not _holds(BUDGETS[key], value):
+            manifest.report("E4004", place, f"`{key}` of [budgets] is {BUDGETS[key].words}")
+        else:
+            manifest.budgets[key] = value
 
 
 def _agents(manifest: Manifest, table: dict[str, Any]) -> None:
-    for name, fields in table.items():
-        if not isinstance(fields, dict):
-            manifest.report("E4004", ("agents", name), f"`{name}` of [agents] is a table: write [agents.{name}]")
-            continue
-        for key, value in fields.items():
-            if key not in AGENT_KEYS:
-                help = did_you_mean(key, AGENT_KEYS)
-                manifest.report("E4001", ("agents", name, key), f"[agents.{name}] has no key `{key}`", help)
-            elif not AGENT_KEYS[key][0](value):
-                manifest.report("E4004", ("agents", name, key), f"`{key}` of [agents.{name}] is {AGENT_KEYS[key][1]}")
-        if "command" not in fields:
-            manifest.report("E4002", ("agents", name), f"[agents.{name}] lacks `command`")
-        manifest.agents[name] = fields
+    manifest.agents = read_agents(table, manifest.report)
 
 
 TABLES: dict[str, Callable[[Manifest, dict[str, Any]], None]] = {
-    "project": _project, "permissions": _permissions, "agents": _agents,
+    "project": _project, "permissions": _permissions, "connections": _connections, "pricing": _pricing, "budgets": _budgets,
+    "agents": _agents,
 }  # fmt: skip
 
 

@@ -85,6 +85,7 @@ def _check(project: Project, diagnostics: Diagnostics) -> CheckedProgram:
     c.modules = ModuleMap(project, module.modules)
     c.connections = [symbol.name for symbol in module.symbols if isinstance(symbol, ConnectionSymbol)]
     c.agents = project.agents
+    c.manifest = project.connections
     c.main = module.main if isinstance(module.main, FunctionSymbol) else None
     for symbol in module.symbols:
         if isinstance(symbol, (StructSymbol, EnumSymbol)):
@@ -194,5 +195,7 @@ def _checked(c: Checker, project: Project, module: Module) -> CheckedProgram:
                 checked.ledgers.append(symbol)
     checked.model_types = c.models
     checked.implementations = list(c.implementations.items())
+    declared = {symbol.name for symbol in checked.connections}
+    checked.manifest = {name: fields for name, fields in project.connections.items() if name not in declared}
     checked.main = module.main if isinstance(module.main, FunctionSymbol) else None
     return checked

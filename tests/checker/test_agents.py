@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-
-from concerto.compiler.diagnostics import Diagnostics
 from concerto.compiler.checker import check_project
+from concerto.compiler.diagnostics import Diagnostics
 from concerto.compiler.loading import load, no_files
 
 A = "agent A { connector: a } schema S { a: Int } "
