@@ -31,7 +31,8 @@ RECORDS = {
 }  # fmt: skip
 SPELLINGS: dict[str, Type] = {
     "MemoryRef": types.MEMORY, "Agent": types.AGENT_REF, "Schema": types.SCHEMA_REF, "HashMapRef": types.hashmap(ANY, ANY),
-    "LedgerRef": types.LEDGER, **RECORDS,
+    "LedgerRef": types.LEDGER, "PipelineRef": types.pipeline(ANY, ANY),
+    **RECORDS,
 }  # fmt: skip
 
 

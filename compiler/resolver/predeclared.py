@@ -17,13 +17,14 @@ TYPES: dict[str, int] = {
     **dict.fromkeys(("Prompt", "Response", "Message", "ToolCall", "Emit"), 0),
     **dict.fromkeys(("ModelRef", "ModelBuilder", "SchemaRef", "Memory", "MemoryRef", "AgentRef", "Agent"), 0),
     **dict.fromkeys(("HashMapRef", "Ledger", "LedgerRef", "LedgerQuery", "LedgerEntry"), 0), "HashMap": 2,
+    "PipelineRef": 0,
 }
 
 # Types that are reached through their module of the library only (L-7).
 LIBRARY_TYPES = {"HttpResponse": 0, "RegexMatch": 0}
 
 UNBUILT_TYPES = (
-    "Stream", "Entry", "Turn", "Fact", "Provenance", "Learned", "ToolRef", "McpRef", "PipelineRef", "KeyedMemory",
+    "Stream", "Entry", "Turn", "Fact", "Provenance", "Learned", "ToolRef", "McpRef", "KeyedMemory",
 )  # fmt: skip
 UNBUILT_FUNCTIONS: tuple[str, ...] = ()
 

@@ -55,5 +55,9 @@ handle("Memory", "len() -> Int", clause="O-3.7", doc="Number of messages.")
 handle("Memory", "is_empty() -> Bool", clause="M-6.7", doc="Whether there is no message.")
 handle("Memory", "clear() -> Nil", clause="O-3.8", doc="Removes all messages.")
 
+handle(
+    "PipelineRef<I, O>", "run(x: I) -> Result<O, Error>", clause="L-6.8.6", doc="Runs the stages one after another.",
+)  # fmt: skip
+
 handle("Task", "cancel() -> Bool", clause="O-6.5", doc="Stops the task; whether it was running.")
 handle("Task", "done() -> Bool", clause="O-6.5", doc="Whether the task has ended or was cancelled.")

@@ -29,6 +29,7 @@ from ..values.handles import (
     MemoryRef,
     ModelBuilder,
     ModelRef,
+    PipelineRef,
     SchemaRef,
     TaskHandle,
 )
@@ -240,6 +241,7 @@ KIND_OF: dict[type, str] = {
     NoneOption: "Option", Ok: "Result", Err: "Result", ErrorValue: "Error", EnumValue: "Enum", Closure: "Function",
     ModelRef: "ModelRef", AgentRef: "AgentRef", ModelBuilder: "ModelBuilder", MemoryRef: "Memory", SchemaRef: "SchemaRef",
     HashMapRef: "HashMap", LedgerRef: "Ledger", LedgerQuery: "LedgerQuery", TaskHandle: "Task",
+    PipelineRef: "PipelineRef",
     **{cls: name for name, cls in RECORDS.items()},
 }  # fmt: skip
 

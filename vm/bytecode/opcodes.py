@@ -153,6 +153,9 @@ _TABLE = (
     # stores
     ("HASHMAP", k.HASHMAP, "-- hashmap", "next", "a hashmap handle"),
     ("LEDGER", k.LEDGER, "-- ledger", "next", "a ledger handle"),
+    # pipelines
+    ("PIPELINE", k.PIPELINE, "-- pipeline", "next", "a pipeline handle"),
+    # agents
     ("AGENT", k.AGENT, "-- agent", "next", "an agent handle"),
 )  # fmt: skip
 

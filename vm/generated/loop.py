@@ -239,26 +239,27 @@ NUMBERS = {
     "NOT": 160,
     "PARALLEL": 161,
     "PARSE_AS": 162,
-    "POP_TRY": 163,
-    "POW": 164,
-    "PRINT": 165,
-    "PRINTLN": 166,
-    "RACE": 167,
-    "REM": 168,
-    "SCHEMA": 169,
-    "SETTLE": 170,
-    "SET_ELEMENT": 171,
-    "SET_INDEX": 172,
-    "SET_MEMBER": 173,
-    "SET_PART": 174,
-    "SLIDE": 175,
-    "START": 176,
-    "STRUCT": 177,
-    "SUB": 178,
-    "SUB_INT": 179,
-    "TRUE": 180,
-    "VARIANT": 181,
-    "WRAP": 182,
+    "PIPELINE": 163,
+    "POP_TRY": 164,
+    "POW": 165,
+    "PRINT": 166,
+    "PRINTLN": 167,
+    "RACE": 168,
+    "REM": 169,
+    "SCHEMA": 170,
+    "SETTLE": 171,
+    "SET_ELEMENT": 172,
+    "SET_INDEX": 173,
+    "SET_MEMBER": 174,
+    "SET_PART": 175,
+    "SLIDE": 176,
+    "START": 177,
+    "STRUCT": 178,
+    "SUB": 179,
+    "SUB_INT": 180,
+    "TRUE": 181,
+    "VARIANT": 182,
+    "WRAP": 183,
 }
 
 # runs of opcodes that one node stands for: its number, and which of them a panic in it belongs to
@@ -1280,7 +1281,7 @@ def run(machine, task):
                 a = pop()
                 tos = greater(a, tos)
                 continue
-            if op < 150:
+            if op < 151:
                 if op < 134:
                     if op < 126:
                         if op < 122:
@@ -1398,31 +1399,31 @@ def run(machine, task):
                     if fuel < 0:
                         fuel = machine.refill(fuel)
                     continue
-                if op < 142:
-                    if op < 138:
-                        if op < 136:
-                            if op < 135:
-                                # LOAD__GE_INT__JUMP_UNLESS
-                                right, arg = arg
-                                holds = tos >= locs[right]
-                                tos = pop()
-                                if holds:
+                if op < 143:
+                    if op < 139:
+                        if op < 137:
+                            if op < 136:
+                                if op < 135:
+                                    # LOAD__GE_INT__JUMP_UNLESS
+                                    right, arg = arg
+                                    holds = tos >= locs[right]
+                                    tos = pop()
+                                    if holds:
+                                        continue
+                                    ins, cost = arg
+                                    fuel -= cost
+                                    if fuel < 0:
+                                        fuel = machine.refill(fuel)
+                                    continue
+                                # LOAD__INT__GE_INT__JUMP_UNLESS
+                                left, right, arg = arg
+                                if locs[left] >= right:
                                     continue
                                 ins, cost = arg
                                 fuel -= cost
                                 if fuel < 0:
                                     fuel = machine.refill(fuel)
                                 continue
-                            # LOAD__INT__GE_INT__JUMP_UNLESS
-                            left, right, arg = arg
-                            if locs[left] >= right:
-                                continue
-                            ins, cost = arg
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        if op < 137:
                             # LOAD__INT__GT_INT__JUMP_UNLESS
                             left, right, arg = arg
                             if locs[left] > right:
@@ -1432,37 +1433,37 @@ def run(machine, task):
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
-                        # LOAD__INT__LE_INT__JUMP_UNLESS
-                        left, right, arg = arg
-                        if locs[left] <= right:
-                            continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    if op < 140:
-                        if op < 139:
-                            # LOAD__INT__MUL_INT__STORE
-                            left, right, target = arg
-                            r = locs[left] * right
-                            if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                                locs[target] = r
+                        if op < 138:
+                            # LOAD__INT__LE_INT__JUMP_UNLESS
+                            left, right, arg = arg
+                            if locs[left] <= right:
                                 continue
-                            tos = overflow('*')
+                            ins, cost = arg
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
                             continue
-                        # LOAD__LE_INT__JUMP_UNLESS
-                        right, arg = arg
-                        holds = tos <= locs[right]
-                        tos = pop()
-                        if holds:
+                        # LOAD__INT__MUL_INT__STORE
+                        left, right, target = arg
+                        r = locs[left] * right
+                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                            locs[target] = r
                             continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
+                        tos = overflow('*')
                         continue
                     if op < 141:
+                        if op < 140:
+                            # LOAD__LE_INT__JUMP_UNLESS
+                            right, arg = arg
+                            holds = tos <= locs[right]
+                            tos = pop()
+                            if holds:
+                                continue
+                            ins, cost = arg
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
                         # LOAD__LOAD__EQ_INT__JUMP_UNLESS
                         left, right, arg = arg
                         if locs[left] == locs[right]:
@@ -1472,36 +1473,36 @@ def run(machine, task):
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    # LOAD__LOAD__GE_INT__JUMP_UNLESS
+                    if op < 142:
+                        # LOAD__LOAD__GE_INT__JUMP_UNLESS
+                        left, right, arg = arg
+                        if locs[left] >= locs[right]:
+                            continue
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    # LOAD__LOAD__GT_INT__JUMP_UNLESS
                     left, right, arg = arg
-                    if locs[left] >= locs[right]:
+                    if locs[left] > locs[right]:
                         continue
                     ins, cost = arg
                     fuel -= cost
                     if fuel < 0:
                         fuel = machine.refill(fuel)
                     continue
-                if op < 146:
-                    if op < 144:
-                        if op < 143:
-                            # LOAD__LOAD__GT_INT__JUMP_UNLESS
-                            left, right, arg = arg
-                            if locs[left] > locs[right]:
-                                continue
-                            ins, cost = arg
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        # LOAD__LOAD__MUL_INT__STORE
-                        left, right, target = arg
-                        r = locs[left] * locs[right]
-                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                            locs[target] = r
-                            continue
-                        tos = overflow('*')
-                        continue
+                if op < 147:
                     if op < 145:
+                        if op < 144:
+                            # LOAD__LOAD__MUL_INT__STORE
+                            left, right, target = arg
+                            r = locs[left] * locs[right]
+                            if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                                locs[target] = r
+                                continue
+                            tos = overflow('*')
+                            continue
                         # LOAD__LOAD__NE_INT__JUMP_UNLESS
                         left, right, arg = arg
                         if locs[left] != locs[right]:
@@ -1511,109 +1512,109 @@ def run(machine, task):
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    # LOAD__LOAD__SUB_INT
-                    left, right = arg
-                    r = locs[left] - locs[right]
-                    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                        push(tos)
-                        tos = r
-                        continue
-                    tos = overflow('-')
-                    continue
-                if op < 148:
-                    if op < 147:
-                        # LOAD__NE_INT__JUMP_UNLESS
-                        right, arg = arg
-                        holds = tos != locs[right]
-                        tos = pop()
-                        if holds:
+                    if op < 146:
+                        # LOAD__LOAD__SUB_INT
+                        left, right = arg
+                        r = locs[left] - locs[right]
+                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                            push(tos)
+                            tos = r
                             continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
+                        tos = overflow('-')
                         continue
-                    # LOAD__SUB_INT
-                    right, = arg
-                    r = tos - locs[right]
-                    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                        tos = r
+                    # LOAD__NE_INT__JUMP_UNLESS
+                    right, arg = arg
+                    holds = tos != locs[right]
+                    tos = pop()
+                    if holds:
                         continue
-                    tos = overflow('-')
+                    ins, cost = arg
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
                     continue
                 if op < 149:
+                    if op < 148:
+                        # LOAD__SUB_INT
+                        right, = arg
+                        r = tos - locs[right]
+                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                            tos = r
+                            continue
+                        tos = overflow('-')
+                        continue
                     # LT
                     a = pop()
                     tos = less(a, tos)
                     continue
-                # MAP
-                push(tos)
-                new = st[len(st) - arg:]
-                del st[len(st) - arg:]
-                tos = Map.of(new)
+                if op < 150:
+                    # MAP
+                    push(tos)
+                    new = st[len(st) - arg:]
+                    del st[len(st) - arg:]
+                    tos = Map.of(new)
+                    continue
+                # MEMBER_OWN
+                value = read_index(tos, arg) if type(tos) is Map else get_member(tos, arg)
+                if getattr(value, 'shared', False):
+                    value = own(value)
+                    store_member(tos, arg, value)
+                tos = value
                 continue
-            if op < 167:
-                if op < 159:
-                    if op < 155:
-                        if op < 153:
-                            if op < 152:
-                                if op < 151:
-                                    # MEMBER_OWN
-                                    value = read_index(tos, arg) if type(tos) is Map else get_member(tos, arg)
-                                    if getattr(value, 'shared', False):
-                                        value = own(value)
-                                        store_member(tos, arg, value)
-                                    tos = value
+            if op < 168:
+                if op < 160:
+                    if op < 156:
+                        if op < 154:
+                            if op < 153:
+                                if op < 152:
+                                    # MEMORY
+                                    push(tos)
+                                    tos = arg
                                     continue
-                                # MEMORY
+                                # MODEL
                                 push(tos)
                                 tos = arg
                                 continue
-                            # MODEL
-                            push(tos)
-                            tos = arg
-                            continue
-                        if op < 154:
                             # MUL
                             a = pop()
                             tos = mul(a, tos)
                             continue
-                        # NE
-                        a = pop()
-                        tos = not equal(a, tos)
-                        continue
-                    if op < 157:
-                        if op < 156:
-                            # NEG
-                            tos = negate(tos)
+                        if op < 155:
+                            # NE
+                            a = pop()
+                            tos = not equal(a, tos)
                             continue
-                        # NEG_INT
+                        # NEG
                         tos = negate(tos)
                         continue
                     if op < 158:
+                        if op < 157:
+                            # NEG_INT
+                            tos = negate(tos)
+                            continue
                         # NEW_CELL
                         cells[arg] = Cell()
                         continue
-                    # NE_INT
-                    a = pop()
-                    tos = a != tos
+                    if op < 159:
+                        # NE_INT
+                        a = pop()
+                        tos = a != tos
+                        continue
+                    # NIL
+                    push(tos)
+                    tos = None
                     continue
-                if op < 163:
-                    if op < 161:
-                        if op < 160:
-                            # NIL
-                            push(tos)
-                            tos = None
-                            continue
-                        # NOT
-                        if tos is True:
-                            tos = False
-                            continue
-                        if tos is False:
-                            tos = True
-                            continue
-                        raise not_bool(tos)
+                if op < 164:
                     if op < 162:
+                        if op < 161:
+                            # NOT
+                            if tos is True:
+                                tos = False
+                                continue
+                            if tos is False:
+                                tos = True
+                                continue
+                            raise not_bool(tos)
                         # PARALLEL
                         value = machine.parallel(task, arg, cells, pop(), tos)
                         if value is SUSPENDED:
@@ -1623,15 +1624,20 @@ def run(machine, task):
                             return
                         tos = value
                         continue
-                    # PARSE_AS
-                    text = pop()
-                    result, holes = parse_as(text, tos, *arg)
-                    moved = holes
-                    push(result)
-                    tos = moved
+                    if op < 163:
+                        # PARSE_AS
+                        text = pop()
+                        result, holes = parse_as(text, tos, *arg)
+                        moved = holes
+                        push(result)
+                        tos = moved
+                        continue
+                    # PIPELINE
+                    push(tos)
+                    tos = arg
                     continue
-                if op < 165:
-                    if op < 164:
+                if op < 166:
+                    if op < 165:
                         # POP_TRY
                         if type(tos) is not Err:
                             tos = pop()
@@ -1653,7 +1659,7 @@ def run(machine, task):
                     a = pop()
                     tos = power(a, tos)
                     continue
-                if op < 166:
+                if op < 167:
                     # PRINT
                     push(tos)
                     new = st[len(st) - arg:]
@@ -1672,10 +1678,10 @@ def run(machine, task):
                 task.state = (ins, locs, cells, code, tos)
                 machine.fuel += fuel
                 return
-            if op < 175:
-                if op < 171:
-                    if op < 169:
-                        if op < 168:
+            if op < 176:
+                if op < 172:
+                    if op < 170:
+                        if op < 169:
                             # RACE
                             push(tos)
                             new = st[len(st) - arg:]
@@ -1692,7 +1698,7 @@ def run(machine, task):
                         a = pop()
                         tos = rem(a, tos)
                         continue
-                    if op < 170:
+                    if op < 171:
                         # SCHEMA
                         push(tos)
                         tos = arg
@@ -1706,8 +1712,8 @@ def run(machine, task):
                         return
                     tos = value
                     continue
-                if op < 173:
-                    if op < 172:
+                if op < 174:
+                    if op < 173:
                         # SET_ELEMENT
                         value = pop()
                         tos = with_element(tos, arg, value)
@@ -1721,7 +1727,7 @@ def run(machine, task):
                         write_element(object, tos, value)
                     tos = pop()
                     continue
-                if op < 174:
+                if op < 175:
                     # SET_MEMBER
                     value = pop()
                     store_member(tos, arg, value)
@@ -1732,9 +1738,9 @@ def run(machine, task):
                 value = pop()
                 tos = store_index(object, tos, value)
                 continue
-            if op < 179:
-                if op < 177:
-                    if op < 176:
+            if op < 180:
+                if op < 178:
+                    if op < 177:
                         # SLIDE
                         if arg:
                             del st[len(st) - arg:]
@@ -1745,7 +1751,7 @@ def run(machine, task):
                     del st[len(st) - arg.argc:]
                     tos = machine.start_task(task, arg, new, cells)
                     continue
-                if op < 178:
+                if op < 179:
                     # STRUCT
                     push(tos)
                     new = st[len(st) - len(arg.decl.fields):]
@@ -1756,8 +1762,8 @@ def run(machine, task):
                 a = pop()
                 tos = sub(a, tos)
                 continue
-            if op < 181:
-                if op < 180:
+            if op < 182:
+                if op < 181:
                     # SUB_INT
                     a = pop()
                     r = a - tos
@@ -1770,7 +1776,7 @@ def run(machine, task):
                 push(tos)
                 tos = True
                 continue
-            if op < 182:
+            if op < 183:
                 # VARIANT
                 push(tos)
                 new = st[len(st) - arg.decl.variants[arg.variant].arity:]
