@@ -103,6 +103,16 @@ def project_permissions(path: str) -> tuple[Mapping[str, tuple[str, ...] | bool]
     return ({}, {}) if manifest is None else (manifest.permissions, manifest.tools)
 
 
+def project_folder(path: str) -> str | None:
+    """The directory of the manifest of a source, None without."""
+    if path == "-" or is_image(read(path)):
+        return None
+    from ..compiler.project import locate
+
+    manifest = locate(path).manifest
+    return None if manifest is None else manifest.folder
+
+
 def report(result: Compilation, *, quiet: bool) -> None:
     if not result.diagnostics.found:
         return

@@ -45,6 +45,7 @@ def facts_of(image: Image, data: bytes) -> dict[str, Any]:
         "sections": {name: size for name, size in sizes.items() if size > 1},
         "functions": declared_functions(image),
         "models": {m.name: {"connection": m.connection, **m.fields} for m in image.models},
+        "agents": {a.name: a.fields for a in image.agents},
         "schemas": [s.name for s in image.schemas],
         "tools": {t.name: [method[2] for method in t.methods] for t in image.tools},
         "memories": [{"name": m.name, "max_messages": m.max_messages} for m in image.memories],

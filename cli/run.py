@@ -8,7 +8,7 @@ import sys
 import time
 
 from . import exits
-from .inputs import load_program, project_permissions, read
+from .inputs import load_program, project_folder, project_permissions, read
 from .permission_flags import add_flags, granted
 from .permission_flags import words_of as words_of
 from .terminal import shown
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from ..runtime.permissions import Permissions
     from ..runtime.session import Host, Outcome
+    from ..vm.link import Program
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -74,7 +75,7 @@ def execute(arguments: argparse.Namespace) -> int:
     from ..runtime.session import Session
 
     try:
-        session = Session(program, host_of(arguments, arguments.file))
+        session = Session(program, host_of(arguments, arguments.file, program=program))
     except ConfigFailure as failure:
         raise exits.Exit(exits.USAGE, f"{failure.code}: {failure.message}") from None
     timer = watchdog(session, arguments.max_seconds or program.image.header.budgets.get("seconds"))
@@ -129,7 +130,7 @@ def trace_lines(trace: Any) -> list[str]:
 
 def run_session(session: Any, **limits: Any) -> Outcome:
     """Offline runs wait for nothing outside, so asyncio is not imported: their loop is a small one with a virtual clock."""
-    if session.host.offline:
+    if session.host.loop is not None:
         from ..runtime.session import run_offline
 
         return run_offline(session, **limits)
@@ -169,9 +170,12 @@ async def _interruptible(session: Any, limits: dict[str, Any]) -> Outcome:
 
 
 def host_of(
-    arguments: argparse.Namespace, file: str = "-", emit: Callable[[str, Any, bool], None] | None = None
+    arguments: argparse.Namespace,
+    file: str = "-",
+    emit: Callable[[str, Any, bool], None] | None = None,
+    program: Program | None = None,
 ) -> Host:
-    """What the flags of a run say; without `emit`, emits are printed."""
+    """What the flags of a run say; without `emit`, emits are printed. Agents of a program are processes, offline too (O-1.29)."""
     from ..runtime.session import Host
 
     offline = arguments.offline or bool(arguments.offline_script) or os.environ.get("CONCERTO_OFFLINE") == "1"
@@ -190,8 +194,9 @@ def host_of(
         permissions=permissions(arguments, file),
         folder=working_directory(),
         network=None if offline else LazyNetwork(),
+        project=project_folder(file),
     )
-    if offline:
+    if offline and (program is None or not program.image.agents):
         use_virtual_time(host)
     return host
 

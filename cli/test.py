@@ -50,7 +50,7 @@ def _run(path: str, program: Program, arguments: argparse.Namespace, shown: Repo
     from ..runtime.testing import chosen, run_tests
 
     def host(emit: Callable[[str, Any, bool], None]) -> Host:
-        return host_of(arguments, path, emit)
+        return host_of(arguments, path, emit, program)
 
     def run(session: Session, function: int) -> Outcome:
         return run_session(session, steps=arguments.max_steps, seconds=arguments.max_seconds, function=function)

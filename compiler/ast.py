@@ -288,7 +288,7 @@ class Spawn(Expr):
 @dataclass(slots=True, kw_only=True, eq=False)
 class TaskBody(Expr):
     """What runs in a task of its own, or an `async` block; made by the resolver around an expression of the tree. `kind`: await,
-    race, spawn, parallel, async; `pattern` takes the element of a `parallel for`."""
+    race, spawn, parallel, async, listen; `pattern` takes the element of a `parallel for`."""
 
     kind: str
     pattern: Pattern | None
@@ -481,6 +481,8 @@ class ListenHandler(Node):
     pattern: Pattern
     guard: Expr | None
     body: Expr
+    task: Any = _annotation()  # TaskBody of the closure's body
+    schema: Any = _annotation()  # StructSymbol that its parameter is annotated with
 
 
 @dataclass(slots=True, kw_only=True, eq=False)

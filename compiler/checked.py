@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from . import ast
 from .symbols import (
+    AgentSymbol,
     ConnectionSymbol,
     ConstSymbol,
     EnumSymbol,
@@ -41,6 +42,7 @@ class CheckedProgram:
     enums: list[EnumSymbol] = field(default_factory=list)
     consts: list[ConstSymbol] = field(default_factory=list)
     models: list[ModelSymbol] = field(default_factory=list)
+    agents: list[AgentSymbol] = field(default_factory=list)
     connections: list[ConnectionSymbol] = field(default_factory=list)
     manifest: dict[str, dict[str, object]] = field(default_factory=dict)  # connections only Concerto.toml declares
     memories: list[MemorySymbol] = field(default_factory=list)

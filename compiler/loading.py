@@ -6,7 +6,7 @@ through a function of the caller; no file is touched here. Must not know: what n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from . import ast
@@ -33,7 +33,8 @@ def no_files(name: str) -> bytes | None:
 @dataclass(slots=True)
 class Project:
     """The parsed files by name. `declared`: the file of each `mod name;` that has one; `roots`: those of modules of the
-    project root; `rejected`: for the checking phase, what is wrong with the files of modules."""
+    project root; `rejected`: for the checking phase, what is wrong with the files of modules; `agents`: what the manifest says of
+    agents by name, None without a manifest."""
 
     main: str
     trees: dict[str, ast.Program] = field(default_factory=dict)
@@ -42,6 +43,7 @@ class Project:
     roots: dict[str, str] = field(default_factory=dict)
     connections: dict[str, dict[str, object]] = field(default_factory=dict)  # those of the manifest, with their fields
     rejected: list[tuple[str, Span, str, str]] = field(default_factory=list)  # code, place, message, help
+    agents: Mapping[str, Mapping[str, object]] | None = None
 
     @classmethod
     def single(cls, tree: ast.Program, source: Source) -> Project:

@@ -283,6 +283,15 @@ class ModelSymbol(Symbol):
 
 
 @dataclass(eq=False, slots=True)
+class AgentSymbol(Symbol):
+    """`fields`: plain data as the image holds it (O-10.13)."""
+
+    declaration: ast.Config
+    fields: dict[str, object] = field(default_factory=dict)
+    decorators: list[tuple[str, dict[str, object]]] = field(default_factory=list)
+
+
+@dataclass(eq=False, slots=True)
 class ConnectionSymbol(Symbol):
     """`fields`: plain data as the image holds it (O-10.8)."""
 

@@ -191,6 +191,8 @@ OPEN = Open()
 # Handles (L-3.1.21) and built-in records (L-3.1.20).
 MODEL_REF = Simple("ModelRef")
 MODEL_BUILDER = Simple("ModelBuilder")
+AGENT_REF = Simple("AgentRef")
+AGENT_BUILDER = Simple("AgentBuilder")  # a ModelBuilder of an agent, as the compiler knows it; it cannot be written
 MEMORY = Simple("Memory")
 TOOL_REF = Simple("ToolRef")
 SCHEMA_REF = Simple("SchemaRef")

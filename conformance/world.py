@@ -177,8 +177,10 @@ def _line_reply(line: Line) -> Json:
 
 
 def _is_terminal(text: Any) -> bool:
+    """Whether a line of an agent ends an exchange: all but objects of another type do (O-7.31, O-7.33)."""
     try:
         message = json.loads(text)
     except (TypeError, ValueError):
-        return False
-    return isinstance(message, dict) and message.get("type") in ("result", "error")
+        return True
+    kind = message.get("type") if isinstance(message, dict) else None
+    return not isinstance(kind, str) or kind in ("result", "error")

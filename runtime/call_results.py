@@ -54,10 +54,10 @@ class Response:
         self.cost = cost
         self.attempts = attempts
         self.cached = cached
-        self.data = data or {}
+        self.data = data
 
     def as_json(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.__slots__}
+        return {**{name: getattr(self, name) for name in self.__slots__}, "data": self.data or {}}
 
 
 class Validated:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     class Sender(Protocol):
         name: str
         free_and_instant: bool
+        unmetered: bool
 
         async def send(self, request: Request) -> Reply: ...
 
@@ -57,7 +58,10 @@ class Services:
     """What a call needs from its session. `remaining` gives the seconds up to the deadline of the run, None without; `future`
     makes a future of the loop that runs the call."""
 
-    __slots__ = ("provider", "sleep", "random", "clock", "metrics", "pricing", "emit", "tools", "remaining", "limiters", "future")
+    __slots__ = (
+        "provider", "sleep", "random", "clock", "metrics", "pricing", "emit", "tools", "remaining", "limiters", "future",
+        "counter",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -84,11 +88,13 @@ class Services:
         self.remaining = remaining
         self.future = future
         self.limiters: dict[str, RateLimiter] = {}
+        self.counter = "model_calls"
 
-    def asking(self, sender: Sender) -> Services:
-        """The same services, with one sender in place of every provider."""
+    def asking(self, sender: Sender, counter: str = "model_calls") -> Services:
+        """The same services, with one sender in place of every provider; `counter` of the metrics counts its requests."""
         other = copy(self)
         other.provider = lambda connection: sender
+        other.counter = counter
         return other
 
     def with_tools(self, tools: ToolRunner) -> Services:
@@ -96,6 +102,9 @@ class Services:
         other = copy(self)
         other.tools = tools
         return other
+
+    def count_request(self) -> None:
+        setattr(self.metrics, self.counter, getattr(self.metrics, self.counter) + 1)
 
     def limiter(self, connection: ConnectionSettings) -> RateLimiter | None:
         """The one limiter of a connection, None without limits."""

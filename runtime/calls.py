@@ -292,11 +292,13 @@ class _ModelCall:
             await self.services.sleep(wait / 1000)
 
     def _count_request(self) -> None:
-        self.services.metrics.model_calls += 1
+        self.services.count_request()
         self.tally.attempts += 1
 
     def _count_reply(self, request: Request, reply: Reply) -> None:
         metrics = self.services.metrics
+        if self.provider.unmetered:
+            return
         free = self.provider.free_and_instant
         cost = 0.0 if free else price(self.services.pricing, request.model, reply.tokens_in, reply.tokens_out)
         self.tally.add(reply, cost)
@@ -363,6 +365,7 @@ class _ModelCall:
             cost=tally.cost,
             attempts=tally.attempts,
             cached=cached,
+            data=reply.data,
         )
 
     def _elapsed_ms(self, since: float) -> int:

@@ -5,6 +5,8 @@ Hands on `Permissions`. Must not know: who asks, what is done with a permission.
 
 from __future__ import annotations
 
+import os
+
 from ..vm.builtins.capabilities import BY_KEY, BY_NAME, Malformed, split_host
 from .errors import ConfigFailure
 
@@ -69,6 +71,13 @@ class Permissions:
     def allows_variable(self, name: str) -> bool:
         granted = self.scopes["env"]
         return granted if isinstance(granted, bool) else name in granted
+
+    def allows_command(self, command: str) -> bool:
+        """`command`: a bare name, or an absolute path without links, which what is granted is compared with (O-4.17)."""
+        granted = self.scopes["run"]
+        if isinstance(granted, bool):
+            return granted
+        return any(command == (os.path.realpath(scope) if "/" in scope else scope) for scope in granted)
 
     def allows_host(self, host: str, port: int) -> bool:
         """Whether a grant matches: the exact host, `*.domain` for what lies below it, any port where none is given."""

@@ -167,9 +167,9 @@ class Request:
 
 class Reply:
     """What a provider answered. `raw` is its own form of the assistant message, for replay inside the call;
-    `notes` names parameters that were left out (O-1.134)."""
+    `notes` names parameters that were left out (O-1.134); `data` is what an agent said beside its text (O-7.12)."""
 
-    __slots__ = ("text", "calls", "finish", "model", "tokens_in", "tokens_out", "raw", "notes")
+    __slots__ = ("text", "calls", "finish", "model", "tokens_in", "tokens_out", "raw", "notes", "data")
 
     def __init__(
         self,
@@ -182,6 +182,7 @@ class Reply:
         tokens_out: int = 0,
         raw: Any = None,
         notes: Sequence[str] = (),
+        data: dict[str, Any] | None = None,
     ) -> None:
         self.text = text
         self.calls = calls
@@ -191,6 +192,7 @@ class Reply:
         self.tokens_out = tokens_out
         self.raw = raw
         self.notes = notes
+        self.data = data
 
     def as_json(self) -> Json:
         return {

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
         schemas: Mapping[str, Schema]
         builder: TreeBuilder
         emits: EmitBus
-        state: dict[str, Any]
+        state: dict[str, Any]  # with `aclose` or `close`: called at the end of the session
         """What a family keeps for the session, under its own name."""
 
         def emit(self, channel: str, value: Any) -> None:

@@ -77,8 +77,10 @@ class Host:
     seconds, `wall` the seconds since 1970; `random` gives [0, 1), `random_bits(n)` an Int of n bits, `secure_bytes(n)` bytes
     nobody can foresee; `provider`, when given, makes the provider of a connection. `args` are those of the program,
     `permissions` what it may touch, `folder` the directory its paths start from, `network` what carries `std::http` (None:
-    nothing does); `answer(channel, value)` answers awaited emits (it raises NoListener where nobody does) within
-    `emit_timeout_ms`; `emit_interval` is the flush interval of buffered mode in seconds; `loop` is the event loop that runs the
+    nothing does); `agents` are the fields of agents by connector, over those of the manifest, in whose directory `project` their
+    processes run; `children(name, arguments, env, folder)` starts one of these, None: as a process of the system;
+    `answer(channel, value)` answers awaited emits (it raises NoListener where nobody does) within `emit_timeout_ms`;
+    `emit_interval` is the flush interval of buffered mode in seconds; `loop` is the event loop that runs the
     session, None: asyncio's.
     """
 
@@ -109,6 +111,9 @@ class Host:
         permissions: Permissions | None = None,
         folder: str = ".",
         network: Network | None = None,
+        agents: Mapping[str, Mapping[str, Any]] | None = None,
+        project: str | None = None,
+        children: Callable[[str, list[str], dict[str, str], str], Awaitable[Any]] | None = None,
     ) -> None:
         self.emit = emit
         self.answer = answer
@@ -134,6 +139,9 @@ class Host:
         self.permissions = permissions
         self.folder = folder
         self.network = network
+        self.agents = agents or {}
+        self.project = folder if project is None else project
+        self.children = children
         self.redactor = Redactor()  # what one session of a host has learnt, the next one keeps too
 
 
@@ -255,7 +263,10 @@ class Session:
         """Give back connections, and what families of effects hold open of the system."""
         await self.pool.aclose()
         for name, kept in list(self.state.items()):
-            if hasattr(kept, "close"):
+            if hasattr(kept, "aclose"):
+                await kept.aclose()
+                del self.state[name]
+            elif hasattr(kept, "close"):
                 kept.close()
                 del self.state[name]
 

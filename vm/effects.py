@@ -132,3 +132,33 @@ class ToolUse:
         self.tool = tool
         self.method = method
         self.arguments = arguments
+
+
+class AgentCall:
+    """Effect `agent`: execute or execute_with_schema on an agent or builder of one, and `listen` around either.
+
+    `memory`, `auto`, `context`, `schema`, `retry_message`: as in ModelCall; `handlers`: those of `listen` as (type of message,
+    closure, name of the schema of its parameter or None), None for a call without.
+    """
+
+    __slots__ = ("agent", "prompt", "memory", "auto", "context", "schema", "retry_message", "handlers")
+
+    def __init__(
+        self,
+        agent: str,
+        prompt: str,
+        memory: Any,
+        auto: bool,
+        context: Any,
+        schema: str | None,
+        retry_message: str | None,
+        handlers: list[tuple[str, Any, str | None]] | None = None,
+    ) -> None:
+        self.agent = agent
+        self.prompt = prompt
+        self.memory = memory
+        self.auto = auto
+        self.context = context
+        self.schema = schema
+        self.retry_message = retry_message
+        self.handlers = handlers

@@ -1,4 +1,4 @@
-"""Methods on handles: memories, models, builders and tools (V-6.2, O-3.4 to O-3.8, O-3.19 to O-3.24, O-4.6).
+"""Methods on handles: memories, models, agents, builders and tools (V-6.2, O-3.4 to O-3.8, O-3.19 to O-3.24, O-4.6).
 
 Each handler has the shape of a calling function of `dispatch`: (machine, task, receiver, site, arguments). Memory methods work on
 the memory store the host handed in; builder methods give new builders; execute makes an effect. Must not know: providers.
@@ -6,10 +6,10 @@ the memory store the host handed in; builder methods give new builders; execute 
 
 from __future__ import annotations
 
-from .effects import ModelCall, ToolUse
+from .effects import AgentCall, ModelCall, ToolUse
 from .panics import Panic
 from .signals import SUSPENDED
-from .values import UNSET, Array, MemoryRef, Message, ModelBuilder, ModelRef, Prompt, SchemaRef, ToolRef, typeof
+from .values import UNSET, AgentRef, Array, MemoryRef, Message, ModelBuilder, Prompt, SchemaRef, ToolRef, share, typeof
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -108,9 +108,9 @@ def with_memory(machine: Running, task: Task, receiver: Any, site: Site, argumen
         raise Panic("P411", f"with_memory expects a Memory, found {typeof(memory)}")
     if type(auto) is not bool:
         expect(auto, bool, "Bool")
-    if type(receiver) is ModelRef:
-        return ModelBuilder(receiver, memory, auto)
-    return receiver.with_(memory, auto)
+    if type(receiver) is ModelBuilder:
+        return receiver.with_(memory, auto)
+    return ModelBuilder(receiver, memory, auto)
 
 
 def with_tools(machine: Running, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
@@ -152,12 +152,42 @@ def request(
 ) -> Any:
     text, overrides = prompt_parts(prompt)
     memory = builder.memory.name if type(builder.memory) is MemoryRef else builder.memory
+    if type(builder.model) is AgentRef:
+        asked = AgentCall(builder.model.name, text, memory, builder.auto, builder.context, schema, retry_message)
+        machine.suspend(task, "agent", asked)
+        return SUSPENDED
     call = ModelCall(
         builder.model.name, method, text, overrides, memory, builder.auto, builder.context, schema, retry_message,
         tuple([tool.name for tool in builder.tools]), not builder.without_tools,
     )  # fmt: skip
     machine.suspend(task, "model", call)
     return SUSPENDED
+
+
+def with_context(machine: Running, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
+    (value,) = arguments_of(site, arguments, ("v",))
+    builder = builder_of(receiver)
+    if type(builder.model) is not AgentRef:
+        raise Panic("P411", "with_context of a model is not built yet")
+    return builder.with_(context=share(value))
+
+
+def refused_by_agents(machine: Running, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
+    raise Panic("P411", f"an agent has no method {site.name}")
+
+
+def listen_call(agent: Any, schema: Any, prompt: Any, retry_message: Any, handlers: Any) -> AgentCall:
+    """What `listen` asks of the host (O-7.32): an agent or builder of one, and the handlers as (type, closure, schema or nil)."""
+    builder = builder_of(agent)
+    if type(builder.model) is not AgentRef:
+        raise Panic("P411", f"listen expects an agent, found {typeof(agent)}")
+    text, _ = prompt_parts(prompt)
+    if retry_message is not None:
+        expect(retry_message, str, "String")
+    memory = builder.memory.name if type(builder.memory) is MemoryRef else builder.memory
+    given = [(kind, closure, None if shape is None else shape.name) for kind, closure, shape in handlers.items]
+    name = None if schema is None else schema.name
+    return AgentCall(builder.model.name, text, memory, builder.auto, builder.context, name, retry_message, given)
 
 
 def prompt_parts(prompt: Any) -> tuple[str, dict[str, Any]]:
@@ -204,9 +234,15 @@ _MODEL = {
     "with_memory": with_memory, "with_tools": with_tools, "without_tools": without_tools,
     "execute": execute, "execute_with_schema": execute_with_schema,
 }  # fmt: skip
+_AGENT = {
+    **_MODEL, "with_context": with_context,
+    **dict.fromkeys(("with_tools", "without_tools", "chat", "stream"), refused_by_agents),
+}  # fmt: skip
 
 HANDLERS: dict[tuple[str, str], Any] = {
     **{("Memory", name): handler for name, handler in _MEMORY.items()},
     **{("Task", name): handler for name, handler in _TASK.items()},
     **{(kind, name): handler for kind in ("ModelRef", "ModelBuilder") for name, handler in _MODEL.items()},
+    ("ModelBuilder", "with_context"): with_context,
+    **{("AgentRef", name): handler for name, handler in _AGENT.items()},
 }

@@ -15,6 +15,7 @@ from .declared_types import DeclaredTypes
 from .generated.loop import FUSED, LONGEST_RUN, NUMBERS
 from .linked import Code, ErrorForm, HostFunction, Site
 from .values import (
+    AgentRef,
     EnumType,
     EnumValue,
     HashMapRef,
@@ -56,6 +57,7 @@ class Program:
         self.codes = [Code(self, n, f, NUMBERS["LINK"]) for n, f in enumerate(image.functions)]
         self.constants = [self._constant(kind, value) for kind, value in image.constants]
         self.models = [ModelRef(m.name) for m in image.models]
+        self.agents = [AgentRef(a.name) for a in image.agents]
         self.memories = [MemoryRef(m.name) for m in image.memories]
         self.hashmaps = [HashMapRef(h.name) for h in image.hashmaps]
         self.ledgers = [LedgerRef(e.name) for e in image.ledgers]
@@ -224,7 +226,7 @@ class Program:
             return f"f{operand}"
         tables: dict[Any, list[Any]] = {
             k.MODEL: self.models, k.MEMORY: self.memories, k.HASHMAP: self.hashmaps, k.LEDGER: self.ledgers,
-            k.PIPELINE: self.pipelines, k.SCHEMA: self.schemas, k.TOOL: self.tools,
+            k.PIPELINE: self.pipelines, k.SCHEMA: self.schemas, k.TOOL: self.tools, k.AGENT: self.agents,
         }  # fmt: skip
         return tables[kind][operand] if kind in tables else operand
 

@@ -513,6 +513,10 @@ def HASHMAP(operand: Any) -> Any:
     return operand
 
 
+def AGENT(operand: Any) -> Any:
+    return operand
+
+
 def LEDGER(operand: Any) -> Any:
     return operand
 

@@ -16,6 +16,7 @@ from ..resolver import resolve, warn_unused
 from ..resolver.state import Module
 from ..source import Source, Span
 from ..symbols import (
+    AgentSymbol,
     ConnectionSymbol,
     ConstSymbol,
     EnumSymbol,
@@ -30,6 +31,8 @@ from ..symbols import (
 )
 from ..types import Nominal
 from . import calls, control, expressions, functions, literals, methods, operators, places, propagation, tasks, unbuilt
+from .agents import RULES as AGENT_RULES
+from .agents import check_agent
 from .assignment import check_assignments
 from .bounds import settle_bounds
 from .context import Checker
@@ -58,6 +61,7 @@ RULES = {
     **propagation.RULES,
     **functions.RULES,
     **tasks.RULES,
+    **AGENT_RULES,
     **unbuilt.RULES,
 }
 
@@ -84,6 +88,7 @@ def _check(project: Project, diagnostics: Diagnostics) -> CheckedProgram:
     c = Checker(project.sources, diagnostics, RULES, MUTATING)
     c.modules = ModuleMap(project, module.modules)
     c.connections = [symbol.name for symbol in module.symbols if isinstance(symbol, ConnectionSymbol)]
+    c.agents = project.agents
     c.manifest = project.connections
     c.main = module.main if isinstance(module.main, FunctionSymbol) else None
     for symbol in module.symbols:
@@ -155,6 +160,8 @@ def _check_declarations(c: Checker, module: Module) -> None:
                 check_store(c, symbol)
             case ConnectionSymbol():
                 check_connection(c, symbol)
+            case AgentSymbol():
+                check_agent(c, symbol)
     tools = [symbol for symbol in module.symbols if isinstance(symbol, ToolSymbol)]
     for tool in tools:
         check_tool(c, tool)
@@ -192,6 +199,8 @@ def _checked(c: Checker, project: Project, module: Module) -> CheckedProgram:
                 checked.models.append(symbol)
             case ToolSymbol():
                 checked.tools.append(symbol)
+            case AgentSymbol():
+                checked.agents.append(symbol)
             case ConnectionSymbol():
                 checked.connections.append(symbol)
             case MemorySymbol():

@@ -307,6 +307,7 @@ def _leaves_task(c: Checker, word: str, span: Span, barrier: LoopFrame) -> None:
 
 TASKS = {
     "parallel": "the body of `parallel for`", "await": "an operand of `await`", "race": "an operand of `race`", "spawn": "a task",
+    "listen": "a handler of `listen`",
 }  # fmt: skip
 
 RULES: dict[type[ast.Expr], ExpressionRule] = {

@@ -13,6 +13,7 @@ from ..resolver.predeclared import STORES
 from ..resolver.scopes import UnbuiltSymbol
 from ..resolver.spelling import did_you_mean
 from ..symbols import (
+    AgentSymbol,
     AliasSymbol,
     BuiltinSymbol,
     ConnectionSymbol,
@@ -37,6 +38,7 @@ from ..symbols import (
     VariantSymbol,
 )
 from ..types import (
+    AGENT_REF,
     ANY,
     BOOL,
     FLOAT,
@@ -148,6 +150,8 @@ def path_expr(c: Checker, node: ast.PathExpr, expected: Expected) -> Type:
             return _variant_value(c, node, symbol, expected)
         case ModelSymbol():
             return c.models.get(symbol, MODEL_REF)
+        case AgentSymbol():
+            return AGENT_REF
         case MemorySymbol():
             return MEMORY
         case ToolSymbol():

@@ -98,6 +98,14 @@ MODEL: dict[str, Rule] = {
 MODEL_UNBUILT = ("knowledge",)
 MODEL_FIELDS = ("provider", *MODEL, "memory", "tools", "retry_policy", *MODEL_UNBUILT)
 
+# Fields of an agent (O-7.2, O-7.3); its connector is a name.
+AGENT: dict[str, Rule] = {
+    "input_format": one_of("text", "json"),
+    "output_format": one_of("text", "json"),
+    "timeout": DURATION,
+}
+AGENT_FIELDS = ("connector", *AGENT)
+
 # Connections that are there without a declaration (O-1.3), with what is known of them.
 PREDECLARED: dict[str, dict[str, object]] = {
     "openai": {"provider": "openai"},

@@ -10,7 +10,24 @@ from .. import ast
 from ..resolver.spelling import did_you_mean
 from ..source import Span
 from ..symbols import BuiltinCall, CheckAny, DynamicCall, Local, MethodTarget, TraitCall
-from ..types import ANY, FLOAT, INT, MEMORY, NEVER, NIL, STRING, TOOL_REF, Function, Generic, Nilable, Nominal, Type, error
+from ..types import (
+    AGENT_BUILDER,
+    AGENT_REF,
+    ANY,
+    FLOAT,
+    INT,
+    MEMORY,
+    NEVER,
+    NIL,
+    STRING,
+    TOOL_REF,
+    Function,
+    Generic,
+    Nilable,
+    Nominal,
+    Type,
+    error,
+)
 from .arguments import infer_all, match_arguments
 from .builtins import call_row, everyday_method, kind_of
 from .calls import check_mutation, formals_of, give_arguments, schema_argument, tool_call, value_call
@@ -26,6 +43,8 @@ from .trait_calls import Chosen, bounded_methods, bounded_names, names_through_t
 from .types import written_type
 
 UNBUILT_METHODS = ("with_context", "stream", "chat", "spawn", "shutdown")
+AGENTS = (AGENT_REF, AGENT_BUILDER)
+NOT_OF_AGENTS = ("with_tools", "without_tools", "chat", "stream")
 MEMORY_UNBUILT = (
     "append_all", "pin", "set_pinned", "entries", "turns", "appended", "view", "summary", "tokens", "version", "stats",
     "fork", "branch", "branches", "rewind", "dump", "load", "erase", "remember", "recall", "key",
@@ -40,6 +59,10 @@ def method_call(c: Checker, node: ast.MethodCall, expected: Expected) -> Type:
     if receiver == TOOL_REF and lookup(kind_of(receiver), name) is None:
         return _tool_method(c, node, expected)
     row = None if isinstance(receiver, Nilable) and name != "to_string" else lookup(kind_of(receiver), name)
+    if receiver in AGENTS and name in NOT_OF_AGENTS:
+        infer_all(c, node.arguments)
+        help = "agents have `execute`, `execute_with_schema`, `with_memory`, `with_context`"
+        return c.report("E4041", node.name.span, f"an agent has no method `{name}`", help=help)
     if _is_unbuilt(receiver, name):
         infer_all(c, node.arguments)
         return c.unbuilt(node.name.span, name)

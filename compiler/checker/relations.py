@@ -164,6 +164,8 @@ def _same_shape(found: Type, wanted: Type) -> bool:
             return set(found.members) <= set(wanted.members)
         case Nominal(kind="model"), Simple(name="ModelRef"):
             return True
+        case Simple(name="AgentBuilder"), Simple(name="ModelBuilder"):
+            return True
         case Tuple(), Tuple():
             return len(found.items) == len(wanted.items) and all(map(part_fits, found.items, wanted.items))
         case Function(), Function():

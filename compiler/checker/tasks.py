@@ -17,7 +17,7 @@ from .relations import ERRONEOUS, generic, join_errors
 
 NAMES = {
     "await": "an operand of `await`", "race": "an operand of `race`", "spawn": "a task", "parallel": "the body of `parallel for`",
-    "async": "the `async` block",
+    "async": "the `async` block", "listen": "a handler of `listen`",
 }  # fmt: skip
 
 

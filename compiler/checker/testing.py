@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from .. import ast
 from ..source import Span
-from ..symbols import FunctionSymbol, ModelSymbol, TestInfo, ToolSymbol
+from ..symbols import AgentSymbol, FunctionSymbol, ModelSymbol, TestInfo, ToolSymbol
 from ..types import ANY, STRING, Generic, Type, array, map_
 from .config import duplicates, unknown_key
 from .context import FREE, Checker, Expected
@@ -15,9 +15,12 @@ from .decorators import Checked
 from .relations import ERRONEOUS
 from .tool_mocks import check_mock
 
-# What a mock of a model takes (O-8.11), and what each holds; None: a scripted reply, which the run checks (O-8.19 to O-8.22).
-MODEL_MOCK: dict[str, Type | None] = {"response": None, "responses": array(ANY), "error": STRING, "tool_calls": array(ANY)}
-ANSWERS = ("response", "responses", "error")
+# What a mock of an agent or a model takes (O-8.11, O-8.12), and what each holds; None: a scripted reply, which the run
+# checks (O-8.19 to O-8.22).
+ANSWER_FIELDS: dict[str, Type | None] = {"response": None, "responses": array(ANY), "error": STRING}
+AGENT_MOCK = {**ANSWER_FIELDS, "messages": array(map_(STRING, ANY))}
+MODEL_MOCK = {**ANSWER_FIELDS, "tool_calls": array(ANY)}
+ANSWERS = ("response", "responses", "error", "messages")
 
 
 def check_test(c: Checker, symbol: FunctionSymbol, decorators: Checked) -> None:
@@ -44,11 +47,12 @@ def refuse_test(c: Checker, symbol: FunctionSymbol, span: Span) -> None:
 
 
 def mock(c: Checker, node: ast.Mock) -> None:
-    """O-8.14: a statement of tests, for a model or tool."""
+    """O-8.14: a statement of tests, for a model, an agent or a tool."""
     name = node.name.text
+    fields = AGENT_MOCK if isinstance(node.target, AgentSymbol) else MODEL_MOCK
     if not any(target.test for target in c.targets):
         c.report("E4072", node.span, "`mock` stands outside a test", help="mark the function with `@test`")
-    elif not isinstance(node.target, (ModelSymbol, ToolSymbol)):
+    elif not isinstance(node.target, (ModelSymbol, AgentSymbol, ToolSymbol)):
         help = "a mock stands in for a model, agent, tool or mcp server"
         c.report("E4072", node.name.span, f"`{name}` cannot be mocked", help=help)
     duplicates(c, f"mock `{name}`", [entry.key for entry in node.config])
@@ -56,23 +60,23 @@ def mock(c: Checker, node: ast.Mock) -> None:
         check_mock(c, node, node.target)
         return
     for entry in node.config:
-        _entry(c, f"mock `{name}`", entry)
+        _entry(c, f"mock `{name}`", entry, fields)
     answers = {entry.key.text: entry.key for entry in node.config if entry.key.text in ANSWERS}
     if len(answers) > 1:
         one, other = list(answers.values())[:2]
         c.report("E4001", other.span, f"`{other.text}` and `{one.text}` exclude each other", first=one.span)
     elif not node.config:
-        help = "give `response`, `responses`, `error` or `tool_calls`"
+        help = "give one of " + ", ".join(f"`{field}`" for field in fields)
         c.report("E4002", node.name.span, f"mock `{name}` says nothing", help=help)
 
 
-def _entry(c: Checker, owner: str, entry: ast.ConfigEntry) -> None:
+def _entry(c: Checker, owner: str, entry: ast.ConfigEntry, fields: dict[str, Type | None]) -> None:
     key = entry.key.text
-    if key not in MODEL_MOCK:
-        unknown_key(c, owner, entry.key, MODEL_MOCK)
+    if key not in fields:
+        unknown_key(c, owner, entry.key, fields)
         c.infer(entry.value)
         return
-    wanted = MODEL_MOCK[key]
+    wanted = fields[key]
     if wanted is not None:
         c.value(entry.value, Expected(wanted, "E4004", f"`{key}`"))
         return

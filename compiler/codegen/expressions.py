@@ -171,6 +171,8 @@ def path(g: Generator, node: ast.PathExpr) -> None:
         e.emit("CLOSURE", g.module.trait_function(binding.trait, binding.trait.methods[binding.name]))
     elif isinstance(binding, symbols.ModelSymbol):
         e.emit("MODEL", g.module.models[binding])
+    elif isinstance(binding, symbols.AgentSymbol):
+        e.emit("AGENT", g.module.agents[binding])
     elif isinstance(binding, symbols.MemorySymbol):
         e.emit("MEMORY", g.module.memories[binding])
     elif isinstance(binding, symbols.ToolSymbol):

@@ -199,8 +199,8 @@ class Generator:
 
 
 PLAIN = {
-    "Int", "Float", "String", "Bool", "Nil", "Range", "never", "ModelRef", "ModelBuilder", "Memory", "SchemaRef", "Ledger",
-    "LedgerQuery", "ToolRef",
+    "Int", "Float", "String", "Bool", "Nil", "Range", "never", "ModelRef", "ModelBuilder", "AgentRef", "AgentBuilder",
+    "Memory", "SchemaRef", "Ledger", "LedgerQuery", "ToolRef",
 }  # fmt: skip
 
 

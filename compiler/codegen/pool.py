@@ -108,7 +108,7 @@ class Pool:
 
     def _entry(self, type_: t.Type) -> list[Any]:
         if isinstance(type_, t.Simple):
-            return _SIMPLE.get(type_.name) or ["handle", type_.name]
+            return _SIMPLE.get(type_.name) or ["handle", "ModelBuilder" if type_ == t.AGENT_BUILDER else type_.name]
         if isinstance(type_, t.Generic):
             if type_.name.lower() in ("array", "map", "option", "result", "set", "queue", "stack"):
                 return [type_.name.lower(), *(self.type(a) for a in type_.arguments)]

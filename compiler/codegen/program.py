@@ -14,7 +14,7 @@ from .. import ast, symbols
 from .. import types as t
 from ..checked import CheckedProgram
 from ..source import Source
-from . import calls, expressions, places, statements  # noqa: F401 - they register their nodes
+from . import calls, expressions, listening, places, statements  # noqa: F401 - they register their nodes
 from .constants import NotConstant, constant_of
 from .functions import declare_function, default_functions, finish, function_body
 from .generator import Generator
@@ -22,7 +22,7 @@ from .language_methods import generate_wanted
 from .module import Module
 from .schemas import schema_number
 from .tools import initial_state, tool_entry
-from .wanted import reduced
+from .wanted import reduced, wanted_command
 
 NAMES = ("provider", "memory", "tools")  # fields of a model that hold names of declarations
 COMPILER = "concerto 0.1"
@@ -32,8 +32,8 @@ def generate(checked: CheckedProgram, sources: list[Source], name: str) -> im.Im
     """The image of a program without errors; `sources` are in order of their names, `name` is the program's name."""
     module = Module(sources)
     for kind in (
-        checked.schemas, checked.models, checked.tools, checked.connections, checked.memories, checked.hashmaps, checked.ledgers,
-        checked.pipelines,
+        checked.schemas, [*checked.models, *checked.agents], checked.tools, checked.connections, checked.memories,
+        checked.hashmaps, checked.ledgers, checked.pipelines,
     ):  # fmt: skip
         module.names.update(unique_names(kind))
     module.declared = declare(module, checked)
@@ -41,6 +41,7 @@ def generate(checked: CheckedProgram, sources: list[Source], name: str) -> im.Im
         module.models[model] = number
     for number, tool in enumerate(checked.tools):
         module.tools[tool] = number
+    module.agents = {agent: number for number, agent in enumerate(checked.agents)}
     for number, memory in enumerate(checked.memories):
         module.memories[memory] = number
     module.hashmaps = {store: number for number, store in enumerate(checked.hashmaps)}
@@ -71,9 +72,10 @@ def generate(checked: CheckedProgram, sources: list[Source], name: str) -> im.Im
     generate_wanted(module)
     functions = module.finish_functions()
     mark_suspending(functions, module)
+    agents = [agent_entry(module, agent) for agent in checked.agents]
     image = im.Image(
         header(name, module, checked), module.pool.constants, module.pool.types, module.schema_entries, functions,
-        [model_entry(module, m) for m in checked.models], [], tools, [],
+        [model_entry(module, m) for m in checked.models], agents, tools, [],
         [
             *(im.Connection(module.names[c], c.fields) for c in checked.connections),
             *(im.Connection(name, fields) for name, fields in checked.manifest.items()),
@@ -229,6 +231,13 @@ def model_entry(module: Module, model: symbols.ModelSymbol) -> im.Model:
     tools = [module.tools[tool] for tool in model.tools]
     connection = model.connection if isinstance(model.connection, str) else module.names[model.connection]
     return im.Model(module.names[model], connection, fields, memory, tools, decorators)
+
+
+def agent_entry(module: Module, agent: symbols.AgentSymbol) -> im.Agent:
+    process = agent.fields.get("process")
+    if isinstance(process, dict):
+        module.wanted.add(wanted_command(process["command"], process.get("args")))
+    return im.Agent(module.names[agent], agent.fields, [[name, arguments] for name, arguments in agent.decorators])
 
 
 def hashmap_entry(module: Module, symbol: symbols.HashMapSymbol) -> im.HashMap:

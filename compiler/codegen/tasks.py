@@ -21,9 +21,7 @@ def body(g: Generator, task: ast.TaskBody, name: str, given: list[ast.Expr] | No
     params = _enter(inner, task, given or [])
     start = len(inner.emitter.code)
     returned(inner, task.body)
-    _leave(inner, task)
-    if task.scope.spawns:
-        errors_leave(inner, start)
+    leave(inner, task, start)
     result = static_type(task)
     finish(inner, number, name, params, g.module.pool.type(result if result is not None else t.ANY), im.F_CLOSURE | flags)
     return number
@@ -43,12 +41,15 @@ def _enter(g: Generator, task: ast.TaskBody, given: list[ast.Expr]) -> list[list
     return params
 
 
-def _leave(g: Generator, task: ast.TaskBody) -> None:
+def leave(g: Generator, task: ast.TaskBody, start: int) -> None:
+    """The end of a body whose code began at `start`."""
     if task.scope.wraps:
         g.emitter.emit("OK")
     if task.coercion is not None:
         g.coerce(task.coercion)
     g.leave()
+    if task.scope.spawns:
+        errors_leave(g, start)
 
 
 def start(g: Generator, task: ast.TaskBody) -> None:

@@ -5,6 +5,7 @@ Hands on `wanted_by` and `reduced`. They grant nothing. Must not know: instructi
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Sequence
 from urllib.parse import urlsplit
 
@@ -22,6 +23,13 @@ def wanted_by(row: Row, arguments: Sequence[ast.Expr | None]) -> str:
             scope = _host(argument.value) if row.permission == "net" else argument.value
             return f"{row.permission}={scope}" if scope else row.permission
     return row.permission
+
+
+def wanted_command(command: str, arguments: object) -> str:
+    """`run=COMMAND` for the process of an agent; the command is a line to split when it has no arguments beside it (O-4.38)."""
+    if arguments is None:
+        command = (shlex.split(command) or [command])[0]
+    return f"run={command}"
 
 
 def _host(url: str) -> str:

@@ -168,10 +168,6 @@ def try_(r: Resolver, node: ast.Try) -> None:
             r.visit(clause.body)
 
 
-def listen(r: Resolver, node: ast.Listen) -> None:
-    """Not compiled yet: E4999 is all that is said about it."""
-
-
 HANDLERS: dict[type[ast.Node], Handler] = {
     ast.Binary: binary,
     ast.Call: call,
@@ -191,5 +187,4 @@ HANDLERS: dict[type[ast.Node], Handler] = {
     ast.For: for_,
     ast.Try: try_,
     ast.Closure: closure,
-    ast.Listen: listen,
 }

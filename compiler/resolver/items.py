@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from .. import ast
 from ..source import Span
 from ..symbols import (
+    AgentSymbol,
     AliasSymbol,
     ConnectionSymbol,
     ConstSymbol,
@@ -106,8 +107,6 @@ def unbuilt_form(item: ast.Item, nested: bool) -> str | None:
             return "tool in a block"
         case ast.Tool() if item.trait is not None:
             return "impl of a trait"
-        case ast.Config() if item.kind == "agent":
-            return "agent"
         case ast.Config() if nested:
             return f"{item.kind} in a block"
     return UNBUILT_ITEMS.get(type(item))
@@ -148,6 +147,8 @@ def _symbol(r: Resolver, item: ast.Item, name: str) -> Symbol:
             return AliasSymbol(name, item, ANY)
         case ast.Config() if item.kind == "model":
             return ModelSymbol(name, item, "", {})
+        case ast.Config() if item.kind == "agent":
+            return AgentSymbol(name, item)
         case ast.Config():
             return ConnectionSymbol(name, item, {})
         case ast.Tool():
@@ -248,9 +249,11 @@ def _visit_decorator(r: Resolver, decorator: ast.Decorator) -> None:
 
 def _visit_config(r: Resolver, item: ast.Config) -> None:
     """The provider of a model is the name of a connection, not a value (O-1.17); without a declaration it may be one of the
-    predeclared."""
+    predeclared. The connector of an agent is a name of the manifest or the host (O-7.1)."""
     for entry in item.entries:
         value = entry.value
+        if item.kind == "agent" and entry.key.text == "connector" and isinstance(value, ast.PathExpr):
+            continue
         if not (item.kind == "model" and entry.key.text == "provider" and isinstance(value, ast.PathExpr)):
             r.visit(value)
         elif len(value.segments) > 1:

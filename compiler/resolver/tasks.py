@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from .. import ast
 from ..symbols import BuiltinSymbol
+from .functions import parameters
 from .names import find
 from .patterns import bind_pattern
 from .state import Handler, Resolver
@@ -56,9 +57,26 @@ def parallel_for(r: Resolver, node: ast.ParallelFor) -> None:
     node.task = body(r, "parallel", node.body, node.pattern)
 
 
+def listen(r: Resolver, node: ast.Listen) -> ast.Node | None:
+    """Handlers see and change the variables around them (O-7.35)."""
+    r.visit(node.operand)
+    for handler in node.handlers:
+        if isinstance(handler.body, ast.Closure):
+            handler.task = _handler(r, handler.body)
+    return None
+
+
+def _handler(r: Resolver, closure: ast.Closure) -> ast.TaskBody:
+    with r.body(r.function) as scope:
+        parameters(r, closure.parameters)
+        r.visit(closure.body)
+    return ast.TaskBody(span=closure.body.span, kind="listen", pattern=None, body=closure.body, scope=scope)
+
+
 HANDLERS: dict[type[ast.Node], Handler] = {
     ast.Await: await_,
     ast.AsyncBlock: async_block,
     ast.Spawn: spawn,
     ast.ParallelFor: parallel_for,
+    ast.Listen: listen,
 }

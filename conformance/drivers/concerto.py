@@ -25,6 +25,7 @@ from concerto.compiler.codes import CODES
 from concerto.compiler.diagnostics import Diagnostic
 from concerto.compiler.pipeline import Compilation, compile_source
 from concerto.compiler.source import Source
+from concerto.runtime.agents.child import ChildEnded
 from concerto.runtime.connections import resolve_key
 from concerto.runtime.emits import NoListener
 from concerto.runtime.errors import CallFailure, ConfigFailure, Origin
@@ -248,6 +249,7 @@ class World:
         self.emitted = 0
         self.requests = 0
         self.waiting: dict[int, asyncio.Future[Json]] = {}
+        self.streams: dict[int, asyncio.Queue[Json]] = {}  # of requests that get several replies
         self.attempts: dict[str, int] = {}
         self.calls: dict[str, int] = {}
         self.cancelled = False
@@ -271,6 +273,8 @@ class World:
             connections=op.get("connections", {}),
             provider=self.provider,
             answer=self.answer,
+            agents=connectors(program),
+            children=self.child,
         )
         self.session = Session(program, host)
         if function is not None:
@@ -361,11 +365,16 @@ class World:
             self.providers[connection] = Asking(self, self.session.pool[connection])
         return self.providers[connection]
 
+    async def child(self, name: str, arguments: list[str], env: dict[str, str], folder: str) -> AskingChild:
+        return AskingChild(self, name)
+
     def idle(self, until: int | None) -> None:
         send({"id": self.id, "event": "idle", "until": until})
         while True:
             message = receive()
-            if message["op"] == "reply":
+            if message["op"] == "reply" and message["to"] in self.streams:
+                self.streams[message["to"]].put_nowait(message)
+            elif message["op"] == "reply":
                 future = self.waiting.pop(message["to"], None)
                 if future is not None and not future.done():
                     future.set_result(message)
@@ -416,6 +425,63 @@ class Asking(Provider):
             "attempt": world.attempts[request.id], "record": request.as_json(), "wire": compact_json(body), "headers": headers,
         })  # fmt: skip
         return world.requests
+
+
+def connectors(program: Program) -> dict[str, Json]:
+    """The command of an agent is named after its connector, where no manifest says more."""
+    found = [agent.fields for agent in program.image.agents if "process" not in agent.fields]
+    return {fields["connector"]: {"command": fields["connector"]} for fields in found}
+
+
+class AskingChild:
+    """The process of an agent, played by the runner: a prompt is a request, its lines are the replies."""
+
+    stderr = ""
+
+    def __init__(self, world: World, name: str) -> None:
+        self.world = world
+        self.name = name
+        self.exit_code: int | None = None
+        self.lines: asyncio.Queue[Json] = asyncio.Queue()
+        self.asked: list[int] = []
+
+    @property
+    def ended(self) -> bool:
+        return self.exit_code is not None
+
+    async def write(self, text: str) -> None:
+        """What answers a question of the agent is no request: the lines after it are those of the prompt."""
+        if text.startswith('{"type":"response"'):
+            return
+        world = self.world
+        world.requests += 1
+        world.calls[self.name] = world.calls.get(self.name, 0) + 1
+        world.streams[world.requests] = self.lines
+        self.asked.append(world.requests)
+        send({
+            "id": world.id, "event": "request", "to": world.requests, "kind": "agent", "name": self.name, "attempt": 1,
+            "record": {"op": "send", "line": text.removesuffix("\n")}, "wire": None, "headers": {},
+        })  # fmt: skip
+
+    async def line(self) -> str:
+        body = (await self.lines.get())["body"]
+        if "exit" in body:
+            self.exit_code = body["exit"]
+            raise ChildEnded
+        return body["line"] if isinstance(body["line"], str) else compact_json(body["line"])
+
+    async def end_of_output(self) -> None:
+        self._close()
+
+    async def stop(self) -> None:
+        if self.exit_code is None:
+            self.exit_code = -15
+        self._close()
+
+    def _close(self) -> None:
+        for to in self.asked:
+            if self.world.streams.pop(to, None) is not None:
+                send({"id": self.world.id, "event": "abort", "to": to})
 
 
 class AskingNetwork:

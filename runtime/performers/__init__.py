@@ -24,6 +24,7 @@ FAMILIES = {
     "emit": "emits",
     "model": "models",
     "tool": "tools",
+    "agent": "agents",
     "clock": "clock",
     "sleep": "sleep",
     "random": "chance",

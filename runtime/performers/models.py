@@ -59,7 +59,7 @@ class ModelCalls:
             conversation = self._conversation(call)
             if call.schema is None:
                 response = await answered(services, settings, call.prompt, conversation, run_id=run_id)
-                return Settled(lambda: _committed(lambda: response_value(response())))
+                return Settled(lambda: committed(lambda: response_value(response())))
             validated = await answered_with_schema(
                 services,
                 settings,
@@ -69,7 +69,7 @@ class ModelCalls:
                 run_id=run_id,
                 retry_message=call.retry_message,
             )
-            return Settled(lambda: _committed(lambda: self.run.builder.value(validated().tree)))
+            return Settled(lambda: committed(lambda: self.run.builder.value(validated().tree)))
         except CallFailure as failure:
             return failed(failure)
 
@@ -131,7 +131,7 @@ class ModelCalls:
         return Conversation(self.run.memories[name], call.auto)
 
 
-def _committed(value: Callable[[], Any]) -> Any:
+def committed(value: Callable[[], Any]) -> Any:
     """The Ok, or the Err of a memory that could not store the turn (M-5.23)."""
     try:
         return succeeded(value())

@@ -1,6 +1,7 @@
 """What tests ask for: mocks, and the emits so far (O-8.9, O-8.11 to O-8.18).
 
-A mock of a model is the provider of all its calls from now on. Must not know: the test runner, the loop that asks.
+A mock of an agent stands in for its process; a mock of a model is the provider of all its calls from now on. Must not know: the
+test runner, the loop that asks.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ...vm.effects import Effect
+    from ..agents.scripted import ScriptedAgent
     from ..records import Request
     from ..running import Running
 
@@ -36,13 +38,25 @@ async def perform(run: Running, effect: Effect) -> Any:
     return None
 
 
-def _standing_in(run: Running, name: str, config: dict[str, Any]) -> ScriptedProvider:
-    model = next(model for model in run.program.image.models if model.name == name)
+def _standing_in(run: Running, name: str, config: dict[str, Any]) -> ScriptedProvider | ScriptedAgent:
+    model = next((model for model in run.program.image.models if model.name == name), None)
     try:
         script = _script(config)
+        if model is None:
+            return _agent(run, name, script, config)
     except ConfigFailure as failure:
         raise Panic("P411", f"mock {name}: {failure.message}") from None
     return ScriptedProvider(run.connections[model.connection], script, run.host.sleep, lambda request: _exhausted(name, request))
+
+
+def _agent(run: Running, name: str, script: Script, config: dict[str, Any]) -> ScriptedAgent:
+    from ..agents.scripted import ScriptedAgent
+    from .agents import agent_settings
+
+    return ScriptedAgent(
+        agent_settings(run, name), script, config.get("messages"), run.host.sleep,
+        lambda: Panic("P414", f"mock {name} has no reply left for a prompt"),
+    )  # fmt: skip
 
 
 def _script(config: dict[str, Any]) -> Script:

@@ -21,6 +21,7 @@ class Provider:
     settings: ConnectionSettings
     name: str  # what a Response calls its provider (O-1.109)
     free_and_instant = False  # price 0 and latency 0 whatever the clock says (O-1.33)
+    unmetered = False  # has neither tokens nor a price
 
     def lower(self, request: Request) -> dict[str, Any]:
         """The arguments of the wire for this record (O-1.85 ff.); NotSent when the wire cannot carry it."""

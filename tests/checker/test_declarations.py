@@ -127,7 +127,6 @@ def test_declarations(codes: str, text: str, expect: Callable[[str, str], None])
 
 
 UNBUILT = [
-    ('agent A { command: "x" }', "agent"),
     ("context C { }", "context"),
     ("mcp Q { }", "mcp"),
     ("use std::tools; fn f() { tools::ShellTool; }", "std::tools::ShellTool"),

@@ -17,7 +17,6 @@ UNBUILT: dict[str, str] = {
     "servers": "W0401",
     "validators": "E4024",
     "methods that some handles lack": "P410",
-    "listen": "E4060",
     "tests, mocks": "P414",
     "long-term memory, contexts": "E4502 E4503 E4504 E4505 E4506 E4507 E4508 E4509 E4510 W0453 P451 P452 P453 P454",
     "limits of time, tokens, cost": "P401 P402 P403",

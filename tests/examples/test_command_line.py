@@ -100,3 +100,27 @@ def test_script_takes_the_place_of_the_model(tmp_path):
         "[emit:history_length] 4",
     ]
     assert ended.code == 0
+
+
+AGENT = """\
+[emit:question] line 2 is long; report it?
+[emit:lines] 3
+[emit:long] [2]
+[emit:plain] 0 long line(s)
+"""
+
+
+@pytest.mark.parametrize("flags", [[], ["--offline"]])
+def test_an_agent_is_a_process_that_runs_where_its_manifest_lies(flags, tmp_path):
+    main = EXAMPLES / "agent" / "main.conc"
+    assert concerto("run", main, *flags, cwd=tmp_path) == (0, AGENT, "")
+    assert concerto("test", main, cwd=tmp_path).code == 0
+
+
+def test_an_image_of_it_is_granted_nothing(tmp_path):
+    folder = shutil.copytree(EXAMPLES / "agent", tmp_path / "agent")
+    assert concerto("compile", "main.conc", "-o", "x.concb", cwd=folder).code == 0
+    message = "error: permission denied: run=python3 (grant it with --allow-run=python3)\n"
+    assert concerto("run", "x.concb", cwd=folder) == (77, "", message)
+    assert concerto("run", "x.concb", "--allow-run=python3", cwd=folder) == (0, AGENT, "")
+    assert '"run=python3"' in concerto("inspect", "x.concb", "--json", cwd=folder).out

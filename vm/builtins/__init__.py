@@ -5,6 +5,7 @@ Hands on the complete tables; importing this package fills them. The compiler re
 
 from __future__ import annotations
 
+from . import agents as agents
 from . import arrays as arrays
 from . import functions as functions
 from . import handles as handles

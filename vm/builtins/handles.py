@@ -32,6 +32,22 @@ for _kind in ("ModelRef", "ModelBuilder"):
         doc="Sends the messages as they are.",
     )  # fmt: skip
 
+# An agent, and what the compiler knows to be a builder of one; the machine knows ModelBuilder alone.
+for _kind in ("AgentRef", "AgentBuilder"):
+    handle(
+        _kind, "execute(prompt: Prompt) -> Result<Response, AgentError>", clause="L-6.8.1",
+        doc="Sends the prompt to the process and gives its answer.",
+    )  # fmt: skip
+    handle(
+        _kind, "execute_with_schema<T>(prompt: Prompt, retry_message: String? = nil) -> Result<T, AgentError>",
+        clause="L-6.8.1", doc="Sends the prompt and gives the answer as a value of the schema.",
+    )  # fmt: skip
+    handle(
+        _kind, "with_memory(m: Memory?, auto: Bool = true) -> AgentBuilder", clause="L-6.8.2",
+        doc="A builder that records the turn in the memory; the agent never sees it.",
+    )  # fmt: skip
+    handle(_kind, "with_context(v: Any) -> AgentBuilder", clause="L-6.8.2", doc="A builder that sends the value along.")
+
 handle("Memory", "append(role: String, content: String) -> Nil", clause="O-3.4", doc="Adds one message at once.")
 handle("Memory", "messages() -> Array<Message>", clause="O-3.5", doc="The messages, oldest first.")
 handle("Memory", "last(n: Int) -> Array<Message>", clause="O-3.6", doc="The newest n messages, oldest first.")

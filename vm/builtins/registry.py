@@ -22,6 +22,7 @@ from ..values.enums import EnumValue
 from ..values.errors import ErrorValue
 from ..values.functions import Closure
 from ..values.handles import (
+    AgentRef,
     HashMapRef,
     LedgerQuery,
     LedgerRef,
@@ -239,14 +240,10 @@ KIND_OF: dict[type, str] = {
     int: "Int", float: "Float", str: "String", bool: "Bool", type(None): "Nil", tuple: "Tuple", Array: "Array",
     Map: "Map", Set: "Set", Queue: "Queue", Stack: "Stack", RangeValue: "Range", Some: "Option",
     NoneOption: "Option", Ok: "Result", Err: "Result", ErrorValue: "Error", EnumValue: "Enum", Closure: "Function",
-    ModelRef: "ModelRef", ModelBuilder: "ModelBuilder", MemoryRef: "Memory", SchemaRef: "SchemaRef",
+    ModelRef: "ModelRef", AgentRef: "AgentRef", ModelBuilder: "ModelBuilder", MemoryRef: "Memory", SchemaRef: "SchemaRef",
     HashMapRef: "HashMap", LedgerRef: "Ledger", LedgerQuery: "LedgerQuery", TaskHandle: "Task",
-<<<<<<< HEAD
     PipelineRef: "PipelineRef",
     ToolRef: "ToolRef",
-=======
-    ToolRef: "ToolRef", PipelineRef: "PipelineRef",
->>>>>>> refs/heads/tools
     **{cls: name for name, cls in RECORDS.items()},
 }  # fmt: skip
 

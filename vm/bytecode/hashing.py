@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .digests import Node
 
 _SECTIONS = (
-    "functions", "types", "models", "hashmaps", "ledgers", "memories", "schemas", "tools", "connections", "pipelines",
+    "functions", "types", "models", "agents", "hashmaps", "ledgers", "memories", "schemas", "tools", "connections", "pipelines",
 )  # fmt: skip
 
 
@@ -54,6 +54,7 @@ class _Graph:
             *(self._function(function) for function in image.functions),
             *(self._type(index, descriptor) for index, descriptor in enumerate(image.types)),
             *(self._model(model) for model in image.models),
+            *(self._node(agent.values(), []) for agent in image.agents),
             *(self._hashmap(store) for store in image.hashmaps),
             *(self._node(store.values(), []) for store in image.ledgers),
             *(self._node(memory.values(), []) for memory in image.memories),

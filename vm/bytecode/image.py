@@ -129,6 +129,16 @@ class Tool(Record):
     methods: list[list[Any]]
 
 
+class Agent(Record):
+    """`fields`: `connector`, `input_format`, `output_format`, `timeout`, and `process`, what the manifest says of the connector,
+    as plain data; environment variables by name (O-10.13). `decorators` as of a model."""
+
+    __slots__ = ("name", "fields", "decorators")
+    name: str
+    fields: dict[str, Any]
+    decorators: list[list[Any]]
+
+
 class Connection(Record):
     """Fields of O-1.4 ff. as plain data; keys and header secrets as variable names (O-10.8)."""
 
@@ -197,7 +207,7 @@ SECTIONS: tuple[tuple[str, type[Record] | None], ...] = (
     ("schemas", Schema),
     ("functions", Function),
     ("models", Model),
-    ("agents", None),
+    ("agents", Agent),
     ("tools", Tool),
     ("mcp", None),
     ("connections", Connection),
@@ -226,7 +236,7 @@ class Image(Record):
     schemas: list[Schema]
     functions: list[Function]
     models: list[Model]
-    agents: list[Any]
+    agents: list[Agent]
     tools: list[Tool]
     mcp: list[Any]
     connections: list[Connection]

@@ -156,6 +156,8 @@ _TABLE = (
     ("LEDGER", k.LEDGER, "-- ledger", "next", "a ledger handle"),
     # pipelines
     ("PIPELINE", k.PIPELINE, "-- pipeline", "next", "a pipeline handle"),
+    # agents
+    ("AGENT", k.AGENT, "-- agent", "next", "an agent handle"),
 )  # fmt: skip
 
 FLOWS = {

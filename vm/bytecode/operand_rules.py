@@ -157,6 +157,7 @@ _RULES: dict[str, Callable[[Scope, int, int], Iterator[Breach]]] = {
     k.TYPE.name: _type,
     k.FIELD.name: _field,
     k.MODEL.name: _declaration,
+    k.AGENT.name: _declaration,
     k.MEMORY.name: _declaration,
     k.HASHMAP.name: _declaration,
     k.LEDGER.name: _declaration,

@@ -38,6 +38,7 @@ FUNCTION = OperandKind("function", "functions", "V106", "a function of the image
 TYPE = OperandKind("type", "types", "V107", "a type of the image")
 FIELD = OperandKind("field", "", "V107", "a field position of a declared type")
 MODEL = OperandKind("model", "models", "V108", "a model declaration")
+AGENT = OperandKind("agent", "agents", "V108", "an agent declaration")
 MEMORY = OperandKind("memory", "memories", "V108", "a memory declaration")
 HASHMAP = OperandKind("hashmap", "hashmaps", "V108", "a hashmap declaration")
 LEDGER = OperandKind("ledger", "ledgers", "V108", "a ledger declaration")
@@ -48,5 +49,5 @@ LABEL = OperandKind("label", "code", "V109", "byte offset of an instruction of t
 
 KINDS = (
     NONE, COUNT, CONST, VARIANT, METHOD, BUILTIN, HOST, ERROR, NAME, CONFIG, LOCAL, CELL, FUNCTION, TYPE, FIELD, MODEL, MEMORY,
-    HASHMAP, LEDGER, PIPELINE, SCHEMA, TOOL, LABEL,
+    HASHMAP, LEDGER, PIPELINE, SCHEMA, TOOL, AGENT, LABEL,
 )  # fmt: skip

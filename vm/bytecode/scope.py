@@ -45,6 +45,7 @@ class Scope:
             "functions": len(image.functions),
             "types": len(image.types),
             "models": len(image.models),
+            "agents": len(image.agents),
             "hashmaps": len(image.hashmaps),
             "ledgers": len(image.ledgers),
             "memories": len(image.memories),

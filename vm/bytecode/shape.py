@@ -77,6 +77,7 @@ RECORDS: dict[type[i.Record], tuple[f.Checker, ...]] = {
         f.natural,  # state
         f.listed(f.row(f.name, f.natural, f.text, f.text, f.plain, f.plain, f.optional(f.text))),  # methods
     ),
+    i.Agent: (f.name, f.mapped(f.plain), f.listed(f.row(f.name, f.mapped(f.plain)))),
     i.Connection: (f.name, f.mapped(f.plain)),
     i.HashMap: (f.name, f.natural, f.natural, f.optional(f.text)),
     i.Ledger: (f.name,),

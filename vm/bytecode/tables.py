@@ -132,7 +132,8 @@ def _config(scope: Scope, at: str, section: str, entry: int, field: str) -> None
 def _declarations(scope: Scope) -> None:
     image = scope.image
     stores = [*image.memories, *image.hashmaps, *image.ledgers]
-    named: list[Any] = [*image.schemas, *image.models, *image.tools, *image.connections, *stores, *image.pipelines]
+    named: list[Any] = [*image.schemas, *image.models, *image.tools, *image.connections, *stores]
+    named += [*image.agents, *image.pipelines]
     for entry in named:
         _name(f"{type(entry).__name__.lower()} {entry.name!r}", entry.name)
     for index, schema in enumerate(image.schemas):

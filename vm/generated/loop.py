@@ -164,102 +164,103 @@ NUMBERS = {
     "NONE": 85,
     "SOME": 86,
     "ADD": 87,
-    "ARRAY": 88,
-    "ASK": 89,
-    "AWAIT": 90,
-    "AWAIT_ALL": 91,
-    "CALL_HOST": 92,
-    "CALL_INOUT": 93,
-    "CALL_METHOD": 94,
-    "CAST": 95,
-    "CELL_OWN": 96,
-    "CHANGES_SELF": 97,
-    "CHECK": 98,
-    "CHECK_PAYLOAD": 99,
-    "CLOSURE": 100,
-    "CONFIGURE": 101,
-    "DROP": 102,
-    "EMIT": 103,
-    "EQ": 104,
-    "ERR": 105,
-    "FAIL_LENGTH": 106,
-    "FAIL_MATCH": 107,
-    "FIELD_OWN": 108,
-    "FILL": 109,
-    "FLUSH": 110,
-    "GE": 111,
-    "GET_ERROR": 112,
-    "GET_PAYLOAD": 113,
-    "GE_INT": 114,
-    "GT": 115,
-    "HALT": 116,
-    "HASHMAP": 117,
-    "INDEX": 118,
-    "INT_TO_FLOAT": 119,
-    "INT__GE_INT__JUMP_UNLESS": 120,
-    "INT__LE_INT__JUMP_UNLESS": 121,
-    "INT__LT_INT__JUMP_UNLESS": 122,
-    "INT__NE_INT__JUMP_UNLESS": 123,
-    "IS_ERR": 124,
-    "IS_ERROR": 125,
-    "IS_NIL": 126,
-    "LE": 127,
-    "LEDGER": 128,
-    "LENGTH": 129,
-    "LE_INT": 130,
-    "LINK": 131,
-    "LOAD__EQ_INT__JUMP_UNLESS": 132,
-    "LOAD__GE_INT__JUMP_UNLESS": 133,
-    "LOAD__INT__GE_INT__JUMP_UNLESS": 134,
-    "LOAD__INT__GT_INT__JUMP_UNLESS": 135,
-    "LOAD__INT__LE_INT__JUMP_UNLESS": 136,
-    "LOAD__INT__MUL_INT__STORE": 137,
-    "LOAD__LE_INT__JUMP_UNLESS": 138,
-    "LOAD__LOAD__EQ_INT__JUMP_UNLESS": 139,
-    "LOAD__LOAD__GE_INT__JUMP_UNLESS": 140,
-    "LOAD__LOAD__GT_INT__JUMP_UNLESS": 141,
-    "LOAD__LOAD__MUL_INT__STORE": 142,
-    "LOAD__LOAD__NE_INT__JUMP_UNLESS": 143,
-    "LOAD__LOAD__SUB_INT": 144,
-    "LOAD__NE_INT__JUMP_UNLESS": 145,
-    "LOAD__SUB_INT": 146,
-    "LT": 147,
-    "MAP": 148,
-    "MEMBER_OWN": 149,
-    "MEMORY": 150,
-    "MODEL": 151,
-    "MUL": 152,
-    "NE": 153,
-    "NEG": 154,
-    "NEG_INT": 155,
-    "NEW_CELL": 156,
-    "NE_INT": 157,
-    "NIL": 158,
-    "NOT": 159,
-    "PARALLEL": 160,
-    "PARSE_AS": 161,
-    "PIPELINE": 162,
-    "POP_TRY": 163,
-    "POW": 164,
-    "PRINT": 165,
-    "PRINTLN": 166,
-    "RACE": 167,
-    "REM": 168,
-    "SCHEMA": 169,
-    "SETTLE": 170,
-    "SET_ELEMENT": 171,
-    "SET_INDEX": 172,
-    "SET_MEMBER": 173,
-    "SET_PART": 174,
-    "SLIDE": 175,
-    "START": 176,
-    "STRUCT": 177,
-    "SUB": 178,
-    "SUB_INT": 179,
-    "TOOL": 180,
-    "TRUE": 181,
-    "VARIANT": 182,
-    "WRAP": 183,
+    "AGENT": 88,
+    "ARRAY": 89,
+    "ASK": 90,
+    "AWAIT": 91,
+    "AWAIT_ALL": 92,
+    "CALL_HOST": 93,
+    "CALL_INOUT": 94,
+    "CALL_METHOD": 95,
+    "CAST": 96,
+    "CELL_OWN": 97,
+    "CHANGES_SELF": 98,
+    "CHECK": 99,
+    "CHECK_PAYLOAD": 100,
+    "CLOSURE": 101,
+    "CONFIGURE": 102,
+    "DROP": 103,
+    "EMIT": 104,
+    "EQ": 105,
+    "ERR": 106,
+    "FAIL_LENGTH": 107,
+    "FAIL_MATCH": 108,
+    "FIELD_OWN": 109,
+    "FILL": 110,
+    "FLUSH": 111,
+    "GE": 112,
+    "GET_ERROR": 113,
+    "GET_PAYLOAD": 114,
+    "GE_INT": 115,
+    "GT": 116,
+    "HALT": 117,
+    "HASHMAP": 118,
+    "INDEX": 119,
+    "INT_TO_FLOAT": 120,
+    "INT__GE_INT__JUMP_UNLESS": 121,
+    "INT__LE_INT__JUMP_UNLESS": 122,
+    "INT__LT_INT__JUMP_UNLESS": 123,
+    "INT__NE_INT__JUMP_UNLESS": 124,
+    "IS_ERR": 125,
+    "IS_ERROR": 126,
+    "IS_NIL": 127,
+    "LE": 128,
+    "LEDGER": 129,
+    "LENGTH": 130,
+    "LE_INT": 131,
+    "LINK": 132,
+    "LOAD__EQ_INT__JUMP_UNLESS": 133,
+    "LOAD__GE_INT__JUMP_UNLESS": 134,
+    "LOAD__INT__GE_INT__JUMP_UNLESS": 135,
+    "LOAD__INT__GT_INT__JUMP_UNLESS": 136,
+    "LOAD__INT__LE_INT__JUMP_UNLESS": 137,
+    "LOAD__INT__MUL_INT__STORE": 138,
+    "LOAD__LE_INT__JUMP_UNLESS": 139,
+    "LOAD__LOAD__EQ_INT__JUMP_UNLESS": 140,
+    "LOAD__LOAD__GE_INT__JUMP_UNLESS": 141,
+    "LOAD__LOAD__GT_INT__JUMP_UNLESS": 142,
+    "LOAD__LOAD__MUL_INT__STORE": 143,
+    "LOAD__LOAD__NE_INT__JUMP_UNLESS": 144,
+    "LOAD__LOAD__SUB_INT": 145,
+    "LOAD__NE_INT__JUMP_UNLESS": 146,
+    "LOAD__SUB_INT": 147,
+    "LT": 148,
+    "MAP": 149,
+    "MEMBER_OWN": 150,
+    "MEMORY": 151,
+    "MODEL": 152,
+    "MUL": 153,
+    "NE": 154,
+    "NEG": 155,
+    "NEG_INT": 156,
+    "NEW_CELL": 157,
+    "NE_INT": 158,
+    "NIL": 159,
+    "NOT": 160,
+    "PARALLEL": 161,
+    "PARSE_AS": 162,
+    "PIPELINE": 163,
+    "POP_TRY": 164,
+    "POW": 165,
+    "PRINT": 166,
+    "PRINTLN": 167,
+    "RACE": 168,
+    "REM": 169,
+    "SCHEMA": 170,
+    "SETTLE": 171,
+    "SET_ELEMENT": 172,
+    "SET_INDEX": 173,
+    "SET_MEMBER": 174,
+    "SET_PART": 175,
+    "SLIDE": 176,
+    "START": 177,
+    "STRUCT": 178,
+    "SUB": 179,
+    "SUB_INT": 180,
+    "TOOL": 181,
+    "TRUE": 182,
+    "VARIANT": 183,
+    "WRAP": 184,
 }
 
 # runs of opcodes that one node stands for: its number, and which of them a panic in it belongs to
@@ -267,27 +268,27 @@ FUSED = {
     ('LOAD', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (72, 2),
     ('LOAD', 'LT_INT', 'JUMP_UNLESS'): (62, 1),
     ('LOAD', 'INT', 'LT_INT', 'JUMP_UNLESS'): (22, 2),
-    ('INT', 'LT_INT', 'JUMP_UNLESS'): (122, 1),
+    ('INT', 'LT_INT', 'JUMP_UNLESS'): (123, 1),
     ('LOAD', 'LOAD', 'LE_INT', 'JUMP_UNLESS'): (37, 2),
-    ('LOAD', 'LE_INT', 'JUMP_UNLESS'): (138, 1),
-    ('LOAD', 'INT', 'LE_INT', 'JUMP_UNLESS'): (136, 2),
-    ('INT', 'LE_INT', 'JUMP_UNLESS'): (121, 1),
-    ('LOAD', 'LOAD', 'GT_INT', 'JUMP_UNLESS'): (141, 2),
+    ('LOAD', 'LE_INT', 'JUMP_UNLESS'): (139, 1),
+    ('LOAD', 'INT', 'LE_INT', 'JUMP_UNLESS'): (137, 2),
+    ('INT', 'LE_INT', 'JUMP_UNLESS'): (122, 1),
+    ('LOAD', 'LOAD', 'GT_INT', 'JUMP_UNLESS'): (142, 2),
     ('LOAD', 'GT_INT', 'JUMP_UNLESS'): (59, 1),
-    ('LOAD', 'INT', 'GT_INT', 'JUMP_UNLESS'): (135, 2),
+    ('LOAD', 'INT', 'GT_INT', 'JUMP_UNLESS'): (136, 2),
     ('INT', 'GT_INT', 'JUMP_UNLESS'): (54, 1),
-    ('LOAD', 'LOAD', 'GE_INT', 'JUMP_UNLESS'): (140, 2),
-    ('LOAD', 'GE_INT', 'JUMP_UNLESS'): (133, 1),
-    ('LOAD', 'INT', 'GE_INT', 'JUMP_UNLESS'): (134, 2),
-    ('INT', 'GE_INT', 'JUMP_UNLESS'): (120, 1),
-    ('LOAD', 'LOAD', 'EQ_INT', 'JUMP_UNLESS'): (139, 2),
-    ('LOAD', 'EQ_INT', 'JUMP_UNLESS'): (132, 1),
+    ('LOAD', 'LOAD', 'GE_INT', 'JUMP_UNLESS'): (141, 2),
+    ('LOAD', 'GE_INT', 'JUMP_UNLESS'): (134, 1),
+    ('LOAD', 'INT', 'GE_INT', 'JUMP_UNLESS'): (135, 2),
+    ('INT', 'GE_INT', 'JUMP_UNLESS'): (121, 1),
+    ('LOAD', 'LOAD', 'EQ_INT', 'JUMP_UNLESS'): (140, 2),
+    ('LOAD', 'EQ_INT', 'JUMP_UNLESS'): (133, 1),
     ('LOAD', 'INT', 'EQ_INT', 'JUMP_UNLESS'): (67, 2),
     ('INT', 'EQ_INT', 'JUMP_UNLESS'): (12, 1),
-    ('LOAD', 'LOAD', 'NE_INT', 'JUMP_UNLESS'): (143, 2),
-    ('LOAD', 'NE_INT', 'JUMP_UNLESS'): (145, 1),
+    ('LOAD', 'LOAD', 'NE_INT', 'JUMP_UNLESS'): (144, 2),
+    ('LOAD', 'NE_INT', 'JUMP_UNLESS'): (146, 1),
     ('LOAD', 'INT', 'NE_INT', 'JUMP_UNLESS'): (40, 2),
-    ('INT', 'NE_INT', 'JUMP_UNLESS'): (123, 1),
+    ('INT', 'NE_INT', 'JUMP_UNLESS'): (124, 1),
     ('LOAD', 'LOAD', 'ADD_INT', 'STORE'): (33, 2),
     ('LOAD', 'LOAD', 'ADD_INT'): (28, 2),
     ('LOAD', 'ADD_INT'): (71, 1),
@@ -295,15 +296,15 @@ FUSED = {
     ('LOAD', 'INT', 'ADD_INT'): (84, 2),
     ('INT', 'ADD_INT'): (19, 1),
     ('LOAD', 'LOAD', 'SUB_INT', 'STORE'): (42, 2),
-    ('LOAD', 'LOAD', 'SUB_INT'): (144, 2),
-    ('LOAD', 'SUB_INT'): (146, 1),
+    ('LOAD', 'LOAD', 'SUB_INT'): (145, 2),
+    ('LOAD', 'SUB_INT'): (147, 1),
     ('LOAD', 'INT', 'SUB_INT', 'STORE'): (61, 2),
     ('LOAD', 'INT', 'SUB_INT'): (21, 2),
     ('INT', 'SUB_INT'): (56, 1),
-    ('LOAD', 'LOAD', 'MUL_INT', 'STORE'): (142, 2),
+    ('LOAD', 'LOAD', 'MUL_INT', 'STORE'): (143, 2),
     ('LOAD', 'LOAD', 'MUL_INT'): (80, 2),
     ('LOAD', 'MUL_INT'): (46, 1),
-    ('LOAD', 'INT', 'MUL_INT', 'STORE'): (137, 2),
+    ('LOAD', 'INT', 'MUL_INT', 'STORE'): (138, 2),
     ('LOAD', 'INT', 'MUL_INT'): (83, 2),
     ('INT', 'MUL_INT'): (66, 1),
     ('LOAD', 'LOAD'): (9, 0),
@@ -991,7 +992,7 @@ def run(machine, task):
                 cells[arg].value = tos
                 tos = pop()
                 continue
-            if op < 117:
+            if op < 118:
                 if op < 86:
                     if op < 82:
                         if op < 80:
@@ -1055,17 +1056,22 @@ def run(machine, task):
                     push(tos)
                     tos = NONE_VALUE
                     continue
-                if op < 101:
-                    if op < 93:
-                        if op < 89:
-                            if op < 87:
-                                # SOME
-                                tos = Some(tos)
-                                continue
+                if op < 102:
+                    if op < 94:
+                        if op < 90:
                             if op < 88:
+                                if op < 87:
+                                    # SOME
+                                    tos = Some(tos)
+                                    continue
                                 # ADD
                                 a = pop()
                                 tos = add(a, tos)
+                                continue
+                            if op < 89:
+                                # AGENT
+                                push(tos)
+                                tos = arg
                                 continue
                             # ARRAY
                             push(tos)
@@ -1073,8 +1079,8 @@ def run(machine, task):
                             del st[len(st) - arg:]
                             tos = Array(new)
                             continue
-                        if op < 91:
-                            if op < 90:
+                        if op < 92:
+                            if op < 91:
                                 # ASK
                                 timeout = tos
                                 payload = pop()
@@ -1093,7 +1099,7 @@ def run(machine, task):
                                 return
                             tos = value
                             continue
-                        if op < 92:
+                        if op < 93:
                             # AWAIT_ALL
                             push(tos)
                             new = st[len(st) - arg:]
@@ -1117,9 +1123,9 @@ def run(machine, task):
                         task.state = (ins, locs, cells, code, tos)
                         machine.fuel += fuel
                         return
-                    if op < 97:
-                        if op < 95:
-                            if op < 94:
+                    if op < 98:
+                        if op < 96:
+                            if op < 95:
                                 # CALL_INOUT
                                 push(tos)
                                 n = arg.argc
@@ -1168,7 +1174,7 @@ def run(machine, task):
                                 continue
                             tos = value
                             continue
-                        if op < 96:
+                        if op < 97:
                             # CAST
                             tos = cast(tos, arg)
                             continue
@@ -1179,15 +1185,15 @@ def run(machine, task):
                             cell.value = own(cell.value)
                         tos = cell.value
                         continue
-                    if op < 99:
-                        if op < 98:
+                    if op < 100:
+                        if op < 99:
                             # CHANGES_SELF
                             tos = changes_self(machine, tos, arg)
                             continue
                         # CHECK
                         tos = check(tos, arg)
                         continue
-                    if op < 100:
+                    if op < 101:
                         # CHECK_PAYLOAD
                         tos = check(tos, arg, 'P415')
                         continue
@@ -1195,10 +1201,10 @@ def run(machine, task):
                     push(tos)
                     tos = Closure(arg, tuple([cells[i] for i in arg.captures]))
                     continue
-                if op < 109:
-                    if op < 105:
-                        if op < 103:
-                            if op < 102:
+                if op < 110:
+                    if op < 106:
+                        if op < 104:
+                            if op < 103:
                                 # CONFIGURE
                                 machine.configure(arg, tos)
                                 tos = pop()
@@ -1209,7 +1215,7 @@ def run(machine, task):
                                     del st[len(st) - arg + 1:]
                                 tos = pop()
                             continue
-                        if op < 104:
+                        if op < 105:
                             # EMIT
                             payload = tos
                             channel = pop()
@@ -1222,14 +1228,14 @@ def run(machine, task):
                         a = pop()
                         tos = equal(a, tos)
                         continue
-                    if op < 107:
-                        if op < 106:
+                    if op < 108:
+                        if op < 107:
                             # ERR
                             tos = Err(tos)
                             continue
                         # FAIL_LENGTH
                         raise wrong_length(arg, tos)
-                    if op < 108:
+                    if op < 109:
                         # FAIL_MATCH
                         raise Panic("P009", f"no arm matches {debug(tos)}")
                     # FIELD_OWN
@@ -1242,9 +1248,9 @@ def run(machine, task):
                         pass
                     tos = value
                     continue
-                if op < 113:
-                    if op < 111:
-                        if op < 110:
+                if op < 114:
+                    if op < 112:
+                        if op < 111:
                             # FILL
                             hole = pop()
                             fill(hole, tos)
@@ -1255,7 +1261,7 @@ def run(machine, task):
                         task.state = (ins, locs, cells, code, tos)
                         machine.fuel += fuel
                         return
-                    if op < 112:
+                    if op < 113:
                         # GE
                         a = pop()
                         tos = greater_equal(a, tos)
@@ -1263,8 +1269,8 @@ def run(machine, task):
                     # GET_ERROR
                     tos = get_error_member(tos, arg)
                     continue
-                if op < 115:
-                    if op < 114:
+                if op < 116:
+                    if op < 115:
                         # GET_PAYLOAD
                         tos = tos.payload[arg]
                         continue
@@ -1272,7 +1278,7 @@ def run(machine, task):
                     a = pop()
                     tos = a >= tos
                     continue
-                if op < 116:
+                if op < 117:
                     # GT
                     a = pop()
                     tos = greater(a, tos)
@@ -1281,13 +1287,13 @@ def run(machine, task):
                 task.finish(tos)
                 machine.fuel += fuel
                 return
-            if op < 151:
-                if op < 134:
-                    if op < 126:
-                        if op < 122:
-                            if op < 120:
-                                if op < 119:
-                                    if op < 118:
+            if op < 152:
+                if op < 135:
+                    if op < 127:
+                        if op < 123:
+                            if op < 121:
+                                if op < 120:
+                                    if op < 119:
                                         # HASHMAP
                                         push(tos)
                                         tos = arg
@@ -1299,7 +1305,7 @@ def run(machine, task):
                                 # INT_TO_FLOAT
                                 tos = float(tos) if type(tos) is int else tos
                                 continue
-                            if op < 121:
+                            if op < 122:
                                 # INT__GE_INT__JUMP_UNLESS
                                 right, arg = arg
                                 holds = tos >= right
@@ -1322,8 +1328,8 @@ def run(machine, task):
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
-                        if op < 124:
-                            if op < 123:
+                        if op < 125:
+                            if op < 124:
                                 # INT__LT_INT__JUMP_UNLESS
                                 right, arg = arg
                                 holds = tos < right
@@ -1346,16 +1352,16 @@ def run(machine, task):
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
-                        if op < 125:
+                        if op < 126:
                             # IS_ERR
                             tos = type(tos) is Err
                             continue
                         # IS_ERROR
                         tos = arg.matches(tos)
                         continue
-                    if op < 130:
-                        if op < 128:
-                            if op < 127:
+                    if op < 131:
+                        if op < 129:
+                            if op < 128:
                                 # IS_NIL
                                 tos = tos is None
                                 continue
@@ -1363,7 +1369,7 @@ def run(machine, task):
                             a = pop()
                             tos = less_equal(a, tos)
                             continue
-                        if op < 129:
+                        if op < 130:
                             # LEDGER
                             push(tos)
                             tos = arg
@@ -1371,8 +1377,8 @@ def run(machine, task):
                         # LENGTH
                         tos = length(tos)
                         continue
-                    if op < 132:
-                        if op < 131:
+                    if op < 133:
+                        if op < 132:
                             # LE_INT
                             a = pop()
                             tos = a <= tos
@@ -1383,7 +1389,7 @@ def run(machine, task):
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    if op < 133:
+                    if op < 134:
                         # LOAD__EQ_INT__JUMP_UNLESS
                         right, arg = arg
                         holds = tos == locs[right]
@@ -1406,11 +1412,11 @@ def run(machine, task):
                     if fuel < 0:
                         fuel = machine.refill(fuel)
                     continue
-                if op < 143:
-                    if op < 139:
-                        if op < 137:
-                            if op < 136:
-                                if op < 135:
+                if op < 144:
+                    if op < 140:
+                        if op < 138:
+                            if op < 137:
+                                if op < 136:
                                     # LOAD__INT__GE_INT__JUMP_UNLESS
                                     left, right, arg = arg
                                     if locs[left] >= right:
@@ -1438,7 +1444,7 @@ def run(machine, task):
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
-                        if op < 138:
+                        if op < 139:
                             # LOAD__INT__MUL_INT__STORE
                             left, right, target = arg
                             r = locs[left] * right
@@ -1458,8 +1464,8 @@ def run(machine, task):
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    if op < 141:
-                        if op < 140:
+                    if op < 142:
+                        if op < 141:
                             # LOAD__LOAD__EQ_INT__JUMP_UNLESS
                             left, right, arg = arg
                             if locs[left] == locs[right]:
@@ -1478,7 +1484,7 @@ def run(machine, task):
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    if op < 142:
+                    if op < 143:
                         # LOAD__LOAD__GT_INT__JUMP_UNLESS
                         left, right, arg = arg
                         if locs[left] > locs[right]:
@@ -1496,9 +1502,9 @@ def run(machine, task):
                         continue
                     tos = overflow('*')
                     continue
-                if op < 147:
-                    if op < 145:
-                        if op < 144:
+                if op < 148:
+                    if op < 146:
+                        if op < 145:
                             # LOAD__LOAD__NE_INT__JUMP_UNLESS
                             left, right, arg = arg
                             if locs[left] != locs[right]:
@@ -1517,7 +1523,7 @@ def run(machine, task):
                             continue
                         tos = overflow('-')
                         continue
-                    if op < 146:
+                    if op < 147:
                         # LOAD__NE_INT__JUMP_UNLESS
                         right, arg = arg
                         holds = tos != locs[right]
@@ -1537,8 +1543,8 @@ def run(machine, task):
                         continue
                     tos = overflow('-')
                     continue
-                if op < 149:
-                    if op < 148:
+                if op < 150:
+                    if op < 149:
                         # LT
                         a = pop()
                         tos = less(a, tos)
@@ -1549,7 +1555,7 @@ def run(machine, task):
                     del st[len(st) - arg:]
                     tos = Map.of(new)
                     continue
-                if op < 150:
+                if op < 151:
                     # MEMBER_OWN
                     value = read_index(tos, arg) if type(tos) is Map else get_member(tos, arg)
                     if getattr(value, 'shared', False):
@@ -1561,12 +1567,12 @@ def run(machine, task):
                 push(tos)
                 tos = arg
                 continue
-            if op < 168:
-                if op < 160:
-                    if op < 156:
-                        if op < 154:
-                            if op < 153:
-                                if op < 152:
+            if op < 169:
+                if op < 161:
+                    if op < 157:
+                        if op < 155:
+                            if op < 154:
+                                if op < 153:
                                     # MODEL
                                     push(tos)
                                     tos = arg
@@ -1579,15 +1585,15 @@ def run(machine, task):
                             a = pop()
                             tos = not equal(a, tos)
                             continue
-                        if op < 155:
+                        if op < 156:
                             # NEG
                             tos = negate(tos)
                             continue
                         # NEG_INT
                         tos = negate(tos)
                         continue
-                    if op < 158:
-                        if op < 157:
+                    if op < 159:
+                        if op < 158:
                             # NEW_CELL
                             cells[arg] = Cell()
                             continue
@@ -1595,7 +1601,7 @@ def run(machine, task):
                         a = pop()
                         tos = a != tos
                         continue
-                    if op < 159:
+                    if op < 160:
                         # NIL
                         push(tos)
                         tos = None
@@ -1608,9 +1614,9 @@ def run(machine, task):
                         tos = True
                         continue
                     raise not_bool(tos)
-                if op < 164:
-                    if op < 162:
-                        if op < 161:
+                if op < 165:
+                    if op < 163:
+                        if op < 162:
                             # PARALLEL
                             value = machine.parallel(task, arg, cells, pop(), tos)
                             if value is SUSPENDED:
@@ -1627,7 +1633,7 @@ def run(machine, task):
                         push(result)
                         tos = moved
                         continue
-                    if op < 163:
+                    if op < 164:
                         # PIPELINE
                         push(tos)
                         tos = arg
@@ -1649,8 +1655,8 @@ def run(machine, task):
                     if fuel < 0:
                         fuel = machine.refill(fuel)
                     continue
-                if op < 166:
-                    if op < 165:
+                if op < 167:
+                    if op < 166:
                         # POW
                         a = pop()
                         tos = power(a, tos)
@@ -1664,7 +1670,7 @@ def run(machine, task):
                     task.state = (ins, locs, cells, code, tos)
                     machine.fuel += fuel
                     return
-                if op < 167:
+                if op < 168:
                     # PRINTLN
                     push(tos)
                     new = st[len(st) - arg:]
@@ -1686,10 +1692,10 @@ def run(machine, task):
                     return
                 tos = value
                 continue
-            if op < 176:
-                if op < 172:
-                    if op < 170:
-                        if op < 169:
+            if op < 177:
+                if op < 173:
+                    if op < 171:
+                        if op < 170:
                             # REM
                             a = pop()
                             tos = rem(a, tos)
@@ -1698,7 +1704,7 @@ def run(machine, task):
                         push(tos)
                         tos = arg
                         continue
-                    if op < 171:
+                    if op < 172:
                         # SETTLE
                         value = machine.settle(task, tos, len(frames))
                         if value is SUSPENDED:
@@ -1712,8 +1718,8 @@ def run(machine, task):
                     value = pop()
                     tos = with_element(tos, arg, value)
                     continue
-                if op < 174:
-                    if op < 173:
+                if op < 175:
+                    if op < 174:
                         # SET_INDEX
                         object = pop()
                         value = pop()
@@ -1728,7 +1734,7 @@ def run(machine, task):
                     store_member(tos, arg, value)
                     tos = pop()
                     continue
-                if op < 175:
+                if op < 176:
                     # SET_PART
                     object = pop()
                     value = pop()
@@ -1738,9 +1744,9 @@ def run(machine, task):
                 if arg:
                     del st[len(st) - arg:]
                 continue
-            if op < 180:
-                if op < 178:
-                    if op < 177:
+            if op < 181:
+                if op < 179:
+                    if op < 178:
                         # START
                         push(tos)
                         new = st[len(st) - arg.argc:]
@@ -1753,7 +1759,7 @@ def run(machine, task):
                     del st[len(st) - len(arg.decl.fields):]
                     tos = arg.of(new)
                     continue
-                if op < 179:
+                if op < 180:
                     # SUB
                     a = pop()
                     tos = sub(a, tos)
@@ -1766,8 +1772,8 @@ def run(machine, task):
                     continue
                 overflow('-')
                 continue
-            if op < 182:
-                if op < 181:
+            if op < 183:
+                if op < 182:
                     # TOOL
                     push(tos)
                     tos = arg
@@ -1776,7 +1782,7 @@ def run(machine, task):
                 push(tos)
                 tos = True
                 continue
-            if op < 183:
+            if op < 184:
                 # VARIANT
                 push(tos)
                 new = st[len(st) - arg.decl.variants[arg.variant].arity:]

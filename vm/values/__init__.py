@@ -57,6 +57,7 @@ from .functions import Cell, Closure
 from .handles import (
     KEEP,
     UNSET,
+    AgentRef,
     HashMapRef,
     LedgerQuery,
     LedgerRef,
@@ -95,6 +96,7 @@ from .structural import make_set, set_key
 from .typeof import typeof
 
 __all__ = [
+    "AgentRef",
     "Array",
     "BoolKey",
     "Cell",

@@ -23,8 +23,8 @@ _INT: Descriptor = ("nilable", ("int",))
 
 _TYPED_FIELDS: tuple[tuple[str, Descriptor], ...] = (
     ("model provider raw_response path field connection tool method channel input pattern url name", _STRING),
-    ("memory function store pipeline stage capability flag", _STRING),
-    ("status retry_after_ms attempts line column needed budget found supported", _INT),
+    ("memory function store pipeline stage capability flag raw_line stderr", _STRING),
+    ("status retry_after_ms attempts line column needed budget found supported exit_code", _INT),
     ("timeout_seconds", ("nilable", ("float",))),
     ("violations", ("nilable", ("array", ("map", ("string",), ("any",))))),
     ("slots", ("nilable", ("array", ("string",)))),
@@ -73,7 +73,7 @@ _ROWS = (
     (
         "AgentError", "Error",
         "ModelNotFound RateLimited ContentFiltered InvalidRequest InvalidResponse ToolLoopLimit Shutdown Cancelled "
-        "PermissionDenied(capability,flag) SpawnFailed Exited Protocol Failed EffectUnknown",
+        "PermissionDenied(capability,flag) SpawnFailed Exited(exit_code,stderr) Protocol(raw_line,stderr) Failed EffectUnknown",
         "model provider status retry_after_ms", "L-3.11.2",
     ),
     (
@@ -86,7 +86,7 @@ _ROWS = (
         "ConnectionError", "AgentError", "MissingKey AuthenticationFailed NetworkError ProviderUnavailable",
         "connection status", "L-3.11.4",
     ),
-    ("TimeoutError", "AgentError", "", "timeout_seconds", "L-3.11.5"),
+    ("TimeoutError", "AgentError", "", "timeout_seconds stderr", "L-3.11.5"),
     (
         "MemoryError", "AgentError",
         "Conflict(expected,actual) Nested Overflow(needed,budget,seqs) InvalidUnit Exists NotFound Store(store) "

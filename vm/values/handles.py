@@ -1,7 +1,7 @@
 """Handles: names of things the host keeps, and the immutable `ModelBuilder` (L-3.1.21, O-3.17 to O-3.23).
 
-Hands on `ModelRef`, `MemoryRef`, `SchemaRef`, `ToolRef`, `HashMapRef`, `LedgerRef`, `LedgerQuery`, `PipelineRef`, `ModelBuilder`,
-`TaskHandle`. A handle holds a declared name or the record of a task, never a live object of the host.
+Hands on `ModelRef`, `AgentRef`, `MemoryRef`, `SchemaRef`, `ToolRef`, `HashMapRef`, `LedgerRef`, `LedgerQuery`, `PipelineRef`,
+`ModelBuilder`, `TaskHandle`. A handle holds a declared name or the record of a task, never a live object of the host.
 """
 
 from __future__ import annotations
@@ -51,6 +51,12 @@ class ModelRef(Ref):
     word = "model"
 
 
+class AgentRef(Ref):
+    __slots__ = ()
+    type_name = "AgentRef"
+    word = "agent"
+
+
 class MemoryRef(Ref):
     __slots__ = ()
     type_name = "MemoryRef"
@@ -63,28 +69,16 @@ class SchemaRef(Ref):
     word = "schema"
 
 
-<<<<<<< HEAD
-=======
-class ToolRef(Ref):
-    __slots__ = ()
-    type_name = "ToolRef"
-    word = "tool"
-
-
->>>>>>> refs/heads/tools
 class PipelineRef(Ref):
     __slots__ = ()
     type_name = "PipelineRef"
     word = "pipeline"
-<<<<<<< HEAD
 
 
 class ToolRef(Ref):
     __slots__ = ()
     type_name = "ToolRef"
     word = "tool"
-=======
->>>>>>> refs/heads/tools
 
 
 class ScopedRef(Ref):
@@ -124,7 +118,7 @@ class LedgerQuery(ScopedRef):
 
 
 class ModelBuilder:
-    """A model with call settings; each change gives a new builder (O-3.17)."""
+    """A model or agent with call settings; each change gives a new builder (O-3.17)."""
 
     __slots__ = ("model", "memory", "auto", "context", "tools", "without_tools")
     type_name = "ModelBuilder"
@@ -132,7 +126,7 @@ class ModelBuilder:
 
     def __init__(
         self,
-        model: ModelRef,
+        model: ModelRef | AgentRef,
         memory: MemoryRef | None | Unset = UNSET,
         auto: bool = True,
         context: Any = UNSET,

@@ -1,0 +1,186 @@
+"""A child process with three streams: lines out of it, text into it, its stderr kept, and an end that leaves nothing running
+(O-7.14, O-7.15, G-11.1 to G-11.3).
+
+Hands on `Child` and what can happen to one as exceptions. Must not know: agents, messages, permissions.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+
+from .descendants import alive, descendants
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+LONGEST_LINE = 1024 * 1024
+STDERR_KEPT = 64 * 1024
+TERMINATION_GRACE = 5.0
+EXIT_GRACE = 0.5  # between the end of output and the exit, and for output that still comes after the exit
+POLL = 0.02
+
+
+class ChildEnded(Exception):
+    """The process has exited, or closed its output: no line will come."""
+
+
+class LineTooLong(Exception):
+    """A line of more than LONGEST_LINE bytes."""
+
+
+class LineNotText(Exception):
+    """A line that is no UTF-8."""
+
+
+class _Streams(asyncio.subprocess.SubprocessStreamProtocol):
+    """Tells of the exit at once: a grandchild may keep the streams open for ever."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__(LONGEST_LINE + 1, loop)
+        self.exited = asyncio.Event()
+
+    def process_exited(self) -> None:
+        super().process_exited()
+        self.exited.set()
+
+
+class Child:
+    """A running process, the leader of a session of its own."""
+
+    def __init__(self, process: asyncio.subprocess.Process, streams: _Streams) -> None:
+        self._process = process
+        self._streams = streams
+        self._stderr = bytearray()
+        self._draining = asyncio.ensure_future(self._drain())
+        self._stopping: asyncio.Future[None] | None = None
+
+    @classmethod
+    async def start(cls, arguments: Sequence[str], env: Mapping[str, str], folder: str) -> Child:
+        """Raises OSError or ValueError when it cannot be started."""
+        loop = asyncio.get_running_loop()
+        pipe = asyncio.subprocess.PIPE
+        transport, streams = await loop.subprocess_exec(
+            lambda: _Streams(loop), *arguments, stdin=pipe, stdout=pipe, stderr=pipe,
+            env=dict(env), cwd=folder, start_new_session=True, close_fds=True,
+        )  # fmt: skip
+        return cls(asyncio.subprocess.Process(transport, streams, loop), streams)
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def exit_code(self) -> int | None:
+        """None while it runs; the negative number of the signal that ended it."""
+        return self._process.returncode
+
+    @property
+    def ended(self) -> bool:
+        return self._streams.exited.is_set() or self._stopping is not None
+
+    @property
+    def stderr(self) -> str:
+        """The last of what it wrote there."""
+        return self._stderr.decode("utf-8", "replace")
+
+    async def write(self, text: str) -> None:
+        """Raises ChildEnded when nobody reads any more."""
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(text.encode("utf-8", "surrogatepass"))
+            await self._process.stdin.drain()
+        except (BrokenPipeError, ConnectionResetError):
+            raise ChildEnded from None
+
+    async def line(self) -> str:
+        """The next line without its end. A line that is cut off by the end of output is none."""
+        reading = asyncio.ensure_future(self._read_line())
+        exiting = asyncio.ensure_future(self._streams.exited.wait())
+        try:
+            await asyncio.wait((reading, exiting), return_when=asyncio.FIRST_COMPLETED)
+            if not reading.done():  # it has exited; what it wrote before is still on its way
+                await asyncio.wait((reading,), timeout=EXIT_GRACE)
+            if not reading.done():
+                raise ChildEnded
+            return reading.result()
+        finally:
+            exiting.cancel()
+            reading.cancel()
+
+    async def _read_line(self) -> str:
+        assert self._process.stdout is not None
+        try:
+            data = await self._process.stdout.readuntil(b"\n")
+        except asyncio.IncompleteReadError:
+            raise ChildEnded from None
+        except (asyncio.LimitOverrunError, ConnectionResetError):
+            raise LineTooLong from None
+        if len(data) > LONGEST_LINE + 1:
+            raise LineTooLong
+        try:
+            return data[:-1].decode().removesuffix("\r")
+        except UnicodeDecodeError:
+            raise LineNotText from None
+
+    async def _drain(self) -> None:
+        assert self._process.stderr is not None
+        with contextlib.suppress(ConnectionResetError, BrokenPipeError):
+            while chunk := await self._process.stderr.read(STDERR_KEPT):
+                self._stderr += chunk
+                del self._stderr[:-STDERR_KEPT]
+
+    # ------------------------------------------------------------ the end
+
+    async def end_of_output(self) -> None:
+        """After ChildEnded: lets it exit by itself, then makes it."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._streams.exited.wait(), EXIT_GRACE)
+        await self.stop()
+
+    async def stop(self) -> None:
+        """SIGTERM to its group and whatever descends from it, SIGKILL after the grace; returns when all is over, also for a
+        caller that is cancelled meanwhile."""
+        if self._stopping is None:
+            self._stopping = asyncio.ensure_future(self._stop())
+        cancelled = False
+        while not self._stopping.done():
+            try:
+                await asyncio.shield(self._stopping)
+            except asyncio.CancelledError:
+                cancelled = True
+        if cancelled:
+            raise asyncio.CancelledError
+
+    async def _stop(self) -> None:
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+        family = descendants(self.pid)
+        self._signal(family, signal.SIGTERM)
+        if not await self._gone(family, TERMINATION_GRACE):
+            family |= descendants(self.pid)
+            self._signal(family, signal.SIGKILL)
+            await self._gone(family, TERMINATION_GRACE)
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._draining, EXIT_GRACE)
+        self._process._transport.close()  # type: ignore[attr-defined]
+
+    def _signal(self, family: set[int], number: int) -> None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, number)
+        for pid in family - {self.pid}:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, number)
+
+    async def _gone(self, family: set[int], seconds: float) -> bool:
+        """Waits until the process is reaped and nothing of its family lives."""
+        loop = asyncio.get_running_loop()
+        until = loop.time() + seconds
+        while not self._streams.exited.is_set() or alive(self.pid, family):
+            if loop.time() >= until:
+                return False
+            await asyncio.sleep(POLL)
+        return True

@@ -1,0 +1,191 @@
+"""One agent of a session: its process, the handshake, and exchanges one after another (O-7.13 to O-7.36).
+
+Hands on `AgentProcess`. Every failure is a CallFailure of the agent and leaves no process behind, except a message `error`, which
+the process itself goes on from. Must not know: retries, memories, what a handler does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from ..errors import CONNECTION, Origin
+from .child import Child, ChildEnded, LineNotText, LineTooLong
+from .messages import (
+    ERROR,
+    INIT_ACK,
+    RESULT,
+    Answer,
+    init_line,
+    object_answer,
+    plain_answer,
+    prompt_lines,
+    read_object,
+    request_id,
+    response_line,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+    from typing import Any, Protocol
+
+    from ..errors import CallFailure
+    from .settings import AgentSettings
+
+    class Listener(Protocol):
+        listens: bool
+        """Whether plain lines and messages of any type are taken as `listen` takes them (O-7.33)."""
+
+        async def heard(self, message: dict[str, Any]) -> Any:
+            """Handles an intermediate message; what is not None is sent back."""
+
+
+HANDSHAKE_SECONDS = 10.0
+
+
+class AgentProcess:
+    """`launch` starts a child after it was permitted; it raises CallFailure."""
+
+    def __init__(self, settings: AgentSettings, launch: Callable[[], Awaitable[Child]]) -> None:
+        self.settings = settings
+        self.name = settings.name
+        self.origin = Origin(settings.name, settings.name, settings.timeout)
+        self._launch = launch
+        self._turn = asyncio.Lock()  # first come, first served
+        self._child: Child | None = None
+        self._requests = 0
+
+    async def exchange(self, prompt: str, context: Any, listener: Listener) -> Answer:
+        """One prompt with all its messages. `context`: see `prompt_lines`."""
+        async with self._turn:
+            try:
+                async with asyncio.timeout(self.settings.timeout):
+                    return await self._exchange(prompt, context, listener)
+            except TimeoutError:
+                stderr = await self._end()
+                failure = self.origin.timed_out()
+                failure.fields["stderr"] = stderr
+                raise failure from None
+            except ChildEnded:
+                raise await self._exited() from None
+            except AgentFailed as failed:
+                raise self.origin.failure("AgentError", "Failed", failed.message) from None
+            except (LineTooLong, LineNotText, ProtocolBroken) as broken:
+                raise await self._protocol(broken) from None
+            except BaseException:
+                await self._end()
+                raise
+
+    async def _exchange(self, prompt: str, context: Any, listener: Listener) -> Answer:
+        child = await self._running()
+        self._requests += 1
+        await child.write(prompt_lines(prompt, context, self._requests, as_json=self.settings.json_input))
+        earlier = {request_id(number) for number in range(1, self._requests)}
+        while True:
+            line = await _next_line(child)
+            message = read_object(line) if listener.listens or self.settings.json_output else None
+            if message is not None and message.get("in_reply_to") in earlier:
+                continue
+            answer = self._ending(line, message, listener.listens)
+            if answer is not None:
+                return answer
+            assert message is not None
+            value = await listener.heard(message)
+            if value is not None:
+                await child.write(response_line(message, value))
+
+    def _ending(self, line: str, message: dict[str, Any] | None, listens: bool) -> Answer | None:
+        """What ends the exchange, None for an intermediate message."""
+        if not (listens or self.settings.json_output):
+            return plain_answer(line)
+        kind = None if message is None else message.get("type")
+        if listens and (message is None or not isinstance(kind, str)):
+            return Answer(line)
+        if message is None:
+            raise ProtocolBroken("a line is no JSON object", line)
+        if kind == ERROR:
+            raise AgentFailed(str(message.get("message", "the agent gave no message")))
+        if kind is None and "type" not in message or kind == RESULT:
+            return object_answer(message)
+        if not isinstance(kind, str):
+            raise ProtocolBroken("the type of a message is no String", line)
+        return None
+
+    # ------------------------------------------------------------ the process
+
+    async def _running(self) -> Child:
+        """The process, started at the first call and at the first after an exit."""
+        if self._child is not None and self._child.ended:
+            await self._end()
+        if self._child is None:
+            self._requests = 0
+            self._child = await self._launch()
+            if self.settings.params:
+                await self._handshake(self._child)
+        return self._child
+
+    async def _handshake(self, child: Child) -> None:
+        try:
+            async with asyncio.timeout(HANDSHAKE_SECONDS):
+                await child.write(init_line(self.settings.params))
+                line = await _next_line(child)
+        except TimeoutError:
+            raise ProtocolBroken(f"no init_ack within {HANDSHAKE_SECONDS:g} s") from None
+        except ChildEnded:
+            raise ProtocolBroken("it ended before init_ack") from None
+        message = read_object(line)
+        if message is None or message.get("type") != INIT_ACK:
+            raise ProtocolBroken("the first line is no init_ack", line)
+
+    async def _end(self) -> str:
+        """Ends the process, if there is one; its stderr."""
+        child, self._child = self._child, None
+        if child is None:
+            return ""
+        await child.stop()
+        return child.stderr
+
+    async def _exited(self) -> CallFailure:
+        child, self._child = self._child, None
+        assert child is not None
+        await child.end_of_output()
+        code = child.exit_code
+        message = f"the agent exited with code {code} before it answered"
+        return self.origin.failure("AgentError", "Exited", message, CONNECTION, exit_code=code, stderr=child.stderr)
+
+    async def _protocol(self, broken: Exception) -> CallFailure:
+        stderr = await self._end()
+        line = None
+        if isinstance(broken, ProtocolBroken):
+            message, line = broken.args
+        else:
+            message = "a line is longer than 1 MiB" if isinstance(broken, LineTooLong) else "a line is no UTF-8"
+        return self.origin.failure("AgentError", "Protocol", message, raw_line=line, stderr=stderr)
+
+    async def stop(self) -> None:
+        await self._end()
+
+
+class ProtocolBroken(Exception):
+    """What the agent did against the protocol, and the line if it is one."""
+
+    def __init__(self, message: str, line: str | None = None) -> None:
+        super().__init__(message, line)
+
+
+class AgentFailed(Exception):
+    """The agent said `error`."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+
+async def _next_line(child: Child) -> str:
+    """The next line that is not blank."""
+    while True:
+        line = await child.line()
+        if line.strip():
+            return line
+
+

@@ -1,0 +1,180 @@
+"""Calls of agents: the Result of `execute`, `execute_with_schema` and `listen`; every fault is an Err (O-0.9, O-7.9 to O-7.37).
+
+Must not know: the loop that asks, lines of the wire.
+"""
+
+from __future__ import annotations
+
+import os
+
+from ...vm.values import UNSET, from_json
+from ..agents.calls import AgentSender, call_settings
+from ..agents.listening import HandlerLeft, Listening, plain
+from ..agents.settings import AgentSettings
+from ..calls import answered, answered_with_schema
+from ..errors import CONNECTION, CallFailure, ConfigFailure, Origin
+from ..guard import Access, Denied, guarded, permissions_of
+from ..secrets import is_secret_name
+from ..settled import Settled
+from ..translation import failed, response_value
+from .models import committed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ...vm.effects import AgentCall, Effect
+    from ..agents.child import Child
+    from ..agents.process import AgentProcess
+    from ..call_results import Response
+    from ..memory.conversation import Conversation
+    from ..running import Running
+
+INHERITED = ("PATH", "HOME", "LANG", "TMPDIR")  # what every child sees (O-4.42)
+
+
+async def perform(run: Running, effect: Effect) -> Any:
+    calls: AgentCalls = run.state.setdefault("agents", None) or AgentCalls(run)
+    run.state["agents"] = calls
+    call: AgentCall = effect.payload
+    if call.handlers is None:
+        return await calls.call(effect)
+    return await _listened(run, calls, effect)
+
+
+async def _listened(run: Running, calls: AgentCalls, effect: Effect) -> Any:
+    """With the emits of O-7.37."""
+    agent = effect.payload.agent
+    started = run.host.now()
+    run.runtime_emit("listen:start", {"agent": agent})
+    outcome = await calls.call(effect)
+    if type(outcome) is Settled:
+        run.runtime_emit("listen:complete", {"agent": agent, "duration_ms": round((run.host.now() - started) * 1000)})
+    else:
+        error = outcome.value
+        run.runtime_emit("listen:error", {"agent": agent, "error": getattr(error, "message", None) or str(error)})
+    return outcome
+
+
+class AgentCalls:
+    """The agents of one session: settings and process of each, made at its first call."""
+
+    def __init__(self, run: Running) -> None:
+        self.run = run
+        self.declared = {agent.name: agent for agent in run.program.image.agents}
+        self.processes: dict[str, AgentProcess] = {}
+        self.calls = 0
+
+    async def call(self, effect: Effect) -> Any:
+        """An Err, or what appends the turn and gives the Ok."""
+        call: AgentCall = effect.payload
+        self.calls += 1
+        run_id = f"{call.agent}-{self.calls}"
+        try:
+            settings = agent_settings(self.run, call.agent)
+            agent = self.run.state.get("mocks", {}).get(call.agent) or self._process(settings)
+            context = () if call.context is UNSET else (plain(call.context),)
+            sender = AgentSender(agent, context, Listening(self.run, effect))
+            services = self.run.services.asking(sender, "agent_calls")
+            conversation = self._conversation(call)
+            if call.schema is None:
+                response = await answered(services, call_settings(settings), call.prompt, conversation, run_id=run_id)
+                return Settled(lambda: committed(lambda: _value(call, response())))
+            validated = await answered_with_schema(
+                services, call_settings(settings), call.prompt, self.run.schemas[call.schema], conversation,
+                run_id=run_id, retry_message=call.retry_message,
+            )  # fmt: skip
+            return Settled(lambda: committed(lambda: self.run.builder.value(validated().tree)))
+        except CallFailure as failure:
+            return failed(failure)
+        except HandlerLeft as left:
+            return left.outcome
+
+    def _conversation(self, call: AgentCall) -> Conversation | None:
+        """What records the turn; the agent never sees it (O-3.27)."""
+        if call.memory in (None, UNSET):
+            return None
+        from ..memory.conversation import Conversation
+
+        return Conversation(self.run.memories[call.memory], call.auto)
+
+    def _process(self, settings: AgentSettings) -> AgentProcess:
+        from ..agents.process import AgentProcess
+
+        if settings.name not in self.processes:
+            self.processes[settings.name] = AgentProcess(settings, lambda: launch(self.run, settings))
+        return self.processes[settings.name]
+
+    async def aclose(self) -> None:
+        """Ends all processes (O-7.13)."""
+        await self.run.gather(*(process.stop() for process in self.processes.values()))
+
+
+def _value(call: AgentCall, response: Response) -> Any:
+    """The Response of `execute`, the Map of `listen` (O-7.33)."""
+    if call.handlers is None:
+        return response_value(response)
+    return from_json({"text": response.text} if response.data is None else response.data)
+
+
+def agent_settings(run: Running, name: str) -> AgentSettings:
+    """Declaration, manifest and host together."""
+    declared = next(agent for agent in run.program.image.agents if agent.name == name)
+    given = run.host.agents.get(declared.fields.get("connector"), {})
+    try:
+        return AgentSettings(name, declared.fields, dict(declared.decorators), given)
+    except ConfigFailure as failure:
+        raise CallFailure("AgentError", "InvalidRequest", failure.message, model=name) from None
+
+
+# ---------------------------------------------------------------- starting
+
+
+async def launch(run: Running, settings: AgentSettings) -> Child:
+    """Starts the process of an agent, if that is permitted (O-4.17, O-7.16)."""
+    origin = Origin(settings.name, settings.name, settings.timeout)
+    if settings.command is None:
+        message = f"no command is configured: [agents.{settings.connector}] of Concerto.toml, or the host, names it"
+        raise origin.failure("AgentError", "SpawnFailed", message)
+    folder = os.path.join(run.host.project, settings.working_dir)
+    name = settings.command[0]
+    command = os.path.realpath(os.path.join(folder, name)) if "/" in name else name
+    env = environment(run, settings, origin)
+
+    async def start() -> Child:
+        arguments = [command, *settings.command[1:]]  # type: ignore[index]
+        try:
+            child: Child = await (run.host.children or _started)(settings.name, arguments, env, folder)
+            return child
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or error
+            message = f"the command {name} does not start: {reason}"
+            raise origin.failure("AgentError", "SpawnFailed", message, CONNECTION) from None
+
+    access = Access("run", command, "audit:run", {"command": command})
+    try:
+        return await guarded(run, access, permissions_of(run).allows_command(command), start)
+    except Denied as denied:
+        raise CallFailure(
+            "AgentError", "PermissionDenied", denied.message, model=settings.name, capability=denied.capability, flag=denied.flag
+        ) from None
+
+
+async def _started(name: str, arguments: list[str], env: dict[str, str], folder: str) -> Child:
+    from ..agents.child import Child
+
+    return await Child.start(arguments, env, folder)
+
+
+def environment(run: Running, settings: AgentSettings, origin: Origin) -> dict[str, str]:
+    """PATH, HOME, LANG, TMPDIR and the variables of `env`, nothing else; values of secret names are learnt by the redactor."""
+    host = run.host.env
+    found = {name: host[name] for name in INHERITED if name in host}
+    for name, source in settings.env.items():
+        if source not in host:
+            message = f"the environment variable {source} is not set, which the agent sees as {name}"
+            raise origin.failure("AgentError", "SpawnFailed", message)
+        found[name] = host[source]
+        if is_secret_name(source) or is_secret_name(name):
+            run.redactor.add(host[source], source)
+    return found

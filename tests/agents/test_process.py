@@ -1,0 +1,218 @@
+"""The wire protocol against real children (O-7.13 to O-7.31)."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from concerto.runtime.agents import process as processes
+from concerto.runtime.errors import CallFailure
+
+from .children import ECHO, JSON, Deaf, agent, arguments, asked, gone, run
+
+DIES = """
+import sys
+for line in sys.stdin:
+    if 'die' in line:
+        sys.stderr.write('why')
+        sys.stdout.write('ha')
+        sys.exit(7)
+    print(line, end='', flush=True)
+"""
+SAYS = "import sys\nfor line in sys.stdin: print(%r, flush=True)"
+
+
+def outcome(found: Any) -> Any:
+    return (found.kind, found.variant) if isinstance(found, CallFailure) else found
+
+
+def test_text_in_and_text_out() -> None:
+    assert asked(agent(ECHO), "hello", "a\nb") == [("got hello", None), ('got "a\\nb"', None)]
+    assert asked(agent(SAYS % '"a\\tb"'), "x") == [("a\tb", None)]
+    blank = "input(); print('\\n  \\nyes', flush=True); input()"
+    assert asked(agent(blank), "x") == [("yes", None)]
+
+
+def test_context_follows_the_prompt() -> None:
+    both = "print(input() + '|' + input(), flush=True); input()"
+    assert asked(agent(both), "hello", context=({"a": [1]},)) == [('hello|Context: {"a":[1]}', None)]
+
+
+def test_json_in_and_json_out() -> None:
+    made = agent(JSON, input_format="json", output_format="json")
+    assert asked(made, "a\nb", "c") == [("A\nB", {"text": "A\nB", "n": 1}), ("C", {"text": "C", "n": 1})]
+    seen = "import json\nprint(json.dumps({'asked': json.loads(input())}), flush=True); input()"
+    text = '{"asked":{"id":"r1","prompt":"p","context":null}}'
+    made = agent(seen, input_format="json", output_format="json")
+    assert asked(made, "p", context=(None,)) == [(text, {"asked": {"id": "r1", "prompt": "p", "context": None}})]
+
+
+@pytest.mark.parametrize(
+    "line, expected",
+    [
+        ("no json", ("AgentError", "Protocol")),
+        ("[1]", ("AgentError", "Protocol")),
+        ('{"type": 5}', ("AgentError", "Protocol")),
+        ('{"type": "error", "message": "sorry"}', ("AgentError", "Failed")),
+        ('{"a": 1}', ('{"a":1}', {"a": 1})),
+        ('{"type": "result"}', ('{"type":"result"}', {})),
+    ],
+)
+def test_what_json_output_may_be(line: str, expected: Any) -> None:
+    found = asked(agent(SAYS % line, output_format="json"), "x")
+    assert [outcome(one) for one in found] == [expected]
+
+
+def test_a_protocol_error_names_the_line_and_ends_the_process() -> None:
+    made = agent(SAYS % "no json", output_format="json")
+    (failure, again) = asked(made, "x", "x")
+    assert failure.fields["raw_line"] == "no json" and failure.message == "A: a line is no JSON object"
+    assert again.variant == "Protocol"  # another process said it
+
+
+def test_an_error_message_keeps_the_process() -> None:
+    source = 'import os\nwhile True: input(); print(\'{"type": "error", "message": "%d"}\' % os.getpid(), flush=True)'
+    one, two = asked(agent(source, output_format="json"), "x", "y")
+    assert one.message == two.message and one.message.startswith("A: ")
+
+
+def test_an_exit_names_code_agent_and_stderr_and_the_next_call_starts_anew() -> None:
+    one, two, three = asked(agent(DIES), "a", "die", "b")
+    assert (one, three) == (("a", None), ("b", None))
+    assert (two.variant, two.retry_class, two.fields["exit_code"], two.fields["stderr"]) == ("Exited", "connection", 7, "why")
+    assert two.message == "A: the agent exited with code 7 before it answered" and two.fields["model"] == "A"
+
+
+def test_what_exits_between_calls_is_started_again() -> None:
+    made = agent("print(input(), flush=True)")
+
+    async def twice() -> list[str]:
+        first = await made.exchange("a", (), Deaf())
+        while made._child is not None and not made._child.ended:
+            await asyncio.sleep(0.01)
+        second = await made.exchange("b", (), Deaf())
+        await made.stop()
+        return [first.text, second.text]
+
+    assert run(twice()) == ["a", "b"]
+
+
+def test_what_cannot_start() -> None:
+    (failure,) = asked(agent("", command=["/no/such/program"]), "x")
+    assert failure.variant == "SpawnFailed"
+
+
+def test_a_hang_is_a_timeout_that_ends_the_process() -> None:
+    made = agent("import sys, time\nsys.stderr.write('busy')\nsys.stderr.flush()\ntime.sleep(600)", timeout=0.5)
+
+    async def hang() -> Any:
+        with pytest.raises(CallFailure) as caught:
+            await made.exchange("x", (), Deaf())
+        return caught.value, made._child
+
+    failure, child = run(hang())
+    assert (failure.kind, failure.retry_class, failure.fields["stderr"], child) == ("TimeoutError", "timeout", "busy", None)
+    assert failure.message == "A: no reply within 0.5 s" and failure.fields["timeout_seconds"] == 0.5
+
+
+def test_a_cancelled_exchange_ends_the_process() -> None:
+    made = agent("import time; time.sleep(600)")
+
+    async def cancelled() -> int:
+        call = asyncio.ensure_future(made.exchange("x", (), Deaf()))
+        while made._child is None:
+            await asyncio.sleep(0.01)
+        pid = made._child.pid
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+        return pid
+
+    assert gone(run(cancelled()))
+
+
+def test_calls_of_one_agent_wait_for_each_other() -> None:
+    source = "import time\nfor n in range(9): print(input(), n, flush=True)"
+    made = agent(source)
+
+    async def together() -> list[str]:
+        answers = await asyncio.gather(*(made.exchange(name, (), Deaf()) for name in "abc"))
+        await made.stop()
+        return [answer.text for answer in answers]
+
+    assert run(together()) == ["a 0", "b 1", "c 2"]
+
+
+def test_lines_without_end_are_a_protocol_error() -> None:
+    (failure,) = asked(agent("input(); print('x' * 3_000_000, flush=True)"), "x")
+    assert failure.variant == "Protocol" and failure.message == "A: a line is longer than 1 MiB"
+    (failure,) = asked(agent("import sys; input(); sys.stdout.buffer.write(bytes([255, 10])); sys.stdout.flush()"), "x")
+    assert failure.variant == "Protocol" and failure.message == "A: a line is no UTF-8"
+
+
+# ---------------------------------------------------------------- init and messages
+
+ACKNOWLEDGES = "print('{\"type\":\"init_ack\",\"version\":\"1\"}', flush=True)"
+
+
+def test_params_are_sent_first_and_acknowledged() -> None:
+    source = f"first = input(); {ACKNOWLEDGES}; input(); print(first, flush=True); input()"
+    assert asked(agent(source, params={"depth": 2}), "x") == [('{"type":"init","params":{"depth":2}}', None)]
+
+
+@pytest.mark.parametrize(
+    "source, message",
+    [
+        ("input(); print('hello', flush=True)", "A: the first line is no init_ack"),
+        ('input(); print(\'{"type":"error","message":"no"}\', flush=True)', "A: the first line is no init_ack"),
+        ("input()", "A: it ended before init_ack"),
+        ("import time; time.sleep(600)", "A: no init_ack within 0.3 s"),
+    ],
+)
+def test_a_failed_handshake(source: str, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if "sleep" in source:
+        monkeypatch.setattr(processes, "HANDSHAKE_SECONDS", 0.3)
+    (failure,) = asked(agent(source, params={"a": 1}), "x")
+    assert (failure.variant, failure.message) == ("Protocol", message)
+
+
+TALKS = """
+import json, sys
+def say(**message): print(json.dumps(message), flush=True)
+n = 0
+for line in sys.stdin:
+    n += 1
+    if n > 1: say(type="result", in_reply_to=f"r{n - 1}", text="late")
+    say(type="progress", message="half")
+    say(type="question", id="q1", message="sure?")
+    answer = json.loads(sys.stdin.readline())
+    say(type="result", in_reply_to=f"r{n}", answer=answer)
+"""
+
+
+def test_messages_on_the_way_and_replies_to_them() -> None:
+    made = agent(TALKS, input_format="json", output_format="json")
+    listener = Deaf(answer=lambda message: "yes" if message["type"] == "question" else None)
+    answer = {"type": "response", "in_reply_to": "q1", "value": "yes"}
+    assert [data for _, data in asked(made, "a", listener=listener)] == [{"answer": answer}]
+    assert [message["type"] for message in listener.messages] == ["progress", "question"]
+
+
+def test_late_lines_of_an_earlier_request_are_dropped() -> None:
+    made = agent(TALKS, input_format="json", output_format="json")
+    listener = Deaf(answer=lambda message: True if message["type"] == "question" else None)
+    assert [list(data) for _, data in asked(made, "a", "b", listener=listener)] == [["answer"], ["answer"]]
+
+
+def test_listening_takes_plain_lines_as_results() -> None:
+    source = "input(); print('{\"type\":\"note\"}', flush=True); print('plain', flush=True); input()"
+    listener = Deaf(listens=True)
+    assert asked(agent(source), "x", listener=listener) == [("plain", None)]
+    assert listener.messages == [{"type": "note"}]
+
+
+def test_arguments_are_a_list() -> None:
+    assert asked(agent("", command=[*arguments("import sys; input(); print(sys.argv[1:], flush=True)"), "a b", "$c"]), "x") == [
+        ("['a b', '$c']", None)
+    ]
