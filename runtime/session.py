@@ -344,6 +344,14 @@ class Session:
             if self.machine.cancel(child):
                 self.work.stir()
 
+    def hold(self, effect: Effect, work: Coroutine[Any, Any, Any]) -> None:
+        """Work that outlives the answer to its effect (Work.hold)."""
+        self.work.hold(effect, work)
+
+    async def release(self, effect: Effect) -> None:
+        """Ends what is held for an effect."""
+        await self.work.release(effect)
+
     async def gather(self, *coroutines: Coroutine[Any, Any, Any]) -> list[Any]:
         """Performs them side by side; the first failure stops the others."""
         return await gather(self.work.loop, list(coroutines))

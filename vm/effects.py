@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
         def suspend(self, task: Any, kind: str, payload: Any) -> None: ...
         def cancel_handle(self, task: Any, handle: Any) -> Any: ...
+        def close_stream(self, task: Any, stream: Any) -> Any: ...
 
 
 class Effect:
@@ -84,13 +85,14 @@ class StoreFile:
 
 
 class ModelCall:
-    """Effect `model`: execute or execute_with_schema on a model or builder.
+    """Effect `model`: execute, execute_with_schema, chat or stream on a model or builder.
 
     `memory`: name of the attached memory, None for none, UNSET for the model's own (O-3.24); `context`: a value or UNSET;
-    `overrides`: what a Prompt replaces (O-1.67); `schema`: schema name or None.
+    `overrides`: what a Prompt replaces (O-1.67); `schema`: schema name or None;
+    `messages`: those of chat, values of the language.
     """
 
-    __slots__ = ("model", "method", "prompt", "overrides", "memory", "auto", "context", "schema", "retry_message")
+    __slots__ = ("model", "method", "prompt", "overrides", "memory", "auto", "context", "schema", "retry_message", "messages")
 
     def __init__(
         self,
@@ -103,6 +105,7 @@ class ModelCall:
         context: Any,
         schema: str | None,
         retry_message: str | None,
+        messages: list[Any] | None = None,
     ) -> None:
         self.model = model
         self.method = method
@@ -113,3 +116,4 @@ class ModelCall:
         self.context = context
         self.schema = schema
         self.retry_message = retry_message
+        self.messages = messages

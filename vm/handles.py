@@ -1,4 +1,4 @@
-"""Methods on handles: memories, models and builders (V-6.2, O-3.4 to O-3.8, O-3.19 to O-3.24).
+"""Methods on handles: memories, models, builders and streams (V-6.2, O-3.4 to O-3.8, O-3.19 to O-3.24).
 
 Each handler has the shape of a calling function of `dispatch`: (machine, task, receiver, site, arguments). Memory methods work on
 the memory store the host handed in; builder methods give new builders; execute makes an effect. Must not know: providers.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from .effects import ModelCall
 from .panics import Panic
 from .signals import SUSPENDED
-from .values import Array, MemoryRef, Message, ModelBuilder, ModelRef, Prompt, SchemaRef, typeof
+from .values import Array, MemoryRef, Message, ModelBuilder, ModelRef, Ok, Prompt, SchemaRef, typeof
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -128,6 +128,18 @@ def execute_with_schema(machine: Running, task: Task, receiver: Any, site: Site,
     return request(machine, task, builder_of(receiver), "execute_with_schema", prompt, schema.name, retry_message)
 
 
+def chat(machine: Running, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
+    (messages,) = arguments_of(site, arguments, ("ms",))
+    given = [expect(message, Message, "Message") for message in expect(messages, Array, "Array").items]
+    last = given[-1].f1 if given else ""
+    return request(machine, task, builder_of(receiver), "chat", last, None, None, given)
+
+
+def stream(machine: Running, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
+    (prompt,) = arguments_of(site, arguments, ("prompt",))
+    return request(machine, task, builder_of(receiver), "stream", prompt, None, None)
+
+
 def request(
     machine: Running,
     task: Task,
@@ -136,12 +148,14 @@ def request(
     prompt: Any,
     schema: str | None,
     retry_message: str | None,
+    messages: list[Any] | None = None,
 ) -> Any:
     text, overrides = prompt_parts(prompt)
     memory = builder.memory.name if type(builder.memory) is MemoryRef else builder.memory
     call = ModelCall(
-        builder.model.name, method, text, overrides, memory, builder.auto, builder.context, schema, retry_message
-    )
+        builder.model.name, method, text, overrides, memory, builder.auto, builder.context, schema, retry_message,
+        messages,
+    )  # fmt: skip
     machine.suspend(task, "model", call)
     return SUSPENDED
 
@@ -155,6 +169,32 @@ def prompt_parts(prompt: Any) -> tuple[str, dict[str, Any]]:
     text, *settings = prompt.values()
     named = zip(("model", "temperature", "max_tokens"), settings, strict=True)
     return text, {name: value for name, value in named if value is not None}
+
+
+# ---------------------------------------------------------------- streams
+
+
+def stream_next(machine: Running, task: Task, stream: Any, site: Site, arguments: list[Any]) -> Any:
+    """What a `for` asks for: Ok of a chunk, Ok(nil) at the end, or the Err that cut the reply."""
+    if stream.response is not None:
+        return Ok(None)
+    if stream.walked:
+        raise Panic("P013", "a stream is walked by one loop at a time")
+    stream.walked = True
+    machine.suspend(task, "stream", stream)
+    return SUSPENDED
+
+
+def stream_leave(machine: Running, task: Task, stream: Any, site: Site, arguments: list[Any]) -> Any:
+    """A loop is left early: the reply is not wanted any more (O-1.74)."""
+    return None if stream.response is not None else machine.close_stream(task, stream)
+
+
+def stream_response(machine: Running, task: Task, stream: Any, site: Site, arguments: list[Any]) -> Any:
+    arguments_of(site, arguments, ())
+    if stream.response is None:
+        raise Panic("P410", "the stream has not ended: its response is there after the loop")
+    return stream.response
 
 
 # ---------------------------------------------------------------- tasks
@@ -175,10 +215,16 @@ _MEMORY = {
     "append": memory_append, "messages": memory_messages, "last": memory_last, "len": memory_len,
     "is_empty": memory_is_empty, "clear": memory_clear,
 }  # fmt: skip
-_MODEL = {"with_memory": with_memory, "execute": execute, "execute_with_schema": execute_with_schema}
+_MODEL = {
+    "with_memory": with_memory, "execute": execute, "execute_with_schema": execute_with_schema,
+    "chat": chat, "stream": stream,
+}  # fmt: skip
+# What only the code of a `for` calls; no program can write these names.
+_STREAM = {"response": stream_response, "for:next": stream_next, "for:leave": stream_leave}
 
 HANDLERS: dict[tuple[str, str], Any] = {
     **{("Memory", name): handler for name, handler in _MEMORY.items()},
+    **{("Stream", name): handler for name, handler in _STREAM.items()},
     **{("Task", name): handler for name, handler in _TASK.items()},
     **{(kind, name): handler for kind in ("ModelRef", "ModelBuilder") for name, handler in _MODEL.items()},
 }

@@ -24,7 +24,7 @@ from .relations import ERRONEOUS, fits, generic, is_text, nilable
 from .trait_calls import Chosen, bounded_methods, bounded_names, names_through_traits, one_of, trait_methods
 from .types import written_type
 
-UNBUILT_METHODS = ("with_tools", "without_tools", "with_context", "stream", "chat", "spawn", "shutdown")
+UNBUILT_METHODS = ("with_tools", "without_tools", "with_context", "spawn", "shutdown")
 MEMORY_UNBUILT = (
     "append_all", "pin", "set_pinned", "entries", "turns", "appended", "view", "summary", "tokens", "version", "stats",
     "fork", "branch", "branches", "rewind", "dump", "load", "erase", "remember", "recall", "key",

@@ -17,7 +17,7 @@ import contextlib
 import json
 import random
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
 from concerto.cli.version import VERSION
@@ -243,6 +243,7 @@ class World:
         self.emitted = 0
         self.requests = 0
         self.waiting: dict[int, asyncio.Future[Json]] = {}
+        self.streams: dict[int, asyncio.Queue[Json]] = {}
         self.attempts: dict[str, int] = {}
         self.calls: dict[str, int] = {}
         self.cancelled = False
@@ -358,6 +359,8 @@ class World:
         while True:
             message = receive()
             if message["op"] == "reply":
+                if message["to"] in self.streams:
+                    self.streams[message["to"]].put_nowait(message)
                 future = self.waiting.pop(message["to"], None)
                 if future is not None and not future.done():
                     future.set_result(message)
@@ -393,6 +396,32 @@ class Asking(Provider):
             if not future.done() or future.cancelled():
                 send({"id": world.id, "event": "abort", "to": to})
         return reply_of(message, origin, request)
+
+    async def stream(self, request: Request, give: Callable[[str], Awaitable[None]]) -> Reply:
+        origin = origin_of(request)
+        world = self.world
+        resolve_key(self.settings, world.session.host.env, world.session.redactor, origin)
+        to = self.announce(request, self.real.lower(request))
+        parts = world.streams[to] = asyncio.Queue()
+        text, final = "", False
+        try:
+            while True:
+                async with asyncio.timeout(request.timeout):
+                    message = await parts.get()
+                final = message.get("final", True)
+                if final:
+                    reply = reply_of(message, origin, request)
+                    await give(reply.text)
+                    reply.text = text + reply.text
+                    return reply
+                text += message["body"]["text"]
+                await give(message["body"]["text"])
+        except TimeoutError:
+            raise origin.timed_out() from None
+        finally:
+            del world.streams[to]
+            if not final:
+                send({"id": world.id, "event": "abort", "to": to})
 
     def announce(self, request: Request, arguments: Json) -> int:
         world = self.world

@@ -10,6 +10,7 @@ from ..call_settings import call_settings
 from ..calls import answered, answered_with_schema
 from ..errors import CallFailure, ConfigFailure
 from ..field_checks import check_model
+from ..records import ROLES, Call, Msg
 from ..reply_cache import ReplyCache
 from ..settled import Settled
 from ..translation import failed, response_value, succeeded, to_plain
@@ -31,7 +32,7 @@ async def perform(run: Running, effect: Effect) -> Any:
     calls = run.state.get("models")
     if calls is None:
         calls = run.state["models"] = ModelCalls(run)
-    return await calls.call(effect.payload)  # what it gives is committed when the task goes on
+    return await calls.call(effect)  # what it gives is committed when the task goes on
 
 
 class ModelCalls:
@@ -44,17 +45,23 @@ class ModelCalls:
         self.settings: dict[str, CallSettings] = {}
         self.calls = 0
 
-    async def call(self, call: ModelCall) -> Any:
+    async def call(self, effect: Effect) -> Any:
         """An Err, or what appends the turn and gives the Ok."""
+        call: ModelCall = effect.payload
         self.calls += 1
         run_id = f"{call.model}-{self.calls}"  # tells logs and traces which model ran
         services = self._services(call.model)
         try:
             settings = self._settings(call.model).with_prompt(call.overrides)
             conversation = self._conversation(call)
+            if call.method == "stream":
+                from ..streams import StreamedCall, begun
+
+                return await begun(self.run, effect, StreamedCall(services, settings, call.prompt, conversation, run_id, "stream"))
             if call.schema is None:
-                response = await answered(services, settings, call.prompt, conversation, run_id=run_id)
-                return Settled(lambda: _committed(lambda: response_value(response())))
+                messages = () if call.messages is None else _chatted(settings, call.messages)
+                response = await answered(services, settings, call.prompt, conversation, run_id=run_id, messages=messages)
+                return Settled(lambda: committed(lambda: response_value(response())))
             validated = await answered_with_schema(
                 services,
                 settings,
@@ -64,7 +71,7 @@ class ModelCalls:
                 run_id=run_id,
                 retry_message=call.retry_message,
             )
-            return Settled(lambda: _committed(lambda: self.run.builder.value(validated().tree)))
+            return Settled(lambda: committed(lambda: self.run.builder.value(validated().tree)))
         except CallFailure as failure:
             return failed(failure)
 
@@ -115,7 +122,21 @@ class ModelCalls:
         return Conversation(self.run.memories[name], call.auto)
 
 
-def _committed(value: Callable[[], Any]) -> Any:
+def _chatted(settings: CallSettings, given: list[Any]) -> list[Msg]:
+    """The messages of a chat; the last one is the user's (O-1.71)."""
+    for message in given:
+        if message.f0 not in ROLES:
+            raise settings.origin().invalid_request(f'unknown message role "{message.f0}": expected {", ".join(ROLES)}')
+    if not given or given[-1].f0 != "user":
+        raise settings.origin().invalid_request("chat takes messages of which the last one is the user's")
+    return [Msg(m.f0, m.f1, [_call(call) for call in m.f2.items], m.f3) for m in given]
+
+
+def _call(call: Any) -> Call:
+    return Call(call.f0, call.f1, to_plain(call.f2))
+
+
+def committed(value: Callable[[], Any]) -> Any:
     """The Ok, or the Err of a memory that could not store the turn (M-5.23)."""
     try:
         return succeeded(value())

@@ -39,5 +39,10 @@ handle("Memory", "len() -> Int", clause="O-3.7", doc="Number of messages.")
 handle("Memory", "is_empty() -> Bool", clause="M-6.7", doc="Whether there is no message.")
 handle("Memory", "clear() -> Nil", clause="O-3.8", doc="Removes all messages.")
 
+handle(
+    "Stream", "response() -> Response", clause="L-6.8.3",
+    doc="The whole reply, once it has ended (P410 before): after `break` the text so far, with `finish` \"cancelled\".",
+)  # fmt: skip
+
 handle("Task", "cancel() -> Bool", clause="O-6.5", doc="Stops the task; whether it was running.")
 handle("Task", "done() -> Bool", clause="O-6.5", doc="Whether the task has ended or was cancelled.")
