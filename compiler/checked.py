@@ -40,6 +40,7 @@ class CheckedProgram:
     consts: list[ConstSymbol] = field(default_factory=list)
     models: list[ModelSymbol] = field(default_factory=list)
     connections: list[ConnectionSymbol] = field(default_factory=list)
+    manifest: dict[str, dict[str, object]] = field(default_factory=dict)  # connections only Concerto.toml declares
     memories: list[MemorySymbol] = field(default_factory=list)
     hashmaps: list[HashMapSymbol] = field(default_factory=list)
     ledgers: list[LedgerSymbol] = field(default_factory=list)

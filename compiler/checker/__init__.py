@@ -80,6 +80,7 @@ def _check(project: Project, diagnostics: Diagnostics) -> CheckedProgram:
     c = Checker(project.sources, diagnostics, RULES, MUTATING)
     c.modules = ModuleMap(project, module.modules)
     c.connections = [symbol.name for symbol in module.symbols if isinstance(symbol, ConnectionSymbol)]
+    c.manifest = project.connections
     c.main = module.main if isinstance(module.main, FunctionSymbol) else None
     for symbol in module.symbols:
         if isinstance(symbol, (StructSymbol, EnumSymbol)):
@@ -185,5 +186,7 @@ def _checked(c: Checker, project: Project, module: Module) -> CheckedProgram:
                 checked.ledgers.append(symbol)
     checked.model_types = c.models
     checked.implementations = list(c.implementations.items())
+    declared = {symbol.name for symbol in checked.connections}
+    checked.manifest = {name: fields for name, fields in project.connections.items() if name not in declared}
     checked.main = module.main if isinstance(module.main, FunctionSymbol) else None
     return checked

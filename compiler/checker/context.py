@@ -120,7 +120,7 @@ HEAVIEST = 5_000  # what a type may weigh: walks over types take as many steps
 class Checker:
     __slots__ = (
         "sources", "diagnostics", "error_count", "expressions", "nesting", "targets", "loops", "nominals", "modules",
-        "connections",
+        "connections", "manifest",
         "aliases", "constants", "methods", "self_type", "deferring", "main", "visiting", "mutating", "links",
         "traits", "models", "trait_symbols", "implementations", "error_impls", "waiting_bounds",
         "outside",
@@ -147,6 +147,7 @@ class Checker:
         self.nominals: dict[str, StructSymbol | EnumSymbol] = {}
         self.modules: ModuleMap
         self.connections: list[str] = []  # names of those declared, for suggestions
+        self.manifest: dict[str, dict[str, object]] = {}  # fields of connections that Concerto.toml gives
         self.aliases: dict[AliasSymbol, Type | None] = {}  # None: being resolved
         self.constants: dict[ConstSymbol, str] = {}  # busy, done, failed
         self.visiting: list[StructSymbol] = []  # structs whose JSON form is being looked at

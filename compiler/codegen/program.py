@@ -67,7 +67,10 @@ def generate(checked: CheckedProgram, sources: list[Source], name: str) -> im.Im
     image = im.Image(
         header(name, module, checked), module.pool.constants, module.pool.types, module.schema_entries, functions,
         [model_entry(module, m) for m in checked.models], [], [], [],
-        [im.Connection(module.names[c], c.fields) for c in checked.connections],
+        [
+            *(im.Connection(module.names[c], c.fields) for c in checked.connections),
+            *(im.Connection(name, fields) for name, fields in checked.manifest.items()),
+        ],
         [hashmap_entry(module, h) for h in checked.hashmaps], [im.Ledger(module.names[e]) for e in checked.ledgers],
         [im.Memory(module.names[m], m.max_messages) for m in checked.memories], [], [], test_entries(module, checked),
         exports(module, checked, init), [[source.name, hashlib.sha256(source.text.encode()).digest()] for source in sources],

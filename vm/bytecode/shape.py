@@ -45,7 +45,7 @@ RECORDS: dict[type[i.Record], tuple[f.Checker, ...]] = {
         f.name,  # name
         f.optional(f.natural),  # entry
         f.listed(f.text),  # wanted
-        f.mapped(f.plain),  # budgets
+        f.mapped(f.number),  # budgets
         f.mapped(f.row(f.number, f.number)),  # pricing
     ),
     i.Function: (
