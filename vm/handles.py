@@ -219,8 +219,8 @@ _MODEL = {
     "with_memory": with_memory, "execute": execute, "execute_with_schema": execute_with_schema,
     "chat": chat, "stream": stream,
 }  # fmt: skip
-# What only the code of a `for` calls; no program can write these names.
-_STREAM = {"response": stream_response, "for:next": stream_next, "for:leave": stream_leave}
+# `_chunk` and `_leave` are what the code of a `for` calls: no row offers them to a program.
+_STREAM = {"response": stream_response, "_chunk": stream_next, "_leave": stream_leave}
 
 HANDLERS: dict[tuple[str, str], Any] = {
     **{("Memory", name): handler for name, handler in _MEMORY.items()},

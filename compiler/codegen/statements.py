@@ -208,7 +208,7 @@ def _for_stream(g: Generator, node: ast.For, wanted: bool) -> None:
     e.mark(loop.again, depth)
     g.at(node.iterable.span)
     e.emit("LOAD", stream)
-    e.emit("CALL_METHOD", g.module.pool.method("for:next", 0, []), 0)
+    e.emit("CALL_METHOD", g.module.pool.method("_chunk", 0, []), 0)
     error_leaves(g, node.failure)
     chunk = e.temp()
     e.emit("STORE", chunk)
@@ -229,7 +229,7 @@ def _leave_streams(g: Generator, loops: list[LoopContext]) -> None:
     for loop in reversed(loops):
         if loop.stream is not None:
             g.emitter.emit("LOAD", loop.stream)
-            g.emitter.emit("CALL_METHOD", g.module.pool.method("for:leave", 0, []), 0)
+            g.emitter.emit("CALL_METHOD", g.module.pool.method("_leave", 0, []), 0)
             g.emitter.emit("DROP", 1, 1)
 
 
