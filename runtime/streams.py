@@ -53,10 +53,12 @@ async def begun(run: Running, effect: Effect, call: StreamedCall) -> Any:
 class StreamedCall(CallRun):
     """`outcome` is what the reply brought last and nobody has taken: a text, the commit of the end, or the failure."""
 
-    __slots__ = ("stream", "forget", "text", "chunks", "outcome", "arrival", "demand", "over")
+    __slots__ = ("future", "stream", "forget", "text", "chunks", "outcome", "arrival", "demand", "over")
 
     def attach(self, stream: Any, forget: Callable[[], object]) -> None:
         future = self.services.future
+        assert future is not None  # those of a session have a loop
+        self.future = future
         self.stream = stream
         self.forget = forget
         self.text = ""
@@ -82,7 +84,7 @@ class StreamedCall(CallRun):
         """Ok of a chunk; Ok(nil), when the turn is in memory; Err."""
         if self.outcome is None:
             if self.arrival.done():
-                self.arrival = self.services.future()
+                self.arrival = self.future()
             if not self.demand.done():
                 self.demand.set_result(None)
             await self.arrival
@@ -142,7 +144,7 @@ class StreamedCall(CallRun):
         if text:
             self.chunks += 1
             self.text += text
-            self.demand = self.services.future()
+            self.demand = self.future()
             self._arrived(text)
             await self.demand
 

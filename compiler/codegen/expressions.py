@@ -334,7 +334,6 @@ def cast(g: Generator, node: ast.Cast) -> None:
 
 @value_of(ast.Propagate)
 def propagate(g: Generator, node: ast.Propagate) -> None:
-    e = g.emitter
     g.value(node.operand)
     g.at(node.span)
     caught = g.receiver is not None or (g.scope is not None and g.scope.spawns)

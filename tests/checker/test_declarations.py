@@ -134,7 +134,7 @@ UNBUILT = [
     ("use std::tools; fn f() { tools::x(); }", "std::tools"),
     ("memory m: Memory = Memory::new().window(3);", "memory step window"),
     ("model M { provider: offline, tools: [] }", "model field tools"),
-    ('model M { provider: offline } fn f() { M.stream("x"); }', "stream"),
+    ('model M { provider: offline } fn f() { M.spawn(); }', "spawn"),
 ]
 
 

@@ -74,10 +74,10 @@ from .limits import Limits, concat, join, limits
 from .ranges import RangeValue
 from .records import (
     RECORDS,
+    Chunk,
     Emit,
     HttpResponse,
     LedgerEntry,
-    Chunk,
     Message,
     Prompt,
     RegexMatch,
