@@ -57,7 +57,8 @@ class ModelCalls:
             if call.method == "stream":
                 from ..streams import StreamedCall, begun
 
-                return await begun(self.run, effect, StreamedCall(services, settings, call.prompt, conversation, run_id, "stream"))
+                streamed = StreamedCall(services, settings, call.prompt, conversation, run_id, "stream")
+                return await begun(self.run, effect, streamed)
             if call.schema is None:
                 messages = () if call.messages is None else _chatted(settings, call.messages)
                 response = await answered(services, settings, call.prompt, conversation, run_id=run_id, messages=messages)
