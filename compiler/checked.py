@@ -18,6 +18,7 @@ from .symbols import (
     LedgerSymbol,
     MemorySymbol,
     ModelSymbol,
+    PipelineSymbol,
     StructSymbol,
 )
 from .types import Implementation, Type
@@ -44,5 +45,6 @@ class CheckedProgram:
     memories: list[MemorySymbol] = field(default_factory=list)
     hashmaps: list[HashMapSymbol] = field(default_factory=list)
     ledgers: list[LedgerSymbol] = field(default_factory=list)
+    pipelines: list[PipelineSymbol] = field(default_factory=list)
     init: list[tuple[int, ast.InitStatement]] = field(default_factory=list)
     main: FunctionSymbol | None = None

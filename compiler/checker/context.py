@@ -76,6 +76,7 @@ class Target:
     accepts_all: bool = False
     asynchronous: bool = False
     test: bool = False
+    fails_with: Type | None = None  # errors leave as this type, though the result is no Result (L-3.12.5)
     raised: list[Raise] = field(default_factory=list)
     returns: list[tuple[ast.Expr, Type]] = field(default_factory=list)
 

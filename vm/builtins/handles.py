@@ -43,6 +43,9 @@ handle(
     "Stream", "response() -> Response", clause="L-6.8.3",
     doc="The whole reply, once it has ended (P410 before): after `break` the text so far, with `finish` \"cancelled\".",
 )  # fmt: skip
+handle(
+    "PipelineRef<I, O>", "run(x: I) -> Result<O, Error>", clause="L-6.8.6", doc="Runs the stages one after another.",
+)  # fmt: skip
 
 handle("Task", "cancel() -> Bool", clause="O-6.5", doc="Stops the task; whether it was running.")
 handle("Task", "done() -> Bool", clause="O-6.5", doc="Whether the task has ended or was cancelled.")

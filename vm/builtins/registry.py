@@ -21,7 +21,18 @@ from ..values.containers import Array, Map, Queue, Set, Stack
 from ..values.enums import EnumValue
 from ..values.errors import ErrorValue
 from ..values.functions import Closure
-from ..values.handles import HashMapRef, LedgerQuery, LedgerRef, MemoryRef, ModelBuilder, ModelRef, SchemaRef, Stream, TaskHandle
+from ..values.handles import (
+    HashMapRef,
+    LedgerQuery,
+    LedgerRef,
+    MemoryRef,
+    ModelBuilder,
+    ModelRef,
+    PipelineRef,
+    SchemaRef,
+    Stream,
+    TaskHandle,
+)
 from ..values.ranges import RangeValue
 from ..values.records import RECORDS
 from ..values.results import Err, NoneOption, Ok, Some
@@ -229,7 +240,8 @@ KIND_OF: dict[type, str] = {
     Map: "Map", Set: "Set", Queue: "Queue", Stack: "Stack", RangeValue: "Range", Some: "Option",
     NoneOption: "Option", Ok: "Result", Err: "Result", ErrorValue: "Error", EnumValue: "Enum", Closure: "Function",
     ModelRef: "ModelRef", ModelBuilder: "ModelBuilder", MemoryRef: "Memory", SchemaRef: "SchemaRef",
-    HashMapRef: "HashMap", LedgerRef: "Ledger", LedgerQuery: "LedgerQuery", TaskHandle: "Task", Stream: "Stream",
+    HashMapRef: "HashMap", LedgerRef: "Ledger", LedgerQuery: "LedgerQuery", TaskHandle: "Task",
+    PipelineRef: "PipelineRef", Stream: "Stream",
     **{cls: name for name, cls in RECORDS.items()},
 }  # fmt: skip
 
