@@ -53,7 +53,11 @@ async def begun(run: Running, effect: Effect, call: StreamedCall) -> Any:
 class StreamedCall(CallRun):
     """`outcome` is what the reply brought last and nobody has taken: a text, the commit of the end, or the failure."""
 
-    __slots__ = ("future", "stream", "forget", "text", "chunks", "outcome", "arrival", "demand", "over")
+    __slots__ = ("serve", "future", "stream", "forget", "text", "chunks", "outcome", "arrival", "demand", "over")
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.serve: Callable[[Effect], None] = lambda effect: None  # told who waits for the next chunk
 
     def attach(self, stream: Any, forget: Callable[[], object]) -> None:
         future = self.services.future
@@ -80,8 +84,9 @@ class StreamedCall(CallRun):
             return self.outcome
         return None
 
-    async def next(self) -> Any:
+    async def next(self, effect: Effect) -> Any:
         """Ok of a chunk; Ok(nil), when the turn is in memory; Err."""
+        self.serve(effect)
         if self.outcome is None:
             if self.arrival.done():
                 self.arrival = self.future()

@@ -24,6 +24,7 @@ FAMILIES = {
     "emit": "emits",
     "model": "models",
     "stream": "streams",
+    "tool": "tools",
     "clock": "clock",
     "sleep": "sleep",
     "random": "chance",

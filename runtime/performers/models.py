@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ..call_settings import CallSettings
     from ..memory.conversation import Conversation
     from ..running import Running
+    from ..tools import Offered
 
 
 async def perform(run: Running, effect: Effect) -> Any:
@@ -53,11 +54,16 @@ class ModelCalls:
         services = self._services(call.model)
         try:
             settings = self._settings(call.model).with_prompt(call.overrides)
+            offered = self._offered(effect, call)
+            if offered is not None:
+                settings, services = settings.changed(tools=offered.definitions()), services.with_tools(offered)
             conversation = self._conversation(call)
             if call.method == "stream":
                 from ..streams import StreamedCall, begun
 
                 streamed = StreamedCall(services, settings, call.prompt, conversation, run_id, "stream")
+                if offered is not None:
+                    streamed.serve = offered.serve
                 return await begun(self.run, effect, streamed)
             if call.schema is None:
                 messages = () if call.messages is None else _chatted(settings, call.messages)
@@ -109,6 +115,17 @@ class ModelCalls:
             for (section, entry, field), value in self.run.machine.configured.items()
             if section == "models" and entry == number
         }
+
+    def _offered(self, effect: Effect, call: ModelCall) -> Offered | None:
+        """Static tools, unless excluded, then added ones (O-1.81, O-3.20, O-3.21)."""
+        image = self.run.program.image
+        own = [image.tools[number].name for number in self.models[call.model][1].tools] if call.own_tools else []
+        names = [*own, *call.tools]
+        if not names:
+            return None
+        from ..tools import Offered, Tools
+
+        return Offered(Tools.of(self.run), effect, names, call.model)
 
     def _conversation(self, call: ModelCall) -> Conversation | None:
         """with_memory, else the model's own memory, else none (O-3.24)."""

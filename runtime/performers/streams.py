@@ -15,6 +15,6 @@ if TYPE_CHECKING:
 async def perform(run: Running, effect: Effect) -> Any:
     stream = effect.payload
     try:
-        return await run.state[STREAMS][stream.effect].next()
+        return await run.state[STREAMS][stream.effect].next(effect)
     finally:
         stream.walked = False

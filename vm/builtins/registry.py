@@ -32,6 +32,7 @@ from ..values.handles import (
     SchemaRef,
     Stream,
     TaskHandle,
+    ToolRef,
 )
 from ..values.ranges import RangeValue
 from ..values.records import RECORDS
@@ -242,6 +243,7 @@ KIND_OF: dict[type, str] = {
     ModelRef: "ModelRef", ModelBuilder: "ModelBuilder", MemoryRef: "Memory", SchemaRef: "SchemaRef",
     HashMapRef: "HashMap", LedgerRef: "Ledger", LedgerQuery: "LedgerQuery", TaskHandle: "Task",
     PipelineRef: "PipelineRef", Stream: "Stream",
+    ToolRef: "ToolRef",
     **{cls: name for name, cls in RECORDS.items()},
 }  # fmt: skip
 

@@ -68,6 +68,7 @@ from .handles import (
     SchemaRef,
     Stream,
     TaskHandle,
+    ToolRef,
     Unset,
 )
 from .json import from_json, json_string, to_json
@@ -145,6 +146,7 @@ __all__ = [
     "Stream",
     "TaskHandle",
     "ToolCall",
+    "ToolRef",
     "UNSET",
     "Unset",
     "Variant",
