@@ -377,6 +377,7 @@ class For(Expr):
     pattern: Pattern
     iterable: Expr
     body: Block
+    failure: Any = _annotation()  # over a Stream: the coercion of the error that cuts it, or None
 
 
 @dataclass(slots=True, kw_only=True, eq=False)

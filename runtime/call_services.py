@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         unmetered: bool
 
         async def send(self, request: Request) -> Reply: ...
+        async def stream(self, request: Request, give: Callable[[str], Awaitable[None]]) -> Reply: ...
 
     class ToolRunner(Protocol):
         async def run(self, settings: CallSettings, calls: Sequence[Call]) -> list[Msg]:

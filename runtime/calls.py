@@ -18,7 +18,7 @@ from .schema.verdict import Verdict, judge
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Sequence
     from typing import Any
 
     from .call_services import Services
@@ -53,9 +53,11 @@ async def answered(
     conversation: Conversation | None = None,
     *,
     run_id: str,
+    messages: Sequence[Msg] = (),
 ) -> Callable[[], Response]:
-    """`execute` up to its commit, which is what the result does: only a store that cannot store the turn fails there."""
-    call = _ModelCall(services, settings, prompt, conversation, run_id, "execute")
+    """`execute` up to its commit, which is what the result does: only a store that cannot store the turn fails there. With
+    `messages`, of which the prompt is the last one, it is `chat` (O-1.71)."""
+    call = CallRun(services, settings, prompt, conversation, run_id, "chat" if messages else "execute", messages)
     commit: Callable[[], Response] = await call.counted(call.plain)
     return commit
 
@@ -90,13 +92,13 @@ async def answered_with_schema(
     validators: Validators | None = None,
 ) -> Callable[[], Validated]:
     """`execute_with_schema` up to its commit."""
-    call = _ModelCall(services, settings, prompt, conversation, run_id, "execute_with_schema")
+    call = CallRun(services, settings, prompt, conversation, run_id, "execute_with_schema")
     plan = Plan(schema, settings.structured, settings.connection)
     commit: Callable[[], Validated] = await call.counted(lambda: call.with_schema(plan, retry_message, validators))
     return commit
 
 
-class _ModelCall:
+class CallRun:
     """One call from its snapshot to its commit."""
 
     __slots__ = (
@@ -107,6 +109,7 @@ class _ModelCall:
         "conversation",
         "run_id",
         "method",
+        "messages",
         "head",
         "tally",
         "started",
@@ -122,6 +125,7 @@ class _ModelCall:
         conversation: Conversation | None,
         run_id: str,
         method: str,
+        messages: Sequence[Msg] = (),
     ) -> None:
         self.services = services
         self.settings = settings
@@ -130,6 +134,7 @@ class _ModelCall:
         self.conversation = conversation
         self.run_id = run_id
         self.method = method
+        self.messages = messages
         self.head: list[Msg] = []
         self.tally = Tally()
         self.started = self.sent_at = services.clock()
@@ -141,7 +146,7 @@ class _ModelCall:
         if self.conversation is None:
             self.head = [] if system is None else [Msg("system", system)]
             return
-        asked = [Msg("user", self.prompt)]
+        asked = [m for m in self.messages if m.role != "system"] or [Msg("user", self.prompt)]
         offered = bool(self.settings.tools)
         self.head = await self.conversation.open(self.run_id, asked, system=system, tools_offered=offered, by=self.settings.name)
 
@@ -166,7 +171,7 @@ class _ModelCall:
             await self.conversation.abandon(reason, text, cause=cause)
 
     async def plain(self) -> Callable[[], Response]:
-        messages = [*self.head, self._user(self.prompt)]
+        messages = [*self.head, *self.messages[:-1], self._user(self.prompt)]
         key, reply = self._cached(messages, None)
         if reply is not None:
             return self._commit(reply, cached=True)
@@ -262,17 +267,20 @@ class _ModelCall:
             self._log(attempt, reply=reply)
             return reply
 
+    async def _answer(self, request: Request) -> Reply:
+        return await self.provider.send(request)
+
     async def _exchange(self, request: Request) -> Reply:
         """One request under the rate limits of its connection; waiting for them counts nowhere (O-1.16)."""
         limiter = self.services.limiter(self.settings.connection)
         if limiter is None:
             self.sent_at = self.services.clock()
-            return await self.provider.send(request)
+            return await self._answer(request)
         self.waited += await limiter.enter()
         self.sent_at = self.services.clock()
         tokens = 0
         try:
-            reply = await self.provider.send(request)
+            reply = await self._answer(request)
             tokens = reply.tokens_in + reply.tokens_out
             return reply
         finally:

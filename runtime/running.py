@@ -53,6 +53,12 @@ if TYPE_CHECKING:
         def future(self) -> Any:
             """A future of the loop that runs the session."""
 
+        def hold(self, effect: Effect, work: Coroutine[Any, Any, Any]) -> None:
+            """Work that goes on after the answer to its effect, until it is over or nobody wants the effect any more."""
+
+        async def release(self, effect: Effect) -> None:
+            """Ends what is held for an effect."""
+
         async def gather(self, *coroutines: Coroutine[Any, Any, Any]) -> list[Any]:
             """The results of coroutines that run side by side; offline runs have no asyncio."""
 

@@ -365,6 +365,14 @@ class Session:
             if self.machine.cancel(child):
                 self.work.stir()
 
+    def hold(self, effect: Effect, work: Coroutine[Any, Any, Any]) -> None:
+        """Work that outlives the answer to its effect (Work.hold)."""
+        self.work.hold(effect, work)
+
+    async def release(self, effect: Effect) -> None:
+        """Ends what is held for an effect."""
+        await self.work.release(effect)
+
     def future(self) -> Any:
         """A future of the loop that runs the session."""
         return self.work.loop.create_future()

@@ -194,6 +194,10 @@ class Offered:
             for method in tools.methods[name].values():
                 self.methods.setdefault(method.definition.name, method)
 
+    def serve(self, effect: Effect) -> None:
+        """A stream outlives the effect that began it: tools run for the task that waits for the next chunk."""
+        self.effect = self.hooks.effect = effect
+
     def definitions(self) -> list[ToolDef]:
         return [method.definition for method in self.methods.values() if self.tools.is_enabled(method)]
 

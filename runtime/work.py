@@ -23,6 +23,7 @@ class Work:
     def __init__(self, loop: Any) -> None:
         self.loop = loop
         self._jobs: dict[Effect, Any] = {}
+        self._held: dict[Effect, Any] = {}
         self._finished: list[tuple[int, int, Effect]] = []  # a heap: number of the task, order of the end
         self._count = 0
         self._sleeper: Any = None
@@ -31,6 +32,11 @@ class Work:
     def begin(self, effect: Effect, performing: Coroutine[Any, Any, Any]) -> None:
         job = self._jobs[effect] = self.loop.create_task(performing)
         job.add_done_callback(lambda _: self._ended(effect))
+
+    def hold(self, effect: Effect, work: Coroutine[Any, Any, Any]) -> None:
+        """Work that an effect began and that goes on after its answer, until it is over or the effect is closed."""
+        job = self._held[effect] = self.loop.create_task(work)
+        job.add_done_callback(lambda _: self._held.pop(effect, None))
 
     def _ended(self, effect: Effect) -> None:
         if effect in self._jobs:
@@ -65,7 +71,14 @@ class Work:
 
     async def close(self, effects: list[Effect]) -> None:
         """Nobody waits for these any more: returns when their jobs are over."""
-        await stop_all(self.loop, [self._jobs.pop(effect) for effect in effects if effect in self._jobs])
+        jobs = [self._jobs.pop(effect) for effect in effects if effect in self._jobs]
+        held = [self._held.pop(effect) for effect in effects if effect in self._held]
+        await stop_all(self.loop, [*jobs, *held])
+
+    async def release(self, effect: Effect) -> None:
+        """Ends the work held for an effect, which itself is still being performed."""
+        held = self._held.pop(effect, None)
+        await stop_all(self.loop, [] if held is None else [held])
 
     async def close_all(self) -> None:
-        await self.close(list(self._jobs))
+        await self.close([*self._jobs, *self._held])

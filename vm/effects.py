@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
         def suspend(self, task: Any, kind: str, payload: Any) -> None: ...
         def cancel_handle(self, task: Any, handle: Any) -> Any: ...
+        def close_stream(self, task: Any, stream: Any) -> Any: ...
 
 
 class Effect:
@@ -84,15 +85,16 @@ class StoreFile:
 
 
 class ModelCall:
-    """Effect `model`: execute or execute_with_schema on a model or builder.
+    """Effect `model`: execute, execute_with_schema, chat or stream on a model or builder.
 
     `memory`: name of the attached memory, None for none, UNSET for the model's own (O-3.24); `context`: a value or UNSET;
     `overrides`: what a Prompt replaces (O-1.67); `schema`: schema name or None. `tools`: names of added tools; `own_tools`:
-    whether the model's static ones are offered too (O-3.20, O-3.21).
+    whether the model's static ones are offered too (O-3.20, O-3.21); `messages`: those of chat, as the program gave them.
     """
 
     __slots__ = (
         "model", "method", "prompt", "overrides", "memory", "auto", "context", "schema", "retry_message", "tools", "own_tools",
+        "messages",
     )  # fmt: skip
 
     def __init__(
@@ -108,6 +110,7 @@ class ModelCall:
         retry_message: str | None,
         tools: tuple[str, ...] = (),
         own_tools: bool = True,
+        messages: list[Any] | None = None,
     ) -> None:
         self.model = model
         self.method = method
@@ -120,6 +123,7 @@ class ModelCall:
         self.retry_message = retry_message
         self.tools = tools
         self.own_tools = own_tools
+        self.messages = messages
 
 
 class ToolUse:

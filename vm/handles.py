@@ -1,4 +1,4 @@
-"""Methods on handles: memories, models, agents, builders and tools (V-6.2, O-3.4 to O-3.8, O-3.19 to O-3.24, O-4.6).
+"""Methods on handles: memories, models, agents, builders, streams and tools (V-6.2, O-3.4 to O-3.8, O-3.19 to O-3.24, O-4.6).
 
 Each handler has the shape of a calling function of `dispatch`: (machine, task, receiver, site, arguments). Memory methods work on
 the memory store the host handed in; builder methods give new builders; execute makes an effect. Must not know: providers.
@@ -9,7 +9,20 @@ from __future__ import annotations
 from .effects import AgentCall, ModelCall, ToolUse
 from .panics import Panic
 from .signals import SUSPENDED
-from .values import UNSET, AgentRef, Array, MemoryRef, Message, ModelBuilder, Prompt, SchemaRef, ToolRef, share, typeof
+from .values import (
+    UNSET,
+    AgentRef,
+    Array,
+    MemoryRef,
+    Message,
+    ModelBuilder,
+    Ok,
+    Prompt,
+    SchemaRef,
+    ToolRef,
+    share,
+    typeof,
+)  # fmt: skip
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -141,6 +154,18 @@ def execute_with_schema(machine: Running, task: Task, receiver: Any, site: Site,
     return request(machine, task, builder_of(receiver), "execute_with_schema", prompt, schema.name, retry_message)
 
 
+def chat(machine: Running, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
+    (messages,) = arguments_of(site, arguments, ("ms",))
+    given = [expect(message, Message, "Message") for message in expect(messages, Array, "Array").items]
+    last = given[-1].f1 if given else ""
+    return request(machine, task, builder_of(receiver), "chat", last, None, None, given)
+
+
+def stream(machine: Running, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
+    (prompt,) = arguments_of(site, arguments, ("prompt",))
+    return request(machine, task, builder_of(receiver), "stream", prompt, None, None)
+
+
 def request(
     machine: Running,
     task: Task,
@@ -149,6 +174,7 @@ def request(
     prompt: Any,
     schema: str | None,
     retry_message: str | None,
+    messages: list[Any] | None = None,
 ) -> Any:
     text, overrides = prompt_parts(prompt)
     memory = builder.memory.name if type(builder.memory) is MemoryRef else builder.memory
@@ -159,6 +185,7 @@ def request(
     call = ModelCall(
         builder.model.name, method, text, overrides, memory, builder.auto, builder.context, schema, retry_message,
         tuple([tool.name for tool in builder.tools]), not builder.without_tools,
+        messages,
     )  # fmt: skip
     machine.suspend(task, "model", call)
     return SUSPENDED
@@ -201,6 +228,32 @@ def prompt_parts(prompt: Any) -> tuple[str, dict[str, Any]]:
     return text, {name: value for name, value in named if value is not None}
 
 
+# ---------------------------------------------------------------- streams
+
+
+def stream_next(machine: Running, task: Task, stream: Any, site: Site, arguments: list[Any]) -> Any:
+    """What a `for` asks for: Ok of a chunk, Ok(nil) at the end, or the Err that cut the reply."""
+    if stream.response is not None:
+        return Ok(None)
+    if stream.walked:
+        raise Panic("P013", "a stream is walked by one loop at a time")
+    stream.walked = True
+    machine.suspend(task, "stream", stream)
+    return SUSPENDED
+
+
+def stream_leave(machine: Running, task: Task, stream: Any, site: Site, arguments: list[Any]) -> Any:
+    """A loop is left early: the reply is not wanted any more (O-1.74)."""
+    return None if stream.response is not None else machine.close_stream(task, stream)
+
+
+def stream_response(machine: Running, task: Task, stream: Any, site: Site, arguments: list[Any]) -> Any:
+    arguments_of(site, arguments, ())
+    if stream.response is None:
+        raise Panic("P410", "the stream has not ended: its response is there after the loop")
+    return stream.response
+
+
 # ---------------------------------------------------------------- tools
 
 
@@ -232,15 +285,18 @@ _MEMORY = {
 }  # fmt: skip
 _MODEL = {
     "with_memory": with_memory, "with_tools": with_tools, "without_tools": without_tools,
-    "execute": execute, "execute_with_schema": execute_with_schema,
+    "execute": execute, "execute_with_schema": execute_with_schema, "chat": chat, "stream": stream,
 }  # fmt: skip
 _AGENT = {
     **_MODEL, "with_context": with_context,
     **dict.fromkeys(("with_tools", "without_tools", "chat", "stream"), refused_by_agents),
 }  # fmt: skip
+# `_chunk` and `_leave` are what the code of a `for` calls: no row offers them to a program.
+_STREAM = {"response": stream_response, "_chunk": stream_next, "_leave": stream_leave}
 
 HANDLERS: dict[tuple[str, str], Any] = {
     **{("Memory", name): handler for name, handler in _MEMORY.items()},
+    **{("Stream", name): handler for name, handler in _STREAM.items()},
     **{("Task", name): handler for name, handler in _TASK.items()},
     **{(kind, name): handler for kind in ("ModelRef", "ModelBuilder") for name, handler in _MODEL.items()},
     ("ModelBuilder", "with_context"): with_context,

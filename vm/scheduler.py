@@ -115,6 +115,7 @@ class Scheduler:
 
     def _leave(self, task: Task) -> None:
         watchers = task.watchers
+        self.closed.extend(task.streams)  # what was not read to its end
         self.roots.pop(task, None)
         task.drop()
         self._rest(task)
@@ -243,6 +244,12 @@ class Scheduler:
         """`.cancel()`: the slice ends where effects have to be closed, so that all is over when the task goes on (G-7.2)."""
         running = self.cancel(handle.task)
         return self.pause(task, running) if self.closed else running
+
+    def close_stream(self, task: Task, stream: Any) -> Any:
+        """The host ends the reply, and gives the stream its response, before the task goes on."""
+        stream.effect.task.streams.pop(stream.effect, None)
+        self._close(stream.effect)
+        return self.pause(task, None)
 
     def pause(self, task: Task, value: Any) -> Any:
         """End the slice; the task goes on with `value` at once."""

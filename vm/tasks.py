@@ -29,7 +29,7 @@ class Task:
 
     __slots__ = (
         "number", "path", "parent", "base", "depth", "code", "children", "stack", "frames", "state", "status", "working",
-        "cancelled", "doomed", "result", "answer", "fault", "effect", "wait", "watchers", "counter", "born", "calls",
+        "cancelled", "doomed", "result", "answer", "fault", "effect", "wait", "watchers", "counter", "born", "calls", "streams",
     )  # fmt: skip
 
     def __init__(
@@ -67,6 +67,7 @@ class Task:
         self.counter = 0
         self.born = 0
         self.calls = 0  # children that run for the effect it waits for
+        self.streams: dict[Any, None] = {}  # effects that began replies which are still on their way
 
     @property
     def handle(self) -> TaskHandle:
@@ -105,6 +106,7 @@ class Task:
         self.state = ()
         self.wait = None
         self.effect = None
+        self.streams = {}
         self.watchers = []
         if self.parent is not None:
             self.parent.children.pop(self, None)

@@ -8,12 +8,12 @@ from __future__ import annotations
 from .. import ast
 from ..resolver.spelling import did_you_mean
 from ..source import Span
-from ..types import ANY, BOOL, INT, NEVER, NIL, RANGE, STRING, Generic, Nilable, Nominal, Tuple, Type
-from .context import DISCARD, FREE, Checker, Expected, ExpressionRule, LoopFrame
+from ..types import ANY, BOOL, CHUNK, INT, NEVER, NIL, RANGE, STREAM, STRING, Generic, Nilable, Nominal, Tuple, Type, error
+from .context import DISCARD, FREE, Checker, Expected, ExpressionRule, LoopFrame, Raise
 from .exhaustiveness import check_arms
 from .mismatch import absent_help, condition_help
 from .patterns import bind_irrefutable, check_pattern, matches_nil_only
-from .propagation import discarded_result
+from .propagation import discarded_result, leave
 from .relations import ERRONEOUS, MISMATCH, close, convert, generic, is_complete, is_text, join_all
 from .testing import mock
 from .types import written_type
@@ -220,6 +220,8 @@ def element_type(c: Checker, iterable: ast.Expr, type_: Type) -> Type:
         return STRING
     if type_ == RANGE:
         return INT
+    if type_ == STREAM:
+        return CHUNK
     if type_ in (ANY, NEVER):
         return type_
     help = absent_help(type_) or (f"write a range: `0..{c.text(iterable)}`" if type_ == INT else "use `.entries()` or a range")
@@ -228,6 +230,8 @@ def element_type(c: Checker, iterable: ast.Expr, type_: Type) -> Type:
 
 def for_(c: Checker, node: ast.For, expected: Expected) -> Type:
     found = c.infer(node.iterable)
+    if found == STREAM:  # a failure in mid-stream leaves as by `?` (O-1.73)
+        node.failure = leave(c, Raise(node.iterable, error("AgentError"), "?"))
     bind_irrefutable(c, node.pattern, element_type(c, node.iterable, found))
     return _repeat(c, node, "for", node.body)
 

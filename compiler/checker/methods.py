@@ -42,7 +42,7 @@ from .tools import tool_of, with_tools
 from .trait_calls import Chosen, bounded_methods, bounded_names, names_through_traits, one_of, trait_methods
 from .types import written_type
 
-UNBUILT_METHODS = ("with_context", "stream", "chat", "spawn", "shutdown")
+UNBUILT_METHODS = ("with_context", "spawn", "shutdown")
 AGENTS = (AGENT_REF, AGENT_BUILDER)
 NOT_OF_AGENTS = ("with_tools", "without_tools", "chat", "stream")
 MEMORY_UNBUILT = (

@@ -18,6 +18,7 @@ RECORD_FIELDS: dict[str, dict[str, Type]] = {
     "Prompt": {
         "text": STRING, "model": Nilable(STRING), "temperature": Nilable(FLOAT), "max_tokens": Nilable(INT),
     },
+    "Chunk": {"text": STRING},
     "ToolCall": {"id": STRING, "name": STRING, "arguments": map_(STRING, ANY)},
     "LedgerEntry": {"identifier": STRING, "keys": array(STRING), "value": STRING},
     "Emit": {"channel": STRING, "payload": ANY},

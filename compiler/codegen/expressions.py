@@ -340,20 +340,25 @@ def cast(g: Generator, node: ast.Cast) -> None:
 
 @value_of(ast.Propagate)
 def propagate(g: Generator, node: ast.Propagate) -> None:
-    e = g.emitter
     g.value(node.operand)
     g.at(node.span)
     caught = g.receiver is not None or (g.scope is not None and g.scope.spawns)
     if caught and g.scope is not None and g.scope.returns_option and not g.in_try:
         none_leaves(g)
-    if node.failure is not None:  # an Err leaves converted
+    error_leaves(g, node.failure)
+
+
+def error_leaves(g: Generator, coercion: symbols.Coercion | None) -> None:
+    """The value of the Result on the stack; its error leaves, converted if the target wants another one."""
+    e = g.emitter
+    if coercion is not None:
         depth = e.depth
         sound = Label()
         e.emit("DUP")
         e.emit("IS_ERR")
         e.jump("JUMP_UNLESS", sound)
         e.emit("UNWRAP")
-        g.coerce(node.failure)
+        g.coerce(coercion)
         e.emit("THROW")
         e.mark(sound, depth)
     e.emit("TRY")

@@ -52,6 +52,7 @@ class LoopContext:
     depth: int  # before the loop
     inner: int  # at the head, with its iterator
     wants_value: bool
+    stream: int | None = None  # the slot of the Stream it walks
 
 
 @dataclass(eq=False)

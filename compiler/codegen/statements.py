@@ -7,6 +7,7 @@ from .. import ast, symbols
 from .. import types as t
 from .conditions import branch_unless
 from .emitter import Label
+from .expressions import error_leaves
 from .generator import Generator, LoopContext, effect_of, is_plain, may_alias, static_type, value_of
 from .patterns import bind_irrefutable, test_pattern
 
@@ -177,6 +178,9 @@ def for_effect(g: Generator, node: ast.For) -> None:
 
 
 def _for(g: Generator, node: ast.For, wanted: bool) -> None:
+    if static_type(node.iterable) == t.STREAM:
+        _for_stream(g, node, wanted)
+        return
     e = g.emitter
     depth = e.depth
     g.bound(node.iterable)
@@ -193,6 +197,43 @@ def _for(g: Generator, node: ast.For, wanted: bool) -> None:
     _body(g, node.body, loop)
     e.mark(exhausted, depth)
     _leave(g, loop)
+
+
+def _for_stream(g: Generator, node: ast.For, wanted: bool) -> None:
+    """Every chunk is waited for; an error leaves the loop as by `?`, which ends the stream too (O-1.72, O-1.73)."""
+    e = g.emitter
+    depth = e.depth
+    g.value(node.iterable)
+    stream = e.temp()
+    e.emit("STORE", stream)
+    loop, done = _enter(g, node.label, depth, wanted), Label()
+    loop.stream = stream
+    e.mark(loop.again, depth)
+    g.at(node.iterable.span)
+    e.emit("LOAD", stream)
+    e.emit("CALL_METHOD", g.module.pool.method("_chunk", 0, []), 0)
+    error_leaves(g, node.failure)
+    chunk = e.temp()
+    e.emit("STORE", chunk)
+    e.emit("LOAD", chunk)
+    e.emit("IS_NIL")
+    e.jump("JUMP_IF", done)
+    e.emit("LOAD", chunk)
+    e.release(chunk)
+    bind_irrefutable(g, node.pattern, node.pattern.type)
+    _body(g, node.body, loop)
+    e.mark(done, depth)
+    _leave(g, loop)
+    e.release(stream)
+
+
+def _leave_streams(g: Generator, loops: list[LoopContext]) -> None:
+    """The streams that these loops walk are not read any further (O-1.74)."""
+    for loop in reversed(loops):
+        if loop.stream is not None:
+            g.emitter.emit("LOAD", loop.stream)
+            g.emitter.emit("CALL_METHOD", g.module.pool.method("_leave", 0, []), 0)
+            g.emitter.emit("DROP", 1, 1)
 
 
 @value_of(ast.While)
@@ -260,6 +301,7 @@ def _leave(g: Generator, loop: LoopContext) -> None:
 def break_(g: Generator, node: ast.Break) -> None:
     e = g.emitter
     loop = _target(g, node.label)
+    _leave_streams(g, g.loops[g.loops.index(loop) :])
     if loop.wants_value:
         if node.value is None:
             e.emit("NIL")
@@ -276,6 +318,7 @@ def break_(g: Generator, node: ast.Break) -> None:
 @value_of(ast.Continue)
 def continue_(g: Generator, node: ast.Continue) -> None:
     loop = _target(g, node.label)
+    _leave_streams(g, g.loops[g.loops.index(loop) + 1 :])
     _drop(g, g.emitter.depth - loop.inner)
     g.emitter.jump("JUMP", loop.again)
 
@@ -304,6 +347,7 @@ def return_(g: Generator, node: ast.Return) -> None:
         returned(g, node.value)
     if g.scope is not None and g.scope.wraps:
         g.emitter.emit("OK")
+    _leave_streams(g, g.loops)
     g.leave()
 
 

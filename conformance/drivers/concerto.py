@@ -17,7 +17,7 @@ import contextlib
 import json
 import random
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
 from concerto.cli.version import VERSION
@@ -410,6 +410,32 @@ class Asking(Provider):
             if not future.done() or future.cancelled():
                 send({"id": world.id, "event": "abort", "to": to})
         return reply_of(message, origin, request)
+
+    async def stream(self, request: Request, give: Callable[[str], Awaitable[None]]) -> Reply:
+        origin = origin_of(request)
+        world = self.world
+        resolve_key(self.settings, world.session.host.env, world.session.redactor, origin)
+        to = self.announce(request, self.real.lower(request))
+        parts = world.streams[to] = asyncio.Queue()
+        text, final = "", False
+        try:
+            while True:
+                async with asyncio.timeout(request.timeout):
+                    message = await parts.get()
+                final = message.get("final", True)
+                if final:
+                    reply = reply_of(message, origin, request)
+                    await give(reply.text)
+                    reply.text = text + reply.text
+                    return reply
+                text += message["body"]["text"]
+                await give(message["body"]["text"])
+        except TimeoutError:
+            raise origin.timed_out() from None
+        finally:
+            del world.streams[to]
+            if not final:
+                send({"id": world.id, "event": "abort", "to": to})
 
     def announce(self, request: Request, arguments: Json) -> int:
         world = self.world

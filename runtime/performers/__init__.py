@@ -23,6 +23,7 @@ FAMILIES = {
     "store": "stores",
     "emit": "emits",
     "model": "models",
+    "stream": "streams",
     "tool": "tools",
     "agent": "agents",
     "clock": "clock",

@@ -10,6 +10,7 @@ from ..call_settings import call_settings
 from ..calls import answered, answered_with_schema
 from ..errors import CallFailure, ConfigFailure
 from ..field_checks import check_model
+from ..records import ROLES, Call, Msg
 from ..reply_cache import ReplyCache
 from ..settled import Settled
 from ..translation import failed, response_value, succeeded, to_plain
@@ -57,8 +58,16 @@ class ModelCalls:
             if offered is not None:
                 settings, services = settings.changed(tools=offered.definitions()), services.with_tools(offered)
             conversation = self._conversation(call)
+            if call.method == "stream":
+                from ..streams import StreamedCall, begun
+
+                streamed = StreamedCall(services, settings, call.prompt, conversation, run_id, "stream")
+                if offered is not None:
+                    streamed.serve = offered.serve
+                return await begun(self.run, effect, streamed)
             if call.schema is None:
-                response = await answered(services, settings, call.prompt, conversation, run_id=run_id)
+                messages = () if call.messages is None else _chatted(settings, call.messages)
+                response = await answered(services, settings, call.prompt, conversation, run_id=run_id, messages=messages)
                 return Settled(lambda: committed(lambda: response_value(response())))
             validated = await answered_with_schema(
                 services,
@@ -129,6 +138,20 @@ class ModelCalls:
         from ..memory.conversation import Conversation
 
         return Conversation(self.run.memories[name], call.auto)
+
+
+def _chatted(settings: CallSettings, given: list[Any]) -> list[Msg]:
+    """The messages of a chat; the last one is the user's (O-1.71)."""
+    for message in given:
+        if message.f0 not in ROLES:
+            raise settings.origin().invalid_request(f'unknown message role "{message.f0}": expected {", ".join(ROLES)}')
+    if not given or given[-1].f0 != "user":
+        raise settings.origin().invalid_request("chat takes messages of which the last one is the user's")
+    return [Msg(m.f0, m.f1, [_call(call) for call in m.f2.items], m.f3) for m in given]
+
+
+def _call(call: Any) -> Call:
+    return Call(call.f0, call.f1, to_plain(call.f2))
 
 
 def committed(value: Callable[[], Any]) -> Any:

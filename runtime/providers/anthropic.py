@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ..records import Call, Reply
 from ..schema.json_text import compact_json
-from .sdk import Refusal, SdkProvider, Unreadable, count, part
+from .sdk import Refusal, SdkProvider, Unreadable, count, parsed_arguments, part, stream_failure
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -80,6 +80,24 @@ class Anthropic(SdkProvider):
     async def create(self, client: Any, arguments: Json) -> Any:
         return await client.messages.with_raw_response.create(**arguments)
 
+    def piece(self, event: Json, whole: Json) -> str:
+        kind = event.get("type")
+        if kind == "error":
+            raise stream_failure(event)
+        if kind == "message_start":
+            whole.update(part(event, "message", dict))
+            whole["content"] = []
+        elif kind == "content_block_start":
+            part(whole, "content", list).append({**part(event, "content_block", dict)})
+        elif kind == "content_block_delta":
+            return _grown(_last_block(whole), part(event, "delta", dict))
+        elif kind == "content_block_stop":
+            _closed(_last_block(whole))
+        elif kind == "message_delta":
+            whole.update(part(event, "delta", dict))
+            whole["usage"] = {**(whole.get("usage") or {}), **(event.get("usage") or {})}
+        return ""
+
     def read(self, data: Json) -> Reply:
         content = part(data, "content", list)
         finish = data.get("stop_reason")
@@ -97,6 +115,35 @@ class Anthropic(SdkProvider):
             tokens_out=count(usage, "output_tokens"),
             raw=content,
         )
+
+
+def _last_block(whole: Json) -> Json:
+    blocks: list[Json] = part(whole, "content", list)
+    if not blocks:
+        raise Unreadable("a delta before its content block")
+    return blocks[-1]
+
+
+def _grown(block: Json, delta: Json) -> str:
+    """A block with what a delta adds; the text it brings."""
+    kind = delta.get("type")
+    if kind == "text_delta":
+        text: str = part(delta, "text", str)
+        block["text"] = block.get("text", "") + text
+        return text
+    if kind == "input_json_delta":
+        block["json"] = block.get("json", "") + part(delta, "partial_json", str)
+    elif kind in ("thinking_delta", "signature_delta"):  # replayed verbatim in the tool rounds of the call
+        name = kind.removesuffix("_delta")
+        block[name] = block.get(name, "") + part(delta, name, str)
+    return ""
+
+
+def _closed(block: Json) -> None:
+    """The input of a tool call came as JSON text."""
+    text = block.pop("json", "")
+    if text:
+        block["input"] = parsed_arguments(text)
 
 
 def lower_messages(messages: Sequence[Msg]) -> list[Json]:

@@ -9,6 +9,7 @@ from ..errors import Origin
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
     from typing import Any
 
     from ..connections import ConnectionSettings
@@ -29,6 +30,10 @@ class Provider:
 
     async def send(self, request: Request) -> Reply:
         """One provider request within `request.timeout` seconds."""
+        raise NotImplementedError
+
+    async def stream(self, request: Request, give: Callable[[str], Awaitable[None]]) -> Reply:
+        """The same, every piece of the text handed to `give` when it comes; the text of the Reply is that of all pieces."""
         raise NotImplementedError
 
     async def aclose(self) -> None:

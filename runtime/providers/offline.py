@@ -9,7 +9,7 @@ from ..records import Reply
 from ..schema.json_text import compact_json
 from ..schema.minimal import minimal_instance
 from .base import Provider, origin_of
-from .scripted import scripted_reply, wait_as_scripted
+from .scripted import pieces, scripted_reply, wait_as_scripted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,6 +51,13 @@ class OfflineProvider(Provider):
             reply.tokens_out = tokens(reply.text)
         return reply
 
+    async def stream(self, request: Request, give: Callable[[str], Awaitable[None]]) -> Reply:
+        scripted = self._script.next
+        reply = await self.send(request)
+        for piece in pieces(scripted, reply.text):
+            await give(piece)
+        return reply
+
     async def _scripted(self, scripted: Any, request: Request) -> Reply:
         origin = origin_of(request)
         await wait_as_scripted(scripted, origin, self._sleep)
@@ -88,6 +95,13 @@ class ScriptedProvider(Provider):
         origin = origin_of(request)
         await wait_as_scripted(scripted, origin, self._sleep)
         return scripted_reply(scripted, origin, model=MOCK)
+
+    async def stream(self, request: Request, give: Callable[[str], Awaitable[None]]) -> Reply:
+        scripted = self._script.next
+        reply = await self.send(request)
+        for piece in pieces(scripted, reply.text):
+            await give(piece)
+        return reply
 
 
 def tokens(text: str) -> int:

@@ -9,7 +9,7 @@ from ...vm.schema import is_strict_form
 from ..records import Call, Reply
 from ..schema.json_text import compact_json
 from .openai_client import OpenAIProvider
-from .sdk import Refusal, Unreadable, count, parsed_arguments, part
+from .sdk import Refusal, Unreadable, count, parsed_arguments, part, stream_failure
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,6 +42,21 @@ class OpenAIChat(OpenAIProvider):
     async def create(self, client: Any, arguments: Json) -> Any:
         return await client.chat.completions.with_raw_response.create(**arguments)
 
+    def piece(self, event: Json, whole: Json) -> str:
+        if "error" in event:
+            raise stream_failure(event)
+        if not whole:
+            message: Json = {"role": "assistant", "content": "", "tool_calls": []}
+            whole.update(choices=[{"message": message, "finish_reason": None}])
+        whole["model"] = event.get("model") or whole.get("model")
+        whole["usage"] = event.get("usage") or whole.get("usage")
+        choice = whole["choices"][0]
+        text = ""
+        for arrived in event.get("choices") or ():
+            text += _grown(choice["message"], part(arrived, "delta", dict))
+            choice["finish_reason"] = arrived.get("finish_reason") or choice["finish_reason"]
+        return text
+
     def read(self, data: Json) -> Reply:
         choices = part(data, "choices", list)
         if not choices:
@@ -62,6 +77,24 @@ class OpenAIChat(OpenAIProvider):
             tokens_out=count(usage, "completion_tokens"),
             raw={key: value for key, value in message.items() if value not in (None, [])},
         )
+
+
+def _grown(message: Json, delta: Json) -> str:
+    """A message with what a delta adds; the text it brings."""
+    text: str = delta.get("content") or ""
+    message["content"] += text
+    if delta.get("refusal"):
+        message["refusal"] = message.get("refusal", "") + delta["refusal"]
+    calls = message["tool_calls"]
+    for piece in delta.get("tool_calls") or ():
+        index = part(piece, "index", int)
+        if index == len(calls):
+            calls.append({"id": piece.get("id"), "type": "function", "function": {"name": "", "arguments": ""}})
+        if index >= len(calls):
+            raise Unreadable("the calls of the stream are out of order")
+        for name in ("name", "arguments"):
+            calls[index]["function"][name] += (piece.get("function") or {}).get(name) or ""
+    return text
 
 
 def lower_message(message: Msg) -> Json:

@@ -10,7 +10,7 @@ from ..records import Call, Reply
 from .openai_chat import arguments_text, lower_schema
 from .openai_client import OpenAIProvider
 from .parameters import not_carried, require_carried
-from .sdk import Refusal, Unreadable, count, parsed_arguments, part
+from .sdk import Refusal, Unreadable, count, parsed_arguments, part, stream_failure
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,6 +52,15 @@ class OpenAIResponses(OpenAIProvider):
 
     async def create(self, client: Any, arguments: Json) -> Any:
         return await client.responses.with_raw_response.create(**arguments)
+
+    def piece(self, event: Json, whole: Json) -> str:
+        """The last event holds the whole reply."""
+        kind = event.get("type")
+        if kind in ("response.completed", "response.incomplete"):
+            whole.update(part(event, "response", dict))
+        elif kind in ("error", "response.failed"):
+            raise stream_failure(event)
+        return part(event, "delta", str) if kind == "response.output_text.delta" else ""
 
     def read(self, data: Json) -> Reply:
         output = part(data, "output", list)

@@ -40,6 +40,11 @@ class Script:
         self._rest = rest
         self._next = 0
 
+    @property
+    def next(self) -> Any:
+        """What `take` will give."""
+        return self._rest if self._next >= len(self._replies) else self._replies[self._next]
+
     def take(self) -> Any:
         if self._next >= len(self._replies):
             return self._rest
@@ -71,6 +76,18 @@ def scripted_reply(scripted: Any, origin: Origin, *, model: str) -> Reply:
         tokens_in=scripted.get("tokens_in", 0),
         tokens_out=scripted.get("tokens_out", 0),
     )
+
+
+def pieces(scripted: Any, text: str) -> list[str]:
+    """The pieces of a streamed reply: `chunks`, else its words, each with the space after it (O-8.20)."""
+    if isinstance(scripted, dict) and "chunks" in scripted:
+        return [clean_text(chunk) for chunk in scripted["chunks"]]
+    found = [""]
+    for before, char in zip(" " + text, text, strict=False):
+        if before.isspace() and not char.isspace() and found[-1].strip():
+            found.append("")
+        found[-1] += char
+    return found
 
 
 def fault(name: str, origin: Origin) -> CallFailure:

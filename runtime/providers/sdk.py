@@ -18,7 +18,7 @@ from .retry_after import retry_after_ms
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Awaitable, Callable, Mapping
     from typing import Any
 
     from ..connections import ConnectionSettings
@@ -78,12 +78,22 @@ class SdkProvider(Provider):
         """The neutral reply; Unreadable or Refusal when it is none."""
         raise NotImplementedError
 
+    def piece(self, event: dict[str, Any], whole: dict[str, Any]) -> str:
+        """The text an event of a stream brings. `whole` becomes, event by event, what `read` takes."""
+        raise NotImplementedError
+
     async def send(self, request: Request) -> Reply:
+        return await self._sent(request, self._exchange)
+
+    async def stream(self, request: Request, give: Callable[[str], Awaitable[None]]) -> Reply:
+        return await self._sent(request, lambda r, arguments: self._streamed(r, arguments, give))
+
+    async def _sent(self, request: Request, exchange: Callable[[Request, dict[str, Any]], Awaitable[Reply]]) -> Reply:
         notes: list[str] = []
         while True:
             arguments = self.lower(request)
             try:
-                reply = await self._exchange(request, arguments)
+                reply = await exchange(request, arguments)
             except RefusedParameter as refused:
                 if self.settings.unsupported != "drop":
                     raise refused.failure from None
@@ -92,6 +102,49 @@ class SdkProvider(Provider):
                 continue
             reply.notes = [*notes, *self.left_out(request)]
             return reply
+
+    async def _streamed(self, request: Request, arguments: dict[str, Any], give: Callable[[str], Awaitable[None]]) -> Reply:
+        """One request whose reply comes as server-sent events. The time limit counts while the provider is waited for."""
+        import httpx2
+
+        origin = origin_of(request)
+        client = self._opened(origin)
+        limit = httpx2.Timeout(request.timeout, connect=min(CONNECT_SECONDS, request.timeout))
+        left = Left(request.timeout)
+        whole: dict[str, Any] = {}
+        size = 0
+        try:
+            response = await left.waiting(self.create(client, {**arguments, "timeout": limit}))
+        except Exception as error:
+            raise self._failure(self._imported(origin), error, request, origin) from None
+        lines = response.http_response.aiter_lines()
+        try:
+            while (line := await self._line(lines, left, request, origin)) is not None:
+                size += len(line)
+                if size > MAX_REPLY_BYTES:
+                    raise Unreadable(f"the reply is larger than {MAX_REPLY_BYTES} bytes")
+                if line.startswith("data:") and line[5:].strip() not in ("", "[DONE]"):
+                    text = self.piece(_envelope(line[5:].encode()), whole)
+                    if text:
+                        await give(text)
+            if not whole:
+                raise Unreadable("the stream has no events")
+            return self.read(whole)
+        except Refusal as refusal:
+            raise origin.filtered(self._redactor.clean(str(refusal) or "the model refused")) from None
+        except (Unreadable, JsonRefused) as unreadable:
+            raise origin.invalid_response(self._redactor.clean(str(unreadable))) from None
+        finally:
+            await response.http_response.aclose()
+
+    async def _line(self, lines: Any, left: Left, request: Request, origin: Origin) -> str | None:
+        """The next line of the stream, None at its end."""
+        try:
+            return str(await left.waiting(anext(lines)))
+        except StopAsyncIteration:
+            return None
+        except Exception as error:
+            raise self._failure(self._imported(origin), error, request, origin) from None
 
     def left_out(self, request: Request) -> list[str]:
         """Notes on parameters `lower` leaves out (O-1.134)."""
@@ -171,6 +224,27 @@ class SdkProvider(Provider):
             self._client = self.make_client(self._imported(origin), key, headers, self._http_client)
             self._loop = loop
         return self._client
+
+
+class Left:
+    """What is left of a time limit that counts only while something is waited for."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+
+    async def waiting(self, work: Awaitable[Any]) -> Any:
+        started = time.monotonic()
+        try:
+            async with asyncio.timeout(max(self.seconds, 0)):
+                return await work
+        finally:
+            self.seconds -= time.monotonic() - started
+
+
+def stream_failure(event: dict[str, Any]) -> Unreadable:
+    """An event that says that the rest will not come."""
+    inner = event.get("error") or event.get("response", {}).get("error") or event
+    return Unreadable(f"the stream ended in an error: {inner.get('message') if isinstance(inner, dict) else inner}")
 
 
 def _envelope(body: bytes) -> dict[str, Any]:

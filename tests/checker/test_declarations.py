@@ -132,7 +132,7 @@ UNBUILT = [
     ("use std::tools; fn f() { tools::ShellTool; }", "std::tools::ShellTool"),
     ("memory m: Memory = Memory::new().window(3);", "memory step window"),
     ("model M { provider: offline, knowledge: 1 }", "model field knowledge"),
-    ('model M { provider: offline } fn f() { M.stream("x"); }', "stream"),
+    ('model M { provider: offline } fn f() { M.spawn(); }', "spawn"),
 ]
 
 

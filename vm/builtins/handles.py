@@ -56,6 +56,10 @@ handle("Memory", "is_empty() -> Bool", clause="M-6.7", doc="Whether there is no 
 handle("Memory", "clear() -> Nil", clause="O-3.8", doc="Removes all messages.")
 
 handle(
+    "Stream", "response() -> Response", clause="L-6.8.3",
+    doc="The whole reply, once it has ended (P410 before): after `break` the text so far, with `finish` \"cancelled\".",
+)  # fmt: skip
+handle(
     "PipelineRef<I, O>", "run(x: I) -> Result<O, Error>", clause="L-6.8.6", doc="Runs the stages one after another.",
 )  # fmt: skip
 

@@ -31,6 +31,7 @@ from ..values.handles import (
     ModelRef,
     PipelineRef,
     SchemaRef,
+    Stream,
     TaskHandle,
     ToolRef,
 )
@@ -242,7 +243,7 @@ KIND_OF: dict[type, str] = {
     NoneOption: "Option", Ok: "Result", Err: "Result", ErrorValue: "Error", EnumValue: "Enum", Closure: "Function",
     ModelRef: "ModelRef", AgentRef: "AgentRef", ModelBuilder: "ModelBuilder", MemoryRef: "Memory", SchemaRef: "SchemaRef",
     HashMapRef: "HashMap", LedgerRef: "Ledger", LedgerQuery: "LedgerQuery", TaskHandle: "Task",
-    PipelineRef: "PipelineRef",
+    PipelineRef: "PipelineRef", Stream: "Stream",
     ToolRef: "ToolRef",
     **{cls: name for name, cls in RECORDS.items()},
 }  # fmt: skip

@@ -67,6 +67,7 @@ from .handles import (
     PipelineRef,
     Ref,
     SchemaRef,
+    Stream,
     TaskHandle,
     ToolRef,
     Unset,
@@ -76,6 +77,7 @@ from .limits import Limits, concat, join, limits
 from .ranges import RangeValue
 from .records import (
     RECORDS,
+    Chunk,
     Emit,
     HttpResponse,
     LedgerEntry,
@@ -121,6 +123,7 @@ __all__ = [
     "Limits",
     "Map",
     "MemoryRef",
+    "Chunk",
     "Message",
     "ModelBuilder",
     "ModelRef",
@@ -142,6 +145,7 @@ __all__ = [
     "Struct",
     "StructType",
     "TRUE_KEY",
+    "Stream",
     "TaskHandle",
     "ToolCall",
     "ToolRef",

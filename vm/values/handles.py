@@ -1,7 +1,7 @@
 """Handles: names of things the host keeps, and the immutable `ModelBuilder` (L-3.1.21, O-3.17 to O-3.23).
 
 Hands on `ModelRef`, `AgentRef`, `MemoryRef`, `SchemaRef`, `ToolRef`, `HashMapRef`, `LedgerRef`, `LedgerQuery`, `PipelineRef`,
-`ModelBuilder`, `TaskHandle`. A handle holds a declared name or the record of a task, never a live object of the host.
+`ModelBuilder`, `TaskHandle`, `Stream`. A handle holds a declared name or the record of a task, never a live object of the host.
 """
 
 from __future__ import annotations
@@ -174,3 +174,18 @@ class TaskHandle:
 
     def __hash__(self) -> int:
         return hash(self.task)
+
+
+class Stream:
+    """A reply on its way (L-3.1.19). `effect` is the one that began it: who closes that ends the reply. `response` is there once
+    it has ended, however it did (O-1.74); `walked`: somebody waits for its next chunk."""
+
+    __slots__ = ("name", "effect", "response", "walked")
+    type_name = "Stream"
+    word = "stream"
+
+    def __init__(self, name: str, effect: Any) -> None:
+        self.name = name  # of the model
+        self.effect = effect
+        self.response: Any = None
+        self.walked = False

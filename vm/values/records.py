@@ -135,6 +135,7 @@ Message = _record(
     },
     hidden=("tool_calls", "tool_call_id"),
 )  # fmt: skip
+Chunk = _record("Chunk", {"text": _STRING})
 Prompt = _record(
     "Prompt",
     {
@@ -152,5 +153,5 @@ RegexMatch = _record(
 )
 
 RECORDS: dict[str, type[Any]] = {
-    cls.decl.name: cls for cls in (Response, Message, Prompt, ToolCall, LedgerEntry, Emit, HttpResponse, RegexMatch)
+    cls.decl.name: cls for cls in (Response, Message, Chunk, Prompt, ToolCall, LedgerEntry, Emit, HttpResponse, RegexMatch)
 }
