@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import argparse
     from typing import Any
 
-    from ..vm.bytecode.image import Image
+    from ..vm.bytecode.image import Image, Memory
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -46,13 +46,20 @@ def facts_of(image: Image, data: bytes) -> dict[str, Any]:
         "functions": declared_functions(image),
         "models": {m.name: {"connection": m.connection, **m.fields} for m in image.models},
         "schemas": [s.name for s in image.schemas],
-        "memories": [{"name": m.name, "max_messages": m.max_messages} for m in image.memories],
+        "memories": [_memory(image, m) for m in image.memories],
         "hashmaps": [{"name": h.name, "path": h.path} for h in image.hashmaps],
         "ledgers": [e.name for e in image.ledgers],
         "connections": {c.name: c.fields for c in image.connections},
         "wanted_permissions": header.wanted,
         "key_variables": key_variables(image),
     }
+
+
+def _memory(image: Image, memory: Memory) -> dict[str, Any]:
+    """M-2.13."""
+    of = {} if memory.of is None else {"of": image.memories[memory.of].name}
+    steps = {"steps": memory.steps} if memory.steps else {}
+    return {"name": memory.name, "max_messages": memory.max_messages, **of, **steps}
 
 
 def declared_functions(image: Image) -> list[str]:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .schema.strategy import Schema
     from .secrets import Redactor
     from .translation import TreeBuilder
+    from .work import Work
 
     class Running(Protocol):
         program: Program
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
         schemas: Mapping[str, Schema]
         builder: TreeBuilder
         emits: EmitBus
+        work: Work
         state: dict[str, Any]
         """What a family keeps for the session, under its own name."""
 

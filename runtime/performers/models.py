@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ..call_services import Services
     from ..call_settings import CallSettings
     from ..memory.conversation import Conversation
+    from ..memory.locks import TurnLocks
     from ..running import Running
 
 
@@ -43,6 +44,7 @@ class ModelCalls:
         self.caches: dict[str, ReplyCache] = {}
         self.settings: dict[str, CallSettings] = {}
         self.calls = 0
+        self.locks: TurnLocks | None = None
 
     async def call(self, call: ModelCall) -> Any:
         """An Err, or what appends the turn and gives the Ok."""
@@ -112,7 +114,18 @@ class ModelCalls:
             return None
         from ..memory.conversation import Conversation
 
-        return Conversation(self.run.memories[name], call.auto)
+        return Conversation(self.run.memories[name], call.auto, locks=self._turn_locks(name))
+
+    def _turn_locks(self, name: str) -> TurnLocks | None:
+        """Those of the session, made when a memory needs one (M-5.17)."""
+        memory = self.run.memories[name]
+        if getattr(memory, "memory", memory).policy.on_conflict != "Serial":
+            return None
+        if self.locks is None:
+            from ..memory.locks import TurnLocks
+
+            self.locks = TurnLocks(loop=lambda: self.run.work.loop)
+        return self.locks
 
 
 def _committed(value: Callable[[], Any]) -> Any:

@@ -54,7 +54,7 @@ class _Graph:
             *(self._model(model) for model in image.models),
             *(self._hashmap(store) for store in image.hashmaps),
             *(self._node(store.values(), []) for store in image.ledgers),
-            *(self._node(memory.values(), []) for memory in image.memories),
+            *(self._memory(memory) for memory in image.memories),
             *(self._schema(schema) for schema in image.schemas),
             *(self._node(connection.values(), []) for connection in image.connections),
         ]
@@ -116,6 +116,10 @@ class _Graph:
         if model.connection in self.connections:
             named.append(("connections", self.connections[model.connection]))
         return self._node([model.name, model.connection, model.fields, model.memory is None, model.decorators], named)
+
+    def _memory(self, memory: i.Memory) -> Node:
+        named = [] if memory.of is None else [("memories", memory.of)]
+        return self._node([memory.name, memory.max_messages, memory.steps, memory.of is None], named)
 
     def _hashmap(self, store: i.HashMap) -> Node:
         return self._node([store.name, store.path], [("types", store.key), ("types", store.value)])
