@@ -150,7 +150,7 @@ class Session:
         self.redactor = host.redactor
         self.metrics = Metrics()
         self.emits = EmitBus(host.emit, host.emit_interval, lambda: self.work.loop)
-        self.memories = Memories(declarations(image), clock=host.now)
+        self.memories = Memories(declarations(image), clock=host.wall)
         layers: list[Mapping[str, Mapping[str, Any]]] = [host.connections, {c.name: c.fields for c in image.connections}]
         check_connections(layers)
         self.connections: Mapping[str, ConnectionSettings] = resolve_all(layers)

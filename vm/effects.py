@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     class StoredMessage(Protocol):
         role: str
         content: Any
+        calls: Any
+        call_id: str | None
 
     class Memory(Protocol):
         """One volatile log: pure data, so calling it is no I/O."""
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
         """The memories of a session by name, handed to its machine."""
 
         def __getitem__(self, name: str) -> Memory: ...
+        def branch(self, ref: Any) -> Memory: ...
+        def perform(self, ref: Any, method: str, arguments: list[Any]) -> Any: ...
 
     class Running(Protocol):
         """The part of the machine that methods of handles use."""
@@ -86,7 +90,7 @@ class StoreFile:
 class ModelCall:
     """Effect `model`: execute or execute_with_schema on a model or builder.
 
-    `memory`: name of the attached memory, None for none, UNSET for the model's own (O-3.24); `context`: a value or UNSET;
+    `memory`: name of the attached memory, a MemoryRef for a branch of one, None for none, UNSET for the model's own (O-3.24); `context`: a value or UNSET;
     `overrides`: what a Prompt replaces (O-1.67); `schema`: schema name or None.
     """
 

@@ -146,7 +146,7 @@ def _check_together(c: Checker, symbol: MemorySymbol) -> None:
         c.report("E4504", (place or symbol.declaration.name).span, message, help="lower `window`, or raise `retain`")
 
 
-def check_role(c: Checker, memory: ast.Expr, role: ast.Expr | None) -> None:
+def check_role(c: Checker, memory: ast.Expr, role: ast.Expr | None, *, pinned: bool = False) -> None:
     """A literal role other than those of O-3.4; a system message that a bounded memory will lose."""
     while isinstance(role, ast.GroupExpr):
         role = role.inner
@@ -155,7 +155,7 @@ def check_role(c: Checker, memory: ast.Expr, role: ast.Expr | None) -> None:
     if role.value not in ROLES:
         c.report("E4042", role.span, f'unknown role "{role.value}"', help='use "user", "assistant" or "system"')
     symbol = memory.binding if isinstance(memory, ast.PathExpr) else None
-    if role.value == "system" and isinstance(symbol, MemorySymbol) and _can_evict_system(symbol):
+    if role.value == "system" and not pinned and isinstance(symbol, MemorySymbol) and _can_evict_system(symbol):
         c.report(
             "W0451", role.span, f"the bounded memory `{symbol.name}` can evict this system message",
             help="pin it, or keep it in the model's `system_prompt`",

@@ -9,7 +9,7 @@ from ...vm.builtins import Row, lookup, method_names
 from .. import ast
 from ..resolver.spelling import did_you_mean
 from ..source import Span
-from ..symbols import BuiltinCall, CheckAny, DynamicCall, Local, MethodTarget, TraitCall
+from ..symbols import BuiltinCall, CheckAny, DynamicCall, Local, MemorySymbol, MethodTarget, TraitCall
 from ..types import ANY, FLOAT, INT, MEMORY, NEVER, NIL, STRING, Function, Generic, Nilable, Nominal, Type, error
 from .arguments import infer_all, match_arguments
 from .builtins import call_row, everyday_method, kind_of
@@ -25,10 +25,8 @@ from .trait_calls import Chosen, bounded_methods, bounded_names, names_through_t
 from .types import written_type
 
 UNBUILT_METHODS = ("with_tools", "without_tools", "with_context", "stream", "chat", "spawn", "shutdown")
-MEMORY_UNBUILT = (
-    "append_all", "pin", "set_pinned", "entries", "turns", "appended", "view", "summary", "tokens", "version", "stats",
-    "fork", "branch", "branches", "rewind", "dump", "load", "erase", "remember", "recall", "key",
-)  # fmt: skip
+MEMORY_UNBUILT = ("remember", "recall", "key")
+VIEW_METHODS = ("messages", "last", "len", "is_empty", "view", "summary", "tokens", "recall", "to_string")
 
 
 def method_call(c: Checker, node: ast.MethodCall, expected: Expected) -> Type:
@@ -195,11 +193,21 @@ def _built_in(c: Checker, node: ast.MethodCall, receiver: Type, row: Row, expect
         check_mutation(c, node.receiver, row.name, node.name.span)
     if row.name == "context":
         found = _with_context(found)
-    if row.name == "append" and row.receiver == "Memory":
-        check_role(c, node.receiver, matched.values[0])
+    if row.receiver == "Memory":
+        _memory_method(c, node)
+    if row.name in ("append", "pin") and row.receiver == "Memory":
+        check_role(c, node.receiver, matched.values[0], pinned=row.name == "pin")
     if row.receiver == "HashMap":
         _hashmap_method(c, node, receiver, row, matched.values)
     return found
+
+
+def _memory_method(c: Checker, node: ast.MethodCall) -> None:
+    """A derived view is only read (M-6.21)."""
+    symbol = node.receiver.binding if isinstance(node.receiver, ast.PathExpr) else None
+    if isinstance(symbol, MemorySymbol) and symbol.of is not None and node.name.text not in VIEW_METHODS:
+        help = f"call it on `{symbol.of.name}`, whose log the view shows"
+        c.report("E4507", node.name.span, f"the derived view `{symbol.name}` has no method `{node.name.text}`", help=help)
 
 
 def _hashmap_method(

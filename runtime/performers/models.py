@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from ..call_services import Services
     from ..call_settings import CallSettings
     from ..memory.conversation import Conversation
+    from ..memory.declared import DerivedMemory
     from ..memory.locks import TurnLocks
+    from ..memory.memory import Memory
     from ..running import Running
 
 
@@ -114,12 +116,13 @@ class ModelCalls:
             return None
         from ..memory.conversation import Conversation
 
-        return Conversation(self.run.memories[name], call.auto, locks=self._turn_locks(name))
+        attached = self.run.memories.attached(name)
+        return Conversation(attached, call.auto, locks=self._turn_locks(attached))
 
-    def _turn_locks(self, name: str) -> TurnLocks | None:
+    def _turn_locks(self, attached: Memory | DerivedMemory) -> TurnLocks | None:
         """Those of the session, made when a memory needs one (M-5.17)."""
-        memory = self.run.memories[name]
-        if getattr(memory, "memory", memory).policy.on_conflict != "Serial":
+        memory = getattr(attached, "memory", attached)
+        if memory.policy.on_conflict != "Serial":
             return None
         if self.locks is None:
             from ..memory.locks import TurnLocks
