@@ -66,7 +66,13 @@ def _run(words: list[str]) -> int:
     module.configure(parser)
     split = getattr(module, "words_of", None)  # a verb whose command line is more than options and files
     given, beside = split(words[1:]) if split is not None else (words[1:], {})
-    return int(module.execute(parser.parse_args(given, argparse.Namespace(**beside))))
+    arguments = parser.parse_args(given, argparse.Namespace(**beside))
+    if vars(arguments).get("file", "") is None or vars(arguments).get("files") == []:
+        from .inputs import entry_file
+
+        arguments.file = entry_file()
+        arguments.files = [arguments.file]
+    return int(module.execute(arguments))
 
 
 def prepare_streams() -> None:

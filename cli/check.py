@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("files", metavar="FILE", nargs="+", help="sources (.conc), or - for stdin")
+    parser.add_argument("files", metavar="FILE", nargs="*", help="sources (.conc), or - for stdin")
     parser.add_argument("--deny-warnings", action="store_true", help="warnings end the command with 65 too")
     parser.add_argument("--json", action="store_true", help="print diagnostics as one JSON array on stdout")
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", help="a source (.conc), or - for stdin")
+    parser.add_argument("file", metavar="FILE", nargs="?", help="a source (.conc), or - for stdin")
     parser.add_argument("-o", dest="output", metavar="OUT", help="the image to write; default FILE with .concb")
     parser.add_argument("--check", action="store_true", help="write nothing")
     parser.add_argument("--strip", action="store_true", help="leave the source text out of the image")

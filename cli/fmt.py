@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("files", metavar="FILE", nargs="+", help="sources (.conc), or - to format stdin to stdout")
+    parser.add_argument("files", metavar="FILE", nargs="*", help="sources (.conc), or - to format stdin to stdout")
     parser.add_argument("--check", action="store_true", help="write nothing; list the files that would change and exit 1")
     parser.add_argument("--diff", action="store_true", help="write nothing; print the changes as a unified diff")
 

@@ -76,8 +76,20 @@ def compilation(path: str, data: bytes, *, emit: bool = True) -> Compilation:
     from ..compiler.project import locate
 
     location = locate(path)
-    result = compile_source(data, location.file, emit=emit, read=location.read)
-    return result if location.manifest is None else result.with_manifest(location.manifest)
+    return compile_source(data, location.file, emit=emit, read=location.read, manifest=location.manifest)
+
+
+def entry_file() -> str:
+    """The source that the manifest of this directory names, for commands without FILE (O-9.2)."""
+    from ..compiler.manifest import Manifest, find_manifest
+
+    found = find_manifest(os.getcwd())
+    if found is None:
+        raise exits.Exit(exits.USAGE, "no FILE given, and no Concerto.toml here or above; `concerto init .` writes one")
+    entry = Manifest(found).entry
+    if entry is None:
+        raise exits.Exit(exits.USAGE, f"no FILE given, and {os.path.relpath(found)} names no `entry` under [project]")
+    return os.path.relpath(os.path.join(os.path.dirname(found), entry))
 
 
 def project_permissions(path: str) -> Mapping[str, tuple[str, ...] | bool]:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", help="a source or an image")
+    parser.add_argument("file", metavar="FILE", nargs="?", help="a source or an image")
     parser.add_argument("--json", action="store_true", help="as JSON")
 
 
@@ -49,6 +49,7 @@ def facts_of(image: Image, data: bytes) -> dict[str, Any]:
         "memories": [_memory(image, m) for m in image.memories],
         "hashmaps": [{"name": h.name, "path": h.path} for h in image.hashmaps],
         "ledgers": [e.name for e in image.ledgers],
+        "pipelines": {p.name: [stage[0] for stage in p.stages] for p in image.pipelines},
         "connections": {c.name: c.fields for c in image.connections},
         "wanted_permissions": header.wanted,
         "key_variables": key_variables(image),

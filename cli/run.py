@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", help="a source (.conc), an image, or - for source on stdin")
+    parser.add_argument("file", metavar="FILE", nargs="?", help="a source (.conc), an image, or - for source on stdin")
     configure_run(parser)
-    parser.usage = "concerto run [options] FILE [-- ARGS]"
+    parser.usage = "concerto run [options] [FILE] [-- ARGS]"
     parser.epilog = "ARGS are what std::env::args() gives the program"
     parser.add_argument("--metrics", action="store_true", help="print the counters of the run as JSON on stderr")
 
@@ -77,7 +77,7 @@ def execute(arguments: argparse.Namespace) -> int:
         session = Session(program, host_of(arguments, arguments.file))
     except ConfigFailure as failure:
         raise exits.Exit(exits.USAGE, f"{failure.code}: {failure.message}") from None
-    timer = watchdog(session, arguments.max_seconds)
+    timer = watchdog(session, arguments.max_seconds or program.image.header.budgets.get("seconds"))
     outcome = run_session(session, steps=arguments.max_steps, seconds=arguments.max_seconds)
     if timer is not None:
         timer.cancel()

@@ -19,6 +19,7 @@ VERBS = (
     Verb("run", "run the main function of a source or image", quiet="no warnings, no emits"),
     Verb("compile", "write the image of a source"),
     Verb("check", "report diagnostics only"),
+    Verb("init", "write a new project", quiet="print nothing"),
     Verb("repl", "try items, statements and expressions one after another", quiet="no warnings, no emits"),
     Verb("test", "run the tests of sources and images", quiet="summary and failures only"),
     Verb("fmt", "give sources the canonical layout"),

@@ -18,6 +18,7 @@ from .symbols import (
     LedgerSymbol,
     MemorySymbol,
     ModelSymbol,
+    PipelineSymbol,
     StructSymbol,
 )
 from .types import Implementation, Type
@@ -40,8 +41,10 @@ class CheckedProgram:
     consts: list[ConstSymbol] = field(default_factory=list)
     models: list[ModelSymbol] = field(default_factory=list)
     connections: list[ConnectionSymbol] = field(default_factory=list)
+    manifest: dict[str, dict[str, object]] = field(default_factory=dict)  # connections only Concerto.toml declares
     memories: list[MemorySymbol] = field(default_factory=list)
     hashmaps: list[HashMapSymbol] = field(default_factory=list)
     ledgers: list[LedgerSymbol] = field(default_factory=list)
+    pipelines: list[PipelineSymbol] = field(default_factory=list)
     init: list[tuple[int, ast.InitStatement]] = field(default_factory=list)
     main: FunctionSymbol | None = None

@@ -40,6 +40,7 @@ class Project:
     sources: dict[str, Source] = field(default_factory=dict)
     declared: dict[ast.Module, str] = field(default_factory=dict)
     roots: dict[str, str] = field(default_factory=dict)
+    connections: dict[str, dict[str, object]] = field(default_factory=dict)  # those of the manifest, with their fields
     rejected: list[tuple[str, Span, str, str]] = field(default_factory=list)  # code, place, message, help
 
     @classmethod

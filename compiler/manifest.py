@@ -12,25 +12,33 @@ from collections.abc import Callable
 from typing import Any
 
 from ..vm.builtins.capabilities import BY_KEY, GROUP_KEYS, Malformed
+from .checker.fields import CONNECTION, CONNECTION_FIELDS, CONNECTION_OBJECTS, DURATION, Rule, number, whole
 from .diagnostics import Diagnostics
 from .resolver.spelling import did_you_mean
 from .source import Source, Span
+from .types import FLOAT, INT, STRING, Type
 
 NAME = "Concerto.toml"
 PROJECT_KEYS = ("name", "version", "entry")
 # Tables of the language that this version does not read yet.
-UNBUILT_TABLES = ("connections", "mcp", "agents", "pricing", "budgets", "memory", "stores", "embedders")
+UNBUILT_TABLES = ("mcp", "agents", "memory", "stores", "embedders")
+PRICES = ("input_per_million", "output_per_million")
+UNBUILT_BUDGETS = ("tokens", "cost")
+BUDGETS = {"steps": whole(1), "depth": whole(1), "seconds": DURATION}
 
 
 class Manifest:
-    """What a manifest says: `entry`, the source path it names, and `permissions`, a scope per capability key. `folder` is the
-    root of the project, without links."""
+    """What a manifest says: `entry`, the source path it names, `permissions`, a scope per capability key, the fields of each of
+    `connections`, `pricing` as [input, output] per model id, `budgets`. `folder` is the root of the project, without links."""
 
     def __init__(self, path: str) -> None:
         self.folder = os.path.dirname(os.path.realpath(path))
         self.diagnostics = Diagnostics()
         self.entry: str | None = None
         self.permissions: dict[str, tuple[str, ...] | bool] = {}
+        self.connections: dict[str, dict[str, object]] = {}
+        self.pricing: dict[str, list[float]] = {}
+        self.budgets: dict[str, object] = {}
         self.source = Source(NAME, "")
         self._read(path)
 
@@ -120,7 +128,101 @@ def _grant(manifest: Manifest, place: tuple[str, ...], key: str, value: Any) -> 
     manifest.permissions[key] = (*held, *(os.path.join(manifest.folder, scope) if paths else scope for scope in value))
 
 
-TABLES: dict[str, Callable[[Manifest, dict[str, Any]], None]] = {"project": _project, "permissions": _permissions}
+def _connections(manifest: Manifest, table: dict[str, Any]) -> None:
+    """`[connections.N]`: the fields of a connection; keys stay outside (O-9.3)."""
+    for name, fields in table.items():
+        where = f"[connections.{name}]"
+        if not isinstance(fields, dict):
+            manifest.report("E4004", ("connections", name), f"`{name}` is a table: write {where}")
+            continue
+        held = manifest.connections[name] = {}
+        for key, value in fields.items():
+            if key == "api_key":
+                help = 'write `api_key_env = "NAME"`; the key stays outside'
+                manifest.report("E4005", ("connections", key), f"{where} holds a key", help)
+            elif _fits(manifest, ("connections", key), where, key, value):
+                held[key] = value
+
+
+def _fits(manifest: Manifest, place: tuple[str, ...], where: str, key: str, value: Any) -> bool:
+    """Whether a field of a connection is known and holds what it may; reports it otherwise."""
+    if key in CONNECTION_OBJECTS:
+        return _object_fits(manifest, place, where, key, value)
+    if key == "headers":
+        legal = isinstance(value, dict) and all(isinstance(v, str) or _is_variable(v) for v in value.values())
+        words = 'a table of strings or `{ env = "NAME" }`'
+    elif key in CONNECTION:
+        legal, words = _holds(CONNECTION[key], value), CONNECTION[key].words
+    else:
+        manifest.report("E4001", place, f"{where} has no key `{key}`", did_you_mean(key, CONNECTION_FIELDS))
+        return False
+    if not legal:
+        manifest.report("E4004", place, f"`{key}` of {where} is {words}")
+    return legal
+
+
+def _object_fits(manifest: Manifest, place: tuple[str, ...], where: str, key: str, value: Any) -> bool:
+    rules = CONNECTION_OBJECTS[key]
+    if not isinstance(value, dict):
+        manifest.report("E4004", place, f"`{key}` of {where} is a table")
+        return False
+    for inner, held in value.items():
+        if inner not in rules:
+            manifest.report("E4001", place, f"`{key}` of {where} has no key `{inner}`", did_you_mean(inner, rules))
+        elif not _holds(rules[inner], held):
+            manifest.report("E4004", place, f"`{inner}` of `{key}` of {where} is {rules[inner].words}")
+    return all(inner in rules and _holds(rules[inner], held) for inner, held in value.items())
+
+
+def _is_variable(value: Any) -> bool:
+    return isinstance(value, dict) and list(value) == ["env"] and isinstance(value["env"], str)
+
+
+def _holds(rule: Rule, value: Any) -> bool:
+    """Whether a TOML value is of the type of a rule and within it."""
+    kinds: dict[Type, tuple[type, ...]] = {STRING: (str,), INT: (int,), FLOAT: (int, float)}
+    kind = kinds.get(rule.type, (list,) if str(rule.type).startswith("Array") else (dict,))
+    inner = str if "String" in str(rule.type) else object
+    items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    plain = isinstance(value, kind) and not isinstance(value, bool)
+    return plain and all(isinstance(item, inner) for item in items) and rule.legal(value)
+
+
+def _pricing(manifest: Manifest, table: dict[str, Any]) -> None:
+    """`[pricing."ID"]`: the price of a million tokens in and out (O-1.131)."""
+    for model, prices in table.items():
+        where = f'[pricing."{model}"]'
+        if not isinstance(prices, dict):
+            manifest.report("E4004", ("pricing", model), f"`{model}` is a table: write {where}")
+            continue
+        for key in prices:
+            if key not in PRICES:
+                manifest.report("E4001", ("pricing", key), f"{where} has no key `{key}`", did_you_mean(key, PRICES))
+        for key in PRICES:
+            if key not in prices:
+                manifest.report("E4002", ("pricing",), f"{where} lacks `{key}`")
+            elif not _holds(number(0), prices[key]):
+                manifest.report("E4004", ("pricing", key), f"`{key}` of {where} is {number(0).words}")
+        if not manifest.diagnostics.has_errors:
+            manifest.pricing[model] = [float(prices[key]) for key in PRICES]
+
+
+def _budgets(manifest: Manifest, table: dict[str, Any]) -> None:
+    for key, value in table.items():
+        place = ("budgets", key)
+        if key in UNBUILT_BUDGETS:
+            manifest.report("E4999", place, f"not built yet: budgets.{key}")
+        elif key not in BUDGETS:
+            manifest.report("E4001", place, f"[budgets] has no key `{key}`", did_you_mean(key, (*BUDGETS, *UNBUILT_BUDGETS)))
+        elif not _holds(BUDGETS[key], value):
+            manifest.report("E4004", place, f"`{key}` of [budgets] is {BUDGETS[key].words}")
+        else:
+            manifest.budgets[key] = value
+
+
+TABLES: dict[str, Callable[[Manifest, dict[str, Any]], None]] = {
+    "project": _project, "permissions": _permissions, "connections": _connections, "pricing": _pricing, "budgets": _budgets,
+}  # fmt: skip
 
 
 def place_of(source: Source, path: tuple[str, ...]) -> tuple[int, int]:

@@ -31,27 +31,36 @@ class Compilation:
     image: Image | None = None
     sources: dict[str, Source] = field(default_factory=dict)
 
-    def with_manifest(self, manifest: Manifest) -> Compilation:
-        """This compilation in the project of a manifest, whose errors are errors of it (O-9.8)."""
-        self.sources[manifest.source.name] = manifest.source
-        for diagnostic in manifest.diagnostics.found:
-            self.diagnostics.add(diagnostic)
-        if manifest.diagnostics.has_errors:
-            self.image = None
-        return self
-
 
 def compile_source(
-    data: bytes, file: str, *, name: str | None = None, emit: bool = True, read: Reader = no_files
+    data: bytes,
+    file: str,
+    *,
+    name: str | None = None,
+    emit: bool = True,
+    read: Reader = no_files,
+    manifest: Manifest | None = None,
 ) -> Compilation:
     """Compile the program whose root module is in `file`: the name positions show, relative to the project root (V-3.4). `read`
     gives its other files; `name` is the program's name, by default the stem of `file`; without `emit` the phases stop after
-    checking."""
-    result = check_source(data, file, read)
+    checking. `manifest`: that of its project, whose errors are errors of the program (O-9.8)."""
+    result = check_source(data, file, read, manifest)
     if emit and result.checked is not None and not result.diagnostics.has_errors:
         stem = file.rpartition("/")[2].removesuffix(".conc")
         _generate(result, file, name or stem)
+    if manifest is not None:
+        _add_manifest(result, manifest)
     return result
+
+
+def _add_manifest(result: Compilation, manifest: Manifest) -> None:
+    result.sources[manifest.source.name] = manifest.source
+    for diagnostic in manifest.diagnostics.found:
+        result.diagnostics.add(diagnostic)
+    if result.diagnostics.has_errors:
+        result.image = None
+    elif result.image is not None:
+        result.image.header.pricing, result.image.header.budgets = manifest.pricing, manifest.budgets
 
 
 def _generate(result: Compilation, file: str, name: str) -> None:
@@ -70,10 +79,12 @@ def _generate(result: Compilation, file: str, name: str) -> None:
         result.image = image
 
 
-def check_source(data: bytes, file: str, read: Reader = no_files) -> Compilation:
+def check_source(data: bytes, file: str, read: Reader = no_files, manifest: Manifest | None = None) -> Compilation:
     diagnostics = Diagnostics()
     project = load(file, data, read, diagnostics)
     result = Compilation(diagnostics, project.sources[file], project.trees.get(file), sources=project.sources)
+    if manifest is not None:
+        project.connections = manifest.connections
     if not diagnostics.has_errors:
         result.checked = check_project(project, diagnostics)
     return result

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from . import ast
-from .types import Nominal, Type
+from .types import ANY, Nominal, Type
 
 
 @dataclass(eq=False, slots=True)
@@ -318,6 +318,32 @@ class HashMapSymbol(Symbol):
 @dataclass(eq=False, slots=True)
 class LedgerSymbol(Symbol):
     declaration: ast.Store
+
+
+@dataclass(eq=False, slots=True)
+class StageSymbol(FunctionSymbol):
+    """A stage of a pipeline as the function it is. Its parameter, or for an expression stage (`value`) the input of the pipeline
+    and what the stages before it gave; `result` is what its body gives, `effective` what goes on (O-6.19, O-6.22)."""
+
+    pipeline: PipelineSymbol = field(kw_only=True)
+    stage: ast.Stage = field(kw_only=True)
+    effective: Type = field(default=ANY, kw_only=True)
+    decorators: list[tuple[str, dict[str, object]]] = field(default_factory=list, kw_only=True)
+    state: str = field(default="new", kw_only=True)  # busy while its body is checked, then done
+
+    @property
+    def path(self) -> str:
+        return f"{self.pipeline.name}::{self.name}"
+
+
+@dataclass(eq=False, slots=True)
+class PipelineSymbol(Symbol):
+    """`input`, `output`: those of its signature, else of its stages (O-6.23); None until somebody asks."""
+
+    declaration: ast.Pipeline
+    stages: list[StageSymbol] = field(default_factory=list)
+    input: Type | None = None
+    output: Type | None = None
 
 
 @dataclass(eq=False, slots=True)

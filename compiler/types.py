@@ -45,7 +45,7 @@ class Simple(Type):
 
 @dataclass(frozen=True, slots=True)
 class Generic(Type):
-    """Array Map Option Result Set Queue Stack Task Schema: `name<arguments>`."""
+    """Array Map Option Result Set Queue Stack Task Schema: `name<arguments>`; PipelineRef, whose arguments nobody writes."""
 
     name: str
     arguments: tuple[Type, ...]
@@ -54,7 +54,7 @@ class Generic(Type):
         _weigh(self, self.arguments)
 
     def spell(self, levels: int) -> str:
-        return f"{self.name}<{_listed(self.arguments, levels)}>"
+        return self.name if self.name == "PipelineRef" else f"{self.name}<{_listed(self.arguments, levels)}>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,6 +216,11 @@ def map_(key: Type, value: Type) -> Generic:
 
 def hashmap(key: Type, value: Type) -> Generic:
     return Generic("HashMap", (key, value))
+
+
+def pipeline(input: Type, output: Type) -> Type:
+    """The handle of a pipeline, as `.run` is typed."""
+    return Generic("PipelineRef", (input, output))
 
 
 def option(item: Type) -> Generic:

@@ -176,7 +176,7 @@ class Session:
             random=host.random,
             clock=host.now,
             metrics=self.metrics,
-            pricing=host.pricing,
+            pricing={**_prices(image), **host.pricing},
             emit=self.runtime_emit,
             remaining=self.remaining,
             future=lambda: self.work.loop.create_future(),
@@ -188,7 +188,7 @@ class Session:
         self,
         *,
         steps: int | None = None,
-        depth: int = 10_000,
+        depth: int | None = None,
         seconds: float | None = None,
         tasks: int = 1024,
         function: int | None = None,
@@ -208,15 +208,17 @@ class Session:
         arguments: Sequence[Any],
         *,
         steps: int | None = None,
-        depth: int = 10_000,
+        depth: int | None = None,
         seconds: float | None = None,
         tasks: int = 1024,
     ) -> Outcome:
-        """Run a function of the program, which is initialised before the first one, under the limits of G-6.1; `arguments` are
-        values of the machine."""
+        """Run a function of the program, which is initialised before the first one, under the limits of G-6.1, of which the
+        program's own budgets are the defaults (O-9.7); `arguments` are values of the machine."""
         started = self.host.now()
         machine = self.machine
-        machine.limit(steps, depth, tasks)
+        budgets = {"depth": 10_000, **self.program.image.header.budgets}
+        seconds = budgets.get("seconds") if seconds is None else seconds
+        machine.limit(budgets.get("steps") if steps is None else steps, budgets["depth"] if depth is None else depth, tasks)
         self.work = Work(self.host.loop or asyncio_loop())
         timer = self._set_deadline(seconds)
         value: Any = None
@@ -376,6 +378,13 @@ def run_offline(session: Session, **limits: Any) -> Outcome:
         host.loop = OfflineLoop(host.now())
     outcome: Outcome = host.loop.run_until_complete(session.run(**limits))
     return outcome
+
+
+def _prices(image: Image) -> dict[str, dict[str, float]]:
+    """What the manifest says of prices, by model id (O-1.131)."""
+    return {
+        model: {"input_per_million": prices[0], "output_per_million": prices[1]} for model, prices in image.header.pricing.items()
+    }
 
 
 def _classes(program: Program) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from .builtins import KIND_OF, REQUIRED, lookup
 from .handles import HANDLERS
 from .panics import Panic
+from .pipelines import HANDLERS as PIPELINE_HANDLERS
 from .signals import SUSPENDED, Invoke
 from .store_methods import HANDLERS as STORE_HANDLERS
 from .values import Closure, EnumValue, ErrorValue, Map, ModelRef, Struct, debug, get_member, make_error, share, typeof
@@ -58,7 +59,8 @@ def _found(machine: Running, receiver: Any, site: Site) -> Any:
     if program_method(machine, receiver, site) is not None:
         return _program_call
     kind = kind_of(receiver)
-    handler = HANDLERS.get((kind, site.name)) or STORE_HANDLERS.get((kind, site.name))
+    at = (kind, site.name)
+    handler = HANDLERS.get(at) or STORE_HANDLERS.get(at) or PIPELINE_HANDLERS.get(at)
     row = lookup(kind, site.name)
     if handler is not None:
         return handler

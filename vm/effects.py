@@ -90,8 +90,8 @@ class StoreFile:
 class ModelCall:
     """Effect `model`: execute or execute_with_schema on a model or builder.
 
-    `memory`: name of the attached memory, a MemoryRef for a branch of one, None for none, UNSET for the model's own (O-3.24); `context`: a value or UNSET;
-    `overrides`: what a Prompt replaces (O-1.67); `schema`: schema name or None.
+    `memory`: name of the attached memory, or a MemoryRef of a branch; None for none, UNSET for the model's
+    own (O-3.24); `context`: a value or UNSET; `overrides`: what a Prompt replaces (O-1.67); `schema`: schema name or None.
     """
 
     __slots__ = ("model", "method", "prompt", "overrides", "memory", "auto", "context", "schema", "retry_message")

@@ -14,6 +14,7 @@ from .values import Array, MemoryRef, Message, ModelBuilder, ModelRef, Prompt, S
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
     from .effects import Running, StoredMessage
@@ -107,7 +108,7 @@ def memory_clear(machine: Running, task: Task, memory: MemoryRef, site: Site, ar
     log_of(machine, memory).clear()
 
 
-def message_array(messages: list[StoredMessage]) -> Array:
+def message_array(messages: Sequence[StoredMessage]) -> Array:
     """Copies, so that changing them changes no memory (M-6.24)."""
     return Array([_message(m) for m in messages])
 
@@ -160,11 +161,11 @@ def request(
     retry_message: str | None,
 ) -> Any:
     text, overrides = prompt_parts(prompt)
-    memory = builder.memory
-    if type(memory) is MemoryRef and not memory.branch:
-        memory = memory.name
+    attached: Any = builder.memory
+    if type(attached) is MemoryRef and not attached.branch:
+        attached = attached.name
     call = ModelCall(
-        builder.model.name, method, text, overrides, memory, builder.auto, builder.context, schema, retry_message
+        builder.model.name, method, text, overrides, attached, builder.auto, builder.context, schema, retry_message
     )
     machine.suspend(task, "model", call)
     return SUSPENDED

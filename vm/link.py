@@ -21,6 +21,7 @@ from .values import (
     LedgerRef,
     MemoryRef,
     ModelRef,
+    PipelineRef,
     SchemaRef,
     StructType,
     Variant,
@@ -57,6 +58,7 @@ class Program:
         self.memories = [MemoryRef(m.name) for m in image.memories]
         self.hashmaps = [HashMapRef(h.name) for h in image.hashmaps]
         self.ledgers = [LedgerRef(e.name) for e in image.ledgers]
+        self.pipelines = [PipelineRef(p.name) for p in image.pipelines]
         self.schemas = [SchemaRef(s.name) for s in image.schemas]
         self.language_methods = self._language_methods()
         self.methods = self._methods()
@@ -219,7 +221,7 @@ class Program:
             return f"f{operand}"
         tables: dict[Any, list[Any]] = {
             k.MODEL: self.models, k.MEMORY: self.memories, k.HASHMAP: self.hashmaps, k.LEDGER: self.ledgers,
-            k.SCHEMA: self.schemas,
+            k.PIPELINE: self.pipelines, k.SCHEMA: self.schemas,
         }  # fmt: skip
         return tables[kind][operand] if kind in tables else operand
 

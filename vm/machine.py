@@ -16,6 +16,7 @@ from .values.limits import utf8_size
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from .effects import Memories
@@ -155,6 +156,13 @@ class Machine(Scheduler):
 
     def configure(self, target: tuple[str, int, str], value: Any) -> None:
         self.configured[target] = value
+
+    def call(self, effect: Effect, code: Code, arguments: list[Any], captured: Any, done: Callable[[Task], None]) -> Task:
+        """What runs for an effect is one call deeper than the task that waits for it: P012 (G-6.1)."""
+        parent = effect.task
+        if parent.base + len(parent.frames) >= self.depth_limit:
+            raise self.too_deep()
+        return super().call(effect, code, arguments, captured, done)
 
     def too_deep(self) -> Panic:
         return Panic("P012", f"call depth exceeded: limit {self.depth_limit - 1}")

@@ -517,6 +517,10 @@ def LEDGER(operand: Any) -> Any:
     return operand
 
 
+def PIPELINE(operand: Any) -> Any:
+    return operand
+
+
 def SCHEMA(operand: Any) -> Any:
     return operand
 

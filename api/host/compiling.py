@@ -48,7 +48,7 @@ def _compiled_file(path: str) -> Compilation:
     with open(path, "rb") as file:
         data = file.read()
     location = locate(path)
-    return compile_source(data, location.file, read=location.read)
+    return compile_source(data, location.file, read=location.read, manifest=location.manifest)
 
 
 def _diagnostics(result: Compilation) -> tuple[Diagnostic, ...]:

@@ -239,7 +239,7 @@ class _Reader:
 
     def handle(self, value: Any, wanted: tuple[Any, ...], what: str) -> Any:
         program = self.program
-        known = [*program.models, *program.memories, *program.hashmaps, *program.ledgers, *program.schemas]
+        known = [*program.models, *program.memories, *program.hashmaps, *program.ledgers, *program.schemas, *program.pipelines]
         for ref in known if isinstance(value, Handle) else ():
             if (v.typeof(ref), ref.name) == (wanted[1], value.name):
                 return ref

@@ -24,6 +24,7 @@ from ..symbols import (
     LedgerSymbol,
     MemorySymbol,
     ModelSymbol,
+    PipelineSymbol,
     StructSymbol,
 )
 from ..types import Nominal
@@ -37,6 +38,7 @@ from .functions import check_function, declare_signature
 from .impls import declare_impls
 from .memory import check_init, check_memory
 from .orchestration import check_connection, check_model
+from .pipelines import check_pipeline, declare_pipeline
 from .privacy import ModuleMap
 from .schemas import check_schema, declare_schema, fold_nested_defaults
 from .stores import check_store, declare_hashmap
@@ -80,6 +82,7 @@ def _check(project: Project, diagnostics: Diagnostics) -> CheckedProgram:
     c = Checker(project.sources, diagnostics, RULES, MUTATING)
     c.modules = ModuleMap(project, module.modules)
     c.connections = [symbol.name for symbol in module.symbols if isinstance(symbol, ConnectionSymbol)]
+    c.manifest = project.connections
     c.main = module.main if isinstance(module.main, FunctionSymbol) else None
     for symbol in module.symbols:
         if isinstance(symbol, (StructSymbol, EnumSymbol)):
@@ -88,7 +91,9 @@ def _check(project: Project, diagnostics: Diagnostics) -> CheckedProgram:
     _declare(c, module)
     _check_declarations(c, module)
     for symbol in module.symbols:
-        if isinstance(symbol, FunctionSymbol):
+        if isinstance(symbol, PipelineSymbol):
+            check_pipeline(c, symbol)
+        elif isinstance(symbol, FunctionSymbol):
             c.deferring = False
             check_function(c, symbol)
             if c.deferring:
@@ -112,6 +117,8 @@ def _declare(c: Checker, module: Module) -> None:
             declare_signature(c, symbol)
         elif isinstance(symbol, HashMapSymbol):
             declare_hashmap(c, symbol)
+        elif isinstance(symbol, PipelineSymbol):
+            declare_pipeline(c, symbol)
     check_trait_impls(c)
 
 
@@ -183,7 +190,12 @@ def _checked(c: Checker, project: Project, module: Module) -> CheckedProgram:
                 checked.hashmaps.append(symbol)
             case LedgerSymbol():
                 checked.ledgers.append(symbol)
+            case PipelineSymbol():
+                checked.pipelines.append(symbol)
+                checked.functions.extend(symbol.stages)
     checked.model_types = c.models
     checked.implementations = list(c.implementations.items())
+    declared = {symbol.name for symbol in checked.connections}
+    checked.manifest = {name: fields for name, fields in project.connections.items() if name not in declared}
     checked.main = module.main if isinstance(module.main, FunctionSymbol) else None
     return checked

@@ -224,9 +224,10 @@ class Walk:
         self._loop(node, lambda: self.visit(node.body), ends=False)
 
     def _loop(self, node: ast.For | ast.While | ast.Loop, body: Callable[[], None], ends: bool) -> None:
-        """The body is walked twice: first to learn what a round may have assigned before the next."""
+        """The body is walked twice: first to learn what a round may have assigned before the next. That takes one walk of the
+        loops inside, so that nested loops do not cost twice as much at each level."""
         before = self.flow.copy()
-        for last in (False, True):
+        for last in (True,) if self.silent else (False, True):
             self.breaks.append([])
             self.continues.append([])
             self.labels.append(None if node.label is None else node.label.text)

@@ -76,6 +76,7 @@ class Target:
     accepts_all: bool = False
     asynchronous: bool = False
     test: bool = False
+    fails_with: Type | None = None  # errors leave as this type, though the result is no Result (L-3.12.5)
     raised: list[Raise] = field(default_factory=list)
     returns: list[tuple[ast.Expr, Type]] = field(default_factory=list)
 
@@ -120,7 +121,7 @@ HEAVIEST = 5_000  # what a type may weigh: walks over types take as many steps
 class Checker:
     __slots__ = (
         "sources", "diagnostics", "error_count", "expressions", "nesting", "targets", "loops", "nominals", "modules",
-        "connections",
+        "connections", "manifest",
         "aliases", "constants", "methods", "self_type", "deferring", "main", "visiting", "mutating", "links",
         "traits", "models", "trait_symbols", "implementations", "error_impls", "waiting_bounds",
         "outside",
@@ -147,6 +148,7 @@ class Checker:
         self.nominals: dict[str, StructSymbol | EnumSymbol] = {}
         self.modules: ModuleMap
         self.connections: list[str] = []  # names of those declared, for suggestions
+        self.manifest: dict[str, dict[str, object]] = {}  # fields of connections that Concerto.toml gives
         self.aliases: dict[AliasSymbol, Type | None] = {}  # None: being resolved
         self.constants: dict[ConstSymbol, str] = {}  # busy, done, failed
         self.visiting: list[StructSymbol] = []  # structs whose JSON form is being looked at

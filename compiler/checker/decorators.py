@@ -12,12 +12,13 @@ from ..resolver.spelling import did_you_mean
 from .config import check_value
 from .context import Checker
 from .declarations import FAILED
-from .fields import DECORATOR_ARGUMENTS, DECORATOR_PLACES, DECORATOR_REQUIRED, DECORATOR_UNBUILT, Rule
+from .fields import DECORATOR_ARGUMENTS, DECORATOR_PLACES, DECORATOR_REQUIRED, DECORATOR_UNBUILT, STAGE_ARGUMENTS, Rule
 
 Checked = list[tuple[str, dict[str, object]]]
 
 
 def check_decorators(c: Checker, decorators: list[ast.Decorator], place: str) -> Checked:
+    rules = STAGE_ARGUMENTS if place == "stage" else DECORATOR_ARGUMENTS
     seen: dict[str, ast.Decorator] = {}
     found: Checked = []
     for node in decorators:
@@ -33,7 +34,7 @@ def check_decorators(c: Checker, decorators: list[ast.Decorator], place: str) ->
         elif name in DECORATOR_UNBUILT:
             c.unbuilt(node.span, f"@{name}")
         else:
-            found.append((name, _arguments(c, node, DECORATOR_ARGUMENTS.get(name, {}))))
+            found.append((name, _arguments(c, node, rules.get(name, {}))))
         seen.setdefault(name, node)
     return found
 

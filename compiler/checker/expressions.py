@@ -26,6 +26,7 @@ from ..symbols import (
     MemorySymbol,
     ModelSymbol,
     ModuleSymbol,
+    PipelineSymbol,
     StdFunctionSymbol,
     StdModuleSymbol,
     StructSymbol,
@@ -63,6 +64,7 @@ from .builtins import function_value
 from .context import Checker, Expected, ExpressionRule
 from .generics import Instance, written_arguments
 from .impls import require_visible_method
+from .pipelines import pipeline_type
 from .relations import ERRONEOUS, MISMATCH, convert, generic, join
 from .signatures import Bindings
 from .standard import std_function
@@ -148,6 +150,8 @@ def path_expr(c: Checker, node: ast.PathExpr, expected: Expected) -> Type:
             return symbol.type
         case LedgerSymbol():
             return LEDGER
+        case PipelineSymbol():
+            return pipeline_type(c, symbol)
         case BuiltinSymbol():
             return _builtin_value(c, node, symbol.name, expected)
         case StdFunctionSymbol():

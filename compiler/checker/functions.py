@@ -1,6 +1,6 @@
 """Function bodies, closures, return (L-3.8, L-3.2.5).
 
-Hands on `declare_signature`, `check_function` and the rules of closures and `return`. Must not know: what calls do.
+Hands on `declare_signature`, `check_function`, `check_body` and the rules of closures and `return`. Must not know: what calls do.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def declare_signature(c: Checker, symbol: FunctionSymbol) -> None:
     node = symbol.declaration
     with in_impl(c, symbol):
         symbol.parameters = [
-            symbol.owner.target if p.is_self and symbol.owner is not None else _parameter_type(c, p) for p in node.parameters
+            symbol.owner.target if p.is_self and symbol.owner is not None else parameter_type(c, p) for p in node.parameters
         ]
         symbol.result = NIL if node.result is None else written_type(c, node.result)
     optional: ast.Parameter | None = None
@@ -34,7 +34,7 @@ def declare_signature(c: Checker, symbol: FunctionSymbol) -> None:
         _check_main(c, symbol)
 
 
-def _parameter_type(c: Checker, parameter: ast.Parameter) -> Type:
+def parameter_type(c: Checker, parameter: ast.Parameter) -> Type:
     if parameter.type is not None:
         return written_type(c, parameter.type)
     name = parameter.name.text
@@ -61,12 +61,13 @@ def check_function(c: Checker, symbol: FunctionSymbol) -> None:
     target = Target("function", scope, f"`{symbol.path}`", symbol.result, accepts_all, asynchronous, symbol.is_test)
     with in_impl(c, symbol):
         try:
-            _check_body(c, symbol, target)
+            check_body(c, symbol, target)
         except RecursionError:  # of a walk over a type; trees are walked by levels
             c.too_large(node.name.span)
 
 
-def _check_body(c: Checker, symbol: FunctionSymbol, target: Target) -> None:
+def check_body(c: Checker, symbol: FunctionSymbol, target: Target) -> None:
+    """The body of a function that `return` and errors leave as `target` says."""
     node = symbol.declaration
     assert node.body is not None
     outer, c.targets, c.loops = (c.targets, c.loops), [target], []
@@ -99,8 +100,9 @@ def record(target: Target) -> None:
     if scope is None:
         return
     scope.result = target.result
-    scope.returns_option = generic(target.result, "Option") is not None
-    scope.propagates = target.accepts_all or generic(target.result, "Result") is not None or scope.returns_option
+    scope.returns_option = target.fails_with is None and generic(target.result, "Option") is not None
+    fallible = target.accepts_all or target.fails_with is not None or generic(target.result, "Result") is not None
+    scope.propagates = fallible or scope.returns_option
 
 
 def return_(c: Checker, node: ast.Return, expected: Expected) -> Type:
@@ -161,7 +163,7 @@ def _closure_parameters(c: Checker, node: ast.Closure, wanted: Function | None) 
         if parameter.type is not None:
             type_ = written_type(c, parameter.type)
         elif node.function_form:
-            type_ = _parameter_type(c, parameter)
+            type_ = parameter_type(c, parameter)
         else:
             given = wanted.parameters[position] if wanted is not None else ANY
             type_ = ANY if isinstance(given, Open) else close(given)

@@ -101,7 +101,8 @@ class Steps:
         assert argument.name is not None
         known = [word for word in STEPS[name] if word]
         help = did_you_mean(label, known) or (listed("arguments", known) if known else None)
-        self.c.report("E4502", argument.name.span, f"the step `{name}` has no argument `{label}`, or it is given twice", help=help)
+        message = f"the step `{name}` has no argument `{label}`, or it is given twice"
+        self.c.report("E4502", argument.name.span, message, help=help)
 
     def _value(self, step: str, field: str, kind: Any, value: ast.Expr) -> Any:
         if kind == UNBUILT:

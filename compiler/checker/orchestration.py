@@ -39,8 +39,10 @@ def check_connection(c: Checker, symbol: ConnectionSymbol) -> None:
     duplicates(c, owner, [entry.key for entry in node.entries])
     for entry in node.entries:
         _connection_field(c, symbol, owner, entry)
+    given = c.manifest.get(symbol.name, {})
+    symbol.fields.update(given)  # the manifest's value counts (O-1.2)
     known = {**PREDECLARED.get(symbol.name, {}), **symbol.fields}
-    keys = {entry.key.text for entry in node.entries}
+    keys = {*(entry.key.text for entry in node.entries), *given}
     if "provider" not in known and "provider" not in keys:
         c.report("E4002", node.name.span, f"{owner} lacks `provider`", help=f"one of {', '.join(PROVIDERS)}")
     if known.get("provider") == "custom" and "base_url" not in keys:
@@ -151,10 +153,13 @@ def _provider(c: Checker, symbol: ModelSymbol, owner: str) -> dict[str, object] 
     declared = value.binding
     if isinstance(declared, ConnectionSymbol):
         symbol.connection = declared
-        return {**PREDECLARED.get(declared.name, {}), **declared.fields}
-    if len(value.segments) == 1 and name in PREDECLARED:
+        return {**PREDECLARED.get(declared.name, {}), **declared.fields, **c.manifest.get(declared.name, {})}
+    if len(value.segments) == 1 and (name in PREDECLARED or name in c.manifest):
         symbol.connection = name
-        return dict(PREDECLARED[name])
+        known = {**PREDECLARED.get(name, {}), **c.manifest.get(name, {})}
+        if "provider" not in known:
+            c.report("E4002", value.span, f"[connections.{name}] of Concerto.toml lacks `provider`")
+        return known
     if declared is None or not isinstance(declared, UnbuiltSymbol):
         c.report("E4003", value.span, f"unknown connection `{name}`", help=_connection_help(c, name))
     return None
@@ -162,7 +167,8 @@ def _provider(c: Checker, symbol: ModelSymbol, owner: str) -> dict[str, object] 
 
 def _connection_help(c: Checker, name: str) -> str:
     """Every connection, the nearest first."""
-    known = sorted({*PREDECLARED, *c.connections}, key=lambda other: (distance(name, other, len(name) + len(other)), other))
+    declared = {*PREDECLARED, *c.connections, *c.manifest}
+    known = sorted(declared, key=lambda other: (distance(name, other, len(name) + len(other)), other))
     near = did_you_mean(name, known)
     listed = "connections are: " + ", ".join(f"`{other}`" for other in known)
     return f"{near + ' ' if near else ''}{listed}; declare it with `connect`"

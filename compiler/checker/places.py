@@ -6,7 +6,7 @@ Must not know: calls; methods ask `require_mutable`.
 from __future__ import annotations
 
 from ...vm.builtins import lookup, method_names
-from ...vm.values.errors import FAMILIES, is_family
+from ...vm.values.errors import ADDED_FIELDS, FAMILIES, is_family
 from .. import ast
 from ..resolver import everyday
 from ..resolver.spelling import did_you_mean
@@ -78,8 +78,9 @@ def require_visible(c: Checker, symbol: Symbol | None, name: ast.Ident) -> None:
 
 
 def error_fields(family: str) -> dict[str, Type]:
-    """Members of an error value; those of related families read as nil where they are absent (L-3.11.13)."""
-    members: dict[str, Type] = {}
+    """Members of an error value; those of related families read as nil where they are absent (L-3.11.13), and so do those that
+    pipelines add."""
+    members: dict[str, Type] = dict.fromkeys(ADDED_FIELDS, ANY)
     for other in FAMILIES.values():
         if is_family(other.name, family) or is_family(family, other.name):
             members.update(dict.fromkeys(other.all_fields(), ANY))

@@ -25,7 +25,7 @@ def leave(c: Checker, raised: Raise) -> Coercion | None:
     if raised.type is ERRONEOUS or raised.type == NEVER:
         return None
     target = c.target
-    if target.kind == "try" or target.result is None:
+    if target.kind == "try" or (target.result is None and target.fails_with is None):
         target.raised.append(raised)
         return None
     if target.kind == "none":
@@ -34,6 +34,8 @@ def leave(c: Checker, raised: Raise) -> Coercion | None:
     target.raised.append(raised)
     if target.accepts_all:
         return None
+    if target.fails_with is not None:
+        return check_conversion(c, raised, target.fails_with)
     sides = generic(target.result, "Result")
     if not sides:
         cannot_leave(c, raised, target)
@@ -123,7 +125,7 @@ def propagate(c: Checker, node: ast.Propagate, expected: Expected) -> Type:
 def _leave_none(c: Checker, node: ast.Propagate) -> None:
     """None leaves as None from an Option, else as the error `missing value` (L-3.12.3, L-3.12.4)."""
     target = c.target
-    if target.kind not in ("try", "none") and generic(target.result, "Option"):
+    if _none_leaves(target):
         return
     if target.kind == "closure" and target.result is None:
         target.raised.append(Raise(node, NIL, "?"))
@@ -131,11 +133,14 @@ def _leave_none(c: Checker, node: ast.Propagate) -> None:
     leave(c, Raise(node, error("RuntimeError"), "?"))
 
 
+def _none_leaves(target: Target) -> bool:
+    """Whether the target gives an Option, which None leaves as it is."""
+    return target.kind not in ("try", "none") and target.fails_with is None and generic(target.result, "Option") is not None
+
+
 def _leave_unknown(c: Checker, node: ast.Propagate) -> None:
-    target = c.target
-    if target.kind not in ("try", "none") and generic(target.result, "Option"):
-        return
-    leave(c, Raise(node, ANY, "?"))
+    if not _none_leaves(c.target):
+        leave(c, Raise(node, ANY, "?"))
 
 
 # ---------------------------------------------------------------- try

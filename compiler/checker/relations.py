@@ -29,6 +29,7 @@ from ..types import (
     Type,
     Union,
     error,
+    pipeline,
 )
 from .implementing import implements
 
@@ -227,6 +228,8 @@ def _join_nilable(a: Type, b: Type) -> Type | None:
 
 def _join_shapes(a: Type, b: Type) -> Type | None:
     match a, b:
+        case Generic(name="PipelineRef"), Generic(name="PipelineRef"):
+            return pipeline(ANY, ANY)
         case Generic(), Generic() if a.name == b.name:
             parts = _join_parts(a.arguments, b.arguments)
             return None if parts is None else Generic(a.name, parts)

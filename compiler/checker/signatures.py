@@ -56,7 +56,7 @@ _SIMPLE = {
 }  # fmt: skip
 _GENERIC = {
     "array": "Array", "map": "Map", "option": "Option", "result": "Result", "task": "Task", "set": "Set",
-    "queue": "Queue", "stack": "Stack", "hashmap": "HashMap",
+    "queue": "Queue", "stack": "Stack", "hashmap": "HashMap", "pipeline": "PipelineRef",
 }  # fmt: skip
 _cache: dict[int, BuiltinSignature] = {}
 

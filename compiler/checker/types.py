@@ -32,6 +32,7 @@ RECORDS = {
 }  # fmt: skip
 SPELLINGS: dict[str, Type] = {
     "MemoryRef": types.MEMORY, "Schema": types.SCHEMA_REF, "HashMapRef": types.hashmap(ANY, ANY), "LedgerRef": types.LEDGER,
+    "PipelineRef": types.pipeline(ANY, ANY),
     **RECORDS,
 }  # fmt: skip
 

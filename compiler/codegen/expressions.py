@@ -177,6 +177,8 @@ def path(g: Generator, node: ast.PathExpr) -> None:
         e.emit("HASHMAP", g.module.hashmaps[binding])
     elif isinstance(binding, symbols.LedgerSymbol):
         e.emit("LEDGER", g.module.ledgers[binding])
+    elif isinstance(binding, symbols.PipelineSymbol):
+        e.emit("PIPELINE", g.module.pipelines[binding])
     elif isinstance(binding, symbols.StructSymbol):
         e.emit("SCHEMA", g.module.schemas[binding.type])
     elif isinstance(binding, symbols.VariantSymbol) and binding.form == "tuple":

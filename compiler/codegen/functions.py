@@ -47,7 +47,7 @@ def function_body(module: Module, symbol: symbols.FunctionSymbol) -> None:
         for i, (p, type_) in enumerate(zip(declaration.parameters, symbol.parameters, strict=True))
     ]
     flags = im.F_OPTION if declaration.scope.returns_option else 0
-    result = symbol.result
+    result = t.result(symbol.result, t.ERROR) if declaration.scope.wraps else symbol.result
     if symbol.takes_self and not is_of_trait(symbol):
         flags |= im.F_METHOD
     if symbol.changes_self:
@@ -60,7 +60,7 @@ def image_name(module: Module, symbol: symbols.FunctionSymbol) -> str:
     """The name of a method begins with that of its type, by which it is found at run time."""
     owner = symbol.owner
     if owner is None:
-        return symbol.name
+        return symbol.path
     if isinstance(owner, symbols.TraitSymbol):
         return symbol.path
     if isinstance(owner.head, symbols.ModelSymbol) and owner.trait is None:
@@ -156,6 +156,8 @@ def body(g: Generator, expr: ast.Expr, result: t.Type | None, scope: symbols.Fun
         from_block(g, expr)
     else:
         returned(g, expr)
+    if scope.wraps:
+        e.emit("OK")
     g.leave()
 
 

@@ -213,7 +213,8 @@ def is_plain(type_: t.Type | None) -> bool:
     if isinstance(type_, t.Tuple):
         return all(map(is_plain, type_.items))
     if isinstance(type_, t.Generic):
-        return type_.name == "HashMap" or type_.name in ("Option", "Result", "Task") and all(map(is_plain, type_.arguments))
+        inside = type_.name in ("Option", "Result", "Task") and all(map(is_plain, type_.arguments))
+        return inside or type_.name in ("HashMap", "PipelineRef")
     return isinstance(type_, (t.Union, t.Function)) or (
         isinstance(type_, t.Nominal) and (type_.kind == "error" or type_.plain)
     )

@@ -54,6 +54,7 @@ class Module:
     memories: dict[symbols.MemorySymbol, int] = field(default_factory=dict)
     hashmaps: dict[symbols.HashMapSymbol, int] = field(default_factory=dict)
     ledgers: dict[symbols.LedgerSymbol, int] = field(default_factory=dict)
+    pipelines: dict[symbols.PipelineSymbol, int] = field(default_factory=dict)
     schemas: dict[t.Type, int] = field(default_factory=dict)  # with their type arguments
     schema_entries: list[im.Schema] = field(default_factory=list)
     declared: dict[t.Type, symbols.Symbol] = field(default_factory=dict)  # by types without type arguments

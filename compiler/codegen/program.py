@@ -31,6 +31,7 @@ def generate(checked: CheckedProgram, sources: list[Source], name: str) -> im.Im
     module = Module(sources)
     for kind in (
         checked.schemas, checked.models, checked.connections, checked.memories, checked.hashmaps, checked.ledgers,
+        checked.pipelines,
     ):  # fmt: skip
         module.names.update(unique_names(kind))
     module.declared = declare(module, checked)
@@ -40,6 +41,7 @@ def generate(checked: CheckedProgram, sources: list[Source], name: str) -> im.Im
         module.memories[memory] = number
     module.hashmaps = {store: number for number, store in enumerate(checked.hashmaps)}
     module.ledgers = {store: number for number, store in enumerate(checked.ledgers)}
+    module.pipelines = {pipeline: number for number, pipeline in enumerate(checked.pipelines)}
     for function in checked.functions:
         declare_function(module, function)
         if function.changes_self:
@@ -67,9 +69,13 @@ def generate(checked: CheckedProgram, sources: list[Source], name: str) -> im.Im
     image = im.Image(
         header(name, module, checked), module.pool.constants, module.pool.types, module.schema_entries, functions,
         [model_entry(module, m) for m in checked.models], [], [], [],
-        [im.Connection(module.names[c], c.fields) for c in checked.connections],
+        [
+            *(im.Connection(module.names[c], c.fields) for c in checked.connections),
+            *(im.Connection(name, fields) for name, fields in checked.manifest.items()),
+        ],
         [hashmap_entry(module, h) for h in checked.hashmaps], [im.Ledger(module.names[e]) for e in checked.ledgers],
-        [memory_entry(module, m) for m in checked.memories], [], [], test_entries(module, checked),
+        [memory_entry(module, m) for m in checked.memories], [],
+        [pipeline_entry(module, p) for p in checked.pipelines], test_entries(module, checked),
         exports(module, checked, init), [[source.name, hashlib.sha256(source.text.encode()).digest()] for source in sources],
         [source.text for source in sources],
     )  # fmt: skip
@@ -223,6 +229,17 @@ def hashmap_entry(module: Module, symbol: symbols.HashMapSymbol) -> im.HashMap:
     assert isinstance(symbol.type, t.Generic)
     key, value = symbol.type.arguments
     return im.HashMap(module.names[symbol], module.pool.type(key), module.pool.type(value), symbol.path)
+
+
+def pipeline_entry(module: Module, symbol: symbols.PipelineSymbol) -> im.Pipeline:
+    assert symbol.input is not None and symbol.output is not None
+    type_ = module.pool.type
+    stages = []
+    for stage in symbol.stages:
+        given = type_(stage.parameters[0]) if stage.stage.value is None else None
+        decorators = [[name, arguments] for name, arguments in stage.decorators]
+        stages.append([stage.name, given, type_(stage.effective), decorators, module.functions[stage]])
+    return im.Pipeline(module.names[symbol], type_(symbol.input), type_(symbol.output), stages)
 
 
 def test_entries(module: Module, checked: CheckedProgram) -> list[im.Test]:

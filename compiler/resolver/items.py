@@ -20,6 +20,7 @@ from ..symbols import (
     LedgerSymbol,
     MemorySymbol,
     ModelSymbol,
+    PipelineSymbol,
     StructSymbol,
     Symbol,
     VariantSymbol,
@@ -31,6 +32,7 @@ from .memory import memory_chain
 from .modules import declare_imports, declare_module
 from .names import find_item
 from .paths import resolve_path
+from .pipelines import visit_pipeline
 from .scopes import UnbuiltSymbol
 from .state import Resolver
 from .traits import trait_symbol, visit_trait
@@ -38,7 +40,6 @@ from .traits import trait_symbol, visit_trait
 UNBUILT_ITEMS: dict[type[ast.Item], str] = {
     ast.Tool: "tool",
     ast.Mcp: "mcp",
-    ast.Pipeline: "pipeline",
     ast.Context: "context",
 }
 
@@ -152,6 +153,8 @@ def _symbol(r: Resolver, item: ast.Item, name: str) -> Symbol:
             return LedgerSymbol(name, item)
         case ast.Store():
             return MemorySymbol(name, item, None)
+        case ast.Pipeline():
+            return PipelineSymbol(name, item)
     return UnbuiltSymbol(name)
 
 
@@ -229,6 +232,8 @@ def _visit_item(r: Resolver, item: ast.Item) -> None:
                 r.visit(item.target)
             case ast.Config():
                 _visit_config(r, item)
+            case ast.Pipeline():
+                visit_pipeline(r, item)
 
 
 def _visit_decorator(r: Resolver, decorator: ast.Decorator) -> None:

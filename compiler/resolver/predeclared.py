@@ -17,6 +17,7 @@ TYPES: dict[str, int] = {
     **dict.fromkeys(("Prompt", "Response", "Message", "ToolCall", "Emit", "Entry", "Turn"), 0),
     **dict.fromkeys(("ModelRef", "ModelBuilder", "SchemaRef", "Memory", "MemoryRef"), 0),
     **dict.fromkeys(("HashMapRef", "Ledger", "LedgerRef", "LedgerQuery", "LedgerEntry"), 0), "HashMap": 2,
+    "PipelineRef": 0,
 }
 
 # Types that are reached through their module of the library only (L-7).
@@ -24,7 +25,7 @@ LIBRARY_TYPES = {"HttpResponse": 0, "RegexMatch": 0}
 
 UNBUILT_TYPES = (
     "Stream", "Fact", "Provenance", "Learned", "AgentRef",
-    "ToolRef", "McpRef", "PipelineRef", "KeyedMemory", "Agent",
+    "ToolRef", "McpRef", "KeyedMemory", "Agent",
 )  # fmt: skip
 UNBUILT_FUNCTIONS: tuple[str, ...] = ()
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ...vm.handles import message_array
 from ...vm.panics import Panic
-from ...vm.values import Array, Entry, Map, MemoryRef, Ok, Turn, from_json
+from ...vm.values import Array, Entry, MemoryRef, Ok, Turn, from_json
 from ..records import Call, Msg
 from ..translation import failed, to_plain
 from .declared import DerivedMemory
@@ -82,7 +82,7 @@ def _view(ref: MemoryRef, memory: Any, prompt: str) -> Array:
     return message_array(shown.messages(prompt))
 
 
-def _stats(ref: MemoryRef, memory: Memory) -> Map:
+def _stats(ref: MemoryRef, memory: Memory) -> Any:
     return from_json({**memory.stats(), "facts": 0})
 
 

@@ -31,6 +31,7 @@ FAMILIES = {
     "file": "files",
     "http": "http",
     "schema": "schemas",
+    "pipeline": "pipelines",
     "mock": "tests",
     "test_emits": "tests",
 }

@@ -121,7 +121,7 @@ class ModelCalls:
 
     def _turn_locks(self, attached: Memory | DerivedMemory) -> TurnLocks | None:
         """Those of the session, made when a memory needs one (M-5.17)."""
-        memory = getattr(attached, "memory", attached)
+        memory: Memory = getattr(attached, "memory", attached)
         if memory.policy.on_conflict != "Serial":
             return None
         if self.locks is None:

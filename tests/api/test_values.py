@@ -18,6 +18,7 @@ struct Line { from: Point, to: Option<Point> }
 enum E { A, B(Int), C(Int, String), D { n: Int } }
 hashmap prices: HashMap<String, Int> = HashMap::new();
 ledger facts: Ledger = Ledger::new();
+pipeline Steps { stage only(n: Int) -> Int { n } }
 pub fn same(x: Any) -> Any { x }
 pub fn kind(x: Any) -> String { typeof(x) }
 pub fn int(x: Int) -> Int { x }
@@ -76,7 +77,7 @@ def test_what_goes_in_behind_any_comes_out(value: Any) -> None:
         (1, "Int"), (1.0, "Float"), ("x", "String"), (True, "Bool"), (None, "Nil"), ([], "Array"), ((1,), "Tuple"),
         ({}, "Map"), (Struct("Point", x=1, y=2), "Point"), (Enum("E", "A"), "E"), (Ok(1), "Result"),
         (ErrorValue("JsonError", None, "m"), "JsonError"), (Handle("HashMap", "prices"), "HashMap"),
-        (Handle("Ledger", "facts"), "Ledger"),
+        (Handle("Ledger", "facts"), "Ledger"), (Handle("PipelineRef", "Steps"), "PipelineRef"),
     ],
 )  # fmt: skip
 def test_kinds(session: Any, value: Any, kind: str) -> None:

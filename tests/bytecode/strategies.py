@@ -96,8 +96,9 @@ def functions(draw: st.DrawFn) -> i.Function:
 @st.composite
 def images(draw: st.DrawFn) -> i.Image:
     pricing = st.dictionaries(TEXT, st.lists(FLOAT | INT, min_size=2, max_size=2), max_size=2)
+    budgets = draw(st.dictionaries(TEXT, NATURAL, max_size=2))
     header = i.Header(
-        list(i.FORMAT), 1, 1, draw(TEXT), draw(TEXT), draw(st.none() | NATURAL), draw(st.lists(TEXT)), draw(FIELDS), draw(pricing)
+        list(i.FORMAT), 1, 1, draw(TEXT), draw(TEXT), draw(st.none() | NATURAL), draw(st.lists(TEXT)), budgets, draw(pricing)
     )
     decorators = st.lists(st.tuples(TEXT, FIELDS).map(list), max_size=2)
     model = st.builds(i.Model, TEXT, TEXT, FIELDS, st.none() | NATURAL, decorators)

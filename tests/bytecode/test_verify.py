@@ -20,6 +20,7 @@ from .builder import BUILTINS, SECTIONS, code, with_functions
 F = code  # one function
 G = code("NIL; RETURN", name="g")
 TWO = code("NIL; RETURN", name="two", params='[["a", 0, null], ["b", 0, null]]')
+ONE = code("NIL; RETURN", name="one", params='[["a", 0, null]]')
 CAPTURES = code("LOAD_CELL 0; RETURN", name="inner", captures="[1]", flags='["closure"]')
 SUSPENDS = code("NIL; PRINT 1; NIL; RETURN", name="waits", flags='["suspends"]')
 
@@ -115,6 +116,7 @@ CASES: dict[str, Case] = {
             of(F("NIL; RETURN", flags='["method"]')),
             of(G, **types(["trait", "X", [[1, [0]]]])),
             of(F("NIL; RETURN", params='[["self", 0, null]]', captures="[0]", flags='["closure", "method"]')),
+            of(F("NEW_CELL 1; CLOSURE 1; RETURN"), CAPTURES, pipelines=[i.Pipeline("P", 0, 0, [["a", 0, 0, [], 1]])]),
         ],
     ),
     "V106": Case(
@@ -125,6 +127,7 @@ CASES: dict[str, Case] = {
             exported(of(G), {"g": 1}, []),
             of(F("NIL; RETURN", params='[["a", 0, 9]]')),
             of(TWO, **types(["trait", "X", [[1, [1]]]])),
+            of(TWO, pipelines=[i.Pipeline("P", 0, 0, [["a", 0, 0, [], 1]])]),
         ],
     ),
     "V107": Case(
@@ -150,14 +153,24 @@ CASES: dict[str, Case] = {
             of(G, **constants((i.K_VARIANT, [2, 2]))),
             of(G, **types(["enum", "E", [["V", [0, 0], "x"]]])),
             of(G, schemas=[i.Schema("S", 0, {}, {}, None)]),
+            of(G, pipelines=[i.Pipeline("P", 4, 0, [])]),
+            of(G, pipelines=[i.Pipeline("P", 0, 4, [])]),
+            of(ONE, pipelines=[i.Pipeline("P", 0, 0, [["a", 4, 0, [], 0]])]),
+            of(ONE, pipelines=[i.Pipeline("P", 0, 0, [["a", 0, 4, [], 0]])]),
         ],
     ),
     "V108": Case(
-        of(F("MODEL 0; POP; MEMORY 0; POP; SCHEMA 0; CONFIGURE 7; NIL; RETURN")),
+        of(
+            F("MODEL 0; POP; MEMORY 0; POP; SCHEMA 0; CONFIGURE 7; PIPELINE 0; RETURN"),
+            ONE,
+            TWO,
+            pipelines=[i.Pipeline("P", 0, 3, [["a", 0, 1, [["retry", {"max": 2}]], 1], ["b", None, 3, [], 2]])],
+        ),
         [
             of(F("MODEL 1; RETURN")),
             of(F("MEMORY 1; RETURN")),
             of(F("SCHEMA 1; RETURN")),
+            of(F("PIPELINE 1; RETURN")),
             of(G, **constants((i.K_CONFIG, ["models", 1, "base"]))),
             of(G, **constants((i.K_CONFIG, ["memories", 0, "base"]))),
             of(G, models=[i.Model("M", "c", {}, 1, [])]),
@@ -238,6 +251,8 @@ CASES: dict[str, Case] = {
             of(F("NIL; RETURN", params='[["a", 0, null], ["b", 0, 1]]'), G),
             of(F("NIL; RETURN", params='[["a", 0, 1]]'), TWO),
             of(G, **constants((i.K_METHOD, ["m", 1, "a", "b"]))),
+            of(TWO, pipelines=[i.Pipeline("P", 0, 0, [["a", 0, 0, [], 0]])]),
+            of(ONE, pipelines=[i.Pipeline("P", 0, 0, [["a", 0, 0, [], 0], ["b", None, 0, [], 0]])]),
             of(F("CONST 8; RETURN"), **types(PAIR), **constants((i.K_VARIANT, [4, 0]))),
         ],
     ),
@@ -275,6 +290,7 @@ CASES: dict[str, Case] = {
             of(G, **types(["struct", "S", [["1a", 0, True]]])),
             of(G, **types(["enum", "a'b", []])),
             of(G, models=[i.Model("M\n", "c", {}, None, [])]),
+            of(ONE, pipelines=[i.Pipeline("P", 0, 0, [["a b", 0, 0, [], 0]])]),
             of(G, **constants((i.K_METHOD, ["__import__('os')", 0]))),
             of(G, **constants((i.K_ERROR, ["ToolError", "a b"]))),
             of(F("NIL; GET_MEMBER 8; RETURN"), **constants((i.K_STRING, "a b"))),

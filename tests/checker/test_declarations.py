@@ -128,7 +128,6 @@ def test_declarations(codes: str, text: str, expect: Callable[[str, str], None])
 
 UNBUILT = [
     ('agent A { command: "x" }', "agent"),
-    ("pipeline P { }", "pipeline"),
     ("context C { }", "context"),
     ("mcp Q { }", "mcp"),
     ("use std::tools; fn f() { tools::x(); }", "std::tools"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -145,6 +146,15 @@ def test_every_code_of_resolver_and_checker_has_a_case() -> None:
         for path in (compiler / folder).glob("*.py"):
             used.update(re.findall(r'"([EW]\d{4})"', path.read_text(encoding="utf-8")))
     tested = set()
-    for path in here.glob("test_*.py"):
-        tested.update(re.findall(r"[EW]\d{4}", path.read_text(encoding="utf-8")))
+    programs = (compiler.parent / "conformance" / "tests").rglob("*.conc")
+    for path in [*here.glob("test_*.py"), *programs]:
+        tested.update(re.findall(r"[EW]\d{4}", path.read_text(encoding="utf-8", errors="replace")))
     assert used - tested == set()
+
+
+def test_nested_loops_are_walked_once_a_level(expect: Callable[[str, str], None]) -> None:
+    """Definite assignment looks at a loop twice, but not twice at each level."""
+    inner = "break;"
+    for _ in range(100):
+        inner = f"loop {{ {inner} }} break;"
+    expect("", f"let x: Int; loop {{ x = 1; {inner} }} print(x);")

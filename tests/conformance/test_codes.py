@@ -16,7 +16,6 @@ UNBUILT: dict[str, str] = {
     "async code, tasks": "W0452",
     "tools, servers": "E4010 E4011 E4013 W0401",
     "validators": "E4024",
-    "pipelines": "E4030 E4031 E4032 E4033 W0402",
     "methods that some handles lack": "P410",
     "listen": "E4060",
     "tests, mocks": "P414",

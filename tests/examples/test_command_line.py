@@ -24,6 +24,11 @@ PREPARED = """\
 [emit:last] [Message {role: user, content: Now how do I deduplicate it?}, \
 Message {role: assistant, content: offline: Now how do I deduplicate it?}]
 """
+PIPELINE = """\
+[emit:reply] offline: Write a friendly answer to this bug: The export button crash
+-- The support team
+[emit:failed] clean: an empty mail
+"""
 TICKET = """\
 [emit:sorted] bug:\x20
 [emit:remembered] 2
@@ -48,7 +53,7 @@ SCRIPTED_RETRY = """\
 [emit:still] 2
 """
 OUTPUT = {
-    "conversation": CONVERSATION, "prepared": PREPARED, "retry": RETRY, "ticket": TICKET, "window": WINDOW,
+    "conversation": CONVERSATION, "pipeline": PIPELINE, "prepared": PREPARED, "retry": RETRY, "ticket": TICKET, "window": WINDOW,
 }  # fmt: skip
 
 
@@ -56,6 +61,12 @@ def test_the_scripted_retry_of_the_guide():
     script = EXAMPLES / "retry.replies.json"
     ended = concerto("run", EXAMPLES / "retry.conc", "--offline-script", script, cwd=EXAMPLES)
     assert ended == (0, SCRIPTED_RETRY, "")
+
+
+def test_the_tests_of_the_pipeline_example_pass():
+    code, out, err = concerto("test", EXAMPLES / "pipeline.conc", cwd=EXAMPLES)
+    assert (code, err) == (0, "")
+    assert "test result: ok. 3 passed, 0 failed" in out
 
 
 def test_every_example_has_its_output_here():

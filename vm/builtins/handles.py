@@ -64,5 +64,9 @@ for _text, _clause, _doc in (
 ):  # fmt: skip
     handle("Memory", _text, clause=_clause, doc=_doc)
 
+handle(
+    "PipelineRef<I, O>", "run(x: I) -> Result<O, Error>", clause="L-6.8.6", doc="Runs the stages one after another.",
+)  # fmt: skip
+
 handle("Task", "cancel() -> Bool", clause="O-6.5", doc="Stops the task; whether it was running.")
 handle("Task", "done() -> Bool", clause="O-6.5", doc="Whether the task has ended or was cancelled.")

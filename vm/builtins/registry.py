@@ -21,7 +21,17 @@ from ..values.containers import Array, Map, Queue, Set, Stack
 from ..values.enums import EnumValue
 from ..values.errors import ErrorValue
 from ..values.functions import Closure
-from ..values.handles import HashMapRef, LedgerQuery, LedgerRef, MemoryRef, ModelBuilder, ModelRef, SchemaRef, TaskHandle
+from ..values.handles import (
+    HashMapRef,
+    LedgerQuery,
+    LedgerRef,
+    MemoryRef,
+    ModelBuilder,
+    ModelRef,
+    PipelineRef,
+    SchemaRef,
+    TaskHandle,
+)
 from ..values.ranges import RangeValue
 from ..values.records import RECORDS
 from ..values.results import Err, NoneOption, Ok, Some
@@ -230,6 +240,7 @@ KIND_OF: dict[type, str] = {
     NoneOption: "Option", Ok: "Result", Err: "Result", ErrorValue: "Error", EnumValue: "Enum", Closure: "Function",
     ModelRef: "ModelRef", ModelBuilder: "ModelBuilder", MemoryRef: "Memory", SchemaRef: "SchemaRef",
     HashMapRef: "HashMap", LedgerRef: "Ledger", LedgerQuery: "LedgerQuery", TaskHandle: "Task",
+    PipelineRef: "PipelineRef",
     **{cls: name for name, cls in RECORDS.items()},
 }  # fmt: skip
 

@@ -26,7 +26,7 @@ SIMPLE: dict[str, Descriptor] = {
 }
 GENERIC = {
     "Array": "array", "Map": "map", "Option": "option", "Result": "result", "Task": "task", "Set": "set", "Queue": "queue",
-    "Stack": "stack", "HashMap": "hashmap",
+    "Stack": "stack", "HashMap": "hashmap", "PipelineRef": "pipeline",
 }
 CONSTANTS: dict[str, Any] = {"nil": None, "true": True, "false": False}
 # The default `{}`; it is marked as shared, so whoever writes to what he was given writes to a copy.

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from .digests import Node
 
-_SECTIONS = ("functions", "types", "models", "hashmaps", "ledgers", "memories", "schemas", "connections")
+_SECTIONS = ("functions", "types", "models", "hashmaps", "ledgers", "memories", "schemas", "connections", "pipelines")
 
 
 def hash_functions(image: i.Image) -> list[bytes]:
@@ -57,6 +57,7 @@ class _Graph:
             *(self._memory(memory) for memory in image.memories),
             *(self._schema(schema) for schema in image.schemas),
             *(self._node(connection.values(), []) for connection in image.connections),
+            *(self._pipeline(pipeline) for pipeline in image.pipelines),
         ]
 
     def _node(self, content: list[Any], named: list[tuple[str, int]]) -> Node:
@@ -123,6 +124,13 @@ class _Graph:
 
     def _hashmap(self, store: i.HashMap) -> Node:
         return self._node([store.name, store.path], [("types", store.key), ("types", store.value)])
+
+    def _pipeline(self, pipeline: i.Pipeline) -> Node:
+        named = [("types", pipeline.input), ("types", pipeline.output)]
+        for _, given, gives, _, function in pipeline.stages:
+            named += [("types", index) for index in (given, gives) if index is not None]
+            named.append(("functions", function))
+        return self._node([pipeline.name, [[s[0], s[1] is None, s[3]] for s in pipeline.stages]], named)
 
     def _schema(self, schema: i.Schema) -> Node:
         return self._node([schema.name, schema.shape, schema.plain, schema.strict], [("types", schema.type)])

@@ -149,6 +149,18 @@ class Memory(Record):
     of: int | None
 
 
+class Pipeline(Record):
+    """`input`, `output`: type indexes. `stages`: [name, type index of its parameter, type index of what goes on, decorators as
+    those of models, function]. Without the first type it is an expression stage, whose function takes the input and what each
+    stage before it gave (O-6.18)."""
+
+    __slots__ = ("name", "input", "output", "stages")
+    name: str
+    input: int
+    output: int
+    stages: list[list[Any]]
+
+
 class Test(Record):
     """`function`: its number; `expected`: what the text of an expected failure contains, or None."""
 
@@ -184,7 +196,7 @@ SECTIONS: tuple[tuple[str, type[Record] | None], ...] = (
     ("ledgers", Ledger),
     ("memories", Memory),
     ("contexts", None),
-    ("pipelines", None),
+    ("pipelines", Pipeline),
     ("tests", Test),
     ("exports", Exports),
     ("source_map", None),
@@ -213,7 +225,7 @@ class Image(Record):
     ledgers: list[Ledger]
     memories: list[Memory]
     contexts: list[Any]
-    pipelines: list[Any]
+    pipelines: list[Pipeline]
     tests: list[Test]
     exports: Exports
     source_map: list[list[Any]]

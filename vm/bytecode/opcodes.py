@@ -153,6 +153,8 @@ _TABLE = (
     # stores
     ("HASHMAP", k.HASHMAP, "-- hashmap", "next", "a hashmap handle"),
     ("LEDGER", k.LEDGER, "-- ledger", "next", "a ledger handle"),
+    # pipelines
+    ("PIPELINE", k.PIPELINE, "-- pipeline", "next", "a pipeline handle"),
 )  # fmt: skip
 
 FLOWS = {

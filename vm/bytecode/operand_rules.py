@@ -160,6 +160,7 @@ _RULES: dict[str, Callable[[Scope, int, int], Iterator[Breach]]] = {
     k.MEMORY.name: _declaration,
     k.HASHMAP.name: _declaration,
     k.LEDGER.name: _declaration,
+    k.PIPELINE.name: _declaration,
     k.SCHEMA.name: _declaration,
 }
 

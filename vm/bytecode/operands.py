@@ -41,10 +41,11 @@ MODEL = OperandKind("model", "models", "V108", "a model declaration")
 MEMORY = OperandKind("memory", "memories", "V108", "a memory declaration")
 HASHMAP = OperandKind("hashmap", "hashmaps", "V108", "a hashmap declaration")
 LEDGER = OperandKind("ledger", "ledgers", "V108", "a ledger declaration")
+PIPELINE = OperandKind("pipeline", "pipelines", "V108", "a pipeline declaration")
 SCHEMA = OperandKind("schema", "schemas", "V108", "a schema declaration")
 LABEL = OperandKind("label", "code", "V109", "byte offset of an instruction of the same function")
 
 KINDS = (
     NONE, COUNT, CONST, VARIANT, METHOD, BUILTIN, HOST, ERROR, NAME, CONFIG, LOCAL, CELL, FUNCTION, TYPE, FIELD, MODEL, MEMORY,
-    HASHMAP, LEDGER, SCHEMA, LABEL,
+    HASHMAP, LEDGER, PIPELINE, SCHEMA, LABEL,
 )  # fmt: skip

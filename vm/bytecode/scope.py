@@ -48,6 +48,7 @@ class Scope:
             "hashmaps": len(image.hashmaps),
             "ledgers": len(image.ledgers),
             "memories": len(image.memories),
+            "pipelines": len(image.pipelines),
             "schemas": len(image.schemas),
         }
         self.kinds = [kind for kind, _ in image.constants]

@@ -46,7 +46,7 @@ RECORDS: dict[type[i.Record], tuple[f.Checker, ...]] = {
         f.name,  # name
         f.optional(f.natural),  # entry
         f.listed(f.text),  # wanted
-        f.mapped(f.plain),  # budgets
+        f.mapped(f.number),  # budgets
         f.mapped(f.row(f.number, f.number)),  # pricing
     ),
     i.Function: (
@@ -75,6 +75,12 @@ RECORDS: dict[type[i.Record], tuple[f.Checker, ...]] = {
     i.HashMap: (f.name, f.natural, f.natural, f.optional(f.text)),
     i.Ledger: (f.name,),
     i.Memory: (f.name, f.optional(f.natural), steps, f.optional(f.natural)),
+    i.Pipeline: (
+        f.name,
+        f.natural,  # input
+        f.natural,  # output
+        f.listed(f.row(f.name, f.optional(f.natural), f.natural, f.listed(f.row(f.name, f.mapped(f.plain))), f.natural)),
+    ),
     i.Test: (f.text, f.natural, f.boolean, f.optional(f.text)),
     i.Exports: (f.mapped(f.natural), f.listed(f.natural)),
 }

@@ -132,6 +132,7 @@ def _config(scope: Scope, at: str, section: str, entry: int, field: str) -> None
 def _declarations(scope: Scope) -> None:
     image = scope.image
     named: list[Any] = [*image.schemas, *image.models, *image.memories, *image.connections, *image.hashmaps, *image.ledgers]
+    named += image.pipelines
     for entry in named:
         _name(f"{type(entry).__name__.lower()} {entry.name!r}", entry.name)
     for index, schema in enumerate(image.schemas):
@@ -143,9 +144,28 @@ def _declarations(scope: Scope) -> None:
     for index, memory in enumerate(image.memories):
         if memory.of is not None and (memory.of >= len(image.memories) or image.memories[memory.of].of is not None):
             refuse("V108", f"memory {index}", f"there is no memory {memory.of} with a log to show")
+    for index, pipeline in enumerate(image.pipelines):
+        _pipeline(scope, f"pipeline {index}", pipeline)
     for index, model in enumerate(image.models):
         if model.memory is not None and model.memory >= len(image.memories):
             refuse("V108", f"model {index}", f"there is no memory {model.memory}")
+
+
+def _pipeline(scope: Scope, at: str, pipeline: i.Pipeline) -> None:
+    """Its types are there, and each stage has a function of one value or, an expression, of all values before it."""
+    functions = scope.image.functions
+    types = [pipeline.input, pipeline.output]
+    for number, (name, given, gives, decorators, function) in enumerate(pipeline.stages, 1):
+        _identifiers(at, [name, *(decorator for decorator, _ in decorators)])
+        types += [gives] if given is None else [given, gives]
+        if function >= len(functions):
+            refuse("V106", at, f"stage `{name}` is function {function} of {len(functions)}")
+        elif functions[function].captures:
+            refuse("V105", at, f"stage `{name}` captures cells")
+        elif scope.parameters[function] != (number if given is None else 1):
+            refuse("V119", at, f"stage `{name}` has a function of {scope.parameters[function]} parameters")
+    if max(types) >= len(scope.image.types):
+        refuse("V107", at, f"there is no type {max(types)}")
 
 
 def _entries(scope: Scope) -> None:

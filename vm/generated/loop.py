@@ -238,26 +238,27 @@ NUMBERS = {
     "NOT": 159,
     "PARALLEL": 160,
     "PARSE_AS": 161,
-    "POP_TRY": 162,
-    "POW": 163,
-    "PRINT": 164,
-    "PRINTLN": 165,
-    "RACE": 166,
-    "REM": 167,
-    "SCHEMA": 168,
-    "SETTLE": 169,
-    "SET_ELEMENT": 170,
-    "SET_INDEX": 171,
-    "SET_MEMBER": 172,
-    "SET_PART": 173,
-    "SLIDE": 174,
-    "START": 175,
-    "STRUCT": 176,
-    "SUB": 177,
-    "SUB_INT": 178,
-    "TRUE": 179,
-    "VARIANT": 180,
-    "WRAP": 181,
+    "PIPELINE": 162,
+    "POP_TRY": 163,
+    "POW": 164,
+    "PRINT": 165,
+    "PRINTLN": 166,
+    "RACE": 167,
+    "REM": 168,
+    "SCHEMA": 169,
+    "SETTLE": 170,
+    "SET_ELEMENT": 171,
+    "SET_INDEX": 172,
+    "SET_MEMBER": 173,
+    "SET_PART": 174,
+    "SLIDE": 175,
+    "START": 176,
+    "STRUCT": 177,
+    "SUB": 178,
+    "SUB_INT": 179,
+    "TRUE": 180,
+    "VARIANT": 181,
+    "WRAP": 182,
 }
 
 # runs of opcodes that one node stands for: its number, and which of them a panic in it belongs to
@@ -989,7 +990,7 @@ def run(machine, task):
                 cells[arg].value = tos
                 tos = pop()
                 continue
-            if op < 116:
+            if op < 117:
                 if op < 86:
                     if op < 82:
                         if op < 80:
@@ -1270,49 +1271,37 @@ def run(machine, task):
                     a = pop()
                     tos = a >= tos
                     continue
-                # GT
-                a = pop()
-                tos = greater(a, tos)
-                continue
-            if op < 149:
-                if op < 133:
-                    if op < 125:
-                        if op < 121:
-                            if op < 119:
-                                if op < 118:
-                                    if op < 117:
-                                        # HALT
-                                        task.finish(tos)
-                                        machine.fuel += fuel
-                                        return
-                                    # HASHMAP
-                                    push(tos)
-                                    tos = arg
-                                    continue
-                                # INDEX
-                                object = pop()
-                                tos = read_index(object, tos)
-                                continue
+                if op < 116:
+                    # GT
+                    a = pop()
+                    tos = greater(a, tos)
+                    continue
+                # HALT
+                task.finish(tos)
+                machine.fuel += fuel
+                return
+            if op < 150:
+                if op < 134:
+                    if op < 126:
+                        if op < 122:
                             if op < 120:
+                                if op < 119:
+                                    if op < 118:
+                                        # HASHMAP
+                                        push(tos)
+                                        tos = arg
+                                        continue
+                                    # INDEX
+                                    object = pop()
+                                    tos = read_index(object, tos)
+                                    continue
                                 # INT_TO_FLOAT
                                 tos = float(tos) if type(tos) is int else tos
                                 continue
-                            # INT__GE_INT__JUMP_UNLESS
-                            right, arg = arg
-                            holds = tos >= right
-                            tos = pop()
-                            if holds:
-                                continue
-                            ins, cost = arg
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        if op < 123:
-                            if op < 122:
-                                # INT__LE_INT__JUMP_UNLESS
+                            if op < 121:
+                                # INT__GE_INT__JUMP_UNLESS
                                 right, arg = arg
-                                holds = tos <= right
+                                holds = tos >= right
                                 tos = pop()
                                 if holds:
                                     continue
@@ -1321,9 +1310,9 @@ def run(machine, task):
                                 if fuel < 0:
                                     fuel = machine.refill(fuel)
                                 continue
-                            # INT__LT_INT__JUMP_UNLESS
+                            # INT__LE_INT__JUMP_UNLESS
                             right, arg = arg
-                            holds = tos < right
+                            holds = tos <= right
                             tos = pop()
                             if holds:
                                 continue
@@ -1333,6 +1322,18 @@ def run(machine, task):
                                 fuel = machine.refill(fuel)
                             continue
                         if op < 124:
+                            if op < 123:
+                                # INT__LT_INT__JUMP_UNLESS
+                                right, arg = arg
+                                holds = tos < right
+                                tos = pop()
+                                if holds:
+                                    continue
+                                ins, cost = arg
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
                             # INT__NE_INT__JUMP_UNLESS
                             right, arg = arg
                             holds = tos != right
@@ -1344,46 +1345,58 @@ def run(machine, task):
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
-                        # IS_ERR
-                        tos = type(tos) is Err
-                        continue
-                    if op < 129:
-                        if op < 127:
-                            if op < 126:
-                                # IS_ERROR
-                                tos = arg.matches(tos)
-                                continue
-                            # IS_NIL
-                            tos = tos is None
+                        if op < 125:
+                            # IS_ERR
+                            tos = type(tos) is Err
                             continue
+                        # IS_ERROR
+                        tos = arg.matches(tos)
+                        continue
+                    if op < 130:
                         if op < 128:
+                            if op < 127:
+                                # IS_NIL
+                                tos = tos is None
+                                continue
                             # LE
                             a = pop()
                             tos = less_equal(a, tos)
                             continue
-                        # LEDGER
-                        push(tos)
-                        tos = arg
-                        continue
-                    if op < 131:
-                        if op < 130:
-                            # LENGTH
-                            tos = length(tos)
+                        if op < 129:
+                            # LEDGER
+                            push(tos)
+                            tos = arg
                             continue
-                        # LE_INT
-                        a = pop()
-                        tos = a <= tos
+                        # LENGTH
+                        tos = length(tos)
                         continue
                     if op < 132:
+                        if op < 131:
+                            # LE_INT
+                            a = pop()
+                            tos = a <= tos
+                            continue
                         # LINK
                         ins = arg.home.link(arg)
                         fuel -= arg.cost
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    # LOAD__EQ_INT__JUMP_UNLESS
+                    if op < 133:
+                        # LOAD__EQ_INT__JUMP_UNLESS
+                        right, arg = arg
+                        holds = tos == locs[right]
+                        tos = pop()
+                        if holds:
+                            continue
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    # LOAD__GE_INT__JUMP_UNLESS
                     right, arg = arg
-                    holds = tos == locs[right]
+                    holds = tos >= locs[right]
                     tos = pop()
                     if holds:
                         continue
@@ -1392,31 +1405,19 @@ def run(machine, task):
                     if fuel < 0:
                         fuel = machine.refill(fuel)
                     continue
-                if op < 141:
-                    if op < 137:
-                        if op < 135:
-                            if op < 134:
-                                # LOAD__GE_INT__JUMP_UNLESS
-                                right, arg = arg
-                                holds = tos >= locs[right]
-                                tos = pop()
-                                if holds:
+                if op < 142:
+                    if op < 138:
+                        if op < 136:
+                            if op < 135:
+                                # LOAD__INT__GE_INT__JUMP_UNLESS
+                                left, right, arg = arg
+                                if locs[left] >= right:
                                     continue
                                 ins, cost = arg
                                 fuel -= cost
                                 if fuel < 0:
                                     fuel = machine.refill(fuel)
                                 continue
-                            # LOAD__INT__GE_INT__JUMP_UNLESS
-                            left, right, arg = arg
-                            if locs[left] >= right:
-                                continue
-                            ins, cost = arg
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        if op < 136:
                             # LOAD__INT__GT_INT__JUMP_UNLESS
                             left, right, arg = arg
                             if locs[left] > right:
@@ -1426,37 +1427,37 @@ def run(machine, task):
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
-                        # LOAD__INT__LE_INT__JUMP_UNLESS
-                        left, right, arg = arg
-                        if locs[left] <= right:
-                            continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    if op < 139:
-                        if op < 138:
-                            # LOAD__INT__MUL_INT__STORE
-                            left, right, target = arg
-                            r = locs[left] * right
-                            if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                                locs[target] = r
+                        if op < 137:
+                            # LOAD__INT__LE_INT__JUMP_UNLESS
+                            left, right, arg = arg
+                            if locs[left] <= right:
                                 continue
-                            tos = overflow('*')
+                            ins, cost = arg
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
                             continue
-                        # LOAD__LE_INT__JUMP_UNLESS
-                        right, arg = arg
-                        holds = tos <= locs[right]
-                        tos = pop()
-                        if holds:
+                        # LOAD__INT__MUL_INT__STORE
+                        left, right, target = arg
+                        r = locs[left] * right
+                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                            locs[target] = r
                             continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
+                        tos = overflow('*')
                         continue
                     if op < 140:
+                        if op < 139:
+                            # LOAD__LE_INT__JUMP_UNLESS
+                            right, arg = arg
+                            holds = tos <= locs[right]
+                            tos = pop()
+                            if holds:
+                                continue
+                            ins, cost = arg
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
                         # LOAD__LOAD__EQ_INT__JUMP_UNLESS
                         left, right, arg = arg
                         if locs[left] == locs[right]:
@@ -1466,36 +1467,36 @@ def run(machine, task):
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    # LOAD__LOAD__GE_INT__JUMP_UNLESS
+                    if op < 141:
+                        # LOAD__LOAD__GE_INT__JUMP_UNLESS
+                        left, right, arg = arg
+                        if locs[left] >= locs[right]:
+                            continue
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    # LOAD__LOAD__GT_INT__JUMP_UNLESS
                     left, right, arg = arg
-                    if locs[left] >= locs[right]:
+                    if locs[left] > locs[right]:
                         continue
                     ins, cost = arg
                     fuel -= cost
                     if fuel < 0:
                         fuel = machine.refill(fuel)
                     continue
-                if op < 145:
-                    if op < 143:
-                        if op < 142:
-                            # LOAD__LOAD__GT_INT__JUMP_UNLESS
-                            left, right, arg = arg
-                            if locs[left] > locs[right]:
-                                continue
-                            ins, cost = arg
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        # LOAD__LOAD__MUL_INT__STORE
-                        left, right, target = arg
-                        r = locs[left] * locs[right]
-                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                            locs[target] = r
-                            continue
-                        tos = overflow('*')
-                        continue
+                if op < 146:
                     if op < 144:
+                        if op < 143:
+                            # LOAD__LOAD__MUL_INT__STORE
+                            left, right, target = arg
+                            r = locs[left] * locs[right]
+                            if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                                locs[target] = r
+                                continue
+                            tos = overflow('*')
+                            continue
                         # LOAD__LOAD__NE_INT__JUMP_UNLESS
                         left, right, arg = arg
                         if locs[left] != locs[right]:
@@ -1505,109 +1506,109 @@ def run(machine, task):
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    # LOAD__LOAD__SUB_INT
-                    left, right = arg
-                    r = locs[left] - locs[right]
-                    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                        push(tos)
-                        tos = r
-                        continue
-                    tos = overflow('-')
-                    continue
-                if op < 147:
-                    if op < 146:
-                        # LOAD__NE_INT__JUMP_UNLESS
-                        right, arg = arg
-                        holds = tos != locs[right]
-                        tos = pop()
-                        if holds:
+                    if op < 145:
+                        # LOAD__LOAD__SUB_INT
+                        left, right = arg
+                        r = locs[left] - locs[right]
+                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                            push(tos)
+                            tos = r
                             continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
+                        tos = overflow('-')
                         continue
-                    # LOAD__SUB_INT
-                    right, = arg
-                    r = tos - locs[right]
-                    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                        tos = r
+                    # LOAD__NE_INT__JUMP_UNLESS
+                    right, arg = arg
+                    holds = tos != locs[right]
+                    tos = pop()
+                    if holds:
                         continue
-                    tos = overflow('-')
+                    ins, cost = arg
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
                     continue
                 if op < 148:
+                    if op < 147:
+                        # LOAD__SUB_INT
+                        right, = arg
+                        r = tos - locs[right]
+                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                            tos = r
+                            continue
+                        tos = overflow('-')
+                        continue
                     # LT
                     a = pop()
                     tos = less(a, tos)
                     continue
-                # MAP
-                push(tos)
-                new = st[len(st) - arg:]
-                del st[len(st) - arg:]
-                tos = Map.of(new)
+                if op < 149:
+                    # MAP
+                    push(tos)
+                    new = st[len(st) - arg:]
+                    del st[len(st) - arg:]
+                    tos = Map.of(new)
+                    continue
+                # MEMBER_OWN
+                value = read_index(tos, arg) if type(tos) is Map else get_member(tos, arg)
+                if getattr(value, 'shared', False):
+                    value = own(value)
+                    store_member(tos, arg, value)
+                tos = value
                 continue
-            if op < 166:
-                if op < 158:
-                    if op < 154:
-                        if op < 152:
-                            if op < 151:
-                                if op < 150:
-                                    # MEMBER_OWN
-                                    value = read_index(tos, arg) if type(tos) is Map else get_member(tos, arg)
-                                    if getattr(value, 'shared', False):
-                                        value = own(value)
-                                        store_member(tos, arg, value)
-                                    tos = value
+            if op < 167:
+                if op < 159:
+                    if op < 155:
+                        if op < 153:
+                            if op < 152:
+                                if op < 151:
+                                    # MEMORY
+                                    push(tos)
+                                    tos = arg
                                     continue
-                                # MEMORY
+                                # MODEL
                                 push(tos)
                                 tos = arg
                                 continue
-                            # MODEL
-                            push(tos)
-                            tos = arg
-                            continue
-                        if op < 153:
                             # MUL
                             a = pop()
                             tos = mul(a, tos)
                             continue
-                        # NE
-                        a = pop()
-                        tos = not equal(a, tos)
-                        continue
-                    if op < 156:
-                        if op < 155:
-                            # NEG
-                            tos = negate(tos)
+                        if op < 154:
+                            # NE
+                            a = pop()
+                            tos = not equal(a, tos)
                             continue
-                        # NEG_INT
+                        # NEG
                         tos = negate(tos)
                         continue
                     if op < 157:
+                        if op < 156:
+                            # NEG_INT
+                            tos = negate(tos)
+                            continue
                         # NEW_CELL
                         cells[arg] = Cell()
                         continue
-                    # NE_INT
-                    a = pop()
-                    tos = a != tos
+                    if op < 158:
+                        # NE_INT
+                        a = pop()
+                        tos = a != tos
+                        continue
+                    # NIL
+                    push(tos)
+                    tos = None
                     continue
-                if op < 162:
-                    if op < 160:
-                        if op < 159:
-                            # NIL
-                            push(tos)
-                            tos = None
-                            continue
-                        # NOT
-                        if tos is True:
-                            tos = False
-                            continue
-                        if tos is False:
-                            tos = True
-                            continue
-                        raise not_bool(tos)
+                if op < 163:
                     if op < 161:
+                        if op < 160:
+                            # NOT
+                            if tos is True:
+                                tos = False
+                                continue
+                            if tos is False:
+                                tos = True
+                                continue
+                            raise not_bool(tos)
                         # PARALLEL
                         value = machine.parallel(task, arg, cells, pop(), tos)
                         if value is SUSPENDED:
@@ -1617,15 +1618,20 @@ def run(machine, task):
                             return
                         tos = value
                         continue
-                    # PARSE_AS
-                    text = pop()
-                    result, holes = parse_as(text, tos, *arg)
-                    moved = holes
-                    push(result)
-                    tos = moved
+                    if op < 162:
+                        # PARSE_AS
+                        text = pop()
+                        result, holes = parse_as(text, tos, *arg)
+                        moved = holes
+                        push(result)
+                        tos = moved
+                        continue
+                    # PIPELINE
+                    push(tos)
+                    tos = arg
                     continue
-                if op < 164:
-                    if op < 163:
+                if op < 165:
+                    if op < 164:
                         # POP_TRY
                         if type(tos) is not Err:
                             tos = pop()
@@ -1647,7 +1653,7 @@ def run(machine, task):
                     a = pop()
                     tos = power(a, tos)
                     continue
-                if op < 165:
+                if op < 166:
                     # PRINT
                     push(tos)
                     new = st[len(st) - arg:]
@@ -1666,10 +1672,10 @@ def run(machine, task):
                 task.state = (ins, locs, cells, code, tos)
                 machine.fuel += fuel
                 return
-            if op < 174:
-                if op < 170:
-                    if op < 168:
-                        if op < 167:
+            if op < 175:
+                if op < 171:
+                    if op < 169:
+                        if op < 168:
                             # RACE
                             push(tos)
                             new = st[len(st) - arg:]
@@ -1686,7 +1692,7 @@ def run(machine, task):
                         a = pop()
                         tos = rem(a, tos)
                         continue
-                    if op < 169:
+                    if op < 170:
                         # SCHEMA
                         push(tos)
                         tos = arg
@@ -1700,8 +1706,8 @@ def run(machine, task):
                         return
                     tos = value
                     continue
-                if op < 172:
-                    if op < 171:
+                if op < 173:
+                    if op < 172:
                         # SET_ELEMENT
                         value = pop()
                         tos = with_element(tos, arg, value)
@@ -1715,7 +1721,7 @@ def run(machine, task):
                         write_element(object, tos, value)
                     tos = pop()
                     continue
-                if op < 173:
+                if op < 174:
                     # SET_MEMBER
                     value = pop()
                     store_member(tos, arg, value)
@@ -1726,9 +1732,9 @@ def run(machine, task):
                 value = pop()
                 tos = store_index(object, tos, value)
                 continue
-            if op < 178:
-                if op < 176:
-                    if op < 175:
+            if op < 179:
+                if op < 177:
+                    if op < 176:
                         # SLIDE
                         if arg:
                             del st[len(st) - arg:]
@@ -1739,7 +1745,7 @@ def run(machine, task):
                     del st[len(st) - arg.argc:]
                     tos = machine.start_task(task, arg, new, cells)
                     continue
-                if op < 177:
+                if op < 178:
                     # STRUCT
                     push(tos)
                     new = st[len(st) - len(arg.decl.fields):]
@@ -1750,8 +1756,8 @@ def run(machine, task):
                 a = pop()
                 tos = sub(a, tos)
                 continue
-            if op < 180:
-                if op < 179:
+            if op < 181:
+                if op < 180:
                     # SUB_INT
                     a = pop()
                     r = a - tos
@@ -1764,7 +1770,7 @@ def run(machine, task):
                 push(tos)
                 tos = True
                 continue
-            if op < 181:
+            if op < 182:
                 # VARIANT
                 push(tos)
                 new = st[len(st) - arg.decl.variants[arg.variant].arity:]

@@ -35,6 +35,9 @@ _TYPED_FIELDS: tuple[tuple[str, Descriptor], ...] = (
 # The type of each extra field; all are nilable, since a value need not carry them (L-3.11.13).
 FIELD_TYPES: dict[str, Descriptor] = {name: kind for names, kind in _TYPED_FIELDS for name in names.split()}
 
+# What a pipeline adds to the error that stops it, of whatever family (O-6.20).
+ADDED_FIELDS = ("pipeline", "stage")
+
 
 class Family:
     """A family: its parent, its variants with the fields of their struct form, and its extra fields."""

@@ -1,7 +1,7 @@
 """Handles: names of things the host keeps, and the immutable `ModelBuilder` (L-3.1.21, O-3.17 to O-3.23).
 
-Hands on `ModelRef`, `MemoryRef`, `SchemaRef`, `HashMapRef`, `LedgerRef`, `LedgerQuery`, `ModelBuilder`, `TaskHandle`. A
-handle holds a declared name or the record of a task, never a live object of the host.
+Hands on `ModelRef`, `MemoryRef`, `SchemaRef`, `HashMapRef`, `LedgerRef`, `LedgerQuery`, `PipelineRef`, `ModelBuilder`,
+`TaskHandle`. A handle holds a declared name or the record of a task, never a live object of the host.
 """
 
 from __future__ import annotations
@@ -73,6 +73,12 @@ class SchemaRef(Ref):
     __slots__ = ()
     type_name = "SchemaRef"
     word = "schema"
+
+
+class PipelineRef(Ref):
+    __slots__ = ()
+    type_name = "PipelineRef"
+    word = "pipeline"
 
 
 class ScopedRef(Ref):

@@ -1,0 +1,102 @@
+"""`concerto init`: the files of a new project (O-9.30 to O-9.32).
+
+Must not know: what the compiler makes of them.
+"""
+
+from __future__ import annotations
+
+import os
+
+from . import exits
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+
+# Per provider: the connection its model names, and the model id (O-9.32).
+PROVIDERS = {
+    "openai": ("openai", "gpt-5.4-mini"),
+    "anthropic": ("anthropic", "claude-haiku-5-5"),
+    "ollama": ("local", "llama3.1"),
+    "offline": ("offline", "offline-1"),
+}
+IGNORED = "*.concb\n*.effects.jsonl\n.env\n"
+MANIFEST = """\
+[project]
+name = "{name}"
+version = "0.1.0"
+entry = "src/main.conc"
+"""
+LOCAL = """
+[connections.local]
+provider = "ollama"
+"""
+MAIN = """\
+schema Ticket {{ title: String, kind: "bug" | "task" }}
+
+model Sorter {{
+    provider: {connection},
+    base: "{model}",
+    system_prompt: "You sort support mail.",
+}}
+
+fn main() {{
+    match Sorter.execute_with_schema<Ticket>("The export crashes!") {{
+        Ok(ticket) => emit("ticket", ticket),
+        Err(error) => emit("failed", error.message),
+    }}
+}}
+
+@test("a ticket is sorted")
+fn sorts() {{
+    mock Sorter {{ response: "{{\\"title\\": \\"Export\\", \\"kind\\": \\"bug\\"}}" }}
+    assert_eq(Sorter.execute_with_schema<Ticket>("It crashes!")?.kind, "bug");
+}}
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", metavar="NAME", help="the folder to make, or . for this one")
+    parser.add_argument("-p", "--provider", metavar="P", default="openai", help=f"one of {', '.join(PROVIDERS)}")
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    if arguments.provider not in PROVIDERS:
+        known = ", ".join(PROVIDERS)
+        raise exits.Exit(exits.USAGE, f"concerto init: no provider {arguments.provider!r}; it is one of {known}")
+    folder = arguments.name
+    if os.path.exists(os.path.join(folder, "Concerto.toml")):
+        raise exits.Exit(exits.FAILED, f"{os.path.join(folder, 'Concerto.toml')} is already there")
+    for path, text in files(folder, arguments.provider).items():
+        write(os.path.join(folder, path), text)
+        if not arguments.quiet:
+            print(f"wrote {os.path.normpath(os.path.join(folder, path))}")
+    if not arguments.quiet:
+        print(next_steps(folder))
+    return exits.OK
+
+
+def files(folder: str, provider: str) -> dict[str, str]:
+    """Text by path in the project."""
+    connection, model = PROVIDERS[provider]
+    name = os.path.basename(os.path.abspath(folder)).replace("\\", "").replace('"', "")
+    return {
+        "Concerto.toml": MANIFEST.format(name=name) + (LOCAL if connection == "local" else ""),
+        os.path.join("src", "main.conc"): MAIN.format(connection=connection, model=model),
+        ".gitignore": IGNORED,
+    }
+
+
+def write(path: str, text: str) -> None:
+    """A new file; one that is there is left as it is, and is an error."""
+    try:
+        os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+        with open(path, "x", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise exits.Exit(exits.FAILED, f"cannot write {path}: {error.strerror or error}") from None
+
+
+def next_steps(folder: str) -> str:
+    enter = "" if folder == "." else f"  cd {folder}\n"
+    return f"\nnext:\n{enter}  concerto test\n  concerto run --offline"
