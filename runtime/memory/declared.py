@@ -98,8 +98,8 @@ class DerivedMemory:
     def clear(self) -> None:
         raise Panic("P014", f"the derived view {self.name} has no method clear")
 
-    def view(self) -> View:
-        return self.memory.view(policy=self.memory.views[self.view_name], name=self.view_name)[0]
+    def view(self, prompt_tokens: int = 0) -> View:
+        return self.memory.view(prompt_tokens=prompt_tokens, policy=self.memory.views[self.view_name], name=self.view_name)[0]
 
     def messages(self) -> list[Msg]:
         shown = self.view()
@@ -163,7 +163,8 @@ class Memories:
         """A method of the direct API with values of the machine (M-6.2 to M-6.20)."""
         from .direct import perform
 
-        return perform(ref, self.branch(ref) if ref.branch else self[ref.name], method, arguments)
+        memory = self.branch(ref) if ref.branch else self[ref.name]
+        return perform(ref, memory, method, arguments, is_view=isinstance(memory, DerivedMemory))
 
     def _opened(self, declared: Declaration) -> Any:
         base = self._declared[declared.of] if declared.of is not None else declared

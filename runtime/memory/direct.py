@@ -10,8 +10,8 @@ from ...vm.panics import Panic
 from ...vm.values import Array, Entry, MemoryRef, Ok, Turn, from_json
 from ..records import Call, Msg
 from ..translation import failed, to_plain
-from .declared import DerivedMemory
 from .errors import InvalidValue, MemoryFailure
+from .tokens import count_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,11 +25,12 @@ RESULTS = frozenset(("append_all", "fork", "branch", "rewind", "load", "erase"))
 """Those whose failure is an Err; that of the others panics (M-6.22)."""
 
 
-def perform(ref: MemoryRef, memory: Any, method: str, arguments: Sequence[Any]) -> Any:
-    if isinstance(memory, DerivedMemory) and method not in OF_A_VIEW:
+def perform(ref: MemoryRef, memory: Any, method: str, arguments: Sequence[Any], *, is_view: bool) -> Any:
+    """`is_view`: the memory is a derived view, which has few methods (M-6.21)."""
+    if is_view and method not in OF_A_VIEW:
         raise Panic("P014", f"the derived view {ref.name} has no method {method}")
     try:
-        value = METHODS[method](ref, memory, *arguments)
+        value = (OF_A_VIEW if is_view else METHODS)[method](ref, memory, *arguments)
     except InvalidValue as error:
         raise Panic("P452", str(error)) from None
     except MemoryFailure as failure:
@@ -75,11 +76,12 @@ def _turns(ref: MemoryRef, memory: Memory, last: int | None) -> Array:
     return Array([_turn(turn, entries) for turn, entries in memory.turns(last)])
 
 
-def _view(ref: MemoryRef, memory: Any, prompt: str) -> Array:
-    from .tokens import count_text
+def _view(ref: MemoryRef, memory: Memory, prompt: str) -> Array:
+    return message_array(memory.view(prompt_tokens=count_text(prompt))[0].messages(prompt))
 
-    shown = memory.view() if isinstance(memory, DerivedMemory) else memory.view(prompt_tokens=count_text(prompt))[0]
-    return message_array(shown.messages(prompt))
+
+def _derived_view(ref: MemoryRef, memory: Any, prompt: str) -> Array:
+    return message_array(memory.view(count_text(prompt)).messages(prompt))
 
 
 def _stats(ref: MemoryRef, memory: Memory) -> Any:
@@ -124,4 +126,4 @@ METHODS: dict[str, Any] = {
     "load": _load,
     "erase": _erase,
 }
-OF_A_VIEW = ("view", "summary", "tokens")
+OF_A_VIEW: dict[str, Any] = {"view": _derived_view, "summary": METHODS["summary"], "tokens": METHODS["tokens"]}

@@ -10,6 +10,7 @@ from ..call_settings import call_settings
 from ..calls import answered, answered_with_schema
 from ..errors import CallFailure, ConfigFailure
 from ..field_checks import check_model
+from ..memory.declared import DerivedMemory
 from ..reply_cache import ReplyCache
 from ..settled import Settled
 from ..translation import failed, response_value, succeeded, to_plain
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from ..call_services import Services
     from ..call_settings import CallSettings
     from ..memory.conversation import Conversation
-    from ..memory.declared import DerivedMemory
     from ..memory.locks import TurnLocks
     from ..memory.memory import Memory
     from ..running import Running
@@ -121,7 +121,7 @@ class ModelCalls:
 
     def _turn_locks(self, attached: Memory | DerivedMemory) -> TurnLocks | None:
         """Those of the session, made when a memory needs one (M-5.17)."""
-        memory: Memory = getattr(attached, "memory", attached)
+        memory = attached.memory if isinstance(attached, DerivedMemory) else attached
         if memory.policy.on_conflict != "Serial":
             return None
         if self.locks is None:
