@@ -131,7 +131,7 @@ UNBUILT = [
     ("context C { }", "context"),
     ("mcp Q { }", "mcp"),
     ("use std::tools; fn f() { tools::x(); }", "std::tools"),
-    ("memory m: Memory = Memory::new().window(3);", "memory step window"),
+    ("memory m: Memory = Memory::new().shape(3);", "memory step shape"),
     ("model M { provider: offline, tools: [] }", "model field tools"),
     ('model M { provider: offline } fn f() { M.stream("x"); }', "stream"),
 ]
