@@ -92,14 +92,15 @@ def entry_file() -> str:
     return os.path.relpath(os.path.join(os.path.dirname(found), entry))
 
 
-def project_permissions(path: str) -> Mapping[str, tuple[str, ...] | bool]:
-    """What a manifest grants the source of its own project, by capability key; an image and standard input have none (O-4.12)."""
+def project_permissions(path: str) -> tuple[Mapping[str, tuple[str, ...] | bool], Mapping[str, tuple[str, ...] | bool]]:
+    """What a manifest grants the source of its own project by capability key, and what it says of tools; an image and standard
+    input have none (O-4.12, O-4.20)."""
     if path == "-" or is_image(read(path)):
-        return {}
+        return {}, {}
     from ..compiler.project import locate
 
     manifest = locate(path).manifest
-    return {} if manifest is None else manifest.permissions
+    return ({}, {}) if manifest is None else (manifest.permissions, manifest.tools)
 
 
 def report(result: Compilation, *, quiet: bool) -> None:

@@ -46,6 +46,7 @@ def facts_of(image: Image, data: bytes) -> dict[str, Any]:
         "functions": declared_functions(image),
         "models": {m.name: {"connection": m.connection, **m.fields} for m in image.models},
         "schemas": [s.name for s in image.schemas],
+        "tools": {t.name: [method[2] for method in t.methods] for t in image.tools},
         "memories": [_memory(image, m) for m in image.memories],
         "hashmaps": [{"name": h.name, "path": h.path} for h in image.hashmaps],
         "ledgers": [e.name for e in image.ledgers],

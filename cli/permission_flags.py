@@ -26,6 +26,8 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         _add(group, capability.flag, f"[={capability.scope},…]", capability.doc)
     _add(group, "--allow-fs", "[=PATH,…]", "both of the fs flags")
     _add(group, WITHOUT_LIST, "", "everything; takes no list")
+    help = "take a tool, or one method of it, away"
+    group.add_argument("--disable-tool", action="append", default=[], metavar="T[.m]", help=help)
 
 
 def _add(group: Any, flag: str, metavar: str, doc: str) -> None:
@@ -66,4 +68,5 @@ def granted(arguments: argparse.Namespace) -> Permissions:
         for scope in getattr(arguments, flag.removeprefix("--").replace("-", "_")):
             for key in keys:
                 made.grant(key, scope)
+    made.disabled = tuple(name for names in arguments.disable_tool for name in names.split(","))
     return made

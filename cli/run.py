@@ -212,8 +212,10 @@ def write_out(text: str) -> None:
 def permissions(arguments: argparse.Namespace, file: str) -> Permissions:
     """What the project grants its own source, and the flags on top of it (O-4.12)."""
     made = granted(arguments)
-    for key, scope in project_permissions(file).items():
+    capabilities, tools = project_permissions(file)
+    for key, scope in capabilities.items():
         made.grant(key, scope)
+    made.tools.update(tools)
     return made
 
 

@@ -20,6 +20,7 @@ from .symbols import (
     ModelSymbol,
     PipelineSymbol,
     StructSymbol,
+    ToolSymbol,
 )
 from .types import Implementation, Type
 
@@ -43,6 +44,7 @@ class CheckedProgram:
     connections: list[ConnectionSymbol] = field(default_factory=list)
     manifest: dict[str, dict[str, object]] = field(default_factory=dict)  # connections only Concerto.toml declares
     memories: list[MemorySymbol] = field(default_factory=list)
+    tools: list[ToolSymbol] = field(default_factory=list)
     hashmaps: list[HashMapSymbol] = field(default_factory=list)
     ledgers: list[LedgerSymbol] = field(default_factory=list)
     pipelines: list[PipelineSymbol] = field(default_factory=list)

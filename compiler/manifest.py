@@ -28,14 +28,16 @@ BUDGETS = {"steps": whole(1), "depth": whole(1), "seconds": DURATION}
 
 
 class Manifest:
-    """What a manifest says: `entry`, the source path it names, `permissions`, a scope per capability key, the fields of each of
-    `connections`, `pricing` as [input, output] per model id, `budgets`. `folder` is the root of the project, without links."""
+    """What a manifest says: `entry`, the source path it names, `permissions`, a scope per capability key, `tools`, which of
+    them may be called, the fields of each of `connections`, `pricing` as [input, output] per model id, `budgets`. `folder` is the
+    root of the project, without links."""
 
     def __init__(self, path: str) -> None:
         self.folder = os.path.dirname(os.path.realpath(path))
         self.diagnostics = Diagnostics()
         self.entry: str | None = None
         self.permissions: dict[str, tuple[str, ...] | bool] = {}
+        self.tools: dict[str, tuple[str, ...] | bool] = {}
         self.connections: dict[str, dict[str, object]] = {}
         self.pricing: dict[str, list[float]] = {}
         self.budgets: dict[str, object] = {}
@@ -101,7 +103,7 @@ def _permissions(manifest: Manifest, table: dict[str, Any]) -> None:
     for key, value in table.items():
         place = ("permissions", key)
         if key == "tools":
-            manifest.report("E4999", place, "not built yet: permissions.tools")
+            _tools(manifest, value)
         elif key not in BY_KEY and key not in GROUP_KEYS:
             help = did_you_mean(key, (*BY_KEY, *GROUP_KEYS))
             manifest.report("E4001", place, f"[permissions] has no key `{key}`", help)
@@ -110,6 +112,21 @@ def _permissions(manifest: Manifest, table: dict[str, Any]) -> None:
         else:
             for granted in GROUP_KEYS.get(key, (key,)):
                 _grant(manifest, place, granted, value)
+
+
+def _tools(manifest: Manifest, table: Any) -> None:
+    """`T = false`, or the methods that may be called (O-4.20)."""
+    if not isinstance(table, dict):
+        manifest.report("E4004", ("permissions", "tools"), "`tools` of [permissions] is a table: `{ T = false }`")
+        return
+    for name, value in table.items():
+        if isinstance(value, bool):
+            manifest.tools[name] = value
+        elif isinstance(value, list) and all(isinstance(item, str) for item in value):
+            manifest.tools[name] = tuple(value)
+        else:
+            place = ("permissions", "tools", name)
+            manifest.report("E4004", place, f"`{name}` of permissions.tools is true, false or an array of names of methods")
 
 
 def _grant(manifest: Manifest, place: tuple[str, ...], key: str, value: Any) -> None:

@@ -113,6 +113,7 @@ class FunctionSymbol(Symbol):
     parameters: list[Type]
     result: Type
     owner: ImplSymbol | TraitSymbol | None = None
+    tool: ToolSymbol | None = None
     type_parameters: list[TypeParameterSymbol] = field(default_factory=list)
     test: TestInfo | None = None
 
@@ -278,6 +279,7 @@ class ModelSymbol(Symbol):
     connection: ConnectionSymbol | str
     fields: dict[str, ast.Expr]
     memory: MemorySymbol | None = None
+    tools: list[ToolSymbol] = field(default_factory=list)
     decorators: list[tuple[str, dict[str, object]]] = field(default_factory=list)  # name, constant arguments as written
 
 
@@ -304,6 +306,24 @@ class MemorySymbol(Symbol):
         """What the image carries beside `max_messages` (M-2.13)."""
         merged = {name: value for step in (self.steps or {}).values() for name, value in step.items()}
         return {name: merged[name] for name in sorted(merged) if name != "retain"}
+
+
+@dataclass(eq=False, slots=True)
+class ToolSymbol(Symbol):
+    """A tool: a struct `state` of its fields with an impl of its methods. `arguments`: of each tool method its parameters as the
+    fields of a schema (O-4.7); `texts`: its description; `description`: that of the tool."""
+
+    declaration: ast.Tool
+    state: StructSymbol
+    impl: ImplSymbol
+    description: str = ""
+    texts: dict[FunctionSymbol, str] = field(default_factory=dict)
+    arguments: dict[FunctionSymbol, StructSymbol] = field(default_factory=dict)
+    guards: dict[str, str] = field(default_factory=dict)  # capabilities of the methods of library tools
+
+    def wire_name(self, method: FunctionSymbol) -> str:
+        """What a model calls it (O-4.8)."""
+        return "".join(c if c.isascii() and (c.isalnum() or c in "_-") else "_" for c in f"{self.name}__{method.name}")
 
 
 @dataclass(eq=False, slots=True)
@@ -380,6 +400,14 @@ class FunctionCall(CallTarget):
 @dataclass(eq=False, slots=True)
 class MethodTarget(CallTarget):
     """A declared method, called directly, as `x.m(…)` or `T::m(x, …)`. Neither `arguments` nor `order` count the receiver."""
+
+    function: FunctionSymbol
+    receiver: ast.Expr
+
+
+@dataclass(eq=False, slots=True)
+class ToolTarget(CallTarget):
+    """A method of a tool, run by the host on the tool's state (O-4.6). `receiver` is bound to the tool."""
 
     function: FunctionSymbol
     receiver: ast.Expr

@@ -17,7 +17,7 @@ from .notation import Malformed, split_outside_strings, take_json, take_string, 
 from .records import Line, Program
 
 CLAUSE = re.compile(r"[LOMVGC]-\d+(?:\.\d+)+$")
-_CAPABILITIES = ("fs:read", "fs:write", "net", "env", "run")
+_CAPABILITIES = ("fs:read", "fs:write", "net", "env", "run", "disable-tool")
 _LIMITS = ("steps", "depth", "seconds", "tokens", "cost", "size")
 _NAMED = ("reply", "agent", "mcp")
 _NUMBERED = ("request", "wire")

@@ -40,8 +40,16 @@ class NoTools:
 
 
 def unknown_tool(settings: CallSettings, call: Call) -> Msg:
+    return failure_message(call, unknown_tool_text(settings, call))
+
+
+def unknown_tool_text(settings: CallSettings, call: Call) -> str:
     offered = ", ".join(tool.name for tool in settings.tools)
-    message = f"unknown tool {call.name}; " + (f"offered: {offered}" if offered else "no tools are offered")
+    return f"unknown tool {call.name}; " + (f"offered: {offered}" if offered else "no tools are offered")
+
+
+def failure_message(call: Call, message: str) -> Msg:
+    """What a model is told of a call that failed (O-4.27)."""
     return Msg("tool", compact_json({"error": message}), call_id=call.id, is_error=True)
 
 
@@ -81,6 +89,12 @@ class Services:
         """The same services, with one sender in place of every provider."""
         other = copy(self)
         other.provider = lambda connection: sender
+        return other
+
+    def with_tools(self, tools: ToolRunner) -> Services:
+        """The same services, with what runs the tools of one call."""
+        other = copy(self)
+        other.tools = tools
         return other
 
     def limiter(self, connection: ConnectionSettings) -> RateLimiter | None:

@@ -1,4 +1,4 @@
-"""The grants of one run and what they match (O-4.12 to O-4.18).
+"""The grants of one run and what they match (O-4.12 to O-4.18), and the tools it may not use (O-4.20).
 
 Hands on `Permissions`. Must not know: who asks, what is done with a permission.
 """
@@ -6,6 +6,7 @@ Hands on `Permissions`. Must not know: who asks, what is done with a permission.
 from __future__ import annotations
 
 from ..vm.builtins.capabilities import BY_KEY, BY_NAME, Malformed, split_host
+from .errors import ConfigFailure
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,13 +17,16 @@ if TYPE_CHECKING:
 
 
 class Permissions:
-    """The grants of one run, a scope per capability key: True for all of it, else the texts granted, none by default."""
+    """The grants of one run, a scope per capability key: True for all of it, else the texts granted, none by default. `tools`: by
+    tool whether it may be used, or the methods that may; `disabled`: those taken away on top, as `T` or `T.m`."""
 
-    __slots__ = ("scopes",)
+    __slots__ = ("scopes", "tools", "disabled")
 
     def __init__(self, scopes: Mapping[str, Scope] | None = None) -> None:
         """Raises Malformed for a scope that is written wrongly."""
         self.scopes: dict[str, Scope] = dict.fromkeys(BY_KEY, ())
+        self.tools: dict[str, bool | tuple[str, ...]] = {}
+        self.disabled: tuple[str, ...] = ()
         for key, scope in (scopes or {}).items():
             self.grant(key, scope)
 
@@ -48,6 +52,19 @@ class Permissions:
         held = self.scopes[key]
         if not isinstance(held, bool):
             self.scopes[key] = (*held, *texts)
+
+    def allows_tool(self, tool: str, method: str) -> bool:
+        allowed = self.tools.get(tool, True)
+        listed = allowed if isinstance(allowed, bool) else method in allowed
+        return listed and tool not in self.disabled and f"{tool}.{method}" not in self.disabled
+
+    def check_tools(self, declared: Mapping[str, Iterable[str]]) -> None:
+        """E4003 for what was to be disabled and is not there: nobody should believe it is."""
+        known = {name for tool, methods in declared.items() for name in (tool, *(f"{tool}.{method}" for method in methods))}
+        for name in self.disabled:
+            if name not in known:
+                there = ", ".join(sorted(known)) or "none"
+                raise ConfigFailure("E4003", f"there is no tool {name} to disable; tools and methods are: {there}")
 
     def allows_variable(self, name: str) -> bool:
         granted = self.scopes["env"]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Mapping, Sequence
+    from collections.abc import Callable, Coroutine, Mapping, Sequence
     from typing import Any, Protocol
 
     from ..vm.effects import Effect
     from ..vm.link import Program
     from ..vm.machine import Machine
+    from ..vm.tasks import Task
     from .call_services import Services
     from .connections import ConnectionSettings
     from .emits import EmitBus
@@ -45,9 +46,14 @@ if TYPE_CHECKING:
         def runtime_emit(self, channel: str, payload: dict[str, Any]) -> None:
             """An emit of the runtime itself (O-5.30)."""
 
-        async def call(self, effect: Effect, function: Any, arguments: Sequence[Any]) -> Any:
+        async def call(
+            self, effect: Effect, function: Any, arguments: Sequence[Any], started: Callable[[Task], object] | None = None
+        ) -> Any:
             """The value of a function of the program (its Code, or a Closure), run as a child of the task that waits for
-            `effect`."""
+            `effect`; `started` gets that child."""
+
+        def future(self) -> Any:
+            """A future of the loop that runs the session."""
 
         async def gather(self, *coroutines: Coroutine[Any, Any, Any]) -> list[Any]:
             """The results of coroutines that run side by side; offline runs have no asyncio."""

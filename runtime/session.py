@@ -153,6 +153,8 @@ class Session:
         self.memories = Memories(declarations(image), clock=host.wall)
         layers: list[Mapping[str, Mapping[str, Any]]] = [host.connections, {c.name: c.fields for c in image.connections}]
         check_connections(layers)
+        if host.permissions is not None:
+            host.permissions.check_tools({tool.name: [method[0] for method in tool.methods] for tool in image.tools})
         self.connections: Mapping[str, ConnectionSettings] = resolve_all(layers)
         self.pool = ProviderPool(
             self.connections,
@@ -179,7 +181,7 @@ class Session:
             pricing={**_prices(image), **host.pricing},
             emit=self.runtime_emit,
             remaining=self.remaining,
-            future=lambda: self.work.loop.create_future(),
+            future=self.future,
         )
 
     # ------------------------------------------------------------ running
@@ -245,6 +247,8 @@ class Session:
         if self.earlier is not None:
             self.memories.take_over(self.earlier.memories)
             self.machine.stores.take_over(self.earlier.machine.stores)
+            if "tools" in self.earlier.state:
+                self.earlier.state["tools"].hand_over(self)
             self.earlier = None  # what is older may go
         self.initialised = True
 
@@ -329,10 +333,12 @@ class Session:
 
     # ------------------------------------------------------------ what performers use
 
-    async def call(self, effect: Effect, function: Any, arguments: Sequence[Any]) -> Any:
-        """Run a function of the program as a child of the task that waits for `effect`, and give its value. A cancellation here
-        cancels the child; a panic in it ends the run."""
-        future = self.work.loop.create_future()
+    async def call(
+        self, effect: Effect, function: Any, arguments: Sequence[Any], started: Callable[[Task], object] | None = None
+    ) -> Any:
+        """Run a function of the program as a child of the task that waits for `effect`, and give its value; `started` gets the
+        child. A cancellation here cancels the child; a panic in it ends the run."""
+        future = self.future()
 
         def done(task: Task) -> None:
             if not future.done():
@@ -340,12 +346,18 @@ class Session:
 
         code, cells = (function.function, function.cells) if type(function) is Closure else (function, ())
         child = self.machine.call(effect, code, list(arguments), cells, done)
+        if started is not None:
+            started(child)
         self.work.stir()
         try:
             return await future
         finally:
             if self.machine.cancel(child):
                 self.work.stir()
+
+    def future(self) -> Any:
+        """A future of the loop that runs the session."""
+        return self.work.loop.create_future()
 
     async def gather(self, *coroutines: Coroutine[Any, Any, Any]) -> list[Any]:
         """Performs them side by side; the first failure stops the others."""

@@ -8,12 +8,12 @@ Must not know: the loop's variables, the host.
 from __future__ import annotations
 
 from .builtins import KIND_OF, REQUIRED, lookup
-from .handles import HANDLERS
+from .handles import HANDLERS, tool_use
 from .panics import Panic
 from .pipelines import HANDLERS as PIPELINE_HANDLERS
 from .signals import SUSPENDED, Invoke
 from .store_methods import HANDLERS as STORE_HANDLERS
-from .values import Closure, EnumValue, ErrorValue, Map, ModelRef, Struct, debug, get_member, make_error, share, typeof
+from .values import Closure, EnumValue, ErrorValue, Map, ModelRef, Struct, ToolRef, debug, get_member, make_error, share, typeof
 from .values.descriptors import plain_name
 from .values.errors import ancestors
 
@@ -47,6 +47,8 @@ def find_method(machine: Running, receiver: Any, site: Site) -> Any:
         return _program_call
     if type(receiver) in (EnumValue, tuple, ErrorValue, ModelRef):
         return _varied_call  # types with impls of their own share these classes
+    if type(receiver) is ToolRef:
+        return _tool_call  # other tools are of the same class
     return _found(machine, receiver, site)
 
 
@@ -106,6 +108,12 @@ def kinds_of(value: Any) -> Iterable[str]:
     if type(value) is tuple:
         return (f"Tuple/{len(value)}",)
     return ancestors(value.family) if type(value) is ErrorValue else (typeof(value),)
+
+
+def _tool_call(machine: Running, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
+    if (receiver.name, site.name) in machine.program.tool_methods:
+        return tool_use(machine, task, receiver, site, arguments)
+    return _found(machine, receiver, site)(machine, task, receiver, site, arguments)
 
 
 def _program_call(machine: Running, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:

@@ -91,10 +91,14 @@ class ModelCall:
     """Effect `model`: execute or execute_with_schema on a model or builder.
 
     `memory`: name of the attached memory, or a MemoryRef of a branch; None for none, UNSET for the model's
-    own (O-3.24); `context`: a value or UNSET; `overrides`: what a Prompt replaces (O-1.67); `schema`: schema name or None.
+    own (O-3.24); `context`: a value or UNSET; `overrides`: what a Prompt replaces (O-1.67);
+    `schema`: schema name or None. `tools`: names of added tools; `own_tools`: whether the model's static ones are offered too
+    (O-3.20, O-3.21).
     """
 
-    __slots__ = ("model", "method", "prompt", "overrides", "memory", "auto", "context", "schema", "retry_message")
+    __slots__ = (
+        "model", "method", "prompt", "overrides", "memory", "auto", "context", "schema", "retry_message", "tools", "own_tools",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -107,6 +111,8 @@ class ModelCall:
         context: Any,
         schema: str | None,
         retry_message: str | None,
+        tools: tuple[str, ...] = (),
+        own_tools: bool = True,
     ) -> None:
         self.model = model
         self.method = method
@@ -117,3 +123,17 @@ class ModelCall:
         self.context = context
         self.schema = schema
         self.retry_message = retry_message
+        self.tools = tools
+        self.own_tools = own_tools
+
+
+class ToolUse:
+    """Effect `tool`: a method of a tool, called by the program itself (O-4.6). `arguments` in the order of the parameters, UNSET
+    where the default applies."""
+
+    __slots__ = ("tool", "method", "arguments")
+
+    def __init__(self, tool: str, method: str, arguments: list[Any]) -> None:
+        self.tool = tool
+        self.method = method
+        self.arguments = arguments

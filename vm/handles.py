@@ -1,4 +1,4 @@
-"""Methods on handles: memories, models and builders (V-6.2, O-3.4 to O-3.8, O-3.19 to O-3.24).
+"""Methods on handles: memories, models, builders and tools (V-6.2, O-3.4 to O-3.8, O-3.19 to O-3.24, O-4.6).
 
 Each handler has the shape of a calling function of `dispatch`: (machine, task, receiver, site, arguments). Memory methods work on
 the memory store the host handed in; builder methods give new builders; execute makes an effect. Must not know: providers.
@@ -7,10 +7,24 @@ the memory store the host handed in; builder methods give new builders; execute 
 from __future__ import annotations
 
 from .builtins.registry import METHODS
-from .effects import ModelCall
+from .effects import ModelCall, ToolUse
 from .panics import Panic
 from .signals import SUSPENDED
-from .values import Array, MemoryRef, Message, ModelBuilder, ModelRef, Prompt, SchemaRef, ToolCall, check, from_json, typeof
+from .values import (
+    UNSET,
+    Array,
+    MemoryRef,
+    Message,
+    ModelBuilder,
+    ModelRef,
+    Prompt,
+    SchemaRef,
+    ToolCall,
+    ToolRef,
+    check,
+    from_json,
+    typeof,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -136,6 +150,19 @@ def with_memory(machine: Running, task: Task, receiver: Any, site: Site, argumen
     return receiver.with_(memory, auto)
 
 
+def with_tools(machine: Running, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
+    (tools,) = arguments_of(site, arguments, ("ts",))
+    for tool in expect(tools, Array, "Array").items:
+        if type(tool) is not ToolRef:
+            raise Panic("P411", f"with_tools expects tools, found {typeof(tool)}")
+    return builder_of(receiver).with_(tools=tuple(tools.items))
+
+
+def without_tools(machine: Running, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
+    arguments_of(site, arguments, ())
+    return builder_of(receiver).with_(without_tools=True)
+
+
 def execute(machine: Running, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
     (prompt,) = arguments_of(site, arguments, ("prompt",))
     return request(machine, task, builder_of(receiver), "execute", prompt, None, None)
@@ -165,8 +192,9 @@ def request(
     if type(attached) is MemoryRef and not attached.branch:
         attached = attached.name
     call = ModelCall(
-        builder.model.name, method, text, overrides, attached, builder.auto, builder.context, schema, retry_message
-    )
+        builder.model.name, method, text, overrides, attached, builder.auto, builder.context, schema, retry_message,
+        tuple([tool.name for tool in builder.tools]), not builder.without_tools,
+    )  # fmt: skip
     machine.suspend(task, "model", call)
     return SUSPENDED
 
@@ -180,6 +208,17 @@ def prompt_parts(prompt: Any) -> tuple[str, dict[str, Any]]:
     text, *settings = prompt.values()
     named = zip(("model", "temperature", "max_tokens"), settings, strict=True)
     return text, {name: value for name, value in named if value is not None}
+
+
+# ---------------------------------------------------------------- tools
+
+
+def tool_use(machine: Running, task: Task, tool: ToolRef, site: Site, arguments: list[Any]) -> Any:
+    """The host runs it: the state of a tool is the session's (O-4.4)."""
+    names = machine.program.tool_methods[tool.name, site.name]
+    given = arguments_of(site, arguments, names, (UNSET,) * len(names))
+    machine.suspend(task, "tool", ToolUse(tool.name, site.name, given))
+    return SUSPENDED
 
 
 # ---------------------------------------------------------------- tasks
@@ -200,7 +239,10 @@ _MEMORY = {
     "append": memory_append, "messages": memory_messages, "last": memory_last, "len": memory_len,
     "is_empty": memory_is_empty, "clear": memory_clear,
 }  # fmt: skip
-_MODEL = {"with_memory": with_memory, "execute": execute, "execute_with_schema": execute_with_schema}
+_MODEL = {
+    "with_memory": with_memory, "with_tools": with_tools, "without_tools": without_tools,
+    "execute": execute, "execute_with_schema": execute_with_schema,
+}  # fmt: skip
 
 HANDLERS: dict[tuple[str, str], Any] = {
     **{("Memory", name): memory_method for receiver, name in METHODS if receiver == "Memory"},

@@ -24,6 +24,7 @@ from .values import (
     PipelineRef,
     SchemaRef,
     StructType,
+    ToolRef,
     Variant,
     make_struct_class,
 )
@@ -60,6 +61,8 @@ class Program:
         self.ledgers = [LedgerRef(e.name) for e in image.ledgers]
         self.pipelines = [PipelineRef(p.name) for p in image.pipelines]
         self.schemas = [SchemaRef(s.name) for s in image.schemas]
+        self.tools = [ToolRef(t.name) for t in image.tools]
+        self.tool_methods = {(t.name, m[0]): tuple([f[0] for f in m[4][3]]) for t in image.tools for m in t.methods}
         self.language_methods = self._language_methods()
         self.methods = self._methods()
         self.trait_methods = self._trait_methods()
@@ -221,7 +224,7 @@ class Program:
             return f"f{operand}"
         tables: dict[Any, list[Any]] = {
             k.MODEL: self.models, k.MEMORY: self.memories, k.HASHMAP: self.hashmaps, k.LEDGER: self.ledgers,
-            k.PIPELINE: self.pipelines, k.SCHEMA: self.schemas,
+            k.PIPELINE: self.pipelines, k.SCHEMA: self.schemas, k.TOOL: self.tools,
         }  # fmt: skip
         return tables[kind][operand] if kind in tables else operand
 

@@ -525,6 +525,10 @@ def SCHEMA(operand: Any) -> Any:
     return operand
 
 
+def TOOL(operand: Any) -> Any:
+    return operand
+
+
 # ---------------------------------------------------------------- reading parts
 
 

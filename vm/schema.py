@@ -102,6 +102,11 @@ def plain_form(kind: SchemaType) -> Json:
     return _Lowering(kind, strict=False).document()
 
 
+def arguments_form(kind: SchemaType) -> Json:
+    """JSON Schema of the arguments of a tool method (O-4.10)."""
+    return {**plain_form(kind), "additionalProperties": False}
+
+
 def strict_form(kind: SchemaType) -> Json | None:
     """JSON Schema with every property required and closed objects; None with a Map or Any inside (O-2.33, O-2.34)."""
     return None if _has_open_part(kind) else _Lowering(kind, strict=True).document()

@@ -26,6 +26,7 @@ from ..symbols import (
     ModelSymbol,
     PipelineSymbol,
     StructSymbol,
+    ToolSymbol,
 )
 from ..types import Nominal
 from . import calls, control, expressions, functions, literals, methods, operators, places, propagation, tasks, unbuilt
@@ -43,6 +44,7 @@ from .privacy import ModuleMap
 from .schemas import check_schema, declare_schema, fold_nested_defaults
 from .stores import check_store, declare_hashmap
 from .testing import check_test
+from .tools import check_tool, check_wire_names
 from .traits import check_trait_impls, declare_traits
 
 RULES = {
@@ -140,6 +142,8 @@ def _check_declarations(c: Checker, module: Module) -> None:
                     check_parts(c, variant.fields, "variant field")
                 for member in symbol.members:
                     check_defaults(c, member)
+            case FunctionSymbol() if symbol.tool is not None:
+                pass  # checked with its tool
             case FunctionSymbol():
                 check_parts(c, symbol.declaration.parameters, "parameter of a fn")
                 check_test(c, symbol, check_decorators(c, symbol.declaration.decorators, _place(symbol)))
@@ -151,6 +155,10 @@ def _check_declarations(c: Checker, module: Module) -> None:
                 check_store(c, symbol)
             case ConnectionSymbol():
                 check_connection(c, symbol)
+    tools = [symbol for symbol in module.symbols if isinstance(symbol, ToolSymbol)]
+    for tool in tools:
+        check_tool(c, tool)
+    check_wire_names(c, tools)
     for symbol in module.symbols:
         if isinstance(symbol, ModelSymbol):
             check_model(c, symbol)
@@ -182,6 +190,8 @@ def _checked(c: Checker, project: Project, module: Module) -> CheckedProgram:
                 checked.consts.append(symbol)
             case ModelSymbol():
                 checked.models.append(symbol)
+            case ToolSymbol():
+                checked.tools.append(symbol)
             case ConnectionSymbol():
                 checked.connections.append(symbol)
             case MemorySymbol():

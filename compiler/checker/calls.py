@@ -23,6 +23,8 @@ from ..symbols import (
     RecordCall,
     StdFunctionSymbol,
     StructSymbol,
+    ToolSymbol,
+    ToolTarget,
     TraitCall,
     TraitItemSymbol,
     ValueCall,
@@ -58,6 +60,8 @@ def call(c: Checker, node: ast.Call, expected: Expected) -> Type:
         callee = callee.inner
     if isinstance(callee, ast.PathExpr):
         match callee.binding:
+            case FunctionSymbol(tool=ToolSymbol() as tool):
+                return _tool_path_call(c, node, callee, callee.binding, tool, expected)
             case FunctionSymbol():
                 return _function_call(c, node, callee, callee.binding, expected)
             case TraitItemSymbol():
@@ -105,6 +109,37 @@ def _function_call(
     if symbol.changes_self and receiver is not None:
         check_mutation(c, receiver, symbol.name, callee.span)
     return instance.type(symbol.result)
+
+
+def _tool_path_call(
+    c: Checker, node: ast.Call, callee: ast.PathExpr, method: FunctionSymbol, tool: ToolSymbol, expected: Expected
+) -> Type:
+    """`T::m(…)`: within the tool `Self::m(…)` is an ordinary call."""
+    if callee.segments[0].text == "Self":
+        return _function_call(c, node, callee, method, expected)
+    receiver = ast.PathExpr(span=callee.span, segments=callee.segments[:-1])
+    receiver.binding = tool
+    c.infer(receiver)
+    return tool_call(c, node, method, receiver, callee.segments[-1], expected)
+
+
+def tool_call(
+    c: Checker, node: ast.Call | ast.MethodCall, method: FunctionSymbol, receiver: ast.Expr, name: ast.Ident, expected: Expected
+) -> Type:
+    """`T.m(…)` or `T::m(…)` (O-4.6)."""
+    assert method.tool is not None
+    if method not in method.tool.arguments:
+        infer_all(c, node.arguments)
+        help = "declare it `pub`, with a description, or call it as `self.…` within the tool"
+        return c.report("E1006", name.span, f"`{method.path}` is private in tool `{method.tool.name}`", help=help)
+    formals = formals_of(method)[1:] if method.takes_self else formals_of(method)
+    matched = match_arguments(c, method.path, formals, node.arguments, name.span)
+    if matched is None:
+        infer_all(c, node.arguments)
+        return ERRONEOUS
+    give_arguments(c, formals, matched, method, Instance(c, method.path, []), expected, name.span)
+    node.target = ToolTarget(matched.values, matched.order, method, receiver)
+    return method.result
 
 
 def give_arguments(

@@ -31,6 +31,7 @@ from ..symbols import (
     StdModuleSymbol,
     StructSymbol,
     Symbol,
+    ToolSymbol,
     TraitItemSymbol,
     TraitSymbol,
     VariantSymbol,
@@ -49,6 +50,7 @@ from ..types import (
     RANGE,
     SCHEMA_REF,
     STRING,
+    TOOL_REF,
     Function,
     Nilable,
     Tuple,
@@ -134,6 +136,8 @@ def path_expr(c: Checker, node: ast.PathExpr, expected: Expected) -> Type:
     match symbol:
         case Local() | ConstSymbol():
             return symbol.type
+        case FunctionSymbol(tool=ToolSymbol()) if node.segments[0].text != "Self":
+            return c.unbuilt(node.span, "a tool method as a function value")
         case FunctionSymbol():
             require_visible_method(c, symbol, node.member or node.segments[-1])
             refuse_test(c, symbol, node.span)
@@ -146,6 +150,8 @@ def path_expr(c: Checker, node: ast.PathExpr, expected: Expected) -> Type:
             return c.models.get(symbol, MODEL_REF)
         case MemorySymbol():
             return MEMORY
+        case ToolSymbol():
+            return TOOL_REF
         case HashMapSymbol():
             return symbol.type
         case LedgerSymbol():

@@ -95,8 +95,8 @@ MODEL: dict[str, Rule] = {
     "structured": STRUCTURED,
     "timeout": DURATION,
 }
-MODEL_UNBUILT = ("knowledge", "tools")
-MODEL_FIELDS = ("provider", *MODEL, "memory", "retry_policy", *MODEL_UNBUILT)
+MODEL_UNBUILT = ("knowledge",)
+MODEL_FIELDS = ("provider", *MODEL, "memory", "tools", "retry_policy", *MODEL_UNBUILT)
 
 # Connections that are there without a declaration (O-1.3), with what is known of them.
 PREDECLARED: dict[str, dict[str, object]] = {

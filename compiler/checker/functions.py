@@ -57,7 +57,7 @@ def check_function(c: Checker, symbol: FunctionSymbol) -> None:
     if scope is None or node.body is None:
         return
     accepts_all = symbol.result == NIL and (symbol is c.main or symbol.is_test)  # L-3.12.5
-    asynchronous = node.is_async or symbol is c.main or symbol.is_test
+    asynchronous = node.is_async or symbol.tool is not None or symbol is c.main or symbol.is_test
     target = Target("function", scope, f"`{symbol.path}`", symbol.result, accepts_all, asynchronous, symbol.is_test)
     with in_impl(c, symbol):
         try:

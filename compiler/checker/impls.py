@@ -45,7 +45,11 @@ RESERVED = (
     "execute", "execute_with_schema", "chat", "stream", "spawn", "shutdown", "with_memory", "with_tools", "without_tools",
     "with_context",
 )  # fmt: skip
-HOOKS = ("on_tool_call", "on_tool_error")
+# Names and types of their parameters, and their results.
+HOOKS = {
+    "on_tool_call": [("call", "ToolCall"), ("", "ToolCallAction")],
+    "on_tool_error": [("tool_name", "String"), ("error", "ToolError"), ("", "ToolErrorAction")],
+}
 
 
 def _model_type(c: Checker, impl: ImplSymbol) -> Type:
@@ -62,7 +66,24 @@ def _check_model_method(c: Checker, method: FunctionSymbol) -> None:
         message = f"`{method.name}` is a method of every model"
         c.report("E4008", span, message, help="choose another name")
     elif method.name in HOOKS:
-        c.unbuilt(span, method.name)
+        _check_hook(c, method)
+
+
+def _check_hook(c: Checker, method: FunctionSymbol) -> None:
+    """The runtime calls it, so it has the form the runtime calls (O-4.30, O-4.31)."""
+    node = method.declaration
+    wanted = HOOKS[method.name]
+    types = [p.type for p in node.parameters if not p.is_self]
+    written = [_plain_name(t) for t in [*types, node.result]]
+    if written != [name for _, name in wanted] or not method.takes_self or method.changes_self or node.type_parameters:
+        *parameters, (_, result) = wanted
+        form = ", ".join(["self", *(f"{name}: {type_}" for name, type_ in parameters)])
+        help = f"write `fn {method.name}({form}) -> {result}`"
+        c.report("E4008", node.name.span, f"`{method.name}` is a hook of every model, with other parameters", help=help)
+
+
+def _plain_name(node: ast.TypeExpr | None) -> str:
+    return node.path[-1].text if isinstance(node, ast.NamedType) and not node.arguments else ""
 
 
 def _may_have_impl(type_: Type) -> bool:

@@ -10,10 +10,10 @@ from .. import ast
 from ..resolver.spelling import did_you_mean
 from ..source import Span
 from ..symbols import BuiltinCall, CheckAny, DynamicCall, Local, MemorySymbol, MethodTarget, TraitCall
-from ..types import ANY, FLOAT, INT, MEMORY, NEVER, NIL, STRING, Function, Generic, Nilable, Nominal, Type, error
+from ..types import ANY, FLOAT, INT, MEMORY, NEVER, NIL, STRING, TOOL_REF, Function, Generic, Nilable, Nominal, Type, error
 from .arguments import infer_all, match_arguments
 from .builtins import call_row, everyday_method, kind_of
-from .calls import check_mutation, formals_of, give_arguments, schema_argument, value_call
+from .calls import check_mutation, formals_of, give_arguments, schema_argument, tool_call, value_call
 from .context import FREE, Checker, Expected, ExpressionRule
 from .generics import Instance
 from .impls import find_method, methods_of, require_visible_method
@@ -21,10 +21,11 @@ from .memory import check_role
 from .mismatch import absent_help, listed
 from .places import fields_of, root_of
 from .relations import ERRONEOUS, fits, generic, is_text, nilable
+from .tools import tool_of, with_tools
 from .trait_calls import Chosen, bounded_methods, bounded_names, names_through_traits, one_of, trait_methods
 from .types import written_type
 
-UNBUILT_METHODS = ("with_tools", "without_tools", "with_context", "stream", "chat", "spawn", "shutdown")
+UNBUILT_METHODS = ("with_context", "stream", "chat", "spawn", "shutdown")
 MEMORY_UNBUILT = ("remember", "recall", "key")
 VIEW_METHODS = ("messages", "last", "len", "is_empty", "view", "summary", "tokens", "recall", "to_string")
 
@@ -34,6 +35,8 @@ def method_call(c: Checker, node: ast.MethodCall, expected: Expected) -> Type:
     name = node.name.text
     if receiver in (ANY, NEVER):
         return _dynamic(c, node, receiver)
+    if receiver == TOOL_REF and lookup(kind_of(receiver), name) is None:
+        return _tool_method(c, node, expected)
     row = None if isinstance(receiver, Nilable) and name != "to_string" else lookup(kind_of(receiver), name)
     if _is_unbuilt(receiver, name):
         infer_all(c, node.arguments)
@@ -76,6 +79,21 @@ def _receiver(c: Checker, node: ast.MethodCall) -> Type:
         return receiver if declared.changes_self else nilable(receiver)
     row = lookup(kind_of(receiver), node.name.text)
     return receiver if row is None or row.mut else nilable(receiver)
+
+
+def _tool_method(c: Checker, node: ast.MethodCall, expected: Expected) -> Type:
+    """A method of a tool; of one that is not known here it is found at run time."""
+    tool = tool_of(node.receiver)
+    if tool is None:
+        return _dynamic(c, node, ANY)
+    name = node.name.text
+    method = next((method for method in tool.impl.methods if method.name == name), None)
+    if method is not None:
+        return tool_call(c, node, method, node.receiver, node.name, expected)
+    infer_all(c, node.arguments)
+    methods = [method.name for method in tool.arguments]
+    help = did_you_mean(name, methods) or listed("methods", methods)
+    return c.report("E2011", node.name.span, f"tool `{tool.name}` has no method `{name}`", help=help)
 
 
 def _is_unbuilt(receiver: Type, name: str) -> bool:
@@ -183,6 +201,8 @@ def _built_in(c: Checker, node: ast.MethodCall, receiver: Type, row: Row, expect
         infer_all(c, node.arguments)
         _may_change(node)
         return c.report("E2011", node.name.span, f"`{receiver}` has no method `sort`", help="use `sort_by`")
+    if row.name == "with_tools":
+        return with_tools(c, node, row)
     if row.name == "with_memory":
         return _with_memory(c, node, row)
     found, matched = call_row(c, row, receiver, node.arguments, node.name.span, expected)

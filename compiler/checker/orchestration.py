@@ -28,6 +28,7 @@ from .fields import (
     TEXT,
 )
 from .relations import ERRONEOUS
+from .tools import tools_named
 
 # ---------------------------------------------------------------- connections
 
@@ -178,6 +179,8 @@ def _model_field(c: Checker, symbol: ModelSymbol, entry: ast.ConfigEntry) -> Non
     name, value = entry.key.text, entry.value
     if name == "memory":
         _model_memory(c, symbol, value)
+    elif name == "tools":
+        symbol.tools = tools_named(c, value)
     elif name == "retry_policy":
         check_object(c, "`retry_policy`", value, RETRY)
     elif name in MODEL_UNBUILT:

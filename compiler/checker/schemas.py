@@ -1,6 +1,7 @@
 """Schemas: field types with a JSON form, modes, descriptions, defaults (O-2.1 to O-2.17).
 
-Hands on `declare_schema`, `check_schema`, `fold_nested_defaults`, `instance_fault`. Must not know: validation, JSON Schema.
+Hands on `declare_schema`, `check_schema`, `fold_nested_defaults`, `instance_fault`, `without_json`. Must not know: validation,
+JSON Schema.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ def check_schema(c: Checker, symbol: StructSymbol, node: ast.Schema) -> None:
             continue  # reported; the type is that of the first
         seen.add(field.name.text)
         type_ = declared[field.name.text]
-        offending = _without_json(c, type_)
+        offending = without_json(c, type_)
         if offending is not None:
             help = "use String, Int, Float, Bool, a string union, Array, Map<String, T>, a schema, or Any"
             if isinstance(offending, Nilable) and offending in (type_, *(generic(type_, "Option") or ())):
@@ -106,7 +107,7 @@ MOST_INSTANCES = 60
 
 def instance_fault(c: Checker, type_: Nominal) -> str | None:
     """Why a schema with these type arguments cannot be asked for, or None (O-2.9)."""
-    offending = _without_json(c, type_)
+    offending = without_json(c, type_)
     if offending is not None:
         return f"`{offending}` in `{type_}` has no JSON form"
     seen: list[Type] = []
@@ -125,7 +126,7 @@ def instance_fault(c: Checker, type_: Nominal) -> str | None:
     return None
 
 
-def _without_json(c: Checker, type_: Type) -> Type | None:
+def without_json(c: Checker, type_: Type) -> Type | None:
     """The part of a field type that JSON cannot carry (O-2.5 to O-2.10)."""
     if type_ in (STRING, INT, FLOAT, BOOL, NIL, ANY) or isinstance(type_, Union):
         return None
@@ -136,7 +137,7 @@ def _without_json(c: Checker, type_: Type) -> Type | None:
     symbol = c.declared(type_)
     if isinstance(symbol, StructSymbol):
         assert isinstance(type_, Nominal)
-        argument = next((bad for t in type_.arguments if (bad := _without_json(c, t)) is not None), None)
+        argument = next((bad for t in type_.arguments if (bad := without_json(c, t)) is not None), None)
         is_schema = isinstance(symbol.declaration, ast.Schema)
         return argument or (None if is_schema else _struct_without_json(c, symbol))
     if isinstance(symbol, EnumSymbol) and all(member.form == "unit" for member in symbol.members):
@@ -147,9 +148,9 @@ def _without_json(c: Checker, type_: Type) -> Type | None:
 def _generic_without_json(c: Checker, type_: Generic) -> Type | None:
     match type_.name:
         case "Array" | "Option":
-            return _without_json(c, type_.arguments[0])
+            return without_json(c, type_.arguments[0])
         case "Map":
-            return _without_json(c, type_.arguments[1]) if is_text(type_.arguments[0]) else type_
+            return without_json(c, type_.arguments[1]) if is_text(type_.arguments[0]) else type_
     return type_
 
 
@@ -158,6 +159,6 @@ def _struct_without_json(c: Checker, symbol: StructSymbol) -> Type | None:
     if symbol in c.visiting:
         return None
     c.visiting.append(symbol)
-    found = next((bad for _, t, _, _ in symbol.fields if (bad := _without_json(c, t)) is not None), None)
+    found = next((bad for _, t, _, _ in symbol.fields if (bad := without_json(c, t)) is not None), None)
     c.visiting.pop()
     return found

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from .. import ast
 from ..source import Span
-from ..symbols import FunctionSymbol, ModelSymbol, TestInfo
+from ..symbols import FunctionSymbol, ModelSymbol, TestInfo, ToolSymbol
 from ..types import ANY, STRING, Generic, Type, array, map_
 from .config import duplicates, unknown_key
 from .context import FREE, Checker, Expected
 from .decorators import Checked
 from .relations import ERRONEOUS
+from .tool_mocks import check_mock
 
 # What a mock of a model takes (O-8.11), and what each holds; None: a scripted reply, which the run checks (O-8.19 to O-8.22).
 MODEL_MOCK: dict[str, Type | None] = {"response": None, "responses": array(ANY), "error": STRING, "tool_calls": array(ANY)}
@@ -43,14 +44,17 @@ def refuse_test(c: Checker, symbol: FunctionSymbol, span: Span) -> None:
 
 
 def mock(c: Checker, node: ast.Mock) -> None:
-    """O-8.14: a statement of tests, for a model."""
+    """O-8.14: a statement of tests, for a model or tool."""
     name = node.name.text
     if not any(target.test for target in c.targets):
         c.report("E4072", node.span, "`mock` stands outside a test", help="mark the function with `@test`")
-    elif not isinstance(node.target, ModelSymbol):
+    elif not isinstance(node.target, (ModelSymbol, ToolSymbol)):
         help = "a mock stands in for a model, agent, tool or mcp server"
         c.report("E4072", node.name.span, f"`{name}` cannot be mocked", help=help)
     duplicates(c, f"mock `{name}`", [entry.key for entry in node.config])
+    if isinstance(node.target, ToolSymbol):
+        check_mock(c, node, node.target)
+        return
     for entry in node.config:
         _entry(c, f"mock `{name}`", entry)
     answers = {entry.key.text: entry.key for entry in node.config if entry.key.text in ANSWERS}

@@ -14,7 +14,7 @@ from .arguments import is_simple, push_arguments
 from .constants import emit_constant
 from .generator import Generator, effect_of, static_type, value_of
 from .interference import root_of
-from .methods import declared_method, dynamic_call, trait_method
+from .methods import declared_method, dynamic_call, tool_method, trait_method
 from .schemas import schema_number
 from .tasks import race
 from .typed_json import parse_as
@@ -33,6 +33,8 @@ def call(g: Generator, node: ast.Call | ast.MethodCall) -> None:
         function_call(g, node, target)
     elif isinstance(target, symbols.MethodTarget):
         declared_method(g, node, target)
+    elif isinstance(target, symbols.ToolTarget):
+        tool_method(g, node, target)
     elif isinstance(target, symbols.TraitCall):
         trait_method(g, node, target)
     elif isinstance(target, symbols.ValueCall):

@@ -173,6 +173,8 @@ def path(g: Generator, node: ast.PathExpr) -> None:
         e.emit("MODEL", g.module.models[binding])
     elif isinstance(binding, symbols.MemorySymbol):
         e.emit("MEMORY", g.module.memories[binding])
+    elif isinstance(binding, symbols.ToolSymbol):
+        e.emit("TOOL", g.module.tools[binding])
     elif isinstance(binding, symbols.HashMapSymbol):
         e.emit("HASHMAP", g.module.hashmaps[binding])
     elif isinstance(binding, symbols.LedgerSymbol):

@@ -200,7 +200,7 @@ class Generator:
 
 PLAIN = {
     "Int", "Float", "String", "Bool", "Nil", "Range", "never", "ModelRef", "ModelBuilder", "Memory", "SchemaRef", "Ledger",
-    "LedgerQuery",
+    "LedgerQuery", "ToolRef",
 }  # fmt: skip
 
 

@@ -1,6 +1,6 @@
 """Code for methods of the program, called directly, and for methods found at run time (L-3.10.3, L-3.7.1, L-5.5.6).
 
-Hands on `declared_method`, `trait_method`, `dynamic_call`. Must not know: built-in methods that are known when compiling
+Hands on `declared_method`, `tool_method`, `trait_method`, `dynamic_call`. Must not know: built-in methods known when compiling
 (`calls`).
 """
 
@@ -41,6 +41,28 @@ def declared_method(g: Generator, node: ast.Call | ast.MethodCall, target: symbo
         push_arguments(g, target.function, arguments, order)
         g.at(node.span)
         g.emitter.emit("CALL", g.module.functions[target.function], len(arguments))
+
+
+def tool_method(g: Generator, node: ast.Call | ast.MethodCall, target: symbols.ToolTarget) -> None:
+    """`T.m(…)` of a tool: the host calls it with the state. Arguments left out go by name, as those after them (O-4.28)."""
+    e = g.emitter
+    g.value(target.receiver)
+    given = sorted(target.order)
+    slots = {}
+    for index in target.order:
+        argument = target.arguments[index]
+        assert argument is not None
+        g.bound(argument)
+        if target.order != given:
+            slots[index] = e.temp()
+            e.emit("STORE", slots[index])
+    for index in given if slots else ():
+        e.emit("LOAD", slots[index])
+        e.release(slots[index])
+    names = [parameter.name.text for parameter in target.function.declaration.parameters if not parameter.is_self]
+    by_name = [names[index] for position, index in enumerate(given) if index != position]
+    g.at(node.span)
+    e.emit("CALL_METHOD", g.module.pool.method(target.function.name, len(given), by_name), len(given))
 
 
 def _changing_method(

@@ -52,6 +52,7 @@ class Module:
     wanted_methods: list[tuple[str, str]] = field(default_factory=list)
     models: dict[symbols.ModelSymbol, int] = field(default_factory=dict)
     memories: dict[symbols.MemorySymbol, int] = field(default_factory=dict)
+    tools: dict[symbols.ToolSymbol, int] = field(default_factory=dict)
     hashmaps: dict[symbols.HashMapSymbol, int] = field(default_factory=dict)
     ledgers: dict[symbols.LedgerSymbol, int] = field(default_factory=dict)
     pipelines: dict[symbols.PipelineSymbol, int] = field(default_factory=dict)
@@ -59,7 +60,7 @@ class Module:
     schema_entries: list[im.Schema] = field(default_factory=list)
     declared: dict[t.Type, symbols.Symbol] = field(default_factory=dict)  # by types without type arguments
     traits: dict[str, dict[symbols.TraitSymbol, None]] = field(default_factory=dict)  # with impls, by the names of their methods
-    names: dict[symbols.Symbol, str] = field(default_factory=dict)  # of schemas, models, connections and memories in the image
+    names: dict[symbols.Symbol, str] = field(default_factory=dict)  # what the image calls declarations
     nesting: Nesting = field(default_factory=Nesting)
 
     def __post_init__(self) -> None:

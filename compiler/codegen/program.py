@@ -21,8 +21,10 @@ from .generator import Generator
 from .language_methods import generate_wanted
 from .module import Module
 from .schemas import schema_number
+from .tools import initial_state, tool_entry
 from .wanted import reduced
 
+NAMES = ("provider", "memory", "tools")  # fields of a model that hold names of declarations
 COMPILER = "concerto 0.1"
 
 
@@ -30,13 +32,15 @@ def generate(checked: CheckedProgram, sources: list[Source], name: str) -> im.Im
     """The image of a program without errors; `sources` are in order of their names, `name` is the program's name."""
     module = Module(sources)
     for kind in (
-        checked.schemas, checked.models, checked.connections, checked.memories, checked.hashmaps, checked.ledgers,
+        checked.schemas, checked.models, checked.tools, checked.connections, checked.memories, checked.hashmaps, checked.ledgers,
         checked.pipelines,
     ):  # fmt: skip
         module.names.update(unique_names(kind))
     module.declared = declare(module, checked)
     for number, model in enumerate(checked.models):
         module.models[model] = number
+    for number, tool in enumerate(checked.tools):
+        module.tools[tool] = number
     for number, memory in enumerate(checked.memories):
         module.memories[memory] = number
     module.hashmaps = {store: number for number, store in enumerate(checked.hashmaps)}
@@ -56,6 +60,7 @@ def generate(checked: CheckedProgram, sources: list[Source], name: str) -> im.Im
     for schema in checked.schemas:
         if not schema.type_parameters:
             schema_number(module, schema, schema.type)
+    tools = [tool_entry(module, symbol) for symbol in checked.tools]
     for function in checked.functions:
         function_body(module, function)
     for promised in checked.promised:
@@ -68,7 +73,7 @@ def generate(checked: CheckedProgram, sources: list[Source], name: str) -> im.Im
     mark_suspending(functions, module)
     image = im.Image(
         header(name, module, checked), module.pool.constants, module.pool.types, module.schema_entries, functions,
-        [model_entry(module, m) for m in checked.models], [], [], [],
+        [model_entry(module, m) for m in checked.models], [], tools, [],
         [
             *(im.Connection(module.names[c], c.fields) for c in checked.connections),
             *(im.Connection(name, fields) for name, fields in checked.manifest.items()),
@@ -170,12 +175,17 @@ def initialisation(module: Module, checked: CheckedProgram) -> list[int]:
     for number, model in enumerate(checked.models):
         rank = model.home.rank if model.home is not None else 0
         steps.extend(((rank, expr.span.start), (number, key, expr)) for key, expr in computed_fields(model))
+    for tool in checked.tools:
+        rank = tool.home.rank if tool.home is not None else 0
+        steps.append(((rank, tool.declaration.span.start), tool))
     steps.extend(((h.home.rank if h.home else 0, h.declaration.span.start), h) for h in checked.hashmaps if h.path is not None)
     if not steps:
         return []
     for _, step in sorted(steps, key=lambda pair: pair[0]):
         if isinstance(step, ast.InitStatement):
             g.effect(step.call)
+        elif isinstance(step, symbols.ToolSymbol):
+            initial_state(g, step)
         elif isinstance(step, symbols.HashMapSymbol):
             g.at(step.declaration.value.span)
             g.emitter.emit("HASHMAP", module.hashmaps[step])
@@ -195,7 +205,7 @@ def initialisation(module: Module, checked: CheckedProgram) -> list[int]:
 def computed_fields(model: symbols.ModelSymbol) -> list[tuple[str, ast.Expr]]:
     found = []
     for key, expr in model.fields.items():
-        if key in ("provider", "memory"):
+        if key in NAMES:
             continue
         try:
             constant_of(expr)
@@ -217,12 +227,13 @@ def model_entry(module: Module, model: symbols.ModelSymbol) -> im.Model:
     fields = {
         key: constant_of(expr)
         for key, expr in model.fields.items()
-        if key not in ("provider", "memory") and key not in computed
+        if key not in NAMES and key not in computed
     }
     decorators = [[name, arguments] for name, arguments in model.decorators]
     memory = module.memories[model.memory] if model.memory is not None else None
+    tools = [module.tools[tool] for tool in model.tools]
     connection = model.connection if isinstance(model.connection, str) else module.names[model.connection]
-    return im.Model(module.names[model], connection, fields, memory, decorators)
+    return im.Model(module.names[model], connection, fields, memory, tools, decorators)
 
 
 def hashmap_entry(module: Module, symbol: symbols.HashMapSymbol) -> im.HashMap:

@@ -66,6 +66,12 @@ class Shapes:
         self.open.pop()
         return ["object", name, modes, fields]
 
+    def arguments(self, symbol: symbols.StructSymbol) -> list[Any]:
+        """The parameters of a tool method, which are no declared type."""
+        nodes = {f.name.text: f for f in symbol.declaration.fields or []}
+        fields = [self.field(symbol, name, type_, optional, nodes[name]) for name, type_, _, optional in symbol.fields]
+        return ["object", symbol.name, [], fields]
+
     def field(self, owner: symbols.StructSymbol, name: str, type_: t.Type, optional: bool, node: ast.Field) -> list[Any]:
         if isinstance(type_, t.Generic) and type_.name == "Option":
             optional, type_ = True, type_.arguments[0]

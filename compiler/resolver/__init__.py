@@ -16,6 +16,7 @@ from ..symbols import FunctionSymbol, Local, ModuleSymbol
 from . import expressions, paths, patterns, tasks
 from .impls import declare_impls
 from .items import declare_items, visit_items
+from .library import declare_library, library_tool
 from .modules import file_module, new_module, order_modules, settle_imports, warn_unused_imports
 from .predeclared import outermost
 from .state import Module, Resolver
@@ -25,10 +26,11 @@ HANDLERS = {**paths.HANDLERS, **patterns.HANDLERS, **expressions.HANDLERS, **tas
 
 
 def resolve(project: Project, diagnostics: Diagnostics) -> Module:
-    r = Resolver(diagnostics, outermost(), HANDLERS, paths.associated_item, project)
+    r = Resolver(diagnostics, outermost(), HANDLERS, paths.associated_item, library_tool, project)
     for code, span, message, help in project.rejected:
         r.report(code, span, message, help=help)
     predeclare(r)
+    declare_library(r)
     bodies = _declare(r)
     settle_imports(r)
     for module in r.module.modules:

@@ -35,10 +35,10 @@ from .paths import resolve_path
 from .pipelines import visit_pipeline
 from .scopes import UnbuiltSymbol
 from .state import Resolver
+from .tools import tool_symbol, visit_tool
 from .traits import trait_symbol, visit_trait
 
 UNBUILT_ITEMS: dict[type[ast.Item], str] = {
-    ast.Tool: "tool",
     ast.Mcp: "mcp",
     ast.Context: "context",
 }
@@ -103,6 +103,10 @@ def unbuilt_form(item: ast.Item, nested: bool) -> str | None:
             return _unbuilt_method(item)
         case ast.Schema() if item.fields is None:
             return "schema without body"
+        case ast.Tool() if nested:
+            return "tool in a block"
+        case ast.Tool() if item.trait is not None:
+            return "impl of a trait"
         case ast.Config() if item.kind == "agent":
             return "agent"
         case ast.Config() if nested:
@@ -136,7 +140,7 @@ def _symbol(r: Resolver, item: ast.Item, name: str) -> Symbol:
         case ast.Schema():
             return StructSymbol(name, item, Nominal("schema", name, key=r.type_key(name)), [])
         case ast.Enum():
-            return _enum(r, item, name)
+            return enum_symbol(r, item, name)
         case ast.Trait():
             return trait_symbol(r, item)
         case ast.Const():
@@ -147,6 +151,8 @@ def _symbol(r: Resolver, item: ast.Item, name: str) -> Symbol:
             return ModelSymbol(name, item, "", {})
         case ast.Config():
             return ConnectionSymbol(name, item, {})
+        case ast.Tool():
+            return tool_symbol(r, item)
         case ast.Store() if item.kind == "hashmap":
             return HashMapSymbol(name, item, ANY)
         case ast.Store() if item.kind == "ledger":
@@ -158,7 +164,7 @@ def _symbol(r: Resolver, item: ast.Item, name: str) -> Symbol:
     return UnbuiltSymbol(name)
 
 
-def _enum(r: Resolver, item: ast.Enum, name: str) -> EnumSymbol:
+def enum_symbol(r: Resolver, item: ast.Enum, name: str) -> EnumSymbol:
     plain = all(v.items is None and v.fields is None for v in item.variants)
     symbol = EnumSymbol(name, item, Nominal("enum", name, key=r.type_key(name), plain=plain), _variants(r, item))
     for variant in item.variants:
@@ -202,6 +208,9 @@ def visit_items(r: Resolver, items: Sequence[ast.TopLevel]) -> None:
 def _visit_item(r: Resolver, item: ast.Item) -> None:
     if isinstance(item, ast.Function):
         function(r, item)
+        return
+    if isinstance(item, ast.Tool):
+        visit_tool(r, item)
         return
     with r.body(None):
         for decorator in item.decorators:

@@ -16,7 +16,8 @@ from .scopes import AmbiguousSymbol, Import, Scope, UnbuiltSymbol, sees
 from .spelling import did_you_mean
 from .state import Resolver
 
-UNBUILT_MODULES = ("tools",)
+UNBUILT_TOOLS = ("ShellTool",)
+TOOL_NAMES = ("FileTool", "HttpTool")
 
 # ---------------------------------------------------------------- single names
 
@@ -137,7 +138,9 @@ def names_of(r: Resolver, module: ModuleSymbol) -> Iterator[str]:
 
 def _std_symbol(r: Resolver, module: StdModuleSymbol, name: str) -> Symbol | None:
     if not module.name:
-        return StdModuleSymbol(name) if name in STD_MODULES else None
+        return StdModuleSymbol(name) if name in STD_MODULES or name == "tools" else None
+    if module.name == "tools":
+        return r.library_tool(r, name)
     if name in STD_TYPES.get(module.name, ()):
         return r.outermost.names.get(name) or BuiltinSymbol(name)
     if name not in std_module(module.name):
@@ -146,7 +149,9 @@ def _std_symbol(r: Resolver, module: StdModuleSymbol, name: str) -> Symbol | Non
 
 
 def _std_names(module: StdModuleSymbol) -> tuple[str, ...]:
-    return (*std_module(module.name), *STD_TYPES.get(module.name, ())) if module.name else STD_MODULES
+    if module.name == "tools":
+        return TOOL_NAMES
+    return (*std_module(module.name), *STD_TYPES.get(module.name, ())) if module.name else (*STD_MODULES, "tools")
 
 
 # ---------------------------------------------------------------- paths
@@ -211,8 +216,8 @@ def _through(r: Resolver, owner: ModuleSymbol, name: ast.Ident, path: list[ast.I
 
 
 def _library(r: Resolver, owner: StdModuleSymbol, name: ast.Ident, path: list[ast.Ident]) -> Symbol | None:
-    if not owner.name and name.text in UNBUILT_MODULES:
-        r.unbuilt(name.span, f"std::{name.text}")
+    if owner.name == "tools" and name.text in UNBUILT_TOOLS:
+        r.unbuilt(name.span, f"std::tools::{name.text}")
         return UnbuiltSymbol(name.text)
     found = _std_symbol(r, owner, name.text)
     return unresolved(r, path, name, _std_names(owner)) if found is None else found

@@ -66,7 +66,7 @@ class Resolver:
     __slots__ = (
         "diagnostics", "handlers", "module", "at", "root", "project", "spaces", "by_file", "imports", "edges", "outermost",
         "rooted", "scope", "function", "nesting", "type_keys", "parameters", "associated", "asking",
-        "undeclared",
+        "undeclared", "library", "library_tool",
     )  # fmt: skip
 
     def __init__(
@@ -75,11 +75,14 @@ class Resolver:
         outermost: Scope,
         handlers: dict[type[ast.Node], Handler],
         associated: Callable[[Resolver, Symbol, ast.Ident], Symbol | None],
+        library_tool: Callable[[Resolver, str], Symbol | None],
         project: Project,
     ) -> None:
         self.diagnostics = diagnostics
         self.handlers = handlers
         self.associated = associated  # what a type offers under a name
+        self.library: dict[str, Symbol] = {}  # what was declared of it so far
+        self.library_tool = library_tool  # what `std::tools` offers under a name
         self.asking: set[tuple[ModuleSymbol, str]] = set()  # names being looked for behind the globs of a module
         self.project = project
         self.module = Module()

@@ -218,9 +218,14 @@ def file_system(op: Json) -> Iterator[str]:
         yield folder
 
 
+DISABLE = "disable-tool="
+
+
 def permissions_of(op: Json) -> Permissions:
     """The whole file system of a run is that of the message."""
-    made = Permissions.of_texts(op.get("permissions", ()))
+    texts = op.get("permissions", ())
+    made = Permissions.of_texts(text for text in texts if not text.startswith(DISABLE))
+    made.disabled = tuple(text.removeprefix(DISABLE) for text in texts if text.startswith(DISABLE))
     for key in ("fs_read", "fs_write"):
         made.scopes[key] = (".",) if made.scopes[key] is True else made.scopes[key]
     return made
@@ -319,6 +324,9 @@ class World:
     def emit(self, channel: str, value: Any, by_runtime: bool) -> None:
         if not by_runtime:
             self.kept.append((channel, value))
+        elif channel == "audit:tool_call":
+            name = f"{value.items['tool']}__{value.items['method']}"
+            self.calls[name] = self.calls.get(name, 0) + 1
         send({"id": self.id, "event": "emit", "n": self.emitted, "channel": channel, "json": to_json(value)})
         self.emitted += 1
 

@@ -12,19 +12,57 @@ from typing import Any
 
 from concerto.compiler import ast
 
-from .library.functions import elements
 from .calls import Calls, Code, Place, Typed, walk
 from .casts import cast
+from .library.functions import elements
 from .patterns import Patterns
 from .places import read, write
 from .scopes import DISCARD, Exit, Frame, Item, Join, Local, Scope, Variant, declared, resolve, type_of
 from .types import (
-    ANY, BOOL, FLOAT, INT, NEVER, NIL, RANGE, STRING, NotClaimed, Type, Var, closed, convert, has_kind, inside, join, joined,
-    known, prune,
+    ANY,
+    BOOL,
+    FLOAT,
+    INT,
+    NEVER,
+    NIL,
+    RANGE,
+    STRING,
+    NotClaimed,
+    Type,
+    Var,
+    closed,
+    convert,
+    has_kind,
+    inside,
+    join,
+    joined,
+    known,
+    prune,
 )  # fmt: skip
 from .values import (
-    NONE, PARENTS, RESULT, Arr, Case, Err, Fn, Map, Panic, Rec, Rng, Tup, arithmetic, compared, display, equal, err, is_good,
-    key_of, kind_of, mismatch, negative, ok,
+    NONE,
+    PARENTS,
+    RESULT,
+    Arr,
+    Case,
+    Err,
+    Fn,
+    Map,
+    Panic,
+    Rec,
+    Rng,
+    Tup,
+    arithmetic,
+    compared,
+    display,
+    equal,
+    err,
+    is_good,
+    key_of,
+    kind_of,
+    mismatch,
+    negative,
+    ok,
 )  # fmt: skip
 
 BRANCHING = (ast.Block, ast.GroupExpr, ast.If, ast.Match, ast.Try, ast.For, ast.While, ast.Loop)

@@ -23,6 +23,7 @@ FAMILIES = {
     "store": "stores",
     "emit": "emits",
     "model": "models",
+    "tool": "tools",
     "clock": "clock",
     "sleep": "sleep",
     "random": "chance",

@@ -28,13 +28,14 @@ if TYPE_CHECKING:
     from ..memory.locks import TurnLocks
     from ..memory.memory import Memory
     from ..running import Running
+    from ..tools import Offered
 
 
 async def perform(run: Running, effect: Effect) -> Any:
     calls = run.state.get("models")
     if calls is None:
         calls = run.state["models"] = ModelCalls(run)
-    return await calls.call(effect.payload)  # what it gives is committed when the task goes on
+    return await calls.call(effect)  # what it gives is committed when the task goes on
 
 
 class ModelCalls:
@@ -48,13 +49,17 @@ class ModelCalls:
         self.calls = 0
         self.locks: TurnLocks | None = None
 
-    async def call(self, call: ModelCall) -> Any:
+    async def call(self, effect: Effect) -> Any:
         """An Err, or what appends the turn and gives the Ok."""
+        call: ModelCall = effect.payload
         self.calls += 1
         run_id = f"{call.model}-{self.calls}"  # tells logs and traces which model ran
         services = self._services(call.model)
         try:
             settings = self._settings(call.model).with_prompt(call.overrides)
+            offered = self._offered(effect, call)
+            if offered is not None:
+                settings, services = settings.changed(tools=offered.definitions()), services.with_tools(offered)
             conversation = self._conversation(call)
             if call.schema is None:
                 response = await answered(services, settings, call.prompt, conversation, run_id=run_id)
@@ -105,6 +110,17 @@ class ModelCalls:
             for (section, entry, field), value in self.run.machine.configured.items()
             if section == "models" and entry == number
         }
+
+    def _offered(self, effect: Effect, call: ModelCall) -> Offered | None:
+        """Static tools, unless excluded, then added ones (O-1.81, O-3.20, O-3.21)."""
+        image = self.run.program.image
+        own = [image.tools[number].name for number in self.models[call.model][1].tools] if call.own_tools else []
+        names = [*own, *call.tools]
+        if not names:
+            return None
+        from ..tools import Offered, Tools
+
+        return Offered(Tools.of(self.run), effect, names, call.model)
 
     def _conversation(self, call: ModelCall) -> Conversation | None:
         """with_memory, else the model's own memory, else none (O-3.24)."""

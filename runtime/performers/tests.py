@@ -6,10 +6,11 @@ A mock of a model is the provider of all its calls from now on. Must not know: t
 from __future__ import annotations
 
 from ...vm.panics import Panic
-from ...vm.values import Array, Emit
+from ...vm.values import Array, Emit, ToolRef, unkey
 from ..errors import ConfigFailure
 from ..providers.offline import ScriptedProvider
 from ..providers.scripted import Script
+from ..tools import MOCKS as TOOL_MOCKS
 from ..translation import to_plain
 
 TYPE_CHECKING = False
@@ -28,6 +29,9 @@ async def perform(run: Running, effect: Effect) -> Any:
     if effect.kind == "test_emits":
         return Array([Emit(channel, value) for channel, value in run.state.get(EMITS, ())])
     name, config = effect.payload
+    if type(name) is ToolRef:
+        run.state.setdefault(TOOL_MOCKS, {})[name.name] = {unkey(key): value for key, value in config.items.items()}
+        return None
     run.state.setdefault(MOCKS, {})[name] = _standing_in(run, name, to_plain(config))
     return None
 

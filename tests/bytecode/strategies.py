@@ -101,7 +101,9 @@ def images(draw: st.DrawFn) -> i.Image:
         list(i.FORMAT), 1, 1, draw(TEXT), draw(TEXT), draw(st.none() | NATURAL), draw(st.lists(TEXT)), budgets, draw(pricing)
     )
     decorators = st.lists(st.tuples(TEXT, FIELDS).map(list), max_size=2)
-    model = st.builds(i.Model, TEXT, TEXT, FIELDS, st.none() | NATURAL, decorators)
+    model = st.builds(i.Model, TEXT, TEXT, FIELDS, st.none() | NATURAL, st.lists(NATURAL, max_size=2), decorators)
+    method = st.tuples(TEXT, NATURAL, TEXT, TEXT, PLAIN, PLAIN, st.none() | TEXT).map(list)
+    tool = st.builds(i.Tool, TEXT, TEXT, NATURAL, st.lists(method, max_size=2))
     return empty_image(
         header=header,
         constants=draw(st.lists(CONSTANT, max_size=6)),
@@ -109,6 +111,7 @@ def images(draw: st.DrawFn) -> i.Image:
         schemas=draw(st.lists(st.builds(i.Schema, TEXT, NATURAL, PLAIN, PLAIN, PLAIN), max_size=2)),
         functions=draw(st.lists(functions(), max_size=3)),
         models=draw(st.lists(model, max_size=2)),
+        tools=draw(st.lists(tool, max_size=2)),
         connections=draw(st.lists(st.builds(i.Connection, TEXT, FIELDS), max_size=2)),
         memories=draw(st.lists(st.builds(i.Memory, TEXT, st.none() | NATURAL, STEPS, st.none() | NATURAL), max_size=2)),
         exports=i.Exports(draw(st.dictionaries(TEXT, NATURAL, max_size=2)), draw(st.lists(NATURAL, max_size=2))),

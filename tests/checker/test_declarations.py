@@ -130,9 +130,9 @@ UNBUILT = [
     ('agent A { command: "x" }', "agent"),
     ("context C { }", "context"),
     ("mcp Q { }", "mcp"),
-    ("use std::tools; fn f() { tools::x(); }", "std::tools"),
+    ("use std::tools; fn f() { tools::ShellTool; }", "std::tools::ShellTool"),
     ("memory m: Memory = Memory::new().shape(3);", "memory step shape"),
-    ("model M { provider: offline, tools: [] }", "model field tools"),
+    ("model M { provider: offline, knowledge: 1 }", "model field knowledge"),
     ('model M { provider: offline } fn f() { M.stream("x"); }', "stream"),
 ]
 
@@ -145,7 +145,7 @@ def test_what_is_not_built_is_said_once(text: str, name: str, snippet: Any) -> N
 
 def test_uses_of_what_is_not_built_are_silent(snippet: Any) -> None:
     text = (
-        'use std::tools::exists as b; context E { } tool T { description: "d" } '
+        'use std::tools::ShellTool as b; context E { } mcp T { } '
         "fn main() { let x = b(1); print(x.y, E::a(1), T.f()); }"
     )
     assert {d.code for d in snippet(text).diagnostics} == {"E4999"}

@@ -163,3 +163,41 @@ def test_a_terminal_gets_no_control_characters(cli, write, monkeypatch):
     code, out, err = cli("run", "--offline", "a.conc")
     assert out == "a\tb\\u001b[2J\\u202e\n[emit:c\\u0007] ü\n\n"
     assert "P001]: \\r\n" in err
+
+
+TOOL = """tool T {
+    description: "d",
+    @describe("e")
+    pub fn a(self) -> Result<Int, ToolError> { Ok(1) }
+    @describe("e")
+    pub fn b(self) -> Result<Int, ToolError> { Ok(2) }
+}
+fn main() { println(T.a().is_ok(), T.b().is_ok()); }
+"""
+
+
+@pytest.mark.parametrize(
+    ("flags", "manifest", "shown"),
+    [
+        ([], "", "true true"), (["--disable-tool", "T"], "", "false false"), (["--disable-tool=T.b"], "", "true false"),
+        (["--disable-tool=T.a,T.b"], "", "false false"), ([], "tools = { T = false }", "false false"),
+        ([], 'tools = { T = ["b"] }', "false true"), (["--disable-tool=T.b"], 'tools = { T = ["b"] }', "false false"),
+        ([], "tools = { T = true, Other = false }", "true true"),
+    ],
+)  # fmt: skip
+def test_tools_are_taken_away(cli, write, flags, manifest, shown):
+    """O-4.20."""
+    write("Concerto.toml", MANIFEST + f"[permissions]\n{manifest}\n")
+    assert cli("run", "--offline", *flags, write("a.conc", TOOL)) == (0, f"{shown}\n", "")
+
+
+def test_a_tool_that_is_not_there_cannot_be_disabled(cli, write):
+    code, out, err = cli("run", "--offline", "--disable-tool=T.c", write("a.conc", TOOL))
+    assert (code, out) == (2, "") and err == "E4003: there is no tool T.c to disable; tools and methods are: T, T.a, T.b\n"
+
+
+@pytest.mark.parametrize("value", ["true", "{ T = 1 }", "{ T = [1] }"])
+def test_tools_of_the_manifest_have_their_form(cli, write, value):
+    write("Concerto.toml", MANIFEST + f"[permissions]\ntools = {value}\n")
+    code, _, err = cli("run", "--offline", write("a.conc", TOOL))
+    assert code == 65 and "error[E4004]" in err

@@ -58,6 +58,11 @@ def test_models_and_memories_go_on(repl):
     assert (out, err) == (['"offline: one"', "3"], [])
 
 
+def test_the_state_of_tools_goes_on(repl):
+    tool = 'tool T { description: "d", n: Int = 0, @describe("e") pub fn b(mut self) -> Int { self.n += 1; self.n } }'
+    assert repl(tool, "T.b()", "T.b()", "T", tool.replace("0", "0, m: Int = 1"), "T.b()") == (["1", "2", "<tool T>", "1"], [])
+
+
 def test_emits_are_shown_and_quiet_hides_them(repl):
     assert repl('emit("c", [1]);') == (["[emit:c] [1]"], [])
     assert repl('emit("c", [1]);', words=("--offline", "-q")) == ([], [])

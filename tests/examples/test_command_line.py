@@ -38,6 +38,10 @@ WINDOW = """\
 [emit:oldest] Question 90
 [emit:newest] assistant
 """
+TOOLS = """\
+[emit:postage] 4.5
+[emit:reply] offline: What does a parcel of 500 g cost?
+"""
 RETRY = """\
 [emit:order] 0 x\x20
 [emit:kept] user: Two tickets, please.
@@ -53,7 +57,8 @@ SCRIPTED_RETRY = """\
 [emit:still] 2
 """
 OUTPUT = {
-    "conversation": CONVERSATION, "pipeline": PIPELINE, "prepared": PREPARED, "retry": RETRY, "ticket": TICKET, "window": WINDOW,
+    "conversation": CONVERSATION, "pipeline": PIPELINE, "prepared": PREPARED, "retry": RETRY, "ticket": TICKET, "tools": TOOLS,
+    "window": WINDOW,
 }  # fmt: skip
 
 

@@ -31,6 +31,7 @@ from ..values.handles import (
     PipelineRef,
     SchemaRef,
     TaskHandle,
+    ToolRef,
 )
 from ..values.ranges import RangeValue
 from ..values.records import RECORDS
@@ -241,6 +242,7 @@ KIND_OF: dict[type, str] = {
     ModelRef: "ModelRef", ModelBuilder: "ModelBuilder", MemoryRef: "Memory", SchemaRef: "SchemaRef",
     HashMapRef: "HashMap", LedgerRef: "Ledger", LedgerQuery: "LedgerQuery", TaskHandle: "Task",
     PipelineRef: "PipelineRef",
+    ToolRef: "ToolRef",
     **{cls: name for name, cls in RECORDS.items()},
 }  # fmt: skip
 

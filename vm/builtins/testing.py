@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..values.containers import Map
+from ..values.handles import ToolRef
 from .guards import text
 from .registry import associated_effect, effect
 
@@ -11,11 +12,11 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-@associated_effect("Test", "mock(target: String, config: Map<String, Any>) -> Nil", effect="mock", clause="O-8.14")
-def mock(target: Any, config: Any) -> tuple[str, Map]:
-    """What the statement `mock TARGET { … }` does: from here on, scripted replies answer for the target."""
+@associated_effect("Test", "mock(target: Any, config: Map<String, Any>) -> Nil", effect="mock", clause="O-8.14")
+def mock(target: Any, config: Any) -> tuple[Any, Map]:
+    """What the statement `mock TARGET { … }` does: from here on, the config answers for a model, by its name, or a tool."""
     assert isinstance(config, Map)
-    return text(target), config
+    return target if type(target) is ToolRef else text(target), config
 
 
 @effect("test_emits() -> Array<Emit>", effect="test_emits", clause="L-6.1.10")

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
     from .digests import Node
 
-_SECTIONS = ("functions", "types", "models", "hashmaps", "ledgers", "memories", "schemas", "connections", "pipelines")
+_SECTIONS = (
+    "functions", "types", "models", "hashmaps", "ledgers", "memories", "schemas", "tools", "connections", "pipelines",
+)  # fmt: skip
 
 
 def hash_functions(image: i.Image) -> list[bytes]:
@@ -56,6 +58,7 @@ class _Graph:
             *(self._node(store.values(), []) for store in image.ledgers),
             *(self._memory(memory) for memory in image.memories),
             *(self._schema(schema) for schema in image.schemas),
+            *(self._tool(tool) for tool in image.tools),
             *(self._node(connection.values(), []) for connection in image.connections),
             *(self._pipeline(pipeline) for pipeline in image.pipelines),
         ]
@@ -114,6 +117,7 @@ class _Graph:
 
     def _model(self, model: i.Model) -> Node:
         named = [] if model.memory is None else [("memories", model.memory)]
+        named += [("tools", tool) for tool in model.tools]
         if model.connection in self.connections:
             named.append(("connections", self.connections[model.connection]))
         return self._node([model.name, model.connection, model.fields, model.memory is None, model.decorators], named)
@@ -121,6 +125,11 @@ class _Graph:
     def _memory(self, memory: i.Memory) -> Node:
         named = [] if memory.of is None else [("memories", memory.of)]
         return self._node([memory.name, memory.max_messages, memory.steps, memory.of is None], named)
+
+    def _tool(self, tool: i.Tool) -> Node:
+        methods = [[name, *rest] for name, _, *rest in tool.methods]
+        named = [("types", tool.state), *(("functions", method[1]) for method in tool.methods)]
+        return self._node([tool.name, tool.description, methods], named)
 
     def _hashmap(self, store: i.HashMap) -> Node:
         return self._node([store.name, store.path], [("types", store.key), ("types", store.value)])

@@ -17,7 +17,7 @@ STD_VERSION = 1
 K_INT, K_FLOAT, K_STRING, K_VARIANT, K_METHOD, K_BUILTIN, K_ERROR, K_CONFIG = range(8)
 #   K_VARIANT: [type index, variant index]            K_METHOD: [name, argument count, trailing argument names…]
 #   K_BUILTIN: [receiver kind or "", name]            K_ERROR:  [family, variant or nil, field names…]
-#   K_CONFIG:  ["models", entry index, field name]
+#   K_CONFIG:  ["models" or "tools", entry index, field name]
 
 # Function flags (V-3.3).
 F_OPTION = 1  # `?` on None returns None instead of raising
@@ -106,14 +106,27 @@ class Schema(Record):
 
 class Model(Record):
     """`fields`: constants by name as plain data; those evaluated at initialisation are absent until CONFIGURE.
-    `memory`: memory index or None. `decorators`: [[name, {argument: value}]]."""
+    `memory`: memory index or None. `tools`: tool indexes. `decorators`: [[name, {argument: value}]]."""
 
-    __slots__ = ("name", "connection", "fields", "memory", "decorators")
+    __slots__ = ("name", "connection", "fields", "memory", "tools", "decorators")
     name: str
     connection: str
     fields: dict[str, Any]
     memory: int | None
+    tools: list[int]
     decorators: list[list[Any]]
+
+
+class Tool(Record):
+    """`state`: index of the struct type of its state, made at initialisation. `methods`: [name, function, name on the wire,
+    description, shape of the arguments (vm/schema.py), their JSON Schema, key of the needed capability or None]; a function with
+    one parameter more than the shape lists takes the state first (O-4.8 to O-4.11)."""
+
+    __slots__ = ("name", "description", "state", "methods")
+    name: str
+    description: str
+    state: int
+    methods: list[list[Any]]
 
 
 class Connection(Record):
@@ -189,7 +202,7 @@ SECTIONS: tuple[tuple[str, type[Record] | None], ...] = (
     ("functions", Function),
     ("models", Model),
     ("agents", None),
-    ("tools", None),
+    ("tools", Tool),
     ("mcp", None),
     ("connections", Connection),
     ("hashmaps", HashMap),
@@ -218,7 +231,7 @@ class Image(Record):
     functions: list[Function]
     models: list[Model]
     agents: list[Any]
-    tools: list[Any]
+    tools: list[Tool]
     mcp: list[Any]
     connections: list[Connection]
     hashmaps: list[HashMap]

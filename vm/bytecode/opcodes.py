@@ -106,6 +106,7 @@ _TABLE = (
     ("MODEL", k.MODEL, "-- model", "next", "a model handle"),
     ("MEMORY", k.MEMORY, "-- memory", "next", "a memory handle"),
     ("SCHEMA", k.SCHEMA, "-- schema", "next", "a schema handle"),
+    ("TOOL", k.TOOL, "-- tool", "next", "a tool handle"),
     # reading parts
     ("GET_FIELD", k.FIELD, "object -- value", "next", "field of a struct by position"),
     ("GET_MEMBER", k.NAME, "object -- value", "next", "member by name on a dynamic value or Map (L-3.7.1)"),

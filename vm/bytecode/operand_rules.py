@@ -162,6 +162,7 @@ _RULES: dict[str, Callable[[Scope, int, int], Iterator[Breach]]] = {
     k.LEDGER.name: _declaration,
     k.PIPELINE.name: _declaration,
     k.SCHEMA.name: _declaration,
+    k.TOOL.name: _declaration,
 }
 
 

@@ -43,9 +43,10 @@ HASHMAP = OperandKind("hashmap", "hashmaps", "V108", "a hashmap declaration")
 LEDGER = OperandKind("ledger", "ledgers", "V108", "a ledger declaration")
 PIPELINE = OperandKind("pipeline", "pipelines", "V108", "a pipeline declaration")
 SCHEMA = OperandKind("schema", "schemas", "V108", "a schema declaration")
+TOOL = OperandKind("tool", "tools", "V108", "a tool declaration")
 LABEL = OperandKind("label", "code", "V109", "byte offset of an instruction of the same function")
 
 KINDS = (
     NONE, COUNT, CONST, VARIANT, METHOD, BUILTIN, HOST, ERROR, NAME, CONFIG, LOCAL, CELL, FUNCTION, TYPE, FIELD, MODEL, MEMORY,
-    HASHMAP, LEDGER, PIPELINE, SCHEMA, LABEL,
+    HASHMAP, LEDGER, PIPELINE, SCHEMA, TOOL, LABEL,
 )  # fmt: skip

@@ -1,11 +1,12 @@
-"""Rules about schemas: a shape is a schema type (vm/schema.py) and agrees with the declared types its values are made of (V107).
+"""Rules about schemas and the arguments of tools: a shape is a schema type (vm/schema.py) and agrees with the declared types its
+values are made of (V107).
 
-Hands on `check_schemas`. Must not know: validation, JSON Schema.
+Hands on `check_schemas` and `check_tools`. Must not know: validation, JSON Schema.
 """
 
 from __future__ import annotations
 
-from ..schema import bare_name, plain_form, strict_form
+from ..schema import arguments_form, bare_name, plain_form, strict_form
 from .rules import refuse
 
 TYPE_CHECKING = False
@@ -41,6 +42,22 @@ def _check_schema(schema: Schema, image: Image, declared: dict[str, Any]) -> Non
         raise Breach("its shape has the name of another type")
     if (schema.plain, schema.strict) != (plain_form(schema.shape), strict_form(schema.shape)):
         raise Breach("its JSON Schemas are not those of its shape")
+
+
+def check_tools(image: Image) -> None:
+    """ImageError V107 naming the tool and what does not fit; that the arguments are an object is known (tables.py)."""
+    declared = {entry[1]: entry for entry in image.types if entry[0] in ("struct", "schema", "enum")}
+    for tool in image.tools:
+        for name, _, _, _, shape, schema, _ in tool.methods:
+            try:
+                if shape[2] != [] or any(not _is_field(field) for field in shape[3]):
+                    raise Breach("a malformed parameter")
+                for field in shape[3]:
+                    _check(field[1], declared, (), 0)
+                if schema != arguments_form(shape):
+                    raise Breach("its JSON Schema is not that of its arguments")
+            except Breach as breach:
+                refuse("V107", f"tool {tool.name}, method {name}", str(breach))
 
 
 def _check(shape: Any, declared: dict[str, Any], around: tuple[str, ...], depth: int) -> None:

@@ -50,6 +50,7 @@ class Scope:
             "memories": len(image.memories),
             "pipelines": len(image.pipelines),
             "schemas": len(image.schemas),
+            "tools": len(image.tools),
         }
         self.kinds = [kind for kind, _ in image.constants]
         self.parameters = [len(function.params) for function in image.functions]

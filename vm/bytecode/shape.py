@@ -69,7 +69,14 @@ RECORDS: dict[type[i.Record], tuple[f.Checker, ...]] = {
         f.name,  # connection
         f.mapped(f.plain),
         f.optional(f.natural),  # memory
+        f.listed(f.natural),  # tools
         f.listed(f.row(f.name, f.mapped(f.plain))),  # decorators
+    ),
+    i.Tool: (
+        f.name,
+        f.text,  # description
+        f.natural,  # state
+        f.listed(f.row(f.name, f.natural, f.text, f.text, f.plain, f.plain, f.optional(f.text))),  # methods
     ),
     i.Connection: (f.name, f.mapped(f.plain)),
     i.HashMap: (f.name, f.natural, f.natural, f.optional(f.text)),

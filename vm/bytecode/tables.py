@@ -124,15 +124,15 @@ def _variant(scope: Scope, at: str, type_index: int, variant: int) -> None:
 
 
 def _config(scope: Scope, at: str, section: str, entry: int, field: str) -> None:
-    if section != "models" or entry >= len(scope.image.models):
+    if section not in ("models", "tools") or entry >= scope.sizes[section]:
         refuse("V108", at, f"there is no entry {entry} of `{section}` to configure")
     _identifiers(at, [field])
 
 
 def _declarations(scope: Scope) -> None:
     image = scope.image
-    named: list[Any] = [*image.schemas, *image.models, *image.memories, *image.connections, *image.hashmaps, *image.ledgers]
-    named += image.pipelines
+    stores = [*image.memories, *image.hashmaps, *image.ledgers]
+    named: list[Any] = [*image.schemas, *image.models, *image.tools, *image.connections, *stores, *image.pipelines]
     for entry in named:
         _name(f"{type(entry).__name__.lower()} {entry.name!r}", entry.name)
     for index, schema in enumerate(image.schemas):
@@ -149,6 +149,42 @@ def _declarations(scope: Scope) -> None:
     for index, model in enumerate(image.models):
         if model.memory is not None and model.memory >= len(image.memories):
             refuse("V108", f"model {index}", f"there is no memory {model.memory}")
+        for number in model.tools:
+            if number >= len(image.tools):
+                refuse("V108", f"model {index}", f"there is no tool {number}")
+    for index, entry in enumerate(image.tools):
+        _tool(scope, f"tool {index}", entry)
+
+
+def _tool(scope: Scope, at: str, tool: i.Tool) -> None:
+    """Its state is a struct; a method takes the state, or nothing, and then what its shape lists (O-10.11)."""
+    if tool.state >= len(scope.fields) or scope.fields[tool.state] is None:
+        refuse("V107", at, f"type {tool.state} has no fields")
+    for name, number, wire, _, shape, _, _ in tool.methods:
+        _identifier(at, name)
+        _text(at, wire)
+        if number >= len(scope.image.functions):
+            refuse("V106", at, f"there is no function {number}")
+        elif not _is_object(shape):
+            refuse("V119", at, f"the arguments of `{name}` have no shape")
+        elif scope.parameters[number] - len(shape[3]) not in (0, 1) or scope.image.functions[number].captures:
+            refuse("V119", at, f"`{name}` takes {scope.parameters[number]} parameters, its shape lists {len(shape[3])}")
+        elif not _gives_state(scope, scope.image.functions[number]):
+            refuse("V119", at, f"`{name}` changes its state and gives no pair of result and state")
+
+
+def _gives_state(scope: Scope, function: i.Function) -> bool:
+    """Whether a method with `mut self` has the result of one."""
+    types = scope.image.types
+    result = types[function.result] if function.result < len(types) else ["nil"]
+    return not function.flags & i.F_INOUT or (result[0] == "tuple" and len(result[1]) == 2)
+
+
+def _is_object(shape: Any) -> bool:
+    """Whether this is `["object", name, modes, fields]` with named fields."""
+    if type(shape) is not list or len(shape) != 4 or shape[0] != "object" or type(shape[3]) is not list:
+        return False
+    return all(type(field) is list and len(field) == 6 and type(field[0]) is str for field in shape[3])
 
 
 def _pipeline(scope: Scope, at: str, pipeline: i.Pipeline) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from .flow import StackMap
 from .limits import DEFAULT, Limits
 from .operand_rules import check_operands
-from .schema_rules import check_schemas
+from .schema_rules import check_schemas, check_tools
 from .scope import Scope, decoded
 from .tables import check_function_tables, check_tables
 
@@ -73,6 +73,7 @@ def verify(
     scope = Scope(image, builtins, performed, limits)
     check_tables(scope)
     check_schemas(image)
+    check_tools(image)
     return Verified(image, tuple(_function(scope, number) for number in range(len(image.functions))), _FROM_VERIFIER)
 
 

@@ -256,9 +256,10 @@ NUMBERS = {
     "STRUCT": 177,
     "SUB": 178,
     "SUB_INT": 179,
-    "TRUE": 180,
-    "VARIANT": 181,
-    "WRAP": 182,
+    "TOOL": 180,
+    "TRUE": 181,
+    "VARIANT": 182,
+    "WRAP": 183,
 }
 
 # runs of opcodes that one node stands for: its number, and which of them a panic in it belongs to
@@ -1280,7 +1281,7 @@ def run(machine, task):
                 task.finish(tos)
                 machine.fuel += fuel
                 return
-            if op < 150:
+            if op < 151:
                 if op < 134:
                     if op < 126:
                         if op < 122:
@@ -1405,29 +1406,29 @@ def run(machine, task):
                     if fuel < 0:
                         fuel = machine.refill(fuel)
                     continue
-                if op < 142:
-                    if op < 138:
-                        if op < 136:
-                            if op < 135:
-                                # LOAD__INT__GE_INT__JUMP_UNLESS
+                if op < 143:
+                    if op < 139:
+                        if op < 137:
+                            if op < 136:
+                                if op < 135:
+                                    # LOAD__INT__GE_INT__JUMP_UNLESS
+                                    left, right, arg = arg
+                                    if locs[left] >= right:
+                                        continue
+                                    ins, cost = arg
+                                    fuel -= cost
+                                    if fuel < 0:
+                                        fuel = machine.refill(fuel)
+                                    continue
+                                # LOAD__INT__GT_INT__JUMP_UNLESS
                                 left, right, arg = arg
-                                if locs[left] >= right:
+                                if locs[left] > right:
                                     continue
                                 ins, cost = arg
                                 fuel -= cost
                                 if fuel < 0:
                                     fuel = machine.refill(fuel)
                                 continue
-                            # LOAD__INT__GT_INT__JUMP_UNLESS
-                            left, right, arg = arg
-                            if locs[left] > right:
-                                continue
-                            ins, cost = arg
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        if op < 137:
                             # LOAD__INT__LE_INT__JUMP_UNLESS
                             left, right, arg = arg
                             if locs[left] <= right:
@@ -1437,30 +1438,20 @@ def run(machine, task):
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
-                        # LOAD__INT__MUL_INT__STORE
-                        left, right, target = arg
-                        r = locs[left] * right
-                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                            locs[target] = r
-                            continue
-                        tos = overflow('*')
-                        continue
-                    if op < 140:
-                        if op < 139:
-                            # LOAD__LE_INT__JUMP_UNLESS
-                            right, arg = arg
-                            holds = tos <= locs[right]
-                            tos = pop()
-                            if holds:
+                        if op < 138:
+                            # LOAD__INT__MUL_INT__STORE
+                            left, right, target = arg
+                            r = locs[left] * right
+                            if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                                locs[target] = r
                                 continue
-                            ins, cost = arg
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
+                            tos = overflow('*')
                             continue
-                        # LOAD__LOAD__EQ_INT__JUMP_UNLESS
-                        left, right, arg = arg
-                        if locs[left] == locs[right]:
+                        # LOAD__LE_INT__JUMP_UNLESS
+                        right, arg = arg
+                        holds = tos <= locs[right]
+                        tos = pop()
+                        if holds:
                             continue
                         ins, cost = arg
                         fuel -= cost
@@ -1468,6 +1459,16 @@ def run(machine, task):
                             fuel = machine.refill(fuel)
                         continue
                     if op < 141:
+                        if op < 140:
+                            # LOAD__LOAD__EQ_INT__JUMP_UNLESS
+                            left, right, arg = arg
+                            if locs[left] == locs[right]:
+                                continue
+                            ins, cost = arg
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
                         # LOAD__LOAD__GE_INT__JUMP_UNLESS
                         left, right, arg = arg
                         if locs[left] >= locs[right]:
@@ -1477,36 +1478,36 @@ def run(machine, task):
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    # LOAD__LOAD__GT_INT__JUMP_UNLESS
-                    left, right, arg = arg
-                    if locs[left] > locs[right]:
-                        continue
-                    ins, cost = arg
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                if op < 146:
-                    if op < 144:
-                        if op < 143:
-                            # LOAD__LOAD__MUL_INT__STORE
-                            left, right, target = arg
-                            r = locs[left] * locs[right]
-                            if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                                locs[target] = r
-                                continue
-                            tos = overflow('*')
-                            continue
-                        # LOAD__LOAD__NE_INT__JUMP_UNLESS
+                    if op < 142:
+                        # LOAD__LOAD__GT_INT__JUMP_UNLESS
                         left, right, arg = arg
-                        if locs[left] != locs[right]:
+                        if locs[left] > locs[right]:
                             continue
                         ins, cost = arg
                         fuel -= cost
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
+                    # LOAD__LOAD__MUL_INT__STORE
+                    left, right, target = arg
+                    r = locs[left] * locs[right]
+                    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                        locs[target] = r
+                        continue
+                    tos = overflow('*')
+                    continue
+                if op < 147:
                     if op < 145:
+                        if op < 144:
+                            # LOAD__LOAD__NE_INT__JUMP_UNLESS
+                            left, right, arg = arg
+                            if locs[left] != locs[right]:
+                                continue
+                            ins, cost = arg
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
                         # LOAD__LOAD__SUB_INT
                         left, right = arg
                         r = locs[left] - locs[right]
@@ -1516,109 +1517,109 @@ def run(machine, task):
                             continue
                         tos = overflow('-')
                         continue
-                    # LOAD__NE_INT__JUMP_UNLESS
-                    right, arg = arg
-                    holds = tos != locs[right]
-                    tos = pop()
-                    if holds:
-                        continue
-                    ins, cost = arg
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                if op < 148:
-                    if op < 147:
-                        # LOAD__SUB_INT
-                        right, = arg
-                        r = tos - locs[right]
-                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                            tos = r
+                    if op < 146:
+                        # LOAD__NE_INT__JUMP_UNLESS
+                        right, arg = arg
+                        holds = tos != locs[right]
+                        tos = pop()
+                        if holds:
                             continue
-                        tos = overflow('-')
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
                         continue
-                    # LT
-                    a = pop()
-                    tos = less(a, tos)
+                    # LOAD__SUB_INT
+                    right, = arg
+                    r = tos - locs[right]
+                    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                        tos = r
+                        continue
+                    tos = overflow('-')
                     continue
                 if op < 149:
+                    if op < 148:
+                        # LT
+                        a = pop()
+                        tos = less(a, tos)
+                        continue
                     # MAP
                     push(tos)
                     new = st[len(st) - arg:]
                     del st[len(st) - arg:]
                     tos = Map.of(new)
                     continue
-                # MEMBER_OWN
-                value = read_index(tos, arg) if type(tos) is Map else get_member(tos, arg)
-                if getattr(value, 'shared', False):
-                    value = own(value)
-                    store_member(tos, arg, value)
-                tos = value
+                if op < 150:
+                    # MEMBER_OWN
+                    value = read_index(tos, arg) if type(tos) is Map else get_member(tos, arg)
+                    if getattr(value, 'shared', False):
+                        value = own(value)
+                        store_member(tos, arg, value)
+                    tos = value
+                    continue
+                # MEMORY
+                push(tos)
+                tos = arg
                 continue
-            if op < 167:
-                if op < 159:
-                    if op < 155:
-                        if op < 153:
-                            if op < 152:
-                                if op < 151:
-                                    # MEMORY
+            if op < 168:
+                if op < 160:
+                    if op < 156:
+                        if op < 154:
+                            if op < 153:
+                                if op < 152:
+                                    # MODEL
                                     push(tos)
                                     tos = arg
                                     continue
-                                # MODEL
-                                push(tos)
-                                tos = arg
+                                # MUL
+                                a = pop()
+                                tos = mul(a, tos)
                                 continue
-                            # MUL
-                            a = pop()
-                            tos = mul(a, tos)
-                            continue
-                        if op < 154:
                             # NE
                             a = pop()
                             tos = not equal(a, tos)
                             continue
-                        # NEG
-                        tos = negate(tos)
-                        continue
-                    if op < 157:
-                        if op < 156:
-                            # NEG_INT
+                        if op < 155:
+                            # NEG
                             tos = negate(tos)
                             continue
-                        # NEW_CELL
-                        cells[arg] = Cell()
+                        # NEG_INT
+                        tos = negate(tos)
                         continue
                     if op < 158:
+                        if op < 157:
+                            # NEW_CELL
+                            cells[arg] = Cell()
+                            continue
                         # NE_INT
                         a = pop()
                         tos = a != tos
                         continue
-                    # NIL
-                    push(tos)
-                    tos = None
-                    continue
-                if op < 163:
-                    if op < 161:
-                        if op < 160:
-                            # NOT
-                            if tos is True:
-                                tos = False
-                                continue
-                            if tos is False:
-                                tos = True
-                                continue
-                            raise not_bool(tos)
-                        # PARALLEL
-                        value = machine.parallel(task, arg, cells, pop(), tos)
-                        if value is SUSPENDED:
-                            tos = pop()
-                            task.state = (ins, locs, cells, code, tos)
-                            machine.fuel += fuel
-                            return
-                        tos = value
+                    if op < 159:
+                        # NIL
+                        push(tos)
+                        tos = None
                         continue
+                    # NOT
+                    if tos is True:
+                        tos = False
+                        continue
+                    if tos is False:
+                        tos = True
+                        continue
+                    raise not_bool(tos)
+                if op < 164:
                     if op < 162:
+                        if op < 161:
+                            # PARALLEL
+                            value = machine.parallel(task, arg, cells, pop(), tos)
+                            if value is SUSPENDED:
+                                tos = pop()
+                                task.state = (ins, locs, cells, code, tos)
+                                machine.fuel += fuel
+                                return
+                            tos = value
+                            continue
                         # PARSE_AS
                         text = pop()
                         result, holes = parse_as(text, tos, *arg)
@@ -1626,34 +1627,34 @@ def run(machine, task):
                         push(result)
                         tos = moved
                         continue
-                    # PIPELINE
-                    push(tos)
-                    tos = arg
-                    continue
-                if op < 165:
-                    if op < 164:
-                        # POP_TRY
-                        if type(tos) is not Err:
-                            tos = pop()
-                            continue
-                        tos = tos.value
-                        target, cost, drop, _ = arg
-                        if drop:
-                            del st[len(st) - drop:]
-                        if target is None:
-                            tos = Err(tos)
-                            ins, locs, cells, code = pop_frame()
-                            continue
-                        ins = target
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
+                    if op < 163:
+                        # PIPELINE
+                        push(tos)
+                        tos = arg
                         continue
-                    # POW
-                    a = pop()
-                    tos = power(a, tos)
+                    # POP_TRY
+                    if type(tos) is not Err:
+                        tos = pop()
+                        continue
+                    tos = tos.value
+                    target, cost, drop, _ = arg
+                    if drop:
+                        del st[len(st) - drop:]
+                    if target is None:
+                        tos = Err(tos)
+                        ins, locs, cells, code = pop_frame()
+                        continue
+                    ins = target
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
                     continue
                 if op < 166:
+                    if op < 165:
+                        # POW
+                        a = pop()
+                        tos = power(a, tos)
+                        continue
                     # PRINT
                     push(tos)
                     new = st[len(st) - arg:]
@@ -1663,114 +1664,119 @@ def run(machine, task):
                     task.state = (ins, locs, cells, code, tos)
                     machine.fuel += fuel
                     return
-                # PRINTLN
+                if op < 167:
+                    # PRINTLN
+                    push(tos)
+                    new = st[len(st) - arg:]
+                    del st[len(st) - arg:]
+                    tos = pop()
+                    machine.print(task, new, "\n")
+                    task.state = (ins, locs, cells, code, tos)
+                    machine.fuel += fuel
+                    return
+                # RACE
                 push(tos)
                 new = st[len(st) - arg:]
                 del st[len(st) - arg:]
-                tos = pop()
-                machine.print(task, new, "\n")
-                task.state = (ins, locs, cells, code, tos)
-                machine.fuel += fuel
-                return
-            if op < 175:
-                if op < 171:
-                    if op < 169:
-                        if op < 168:
-                            # RACE
-                            push(tos)
-                            new = st[len(st) - arg:]
-                            del st[len(st) - arg:]
-                            value = machine.race(task, new)
-                            if value is SUSPENDED:
-                                tos = pop()
-                                task.state = (ins, locs, cells, code, tos)
-                                machine.fuel += fuel
-                                return
-                            tos = value
-                            continue
-                        # REM
-                        a = pop()
-                        tos = rem(a, tos)
-                        continue
+                value = machine.race(task, new)
+                if value is SUSPENDED:
+                    tos = pop()
+                    task.state = (ins, locs, cells, code, tos)
+                    machine.fuel += fuel
+                    return
+                tos = value
+                continue
+            if op < 176:
+                if op < 172:
                     if op < 170:
+                        if op < 169:
+                            # REM
+                            a = pop()
+                            tos = rem(a, tos)
+                            continue
                         # SCHEMA
                         push(tos)
                         tos = arg
                         continue
-                    # SETTLE
-                    value = machine.settle(task, tos, len(frames))
-                    if value is SUSPENDED:
-                        tos = pop()
-                        task.state = (ins, locs, cells, code, tos)
-                        machine.fuel += fuel
-                        return
-                    tos = value
-                    continue
-                if op < 173:
-                    if op < 172:
-                        # SET_ELEMENT
-                        value = pop()
-                        tos = with_element(tos, arg, value)
+                    if op < 171:
+                        # SETTLE
+                        value = machine.settle(task, tos, len(frames))
+                        if value is SUSPENDED:
+                            tos = pop()
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
+                        tos = value
                         continue
-                    # SET_INDEX
-                    object = pop()
+                    # SET_ELEMENT
                     value = pop()
-                    if type(object) is Array and type(tos) is int and (0 <= tos < len(object.items)):
-                        object.items[tos] = value
-                    else:
-                        write_element(object, tos, value)
-                    tos = pop()
+                    tos = with_element(tos, arg, value)
                     continue
                 if op < 174:
+                    if op < 173:
+                        # SET_INDEX
+                        object = pop()
+                        value = pop()
+                        if type(object) is Array and type(tos) is int and (0 <= tos < len(object.items)):
+                            object.items[tos] = value
+                        else:
+                            write_element(object, tos, value)
+                        tos = pop()
+                        continue
                     # SET_MEMBER
                     value = pop()
                     store_member(tos, arg, value)
                     tos = pop()
                     continue
-                # SET_PART
-                object = pop()
-                value = pop()
-                tos = store_index(object, tos, value)
-                continue
-            if op < 179:
-                if op < 177:
-                    if op < 176:
-                        # SLIDE
-                        if arg:
-                            del st[len(st) - arg:]
-                        continue
-                    # START
-                    push(tos)
-                    new = st[len(st) - arg.argc:]
-                    del st[len(st) - arg.argc:]
-                    tos = machine.start_task(task, arg, new, cells)
+                if op < 175:
+                    # SET_PART
+                    object = pop()
+                    value = pop()
+                    tos = store_index(object, tos, value)
                     continue
+                # SLIDE
+                if arg:
+                    del st[len(st) - arg:]
+                continue
+            if op < 180:
                 if op < 178:
+                    if op < 177:
+                        # START
+                        push(tos)
+                        new = st[len(st) - arg.argc:]
+                        del st[len(st) - arg.argc:]
+                        tos = machine.start_task(task, arg, new, cells)
+                        continue
                     # STRUCT
                     push(tos)
                     new = st[len(st) - len(arg.decl.fields):]
                     del st[len(st) - len(arg.decl.fields):]
                     tos = arg.of(new)
                     continue
-                # SUB
-                a = pop()
-                tos = sub(a, tos)
-                continue
-            if op < 181:
-                if op < 180:
-                    # SUB_INT
+                if op < 179:
+                    # SUB
                     a = pop()
-                    r = a - tos
-                    if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
-                        tos = r
-                        continue
-                    overflow('-')
+                    tos = sub(a, tos)
+                    continue
+                # SUB_INT
+                a = pop()
+                r = a - tos
+                if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
+                    tos = r
+                    continue
+                overflow('-')
+                continue
+            if op < 182:
+                if op < 181:
+                    # TOOL
+                    push(tos)
+                    tos = arg
                     continue
                 # TRUE
                 push(tos)
                 tos = True
                 continue
-            if op < 182:
+            if op < 183:
                 # VARIANT
                 push(tos)
                 new = st[len(st) - arg.decl.variants[arg.variant].arity:]

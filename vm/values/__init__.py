@@ -67,6 +67,7 @@ from .handles import (
     Ref,
     SchemaRef,
     TaskHandle,
+    ToolRef,
     Unset,
 )
 from .json import from_json, json_string, to_json
@@ -145,6 +146,7 @@ __all__ = [
     "TRUE_KEY",
     "TaskHandle",
     "ToolCall",
+    "ToolRef",
     "UNSET",
     "Unset",
     "Variant",

@@ -1,6 +1,6 @@
 """Handles: names of things the host keeps, and the immutable `ModelBuilder` (L-3.1.21, O-3.17 to O-3.23).
 
-Hands on `ModelRef`, `MemoryRef`, `SchemaRef`, `HashMapRef`, `LedgerRef`, `LedgerQuery`, `PipelineRef`, `ModelBuilder`,
+Hands on `ModelRef`, `MemoryRef`, `SchemaRef`, `ToolRef`, `HashMapRef`, `LedgerRef`, `LedgerQuery`, `PipelineRef`, `ModelBuilder`,
 `TaskHandle`. A handle holds a declared name or the record of a task, never a live object of the host.
 """
 
@@ -79,6 +79,12 @@ class PipelineRef(Ref):
     __slots__ = ()
     type_name = "PipelineRef"
     word = "pipeline"
+
+
+class ToolRef(Ref):
+    __slots__ = ()
+    type_name = "ToolRef"
+    word = "tool"
 
 
 class ScopedRef(Ref):

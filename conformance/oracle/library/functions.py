@@ -17,10 +17,36 @@ from typing import Any
 from .. import values
 from ..scopes import METHODS, Builtin, Program
 from ..values import (
-    MAX, MIN, NONE, Arr, Case, Err, Map, Panic, Queue, Rec, Rng, Set, Stack, Tup, arithmetic, compared, display, equal, err,
-    failed, in_range, is_good, is_number, key_of, kind_of, mismatch, ok, saturated, some,
+    MAX,
+    MIN,
+    NONE,
+    Arr,
+    Case,
+    Err,
+    Map,
+    Panic,
+    Queue,
+    Rec,
+    Rng,
+    Set,
+    Stack,
+    Tup,
+    arithmetic,
+    compared,
+    display,
+    equal,
+    err,
+    failed,
+    in_range,
+    is_good,
+    is_number,
+    key_of,
+    kind_of,
+    mismatch,
+    ok,
+    saturated,
+    some,
 )  # fmt: skip
-
 from .signatures import BAG, LIBRARY, NUMBER
 
 WHITE = "".join(map(chr, [*range(9, 14), 32, 133, 160, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000]))

@@ -1,0 +1,37 @@
+"""Mocks of tools (O-8.13). Hands on `check_mock`. Must not know: mocks of models, what a mock answers."""
+
+from __future__ import annotations
+
+from .. import ast
+from ..symbols import FunctionSymbol, ToolSymbol
+from ..types import ANY, Function
+from .config import unknown_key
+from .context import Checker, Expected
+from .relations import ERRONEOUS, generic
+
+
+def check_mock(c: Checker, node: ast.Mock, tool: ToolSymbol) -> None:
+    """A value for every call of a method, or a closure called with its arguments (O-8.13)."""
+    methods = {method.name: method for method in tool.arguments}
+    for entry in node.config:
+        method = methods.get(entry.key.text)
+        if method is None:
+            unknown_key(c, f"mock `{tool.name}`", entry.key, methods)
+            c.infer(entry.value)
+        else:
+            _check_answer(c, entry.key.text, entry.value, method)
+
+
+def _check_answer(c: Checker, name: str, value: ast.Expr, method: FunctionSymbol) -> None:
+    parameters = method.parameters[1:] if method.takes_self else method.parameters
+    if isinstance(value, ast.Closure):
+        found = c.infer(value, Expected(Function(tuple(parameters), ANY)))
+        if found is not ERRONEOUS and len(value.parameters) != len(parameters):
+            c.report("E4004", value.span, f"`{name}` takes {len(parameters)} arguments, the closure {len(value.parameters)}")
+        return
+    sides = generic(method.result, "Result")
+    found = c.infer(value, Expected(method.result))
+    if found is ERRONEOUS or generic(found, "Result") or not sides:
+        c.coerce(value, found, Expected(method.result, "E4004", f"`{name}`"))
+    else:
+        c.coerce(value, found, Expected(sides[0], "E4004", f"`{name}`"))

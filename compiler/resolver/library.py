@@ -1,0 +1,123 @@
+"""What the language declares in its own terms: the actions of the hooks of models, the tools of `std::tools` (O-4.30 to O-4.34).
+
+Hands on `declare_library` and `library_tool`. Must not know: what hooks and tools are for.
+"""
+
+from __future__ import annotations
+
+from .. import ast
+from ..diagnostics import Diagnostics
+from ..parse import parse
+from ..source import Source
+from ..symbols import Symbol
+from .items import enum_symbol, visit_items
+from .state import Resolver
+from .tools import tool_symbol
+
+ACTIONS = """\
+enum ToolCallAction { Allow, Deny(String), Replace(Any) }
+enum ToolErrorAction { ReportToLLM, Retry(Int), Fail }
+"""
+
+_FAILED = """\
+    fn failed(self, e: Error) -> ToolError {
+        let problem: Any = e;
+        if problem.variant == "PermissionDenied" { return ToolError::PermissionDenied(e.message); }
+        ToolError::ExecutionFailed(e.message)
+    }
+"""
+
+TOOLS = f"""\
+tool HttpTool {{
+    description: "Fetches and sends data over HTTP",
+
+    @describe("Fetch a URL with GET and give the body of the response")
+    @param("url", "http or https URL")
+    @param("headers", "further request headers")
+    pub fn get(self, url: String, headers: Map<String, String> = {{}}) -> Result<String, ToolError> {{
+        self.body(std::http::get(url, headers))
+    }}
+
+    @describe("Send a body to a URL with POST and give the body of the response")
+    @param("url", "http or https URL")
+    @param("body", "what is sent")
+    @param("headers", "further request headers")
+    pub fn post(self, url: String, body: String, headers: Map<String, String> = {{}}) -> Result<String, ToolError> {{
+        self.body(std::http::post(url, body, headers))
+    }}
+
+    fn body(self, sent: Result<std::http::HttpResponse, HttpError>) -> Result<String, ToolError> {{
+        match sent {{
+            Ok(response) if response.status < 400 => Ok(response.body),
+            Ok(response) => Err(ToolError::ExecutionFailed("status ${{response.status}}: ${{response.body}}")),
+            Err(e) => Err(self.failed(e)),
+        }}
+    }}
+{_FAILED}}}
+
+tool FileTool {{
+    description: "Reads and writes text files",
+
+    @describe("Give the text of a file")
+    @param("path", "path of the file")
+    pub fn read(self, path: String) -> Result<String, ToolError> {{
+        match std::fs::read_file(path) {{ Ok(text) => Ok(text), Err(e) => Err(self.failed(e)) }}
+    }}
+
+    @describe("Write a text to a file, in place of what was there")
+    @param("path", "path of the file")
+    @param("text", "the whole new text")
+    pub fn write(self, path: String, text: String) -> Result<Nil, ToolError> {{
+        match std::fs::write_file(path, text) {{ Ok(_) => Ok(nil), Err(e) => Err(self.failed(e)) }}
+    }}
+
+    @describe("Tell whether there is a file")
+    @param("path", "path of the file")
+    pub fn exists(self, path: String) -> Result<Bool, ToolError> {{
+        match std::fs::file_size(path) {{
+            Ok(_) => Ok(true),
+            Err(FsError::NotFound {{ .. }}) => Ok(false),
+            Err(FsError::PermissionDenied {{ message, .. }}) => Err(ToolError::PermissionDenied(message)),
+            Err(_) => Ok(true),
+        }}
+    }}
+{_FAILED}}}
+"""
+
+# The capability each method needs (O-4.33, O-4.34): without any grant of it the method is offered to nobody (O-4.20).
+GUARDS = {
+    "HttpTool": {"get": "net", "post": "net"},
+    "FileTool": {"read": "fs_read", "write": "fs_write", "exists": "fs_read"},
+}
+
+
+def declare_library(r: Resolver) -> None:
+    """The enums a program names, in the outermost scope."""
+    for item in parse(Source("std", ACTIONS), Diagnostics()).items:
+        assert isinstance(item, ast.Enum)
+        name = item.name.text
+        if any(name in source.text for source in r.project.sources.values()):
+            with r.inside(r.root, r.outermost):
+                item.symbol = r.outermost.names[name] = enum_symbol(r, item, name)
+                r.module.add(item.symbol, item.name.span)
+                visit_items(r, [item])
+
+
+def library_tool(r: Resolver, name: str) -> Symbol | None:
+    """`std::tools::NAME`, declared when a program first names it."""
+    if name in GUARDS and name not in r.library:
+        item = next(item for item in parse(Source("std", TOOLS), Diagnostics()).items if _is_tool(item, name))
+        assert isinstance(item, ast.Tool)
+        with r.inside(r.root, r.outermost):
+            symbol = tool_symbol(r, item)
+            symbol.guards = GUARDS[name]
+            for method in symbol.impl.methods:
+                method.home = None
+            item.symbol = r.library[name] = symbol
+            r.module.add(symbol, item.name.span)
+            visit_items(r, [item])
+    return r.library.get(name)
+
+
+def _is_tool(item: ast.TopLevel, name: str) -> bool:
+    return isinstance(item, ast.Tool) and item.name.text == name

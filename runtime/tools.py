@@ -1,0 +1,251 @@
+"""The tools of a session: their state, their methods as models and programs call them (O-4.4, O-4.20, O-4.23 to O-4.29).
+
+Hands on `Tools`, whose `use` answers a call from source, and `Offered`, the ToolRunner of one model call. Must not know:
+wires, the loop around replies, the command line.
+"""
+
+from __future__ import annotations
+
+from ..vm.builtins.capabilities import BY_KEY
+from ..vm.bytecode.image import F_INOUT
+from ..vm.panics import Panic
+from ..vm.values import UNSET, Closure, Err, ErrorValue, Map, Ok, display, share, to_json
+from .call_services import failure_message, unknown_tool_text
+from .guard import permissions_of
+from .records import Msg, ToolDef
+from .schema.validation import Accepted, Violation, validate
+from .tool_hooks import Hooks
+from .tool_turns import Turns
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any
+
+    from ..vm.bytecode.image import Tool
+    from ..vm.effects import Effect, ToolUse
+    from .call_settings import CallSettings
+    from .records import Call
+    from .running import Running
+
+MOCKS = "tool_mocks"  # what the session keeps: what stands in for methods, by tool
+
+
+class Method:
+    """One method of a declared tool, as its image entry has it."""
+
+    __slots__ = ("tool", "name", "code", "definition", "shape", "takes_state", "changes_state", "fallible", "guard")
+
+    def __init__(self, run: Running, tool: str, entry: Sequence[Any]) -> None:
+        name, number, wire, text, shape, schema, guard = entry
+        function = run.program.image.functions[number]
+        self.tool = tool
+        self.name: str = name
+        self.code = run.program.codes[number]
+        self.definition = ToolDef(wire, text, schema)
+        self.shape = shape
+        self.guard: str | None = guard
+        self.takes_state = len(function.params) > len(shape[3])
+        self.changes_state = bool(function.flags & F_INOUT)
+        result = run.program.types[function.result]
+        declared = run.program.types[result[1][0]] if self.changes_state else result
+        self.fallible = declared[0] == "result"
+
+    def failed(self, variant: str, message: str, **fields: Any) -> Err:
+        return Err(ErrorValue("ToolError", variant, message, {"tool": self.tool, "method": self.name, **fields}))
+
+
+class Tools:
+    """One instance of each declared tool (O-4.4)."""
+
+    def __init__(self, run: Running) -> None:
+        self.run = run
+        self.numbers = {tool.name: number for number, tool in enumerate(run.program.image.tools)}
+        self.methods = {tool.name: _methods(run, tool) for tool in run.program.image.tools}
+        self.states: dict[str, Any] = {}
+        self.turns: dict[str, Turns] = {}
+
+    @classmethod
+    def of(cls, run: Running) -> Tools:
+        """Those of the session, made by the first call that needs them."""
+        kept: Tools | None = run.state.get("tools")
+        if kept is None:
+            kept = run.state["tools"] = cls(run)
+        return kept
+
+    def hand_over(self, later: Running) -> None:
+        """The states to a session that goes on from this one, of tools that it declares in the same way."""
+        tools = Tools.of(later)
+        for name, state in self.states.items():
+            number = tools.numbers.get(name)
+            if number is not None and type(later.machine.configured.get(("tools", number, "state"))) is type(state):
+                tools.states[name] = state
+
+    def is_enabled(self, method: Method) -> bool:
+        """Whether the host lets it be called, and grants anything of what it needs (O-4.20)."""
+        granted = permissions_of(self.run)
+        return granted.allows_tool(method.tool, method.name) and (method.guard is None or bool(granted.scopes.get(method.guard)))
+
+    # ------------------------------------------------------------ from source
+
+    async def use(self, effect: Effect, use: ToolUse) -> Any:
+        """What the method gives, its Result as it is (O-4.6)."""
+        method = self.methods[use.tool][use.method]
+        arguments = [
+            self._default(method, field) if given is UNSET else given
+            for given, field in zip(use.arguments, method.shape[3], strict=True)
+        ]
+        if not self.is_enabled(method):
+            return self._refused(effect, method)
+        names = [field[0] for field in method.shape[3]]
+        self._audit(method, Map({name: share(argument) for name, argument in zip(names, arguments, strict=True)}))
+        return await self.call(effect, method, arguments)
+
+    def _default(self, method: Method, field: Sequence[Any]) -> Any:
+        """What an argument left out is."""
+        _, _, optional, has_default, _, _ = field
+        if not (optional or has_default):
+            raise Panic("P015", f"{method.name} expects {', '.join(f[0] for f in method.shape[3])}")
+        accepted = validate(["object", "", [], [field]], {})
+        assert isinstance(accepted, Accepted)
+        return self.run.builder.value(accepted.tree[2][0][1])
+
+    def _refused(self, effect: Effect, method: Method) -> Err:
+        """The Err, or P407 where the method has no Result (O-4.19)."""
+        denied = self._denied(method)
+        if not method.fallible:
+            raise self.run.machine.placed(effect.task, Panic("P407", denied.value.message))
+        return denied
+
+    def _denied(self, method: Method) -> Err:
+        capability = BY_KEY.get(method.guard or "")
+        if capability is None or permissions_of(self.run).scopes[capability.key]:
+            message = f"permission denied: tool {method.tool}.{method.name} is disabled"
+            return method.failed("PermissionDenied", message)
+        message = f"permission denied: {capability.name} (grant it with {capability.flag})"
+        return method.failed("PermissionDenied", message, capability=capability.name, flag=capability.flag)
+
+    def _audit(self, method: Method, arguments: Any) -> None:
+        self.run.runtime_emit("audit:tool_call", {"tool": method.tool, "method": method.name, "args": arguments})
+
+    # ------------------------------------------------------------ from models
+
+    async def answer(self, effect: Effect, method: Method, call: Call) -> Any:
+        """What a call of a reply gives; an Err of ToolError where it fails (O-4.27, O-4.28)."""
+        if not self.is_enabled(method):
+            return self._denied(method)
+        accepted = _validated(method, call)
+        if not isinstance(accepted, Accepted):
+            listed = "\n".join(f"- {violation.text}" for violation in accepted)
+            return method.failed("InvalidArguments", f"invalid arguments:\n{listed}")
+        self._audit(method, call.arguments)
+        value = await self.call(effect, method, [self.run.builder.value(node) for _, node in accepted.tree[2]])
+        if type(value) is Err and getattr(value.value, "family", None) != "ToolError":
+            return method.failed("ExecutionFailed", display(value.value))
+        return value
+
+    # ------------------------------------------------------------ running
+
+    async def call(self, effect: Effect, method: Method, arguments: list[Any]) -> Any:
+        """Runs a method, or what stands in for it."""
+        mocked = self.run.state.get(MOCKS, {}).get(method.tool, {})
+        if method.name in mocked:
+            return await self._mocked(effect, method, mocked[method.name], arguments)
+        if not method.takes_state:
+            return await self.run.call(effect, method.code, arguments)
+        if not method.changes_state:
+            return await self.run.call(effect, method.code, [self._state(method.tool), *arguments])
+        turns = self.turns.setdefault(method.tool, Turns(method.tool, self.run.future))
+        await turns.take(effect.task)
+        try:
+            state = self._state(method.tool)
+            pair = await self.run.call(effect, method.code, [state, *arguments], turns.begin)
+            if type(pair) is not tuple or len(pair) != 2:  # only a foreign image has such a method
+                raise Panic("P007", f"{method.tool}.{method.name} gives no new state")
+            result, self.states[method.tool] = pair
+            return result
+        finally:
+            turns.end()
+
+    def _state(self, tool: str) -> Any:
+        """The state as a method takes it: what it writes into is its own until it ends."""
+        if tool not in self.states:
+            key = ("tools", self.numbers[tool], "state")
+            if key not in self.run.machine.configured:
+                raise Panic("P013", f"tool {tool} is used before its initialisation")
+            self.states[tool] = self.run.machine.configured[key]
+        return share(self.states[tool])
+
+    async def _mocked(self, effect: Effect, method: Method, answer: Any, arguments: list[Any]) -> Any:
+        """A value for every call, or a closure called with the arguments (O-8.13)."""
+        value = await self.run.call(effect, answer, arguments) if type(answer) is Closure else share(answer)
+        return Ok(value) if method.fallible and type(value) not in (Ok, Err) else value
+
+
+class Offered:
+    """The tools one model call offers, and the runner of their calls (O-1.81)."""
+
+    def __init__(self, tools: Tools, effect: Effect, names: Iterable[str], model: str) -> None:
+        self.tools = tools
+        self.hooks = Hooks(tools.run, effect, model)
+        self.effect = effect
+        self.methods: dict[str, Method] = {}  # by the name a model calls: mapped back by table, never by splitting (O-4.11)
+        for name in names:
+            for method in tools.methods[name].values():
+                self.methods.setdefault(method.definition.name, method)
+
+    def definitions(self) -> list[ToolDef]:
+        return [method.definition for method in self.methods.values() if self.tools.is_enabled(method)]
+
+    async def run(self, settings: CallSettings, calls: Sequence[Call]) -> list[Msg]:
+        """Calls of one tool run one after another when any of them may change its state, all others side by side (O-4.25)."""
+        chains: dict[Any, list[int]] = {}
+        changed = {m.tool for call in calls if (m := self.methods.get(call.name)) is not None and m.changes_state}
+        for number, call in enumerate(calls):
+            method = self.methods.get(call.name)
+            ordered = method is not None and method.tool in changed
+            chains.setdefault(method.tool if ordered and method is not None else number, []).append(number)
+        answers: dict[int, Msg] = {}
+
+        async def chain(numbers: list[int]) -> None:
+            for number in numbers:
+                answers[number] = await self._answer(settings, calls[number])
+
+        await self.tools.run.gather(*(chain(numbers) for numbers in chains.values()))
+        return [answers[number] for number in range(len(calls))]
+
+    async def _answer(self, settings: CallSettings, call: Call) -> Msg:
+        action, content = await self.hooks.before(call)
+        if action == "Deny":
+            return failure_message(call, content)
+        if action == "Replace":
+            return Msg("tool", result_text(content), call_id=call.id)
+        runs = 0
+        while True:
+            value = await self._attempt(settings, call)
+            if type(value) is not Err:
+                return Msg("tool", result_text(value.value if type(value) is Ok else value), call_id=call.id)
+            if not await self.hooks.again(settings, call, value.value, runs):
+                return failure_message(call, display(value.value))
+            runs += 1
+
+    async def _attempt(self, settings: CallSettings, call: Call) -> Any:
+        method = self.methods.get(call.name)
+        if method is None:
+            return Err(ErrorValue("ToolError", "ToolNotFound", unknown_tool_text(settings, call), {"tool": call.name}))
+        return await self.tools.answer(self.effect, method, call)
+
+
+def result_text(value: Any) -> str:
+    """O-4.26."""
+    return value if type(value) is str else to_json(value)
+
+
+def _methods(run: Running, tool: Tool) -> Mapping[str, Method]:
+    return {entry[0]: Method(run, tool.name, entry) for entry in tool.methods}
+
+
+def _validated(method: Method, call: Call) -> Accepted | list[Violation]:
+    if call.arguments is None:
+        return [Violation("$", "type", "expected an object of arguments")]
+    return validate(method.shape, call.arguments)

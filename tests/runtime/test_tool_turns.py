@@ -1,0 +1,65 @@
+"""Turns of the methods that change a tool: order, a waiter that is cancelled, a method that waits for itself (O-4.25)."""
+
+from __future__ import annotations
+
+import asyncio
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from concerto.runtime.tool_turns import Turns
+from concerto.vm.panics import Panic
+
+
+def task(parent: Any = None) -> Any:
+    return SimpleNamespace(parent=parent)
+
+
+def run(work: Any) -> None:
+    asyncio.run(work())
+
+
+def test_turns_come_in_order_and_a_cancelled_waiter_is_passed_over() -> None:
+    async def work() -> None:
+        turns, seen = Turns("T", asyncio.get_running_loop().create_future), []
+
+        async def one(name: str) -> None:
+            await turns.take(task())
+            seen.append(name)
+            await asyncio.sleep(0)
+            turns.end()
+
+        tasks = [asyncio.ensure_future(one(name)) for name in "abcd"]
+        await asyncio.sleep(0)
+        tasks[1].cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        assert seen == ["a", "c", "d"]
+        assert not turns.busy
+
+    run(work)
+
+
+def test_a_turn_given_to_a_cancelled_waiter_goes_on() -> None:
+    async def work() -> None:
+        turns = Turns("T", asyncio.get_running_loop().create_future)
+        await turns.take(task())
+        waiter = asyncio.ensure_future(turns.take(task()))
+        await asyncio.sleep(0)
+        turns.end()
+        waiter.cancel()
+        await asyncio.gather(waiter, return_exceptions=True)
+        assert not turns.busy
+
+    run(work)
+
+
+def test_a_method_below_the_running_one_cannot_wait_for_it() -> None:
+    async def work() -> None:
+        turns = Turns("T", asyncio.get_running_loop().create_future)
+        await turns.take(task())
+        running = task()
+        turns.begin(running)
+        with pytest.raises(Panic, match="waits for itself"):
+            await turns.take(task(task(running)))
+
+    run(work)
