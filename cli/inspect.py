@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import argparse
     from typing import Any
 
-    from ..vm.bytecode.image import Image
+    from ..vm.bytecode.image import Image, Memory
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -48,7 +48,7 @@ def facts_of(image: Image, data: bytes) -> dict[str, Any]:
         "agents": {a.name: a.fields for a in image.agents},
         "schemas": [s.name for s in image.schemas],
         "tools": {t.name: [method[2] for method in t.methods] for t in image.tools},
-        "memories": [{"name": m.name, "max_messages": m.max_messages} for m in image.memories],
+        "memories": [_memory(image, m) for m in image.memories],
         "hashmaps": [{"name": h.name, "path": h.path} for h in image.hashmaps],
         "ledgers": [e.name for e in image.ledgers],
         "pipelines": {p.name: [stage[0] for stage in p.stages] for p in image.pipelines},
@@ -56,6 +56,13 @@ def facts_of(image: Image, data: bytes) -> dict[str, Any]:
         "wanted_permissions": header.wanted,
         "key_variables": key_variables(image),
     }
+
+
+def _memory(image: Image, memory: Memory) -> dict[str, Any]:
+    """M-2.13."""
+    of = {} if memory.of is None else {"of": image.memories[memory.of].name}
+    steps = {"steps": memory.steps} if memory.steps else {}
+    return {"name": memory.name, "max_messages": memory.max_messages, **of, **steps}
 
 
 def declared_functions(image: Image) -> list[str]:

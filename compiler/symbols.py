@@ -7,6 +7,7 @@ nothing about names or types itself. Must not know: bytecode.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from . import ast
 from .types import ANY, Nominal, Type
@@ -301,8 +302,19 @@ class ConnectionSymbol(Symbol):
 
 @dataclass(eq=False, slots=True)
 class MemorySymbol(Symbol):
+    """`steps`: values by the names of vm/bytecode/memory_steps.py, by written step; None before it was checked. `of`: the memory
+    whose log a derived view shows."""
+
     declaration: ast.Store
     max_messages: int | None
+    steps: dict[str, dict[str, Any]] | None = None
+    of: MemorySymbol | None = None
+
+    @property
+    def image_steps(self) -> dict[str, Any]:
+        """What the image carries beside `max_messages` (M-2.13)."""
+        merged = {name: value for step in (self.steps or {}).values() for name, value in step.items()}
+        return {name: merged[name] for name in sorted(merged) if name != "retain"}
 
 
 @dataclass(eq=False, slots=True)

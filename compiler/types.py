@@ -205,6 +205,8 @@ RESPONSE = Nominal("record", "Response")
 MESSAGE = Nominal("record", "Message")
 TOOL_CALL = Nominal("record", "ToolCall")
 LEDGER_ENTRY = Nominal("record", "LedgerEntry")
+ENTRY = Nominal("record", "Entry")
+TURN = Nominal("record", "Turn")
 EMIT = Nominal("record", "Emit")
 LIBRARY_RECORDS = (Nominal("record", "HttpResponse"), Nominal("record", "RegexMatch"))
 

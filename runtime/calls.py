@@ -148,7 +148,9 @@ class CallRun:
             return
         asked = [m for m in self.messages if m.role != "system"] or [Msg("user", self.prompt)]
         offered = bool(self.settings.tools)
-        self.head = await self.conversation.open(self.run_id, asked, system=system, tools_offered=offered, by=self.settings.name)
+        self.head = await self.conversation.open(
+            self.run_id, asked, system=system, tools_offered=offered, by=self.settings.name, timeout=self.settings.timeout
+        )
 
     def _user(self, text: str) -> Msg:
         return self.conversation.user(text) if self.conversation else Msg("user", text)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .schema.strategy import Schema
     from .secrets import Redactor
     from .translation import TreeBuilder
+    from .work import Work
 
     class Running(Protocol):
         program: Program
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
         schemas: Mapping[str, Schema]
         builder: TreeBuilder
         emits: EmitBus
+        work: Work
         state: dict[str, Any]  # with `aclose` or `close`: called at the end of the session
         """What a family keeps for the session, under its own name."""
 

@@ -20,6 +20,7 @@ from .emits import EmitBus
 from .field_checks import check_connections
 from .jobs import asyncio_loop, gather, within
 from .memory.declared import Memories
+from .memory.from_image import declarations
 from .metrics import Metrics
 from .offline_loop import OfflineLoop
 from .performers import performer
@@ -157,7 +158,7 @@ class Session:
         self.redactor = host.redactor
         self.metrics = Metrics()
         self.emits = EmitBus(host.emit, host.emit_interval, lambda: self.work.loop)
-        self.memories = Memories(((m.name, m.max_messages) for m in image.memories), clock=host.now)
+        self.memories = Memories(declarations(image), clock=host.wall)
         layers: list[Mapping[str, Mapping[str, Any]]] = [host.connections, {c.name: c.fields for c in image.connections}]
         check_connections(layers)
         if host.permissions is not None:

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     class StoredMessage(Protocol):
         role: str
         content: Any
+        calls: Any
+        call_id: str | None
 
     class Memory(Protocol):
         """One volatile log: pure data, so calling it is no I/O."""
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
         """The memories of a session by name, handed to its machine."""
 
         def __getitem__(self, name: str) -> Memory: ...
+        def branch(self, ref: Any) -> Memory: ...
+        def perform(self, ref: Any, method: str, arguments: list[Any]) -> Any: ...
 
     class Running(Protocol):
         """The part of the machine that methods of handles use."""
@@ -87,9 +91,10 @@ class StoreFile:
 class ModelCall:
     """Effect `model`: execute, execute_with_schema, chat or stream on a model or builder.
 
-    `memory`: name of the attached memory, None for none, UNSET for the model's own (O-3.24); `context`: a value or UNSET;
-    `overrides`: what a Prompt replaces (O-1.67); `schema`: schema name or None. `tools`: names of added tools; `own_tools`:
-    whether the model's static ones are offered too (O-3.20, O-3.21); `messages`: those of chat, as the program gave them.
+    `memory`: name of the attached memory, or a MemoryRef of a branch; None for none, UNSET for the model's own (O-3.24);
+    `context`: a value or UNSET; `overrides`: what a Prompt replaces (O-1.67); `schema`: schema name or None. `tools`: names of
+    added tools; `own_tools`: whether the model's static ones are offered too (O-3.20, O-3.21); `messages`: those of chat, as
+    the program gave them.
     """
 
     __slots__ = (

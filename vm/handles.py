@@ -6,6 +6,7 @@ the memory store the host handed in; builder methods give new builders; execute 
 
 from __future__ import annotations
 
+from .builtins.registry import METHODS
 from .effects import AgentCall, ModelCall, ToolUse
 from .panics import Panic
 from .signals import SUSPENDED
@@ -19,13 +20,17 @@ from .values import (
     Ok,
     Prompt,
     SchemaRef,
+    ToolCall,
     ToolRef,
+    check,
+    from_json,
     share,
     typeof,
 )  # fmt: skip
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
     from .effects import Running, StoredMessage
@@ -69,43 +74,64 @@ def expect(value: Any, kind: type, name: str) -> Any:
 # ---------------------------------------------------------------- memories
 
 
+def log_of(machine: Running, memory: MemoryRef) -> Any:
+    return machine.memories.branch(memory) if memory.branch else machine.memories[memory.name]
+
+
+def memory_method(machine: Running, task: Task, memory: MemoryRef, site: Site, arguments: list[Any]) -> Any:
+    """What the memory store does by the name of the method (M-6.2 to M-6.20)."""
+    row = METHODS["Memory", site.name]
+    parameters = row.parameters
+    defaults = tuple([parameter.default for parameter in parameters if parameter.optional])
+    values = arguments_of(site, arguments, tuple([parameter.name for parameter in parameters]), defaults)
+    checked = [check(value, parameter.type) for value, parameter in zip(values, parameters, strict=True)]
+    if site.name == "pin" and values[0] not in ROLES:
+        raise Panic("P408", f'unknown message role "{values[0]}": expected system, user or assistant')
+    return machine.memories.perform(memory, site.name, checked)
+
+
 def memory_append(machine: Running, task: Task, memory: MemoryRef, site: Site, arguments: list[Any]) -> None:
     role, content = arguments_of(site, arguments, ("role", "content"))
     expect(role, str, "String")
     expect(content, str, "String")
     if role not in ROLES:
         raise Panic("P408", f'unknown message role "{role}": expected system, user or assistant')
-    machine.memories[memory.name].append(role, content)
+    log_of(machine, memory).append(role, content)
 
 
 def memory_messages(machine: Running, task: Task, memory: MemoryRef, site: Site, arguments: list[Any]) -> Any:
     arguments_of(site, arguments, ())
-    return message_array(machine.memories[memory.name].messages())
+    return message_array(log_of(machine, memory).messages())
 
 
 def memory_last(machine: Running, task: Task, memory: MemoryRef, site: Site, arguments: list[Any]) -> Any:
     (count,) = arguments_of(site, arguments, ("n",))
-    return message_array(machine.memories[memory.name].last(expect(count, int, "Int")))
+    return message_array(log_of(machine, memory).last(expect(count, int, "Int")))
 
 
 def memory_len(machine: Running, task: Task, memory: MemoryRef, site: Site, arguments: list[Any]) -> Any:
     arguments_of(site, arguments, ())
-    return len(machine.memories[memory.name])
+    return len(log_of(machine, memory))
 
 
 def memory_is_empty(machine: Running, task: Task, memory: MemoryRef, site: Site, arguments: list[Any]) -> Any:
     arguments_of(site, arguments, ())
-    return len(machine.memories[memory.name]) == 0
+    return len(log_of(machine, memory)) == 0
 
 
 def memory_clear(machine: Running, task: Task, memory: MemoryRef, site: Site, arguments: list[Any]) -> None:
     arguments_of(site, arguments, ())
-    machine.memories[memory.name].clear()
+    log_of(machine, memory).clear()
 
 
-def message_array(messages: list[StoredMessage]) -> Array:
+def message_array(messages: Sequence[StoredMessage]) -> Array:
     """Copies, so that changing them changes no memory (M-6.24)."""
-    return Array([Message(m.role, m.content, Array([]), None) for m in messages])
+    return Array([_message(m) for m in messages])
+
+
+def _message(message: StoredMessage) -> Any:
+    calls = [ToolCall(call.id, call.name, from_json(call.arguments or {})) for call in message.calls]
+    return Message(message.role, message.content, Array(calls), message.call_id)
 
 
 # ---------------------------------------------------------------- builders
@@ -177,13 +203,15 @@ def request(
     messages: list[Any] | None = None,
 ) -> Any:
     text, overrides = prompt_parts(prompt)
-    memory = builder.memory.name if type(builder.memory) is MemoryRef else builder.memory
+    attached: Any = builder.memory
+    if type(attached) is MemoryRef and not attached.branch:
+        attached = attached.name
     if type(builder.model) is AgentRef:
-        asked = AgentCall(builder.model.name, text, memory, builder.auto, builder.context, schema, retry_message)
+        asked = AgentCall(builder.model.name, text, attached, builder.auto, builder.context, schema, retry_message)
         machine.suspend(task, "agent", asked)
         return SUSPENDED
     call = ModelCall(
-        builder.model.name, method, text, overrides, memory, builder.auto, builder.context, schema, retry_message,
+        builder.model.name, method, text, overrides, attached, builder.auto, builder.context, schema, retry_message,
         tuple([tool.name for tool in builder.tools]), not builder.without_tools,
         messages,
     )  # fmt: skip
@@ -295,6 +323,7 @@ _AGENT = {
 _STREAM = {"response": stream_response, "_chunk": stream_next, "_leave": stream_leave}
 
 HANDLERS: dict[tuple[str, str], Any] = {
+    **{("Memory", name): memory_method for receiver, name in METHODS if receiver == "Memory"},
     **{("Memory", name): handler for name, handler in _MEMORY.items()},
     **{("Stream", name): handler for name, handler in _STREAM.items()},
     **{("Task", name): handler for name, handler in _TASK.items()},

@@ -7,47 +7,58 @@ from __future__ import annotations
 
 from .. import ast
 from ..symbols import BuiltinSymbol, MemorySymbol, ModuleSymbol
-from ..types import INT, LEDGER, MEMORY, NIL
+from ..types import BOOL, LEDGER, MEMORY, NIL
 from .arguments import infer_all
 from .context import FREE, Checker, Expected, Target
 from .declarations import FAILED, at_module_level, folded
+from .memory_steps import Steps, bound
 from .relations import ERRONEOUS, generic
 from .types import written_type
 
 ROLES = ("user", "assistant", "system")
-UNBUILT_OPTIONS = ("tools",)
 INIT_METHODS = ("append", "pin", "remember")
 
 
 def check_memory(c: Checker, symbol: MemorySymbol) -> None:
+    """Once, before what takes its steps over or shows its log."""
+    if symbol.steps is not None:
+        return
+    symbol.steps = {}
     node = symbol.declaration
     declared = written_type(c, node.type)
     if declared != MEMORY and declared is not ERRONEOUS:
         c.report("E2001", node.type.span, f"expected `Memory`, found `{declared}`", help="memory log: Memory = …;")
-    value = node.value
-    while isinstance(value, ast.GroupExpr):
-        value = value.inner
-    step = _outermost_step(value)
-    if step is not None:
-        c.unbuilt(step.name.span, f"memory step {step.name.text}")
-        return
+    value, written = _chain(node.value)
     constructor = _constructor(value)
-    if constructor == "Memory::of":
-        c.unbuilt(value.span, "Memory::of")
-    elif constructor == "Memory::new" and isinstance(value, ast.Call):
-        symbol.max_messages = _bound(c, value)
-    else:
+    if constructor is None or not isinstance(value, ast.Call):
         c.report(
             "E4501", value.span, "a memory begins with `Memory::new(…)`", help="write `Memory::new()` or `Memory::new(20)`"
         )
+        return
+    steps = Steps(c, is_view=constructor == "Memory::of")
+    if steps.is_view:
+        symbol.of = _shown(c, symbol, value)
+    else:
+        _new(c, value, steps)
+    for step in written:
+        steps.read(step)
+    symbol.steps = steps.found
+    if steps.like is not None:
+        _take_over(c, symbol, steps, steps.like)
+    _check_together(c, symbol)
+    symbol.max_messages = steps.found.get("retain", {}).get("retain")
 
 
-def _outermost_step(value: ast.Expr) -> ast.MethodCall | None:
-    """The first step written after the constructor of a chain."""
-    step = None
-    while isinstance(value, ast.MethodCall):
-        step, value = value, value.receiver
-    return step if _constructor(value) is not None else None
+def _chain(value: ast.Expr) -> tuple[ast.Expr, list[ast.MethodCall]]:
+    """What the chain begins with, and its steps in source order."""
+    steps: list[ast.MethodCall] = []
+    while isinstance(value, (ast.MethodCall, ast.GroupExpr)):
+        if isinstance(value, ast.GroupExpr):
+            value = value.inner
+        else:
+            steps.append(value)
+            value = value.receiver
+    return value, steps[::-1]
 
 
 def _constructor(value: ast.Expr) -> str | None:
@@ -58,35 +69,84 @@ def _constructor(value: ast.Expr) -> str | None:
     return None
 
 
-def _bound(c: Checker, call: ast.Call) -> int | None:
-    """The largest number of messages: a constant Int of at least 1 (O-3.2)."""
+def _new(c: Checker, call: ast.Call, steps: Steps) -> None:
+    """`Memory::new(n, tools: true)` (M-3.2, M-4.3)."""
+    positional = [argument for argument in call.arguments if argument.name is None]
     for argument in call.arguments:
-        if argument.name is not None and argument.name.text not in ("max", *UNBUILT_OPTIONS):
+        if argument.name is not None and argument.name.text not in ("max", "tools"):
             message = f"`Memory::new` has no parameter `{argument.name.text}`"
             c.report("E4502", argument.name.span, message, help="the largest number of messages is `max`")
-            return None
-        if argument.name is not None and argument.name.text != "max":
-            c.unbuilt(argument.name.span, f"Memory::new({argument.name.text}: …)")
-            return None
-    if not call.arguments:
-        return None
-    if len(call.arguments) > 1:
-        c.report("E2006", call.callee.span, f"`Memory::new` takes 0 to 1 arguments, {len(call.arguments)} given")
-        return None
-    value = call.arguments[0].value
-    found = at_module_level(c, value, FREE)
-    if found is ERRONEOUS:
-        return None
-    bound = folded(c, value, "E4004") if found == INT else None
-    if bound is FAILED:
-        return None
-    if not isinstance(bound, int) or bound < 1:
-        c.report("E4004", value.span, "the bound of a memory is a constant Int of at least 1")
-        return None
-    return bound
+            return
+    bounds = [a for a in call.arguments if a.name is None or a.name.text == "max"]
+    flags = [a for a in call.arguments if a.name is not None and a.name.text == "tools"]
+    if len(bounds) > 1 or len(flags) > 1:
+        most = 2 if flags or len(positional) > 1 else 1
+        c.report("E2006", call.callee.span, f"`Memory::new` takes 0 to {most} arguments, {len(call.arguments)} given")
+        return
+    if bounds:
+        count = bound(c, bounds[0].value, "the bound of a memory")
+        if count is not FAILED:
+            steps.found["retain"] = {"retain": count}
+    if flags:
+        found = at_module_level(c, flags[0].value, FREE)
+        value = folded(c, flags[0].value, "E4004") if found == BOOL else None
+        if isinstance(value, bool):
+            steps.found["tools"] = {"tools": True} if value else {}
+        elif found is not ERRONEOUS and value is not FAILED:
+            c.report("E4004", flags[0].value.span, "`tools` is a constant Bool")
 
 
-def check_role(c: Checker, memory: ast.Expr, role: ast.Expr | None) -> None:
+def _shown(c: Checker, symbol: MemorySymbol, call: ast.Call) -> MemorySymbol | None:
+    """The memory of `Memory::of(m)`: one with a log of its own."""
+    value = call.arguments[0].value if len(call.arguments) == 1 and call.arguments[0].name is None else None
+    other = value.binding if isinstance(value, ast.PathExpr) else None
+    if not isinstance(other, MemorySymbol):
+        c.report("E4501", call.span, "`Memory::of` takes the name of a memory", help="Memory::of(support)")
+        return None
+    check_memory(c, other)
+    if other.of is not None or other is symbol:
+        c.report("E4501", call.span, f"`{other.name}` has no log of its own", help="derive the view from the memory itself")
+        return None
+    return other
+
+
+def _take_over(c: Checker, symbol: MemorySymbol, steps: Steps, like: ast.PathExpr) -> None:
+    other = like.binding
+    assert isinstance(other, MemorySymbol)
+    if other is symbol or _is_like(other, symbol):
+        c.report("E4501", like.span, f"`{symbol.name}` takes over its own steps")
+        return
+    check_memory(c, other)
+    steps.take_over(other)
+
+
+def _is_like(start: MemorySymbol, target: MemorySymbol) -> bool:
+    """Whether `target` is met along the `like` steps from `start`."""
+    seen: set[MemorySymbol] = set()
+    todo = [start]
+    while todo:
+        symbol = todo.pop()
+        if symbol is target:
+            return True
+        if symbol in seen:
+            continue
+        seen.add(symbol)
+        for step in _chain(symbol.declaration.value)[1]:
+            values = [argument.value for argument in step.arguments if step.name.text == "like"]
+            todo += [v.binding for v in values if isinstance(v, ast.PathExpr) and isinstance(v.binding, MemorySymbol)]
+    return False
+
+
+def _check_together(c: Checker, symbol: MemorySymbol) -> None:
+    steps = symbol.steps or {}
+    window, retain = steps.get("window", {}).get("window"), steps.get("retain", {}).get("retain")
+    if window is not None and retain is not None and window > retain:
+        place = next((step.name for step in _chain(symbol.declaration.value)[1] if step.name.text == "window"), None)
+        message = f"a window of {window} messages is larger than the {retain} that are kept"
+        c.report("E4504", (place or symbol.declaration.name).span, message, help="lower `window`, or raise `retain`")
+
+
+def check_role(c: Checker, memory: ast.Expr, role: ast.Expr | None, *, pinned: bool = False) -> None:
     """A literal role other than those of O-3.4; a system message that a bounded memory will lose."""
     while isinstance(role, ast.GroupExpr):
         role = role.inner
@@ -95,11 +155,16 @@ def check_role(c: Checker, memory: ast.Expr, role: ast.Expr | None) -> None:
     if role.value not in ROLES:
         c.report("E4042", role.span, f'unknown role "{role.value}"', help='use "user", "assistant" or "system"')
     symbol = memory.binding if isinstance(memory, ast.PathExpr) else None
-    if role.value == "system" and isinstance(symbol, MemorySymbol) and symbol.max_messages is not None:
+    if role.value == "system" and not pinned and isinstance(symbol, MemorySymbol) and _can_evict_system(symbol):
         c.report(
             "W0451", role.span, f"the bounded memory `{symbol.name}` can evict this system message",
-            help="keep it in the model's `system_prompt`",
+            help="pin it, or keep it in the model's `system_prompt`",
         )  # fmt: skip
+
+
+def _can_evict_system(symbol: MemorySymbol) -> bool:
+    retain, pin = ((symbol.steps or {}).get(step, {}) for step in ("retain", "pin"))
+    return ("retain" in retain or "retain_tokens" in retain) and "System" not in pin.get("pin_roles", ())
 
 
 def check_init(c: Checker, statement: ast.InitStatement, home: ModuleSymbol) -> None:

@@ -9,7 +9,7 @@ from ...vm.builtins import Row, lookup, method_names
 from .. import ast
 from ..resolver.spelling import did_you_mean
 from ..source import Span
-from ..symbols import BuiltinCall, CheckAny, DynamicCall, Local, MethodTarget, TraitCall
+from ..symbols import BuiltinCall, CheckAny, DynamicCall, Local, MemorySymbol, MethodTarget, TraitCall
 from ..types import (
     AGENT_BUILDER,
     AGENT_REF,
@@ -27,7 +27,7 @@ from ..types import (
     Nominal,
     Type,
     error,
-)
+)  # fmt: skip
 from .arguments import infer_all, match_arguments
 from .builtins import call_row, everyday_method, kind_of
 from .calls import check_mutation, formals_of, give_arguments, schema_argument, tool_call, value_call
@@ -45,10 +45,8 @@ from .types import written_type
 UNBUILT_METHODS = ("with_context", "spawn", "shutdown")
 AGENTS = (AGENT_REF, AGENT_BUILDER)
 NOT_OF_AGENTS = ("with_tools", "without_tools", "chat", "stream")
-MEMORY_UNBUILT = (
-    "append_all", "pin", "set_pinned", "entries", "turns", "appended", "view", "summary", "tokens", "version", "stats",
-    "fork", "branch", "branches", "rewind", "dump", "load", "erase", "remember", "recall", "key",
-)  # fmt: skip
+MEMORY_UNBUILT = ("remember", "recall", "key")
+VIEW_METHODS = ("messages", "last", "len", "is_empty", "view", "summary", "tokens", "recall", "to_string")
 
 
 def method_call(c: Checker, node: ast.MethodCall, expected: Expected) -> Type:
@@ -238,11 +236,21 @@ def _built_in(c: Checker, node: ast.MethodCall, receiver: Type, row: Row, expect
         check_mutation(c, node.receiver, row.name, node.name.span)
     if row.name == "context":
         found = _with_context(found)
-    if row.name == "append" and row.receiver == "Memory":
-        check_role(c, node.receiver, matched.values[0])
+    if row.receiver == "Memory":
+        _memory_method(c, node)
+    if row.name in ("append", "pin") and row.receiver == "Memory":
+        check_role(c, node.receiver, matched.values[0], pinned=row.name == "pin")
     if row.receiver == "HashMap":
         _hashmap_method(c, node, receiver, row, matched.values)
     return found
+
+
+def _memory_method(c: Checker, node: ast.MethodCall) -> None:
+    """A derived view is only read (M-6.21)."""
+    symbol = node.receiver.binding if isinstance(node.receiver, ast.PathExpr) else None
+    if isinstance(symbol, MemorySymbol) and symbol.of is not None and node.name.text not in VIEW_METHODS:
+        help = f"call it on `{symbol.of.name}`, whose log the view shows"
+        c.report("E4507", node.name.span, f"the derived view `{symbol.name}` has no method `{node.name.text}`", help=help)
 
 
 def _hashmap_method(

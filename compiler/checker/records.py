@@ -5,7 +5,7 @@ The order is the machine's; a test compares the names. Must not know: expression
 
 from __future__ import annotations
 
-from ..types import ANY, BOOL, FLOAT, INT, STRING, TOOL_CALL, Nilable, Type, array, map_, option
+from ..types import ANY, BOOL, FLOAT, INT, MESSAGE, STRING, TOOL_CALL, Nilable, Type, array, map_, option
 
 RECORD_FIELDS: dict[str, dict[str, Type]] = {
     "Response": {
@@ -21,6 +21,14 @@ RECORD_FIELDS: dict[str, dict[str, Type]] = {
     "Chunk": {"text": STRING},
     "ToolCall": {"id": STRING, "name": STRING, "arguments": map_(STRING, ANY)},
     "LedgerEntry": {"identifier": STRING, "keys": array(STRING), "value": STRING},
+    "Entry": {
+        "role": STRING, "content": STRING, "tool_calls": array(TOOL_CALL), "tool_call_id": Nilable(STRING), "seq": INT,
+        "turn": INT, "run": Nilable(STRING), "by": Nilable(STRING), "origin": STRING, "pinned": BOOL, "tokens": INT, "at": INT,
+    },
+    "Turn": {
+        "turn": INT, "run": Nilable(STRING), "by": Nilable(STRING), "at": INT, "tokens_in": INT, "tokens_out": INT,
+        "meta": map_(STRING, ANY), "messages": array(MESSAGE),
+    },
     "Emit": {"channel": STRING, "payload": ANY},
     "HttpResponse": {"status": INT, "body": STRING, "headers": map_(STRING, STRING)},
     "RegexMatch": {"text": STRING, "start": INT, "end": INT, "groups": array(option(STRING))},

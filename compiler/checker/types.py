@@ -26,8 +26,8 @@ from .signatures import opened, substitute
 RECORDS = {
     t.name: t
     for t in (
-        types.PROMPT, types.RESPONSE, types.MESSAGE, types.CHUNK, types.TOOL_CALL, types.LEDGER_ENTRY, types.EMIT,
-        *types.LIBRARY_RECORDS,
+        types.PROMPT, types.RESPONSE, types.MESSAGE, types.CHUNK, types.TOOL_CALL, types.LEDGER_ENTRY, types.ENTRY,
+        types.TURN, types.EMIT, *types.LIBRARY_RECORDS,
     )
 }  # fmt: skip
 SPELLINGS: dict[str, Type] = {

@@ -81,7 +81,7 @@ def generate(checked: CheckedProgram, sources: list[Source], name: str) -> im.Im
             *(im.Connection(name, fields) for name, fields in checked.manifest.items()),
         ],
         [hashmap_entry(module, h) for h in checked.hashmaps], [im.Ledger(module.names[e]) for e in checked.ledgers],
-        [im.Memory(module.names[m], m.max_messages) for m in checked.memories], [],
+        [memory_entry(module, m) for m in checked.memories], [],
         [pipeline_entry(module, p) for p in checked.pipelines], test_entries(module, checked),
         exports(module, checked, init), [[source.name, hashlib.sha256(source.text.encode()).digest()] for source in sources],
         [source.text for source in sources],
@@ -217,6 +217,11 @@ def computed_fields(model: symbols.ModelSymbol) -> list[tuple[str, ast.Expr]]:
 
 
 # ---------------------------------------------------------------- entries
+
+
+def memory_entry(module: Module, memory: symbols.MemorySymbol) -> im.Memory:
+    of = None if memory.of is None else module.memories[memory.of]
+    return im.Memory(module.names[memory], memory.max_messages, memory.image_steps, of)
 
 
 def model_entry(module: Module, model: symbols.ModelSymbol) -> im.Model:

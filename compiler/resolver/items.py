@@ -29,6 +29,7 @@ from ..symbols import (
 from ..types import ANY, NIL, Nominal
 from .functions import function, type_parameters
 from .impls import visit_impl
+from .memory import memory_chain
 from .modules import declare_imports, declare_module
 from .names import find_item
 from .paths import resolve_path
@@ -231,6 +232,9 @@ def _visit_item(r: Resolver, item: ast.Item) -> None:
                     for field in variant.fields or ():
                         r.visit(field.type)
                         r.visit(field.default)
+            case ast.Store(kind="memory"):
+                r.visit(item.type)
+                memory_chain(r, item.value)
             case ast.Const() | ast.Store():
                 r.visit(item.type)
                 r.visit(item.value)

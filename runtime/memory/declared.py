@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from time import time
 
+from ...vm.panics import Panic
 from .keys import MAIN_BRANCH, branch_of, key_values, memory_key
 from .policy import Policy
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
+    from ...vm.values import MemoryRef
     from ..records import Msg
     from .keys import Key
     from .memory import Listener, Memory
@@ -90,8 +92,14 @@ class DerivedMemory:
         self.memory = memory
         self.view_name = name
 
-    def view(self) -> View:
-        return self.memory.view(policy=self.memory.views[self.view_name], name=self.view_name)[0]
+    def append(self, role: str, content: str) -> None:
+        raise Panic("P014", f"the derived view {self.name} has no method append")
+
+    def clear(self) -> None:
+        raise Panic("P014", f"the derived view {self.name} has no method clear")
+
+    def view(self, prompt_tokens: int = 0) -> View:
+        return self.memory.view(prompt_tokens=prompt_tokens, policy=self.memory.views[self.view_name], name=self.view_name)[0]
 
     def messages(self) -> list[Msg]:
         shown = self.view()
@@ -142,6 +150,21 @@ class Memories:
         if found is None:
             found = self._open[name] = self._opened(self._declared[name])
         return found
+
+    def branch(self, ref: MemoryRef) -> Memory:
+        """A branch that exists, or existed (M-6.17)."""
+        memory = self[ref.name]
+        return memory.with_key((*memory.key[:-1], ref.branch))  # type: ignore[no-any-return]
+
+    def attached(self, memory: str | MemoryRef) -> Any:
+        return self[memory] if isinstance(memory, str) else self.branch(memory)
+
+    def perform(self, ref: MemoryRef, method: str, arguments: Sequence[Any]) -> Any:
+        """A method of the direct API with values of the machine (M-6.2 to M-6.20)."""
+        from .direct import perform
+
+        memory = self.branch(ref) if ref.branch else self[ref.name]
+        return perform(ref, memory, method, arguments, is_view=isinstance(memory, DerivedMemory))
 
     def _opened(self, declared: Declaration) -> Any:
         base = self._declared[declared.of] if declared.of is not None else declared

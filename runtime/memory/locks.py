@@ -1,12 +1,13 @@
 """Turn locks of `Serial` memories: first come first served in the process, a lease between processes (M-5.17, M-8.13).
 
-asyncio is imported when somebody has to wait. The lease orders; the version check protects when it is lost. Must not know: calls.
+The lease orders; the version check protects when it is lost. Must not know: calls.
 """
 
 from __future__ import annotations
 
 from collections import deque
 
+from ..jobs import asyncio_loop
 from .errors import waited_too_long
 
 TYPE_CHECKING = False
@@ -23,12 +24,19 @@ LEASE_POLL = 0.05
 
 
 class TurnLocks:
-    """The locks of one session. `owner` names it to other processes; `perform(store, work)` runs work on a store's thread."""
+    """The locks of one session. `owner` names it to other processes; `perform(store, work)` runs work on a store's thread; `loop`
+    gives the event loop they run in."""
 
-    def __init__(self, owner: str = "", perform: Callable[[Any, Callable[[], Any]], Awaitable[Any]] | None = None) -> None:
+    def __init__(
+        self,
+        owner: str = "",
+        perform: Callable[[Any, Callable[[], Any]], Awaitable[Any]] | None = None,
+        loop: Callable[[], Any] = asyncio_loop,
+    ) -> None:
         self.owner = owner
+        self.loop = loop
         self.perform = perform
-        self._waiting: dict[Memory, deque[Future[None]]] = {}
+        self._waiting: dict[Memory, deque[Future[bool]]] = {}
         self._renewals: dict[Memory, Task[None]] = {}
 
     async def take(self, memory: Memory, run_id: str, timeout: float | None = None) -> None:
@@ -45,20 +53,28 @@ class TurnLocks:
                 raise
 
     async def _wait(self, memory: Memory, timeout: float | None) -> None:
-        import asyncio
-
-        mine: Future[None] = asyncio.get_running_loop().create_future()
+        loop = self.loop()
+        mine: Future[bool] = loop.create_future()
         self._waiting[memory].append(mine)
+
+        def expire() -> None:
+            if not mine.done():
+                mine.set_result(False)
+
+        timer = None if timeout is None else loop.call_later(timeout, expire)
         try:
-            await asyncio.wait_for(asyncio.shield(mine), timeout)
-        except BaseException as error:
-            if mine.done():  # it came at the same moment
-                self.release(memory)
-            else:
+            granted = await mine
+        except BaseException:
+            if mine in self._waiting.get(memory, ()):
                 self._waiting[memory].remove(mine)
-            if isinstance(error, TimeoutError):
-                raise waited_too_long(memory.version()) from None
+            elif not mine.cancelled():  # it came at the same moment
+                self.release(memory)
             raise
+        finally:
+            if timer is not None:
+                timer.cancel()
+        if not granted:
+            raise waited_too_long(memory.version())
 
     def release(self, memory: Memory) -> None:
         renewal = self._renewals.pop(memory, None)
@@ -66,10 +82,11 @@ class TurnLocks:
             renewal.cancel()
             memory.store.release(memory.key, self.owner)  # type: ignore[attr-defined]
         waiting = self._waiting[memory]
-        if waiting:
-            waiting.popleft().set_result(None)
-        else:
-            del self._waiting[memory]
+        while waiting:
+            mine = waiting.popleft()
+            if not mine.done():
+                return mine.set_result(True)
+        del self._waiting[memory]
 
     async def _lease(self, memory: Memory, timeout: float | None) -> None:
         import asyncio

@@ -11,6 +11,7 @@ from ...vm.values import UNSET, from_json
 from ..agents.calls import AgentSender, call_settings
 from ..agents.listening import HandlerLeft, Listening, plain
 from ..agents.settings import AgentSettings
+from ..attached import conversation
 from ..calls import answered, answered_with_schema
 from ..errors import CONNECTION, CallFailure, ConfigFailure, Origin
 from ..guard import Access, Denied, guarded, permissions_of
@@ -92,11 +93,9 @@ class AgentCalls:
 
     def _conversation(self, call: AgentCall) -> Conversation | None:
         """What records the turn; the agent never sees it (O-3.27)."""
-        if call.memory in (None, UNSET):
+        if call.memory is None or call.memory is UNSET:
             return None
-        from ..memory.conversation import Conversation
-
-        return Conversation(self.run.memories[call.memory], call.auto)
+        return conversation(self.run, call.memory, call.auto)
 
     def _process(self, settings: AgentSettings) -> AgentProcess:
         from ..agents.process import AgentProcess

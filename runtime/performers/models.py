@@ -6,6 +6,7 @@ Must not know: the loop that asks, the command line.
 from __future__ import annotations
 
 from ...vm.values import UNSET
+from ..attached import conversation
 from ..call_settings import call_settings
 from ..calls import answered, answered_with_schema
 from ..errors import CallFailure, ConfigFailure
@@ -135,9 +136,7 @@ class ModelCalls:
             name = None if model.memory is None else self.run.program.image.memories[model.memory].name
         if name is None:
             return None
-        from ..memory.conversation import Conversation
-
-        return Conversation(self.run.memories[name], call.auto)
+        return conversation(self.run, name, call.auto)
 
 
 def _chatted(settings: CallSettings, given: list[Any]) -> list[Msg]:

@@ -8,6 +8,7 @@ from concerto.vm.bytecode import image as i
 from concerto.vm.bytecode import operands as k
 from concerto.vm.bytecode.code import encode_instructions
 from concerto.vm.bytecode.descriptors import HEADS
+from concerto.vm.bytecode.memory_steps import ON_CONFLICT, ROLES
 from concerto.vm.bytecode.opcodes import OPCODES
 from concerto.vm.bytecode.positions import encode_lines
 from hypothesis import HealthCheck, settings
@@ -28,6 +29,13 @@ PLAIN = st.recursive(
     max_leaves=6,
 )
 FIELDS = st.dictionaries(TEXT, PLAIN, max_size=3)
+STEPS = st.fixed_dictionaries(
+    {},
+    optional={
+        "roles": st.lists(st.sampled_from(ROLES), max_size=3), "prune": st.floats(0, 1), "tokens": st.integers(1, (1 << 63) - 1),
+        "tools": st.just(True), "on_conflict": st.sampled_from(ON_CONFLICT),
+    },
+)  # fmt: skip
 BYTES = st.binary(max_size=9)
 DIGEST = st.binary(min_size=32, max_size=32)
 
@@ -105,7 +113,7 @@ def images(draw: st.DrawFn) -> i.Image:
         models=draw(st.lists(model, max_size=2)),
         tools=draw(st.lists(tool, max_size=2)),
         connections=draw(st.lists(st.builds(i.Connection, TEXT, FIELDS), max_size=2)),
-        memories=draw(st.lists(st.builds(i.Memory, TEXT, st.none() | NATURAL), max_size=2)),
+        memories=draw(st.lists(st.builds(i.Memory, TEXT, st.none() | NATURAL, STEPS, st.none() | NATURAL), max_size=2)),
         exports=i.Exports(draw(st.dictionaries(TEXT, NATURAL, max_size=2)), draw(st.lists(NATURAL, max_size=2))),
         source_map=draw(st.lists(st.tuples(TEXT, DIGEST).map(list), max_size=2)),
         source=draw(st.lists(TEXT, max_size=2)),

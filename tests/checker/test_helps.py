@@ -103,7 +103,7 @@ DECLARATIONS = [
     (MODEL + '{ let _ = M.with_memory([1]).execute("a")?; }', "E4040", "declare one: `memory log: Memory = Memory::new();`"),
     (
         'memory m: Memory = Memory::new(2); m.append("system", "x"); fn main() {}', "W0451",
-        "keep it in the model's `system_prompt`",
+        "pin it, or keep it in the model's `system_prompt`",
     ),
 ]  # fmt: skip
 

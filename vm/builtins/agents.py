@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ..handles import listen_call
 from .registry import associated_effect
 
 TYPE_CHECKING = False
@@ -18,4 +17,6 @@ if TYPE_CHECKING:
 )  # fmt: skip
 def listen(agent: Any, schema: Any, prompt: Any, retry_message: Any, handlers: Any) -> AgentCall:
     """An `execute` whose messages on the way go to handlers."""
+    from ..handles import listen_call  # which reads the complete tables
+
     return listen_call(agent, schema, prompt, retry_message, handlers)

@@ -55,6 +55,31 @@ handle("Memory", "len() -> Int", clause="O-3.7", doc="Number of messages.")
 handle("Memory", "is_empty() -> Bool", clause="M-6.7", doc="Whether there is no message.")
 handle("Memory", "clear() -> Nil", clause="O-3.8", doc="Removes all messages.")
 
+for _text, _clause, _doc in (
+    ("append_all(msgs: Array<Message>) -> Result<Int, MemoryError>", "M-6.2", "Adds messages as one turn; the new length."),
+    ("pin(role: String, content: String) -> Nil", "M-6.3", "Adds one message that stays."),
+    ("set_pinned(seq: Int, on: Bool) -> Bool", "M-6.4", "Pins a message, or no longer; false when it is not there."),
+    ("entries(after: Int = -1, limit: Int? = nil) -> Array<Entry>", "M-6.9", "The entries behind a seq, oldest first."),
+    ("turns(last: Int? = nil) -> Array<Turn>", "M-6.10", "The newest turns, oldest first."),
+    ("appended(run: String? = nil) -> Array<Message>", "M-6.11", "The messages of a run, by default the newest committed one."),
+    ("view(prompt: String) -> Array<Message>", "M-6.12", "The messages a request with this prompt would have."),
+    ("summary() -> String?", "M-6.13", "The stored summary."),
+    ("tokens() -> Int", "M-6.14", "Tokens of all messages."),
+    ("version() -> Int", "M-6.14", "Number of changes so far."),
+    ("stats() -> Map<String, Any>", "M-6.15", "Counts and bounds."),
+    ("fork(name: String) -> Result<Memory, MemoryError>", "M-6.16", "An independent copy as a branch."),
+    ("branch(name: String) -> Result<Memory, MemoryError>", "M-6.17", "The branch of that name."),
+    ("branches() -> Array<String>", "M-6.17", "The names of the branches."),
+    ("rewind(turn: Int) -> Result<Int, MemoryError>", "M-6.18", "Removes the turns above this one; how many."),
+    ("dump() -> String", "M-6.19", "Everything as text."),
+    ("load(text: String) -> Result<Nil, MemoryError>", "M-6.19", "Replaces everything by what a dump holds."),
+    (
+        "erase(seqs: Array<Int>? = nil, run: String? = nil) -> Result<Int, MemoryError>", "M-6.20",
+        "Removes messages without trace, by default all; how many.",
+    ),
+):  # fmt: skip
+    handle("Memory", _text, clause=_clause, doc=_doc)
+
 handle(
     "Stream", "response() -> Response", clause="L-6.8.3",
     doc="The whole reply, once it has ended (P410 before): after `break` the text so far, with `finish` \"cancelled\".",

@@ -57,7 +57,7 @@ class _Graph:
             *(self._node(agent.values(), []) for agent in image.agents),
             *(self._hashmap(store) for store in image.hashmaps),
             *(self._node(store.values(), []) for store in image.ledgers),
-            *(self._node(memory.values(), []) for memory in image.memories),
+            *(self._memory(memory) for memory in image.memories),
             *(self._schema(schema) for schema in image.schemas),
             *(self._tool(tool) for tool in image.tools),
             *(self._node(connection.values(), []) for connection in image.connections),
@@ -122,6 +122,10 @@ class _Graph:
         if model.connection in self.connections:
             named.append(("connections", self.connections[model.connection]))
         return self._node([model.name, model.connection, model.fields, model.memory is None, model.decorators], named)
+
+    def _memory(self, memory: i.Memory) -> Node:
+        named = [] if memory.of is None else [("memories", memory.of)]
+        return self._node([memory.name, memory.max_messages, memory.steps, memory.of is None], named)
 
     def _tool(self, tool: i.Tool) -> Node:
         methods = [[name, *rest] for name, _, *rest in tool.methods]

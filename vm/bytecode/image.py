@@ -163,9 +163,13 @@ class Ledger(Record):
 
 
 class Memory(Record):
-    __slots__ = ("name", "max_messages")
+    """`steps`: the written ones but `retain`, see memory_steps.py; `of`: index of the memory whose log a derived view shows."""
+
+    __slots__ = ("name", "max_messages", "steps", "of")
     name: str
     max_messages: int | None
+    steps: dict[str, Any]
+    of: int | None
 
 
 class Pipeline(Record):

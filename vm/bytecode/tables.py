@@ -142,6 +142,9 @@ def _declarations(scope: Scope) -> None:
     for index, store in enumerate(image.hashmaps):
         if max(store.key, store.value) >= len(image.types):
             refuse("V107", f"hashmap {index}", f"there is no type {max(store.key, store.value)}")
+    for index, memory in enumerate(image.memories):
+        if memory.of is not None and (memory.of >= len(image.memories) or image.memories[memory.of].of is not None):
+            refuse("V108", f"memory {index}", f"there is no memory {memory.of} with a log to show")
     for index, pipeline in enumerate(image.pipelines):
         _pipeline(scope, f"pipeline {index}", pipeline)
     for index, model in enumerate(image.models):

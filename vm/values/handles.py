@@ -58,9 +58,21 @@ class AgentRef(Ref):
 
 
 class MemoryRef(Ref):
-    __slots__ = ()
+    """A declared memory, or with `branch` a branch of it (M-6.16)."""
+
+    __slots__ = ("branch",)
     type_name = "MemoryRef"
     word = "memory"
+
+    def __init__(self, name: str, branch: str = "") -> None:
+        self.name = name
+        self.branch = branch
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is MemoryRef and other.name == self.name and other.branch == self.branch
+
+    def __hash__(self) -> int:
+        return hash((MemoryRef, self.name, self.branch))
 
 
 class SchemaRef(Ref):

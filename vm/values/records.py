@@ -127,12 +127,12 @@ Response = _record(
         "data": _ANY_MAP,
     },
 )  # fmt: skip
+_MESSAGE: dict[str, Descriptor] = {
+    "role": _STRING, "content": _STRING, "tool_calls": ("array", ("struct", "ToolCall")), "tool_call_id": ("nilable", _STRING),
+}  # fmt: skip
 Message = _record(
     "Message",
-    {
-        "role": _STRING, "content": _STRING, "tool_calls": ("array", ("struct", "ToolCall")),
-        "tool_call_id": ("nilable", _STRING),
-    },
+    _MESSAGE,
     hidden=("tool_calls", "tool_call_id"),
 )  # fmt: skip
 Chunk = _record("Chunk", {"text": _STRING})
@@ -145,6 +145,22 @@ Prompt = _record(
 )  # fmt: skip
 ToolCall = _record("ToolCall", {"id": _STRING, "name": _STRING, "arguments": _ANY_MAP})
 LedgerEntry = _record("LedgerEntry", {"identifier": _STRING, "keys": ("array", _STRING), "value": _STRING})
+_AUTHOR: dict[str, Descriptor] = {"run": ("nilable", _STRING), "by": ("nilable", _STRING)}
+Entry = _record(
+    "Entry",
+    {
+        **_MESSAGE, "seq": _INT, "turn": _INT, **_AUTHOR, "origin": _STRING, "pinned": _BOOL, "tokens": _INT,
+        "at": _INT,
+    },
+    hidden=("tool_calls", "tool_call_id"),
+)  # fmt: skip
+Turn = _record(
+    "Turn",
+    {
+        "turn": _INT, **_AUTHOR, "at": _INT, "tokens_in": _INT, "tokens_out": _INT, "meta": _ANY_MAP,
+        "messages": ("array", ("struct", "Message")),
+    },
+)  # fmt: skip
 Emit = _record("Emit", {"channel": _STRING, "payload": ("any",)})
 
 HttpResponse = _record("HttpResponse", {"status": _INT, "body": _STRING, "headers": ("map", _STRING, _STRING)})
@@ -153,5 +169,6 @@ RegexMatch = _record(
 )
 
 RECORDS: dict[str, type[Any]] = {
-    cls.decl.name: cls for cls in (Response, Message, Chunk, Prompt, ToolCall, LedgerEntry, Emit, HttpResponse, RegexMatch)
+    cls.decl.name: cls
+    for cls in (Response, Message, Chunk, Prompt, ToolCall, LedgerEntry, Entry, Turn, Emit, HttpResponse, RegexMatch)
 }

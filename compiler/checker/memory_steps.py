@@ -1,0 +1,188 @@
+"""The steps of a memory declaration (M-2.3 to M-2.12, M-4.2 to M-4.15): what each takes, and the data it becomes.
+
+Hands on `Steps`. Must not know: how a chain begins, what a step does.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...vm.bytecode.memory_steps import ON_CONFLICT, ON_FAILURE, REDACTORS, ROLES
+from .. import ast
+from ..resolver.memory import is_word
+from ..resolver.spelling import did_you_mean
+from ..symbols import MemorySymbol
+from ..types import FLOAT, INT
+from .arguments import infer_all
+from .context import FREE, Checker
+from .declarations import FAILED, at_module_level, folded
+from .mismatch import listed
+from .relations import ERRONEOUS
+
+COUNT, SHARE, UNBUILT = "count", "share", "unbuilt"
+# Per step its arguments: "" is the positional one; the name in the image, and COUNT, SHARE or the words it takes.
+STEPS: dict[str, dict[str, tuple[str, Any]]] = {
+    "retain": {"": ("retain", COUNT), "low": ("retain_low", COUNT), "tokens": ("retain_tokens", COUNT)},
+    "tools": {},
+    "redact": {"": ("redact", REDACTORS)},
+    "roles": {"": ("roles", ROLES)},
+    "pin": {"": ("pin_roles", ROLES), "when": ("pin_when", UNBUILT)},
+    "prune": {"similar": ("prune", SHARE)},
+    "clip": {"": ("clip", COUNT), "with": ("clip_with", UNBUILT)},
+    "window": {"": ("window", COUNT), "low": ("window_low", COUNT), "turns": ("window_turns", COUNT)},
+    "tokens": {"": ("tokens", COUNT)},
+    "on_failure": {"": ("on_failure", ON_FAILURE)},
+    "on_conflict": {"": ("on_conflict", ON_CONFLICT)},
+}
+UNBUILT_STEPS = (
+    "per", "store", "ttl", "summary", "weight", "recall", "context", "decay", "learn", "embed", "shape", "allow",
+)  # fmt: skip
+REPEATED = ("pin", "learn")
+LISTS = ("roles", "pin_roles")  # written as `[A, B]`
+OF_A_VIEW = ("roles", "pin", "prune", "clip", "window", "tokens", "summary", "recall", "shape", "weight", "like")
+
+
+class Steps:
+    """The steps of one chain, read in source order. `found`: what each written step says."""
+
+    def __init__(self, c: Checker, is_view: bool) -> None:
+        self.c = c
+        self.is_view = is_view
+        self.found: dict[str, dict[str, Any]] = {}
+        self.like: ast.PathExpr | None = None
+
+    def read(self, node: ast.MethodCall) -> None:
+        c, name = self.c, node.name.text
+        if name in UNBUILT_STEPS:
+            c.unbuilt(node.name.span, f"memory step {name}")
+            return
+        known = [*STEPS, *UNBUILT_STEPS, "like"]
+        if name not in known:
+            help = did_you_mean(name, known) or listed("steps", known)
+            c.report("E4502", node.name.span, f"a memory has no step `{name}`", help=help)
+        elif self.is_view and name not in OF_A_VIEW:
+            message = f"`{name}` is no step of a derived view: it acts when a turn is stored"
+            c.report("E4507", node.name.span, message, help="write it at the memory the view is derived from")
+        elif name in self.found and name not in REPEATED or name == "like" and self.like is not None:
+            c.report("E4503", node.name.span, f"the step `{name}` is written twice")
+        elif name == "pin" and self.is_view:
+            c.unbuilt(node.name.span, "pin of a derived view")
+        elif name == "like":
+            self._like(node)
+        else:
+            self.add(name, node.arguments, node.name)
+
+    def add(self, name: str, arguments: list[ast.Argument], at: ast.Ident) -> None:
+        taken = STEPS[name]
+        said = self.found.setdefault(name, {})
+        written: dict[str, ast.Argument] = {}
+        for argument in arguments:
+            label = argument.name.text if argument.name is not None else ""
+            if label not in taken or label in written:
+                self._unknown(name, label, argument)
+                return
+            written[label] = argument
+            field, kind = taken[label]
+            value = self._value(name, field, kind, argument.value)
+            if value is FAILED:
+                return
+            said[field] = [*said.get(field, []), *value] if field in REPEATED_FIELDS else value
+        if name == "tools":
+            said["tools"] = True
+        elif not written:
+            self.c.report("E2006", at.span, f"the step `{name}` takes at least 1 argument, 0 given")
+        self._check_bounds(name, written)
+
+    def _unknown(self, name: str, label: str, argument: ast.Argument) -> None:
+        infer_all(self.c, [a for a in [argument] if not is_word(a.value)])
+        if not label:
+            self.c.report("E2006", argument.span, f"the step `{name}` takes fewer arguments without a name")
+            return
+        assert argument.name is not None
+        known = [word for word in STEPS[name] if word]
+        help = did_you_mean(label, known) or (listed("arguments", known) if known else None)
+        message = f"the step `{name}` has no argument `{label}`, or it is given twice"
+        self.c.report("E4502", argument.name.span, message, help=help)
+
+    def _value(self, step: str, field: str, kind: Any, value: ast.Expr) -> Any:
+        if kind == UNBUILT:
+            return self._unbuilt(step, value)
+        if kind == COUNT:
+            return bound(self.c, value, f"the bound of `{step}`")
+        if kind == SHARE:
+            return self._share(step, value)
+        if field in LISTS:
+            if not isinstance(value, ast.ArrayExpr):
+                self.c.report("E4502", value.span, f"`{step}` takes a list of words", help=f".{step}([{kind[0]}])")
+                return FAILED
+            words = [self._word(step, kind, item) for item in value.items]
+            return FAILED if FAILED in words else words
+        if step == "redact" and not is_word(value):
+            return self._unbuilt(step, value)
+        found = self._word(step, kind, value)
+        return [found] if step == "redact" and found is not FAILED else found
+
+    def _unbuilt(self, step: str, value: ast.Expr) -> Any:
+        self.c.unbuilt(value.span, f"a function as argument of the memory step {step}")
+        return FAILED
+
+    def _word(self, step: str, words: tuple[str, ...], value: ast.Expr) -> Any:
+        text = value.segments[0].text if isinstance(value, ast.PathExpr) and is_word(value) else None
+        if text in words:
+            return text
+        help = did_you_mean(text or "", words) or listed("words", words)
+        message = f"`{step}` has no word `{text}`" if text else f"`{step}` takes one of its words"
+        self.c.report("E4502", value.span, message, help=help)
+        return FAILED
+
+    def _share(self, step: str, value: ast.Expr) -> Any:
+        type_ = at_module_level(self.c, value, FREE)
+        if type_ is ERRONEOUS:
+            return FAILED
+        found = folded(self.c, value, "E4004") if type_ in (INT, FLOAT) else None
+        if found is FAILED:
+            return FAILED
+        if not isinstance(found, (int, float)) or not 0 <= found <= 1:
+            self.c.report("E4004", value.span, f"`{step}` takes a constant number from 0 to 1")
+            return FAILED
+        return float(found)
+
+    def _check_bounds(self, name: str, written: dict[str, ast.Argument]) -> None:
+        said = self.found[name]
+        low = said.get(f"{name}_low")
+        if low is not None and low >= said.get(name, 0):
+            message = f"`low` of `{name}` is not below its bound"
+            self.c.report("E4504", written["low"].value.span, message, help=f"write `.{name}(40, low: 24)`")
+        if name == "window" and "" in written and "turns" in written:
+            self.c.report("E4504", written["turns"].value.span, "a window counts messages or turns, not both")
+
+    def _like(self, node: ast.MethodCall) -> None:
+        value = node.arguments[0].value if len(node.arguments) == 1 and node.arguments[0].name is None else None
+        if isinstance(value, ast.PathExpr) and isinstance(value.binding, MemorySymbol):
+            self.like = value
+            return
+        infer_all(self.c, node.arguments)
+        self.c.report("E4502", node.name.span, "`like` takes the name of a memory", help=".like(support)")
+
+    def take_over(self, other: MemorySymbol) -> None:
+        """Those not written here (M-2.12)."""
+        for name, said in (other.steps or {}).items():
+            if name not in self.found and (not self.is_view or name in OF_A_VIEW and name != "pin"):
+                self.found[name] = said
+
+
+REPEATED_FIELDS = ("pin_roles",)
+
+
+def bound(c: Checker, value: ast.Expr, what: str) -> Any:
+    """A constant Int of at least 1 (M-2.5); FAILED after a report."""
+    found = at_module_level(c, value, FREE)
+    if found is ERRONEOUS:
+        return FAILED
+    count = folded(c, value, "E4004") if found == INT else None
+    if count is FAILED:
+        return FAILED
+    if not isinstance(count, int) or count < 1:
+        c.report("E4004", value.span, f"{what} is a constant Int of at least 1")
+        return FAILED
+    return count

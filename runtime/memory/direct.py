@@ -1,0 +1,129 @@
+"""The direct API of the language over values of the machine (M-6.2 to M-6.20): loaded when a program first uses it.
+
+Each function has the memory first, then the checked arguments. Must not know: the machine, how a memory is found.
+"""
+
+from __future__ import annotations
+
+from ...vm.handles import message_array
+from ...vm.panics import Panic
+from ...vm.values import Array, Entry, MemoryRef, Ok, Turn, from_json
+from ..records import Call, Msg
+from ..translation import failed, to_plain
+from .errors import InvalidValue, MemoryFailure
+from .tokens import count_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from . import entries as stored
+    from .memory import Memory
+
+RESULTS = frozenset(("append_all", "fork", "branch", "rewind", "load", "erase"))
+"""Those whose failure is an Err; that of the others panics (M-6.22)."""
+
+
+def perform(ref: MemoryRef, memory: Any, method: str, arguments: Sequence[Any], *, is_view: bool) -> Any:
+    """`is_view`: the memory is a derived view, which has few methods (M-6.21)."""
+    if is_view and method not in OF_A_VIEW:
+        raise Panic("P014", f"the derived view {ref.name} has no method {method}")
+    try:
+        value = (OF_A_VIEW if is_view else METHODS)[method](ref, memory, *arguments)
+    except InvalidValue as error:
+        raise Panic("P452", str(error)) from None
+    except MemoryFailure as failure:
+        if method in RESULTS:
+            return failed(failure)
+        raise Panic("P451", failure.message) from None
+    return Ok(value) if method in RESULTS else value
+
+
+def message_of(value: Any) -> Msg:
+    role, content, calls, call_id = value.values()
+    made = []
+    for call in calls.items:
+        name, arguments = call.f1, to_plain(call.f2)
+        made.append(Call(call.f0, name, arguments, ""))
+    return Msg(role, content, tuple(made), call_id)
+
+
+def _entry(entry: stored.Entry) -> Any:
+    values = message_array([entry.message]).items[0].values()
+    return Entry.of((*values, entry.seq, entry.turn, entry.run, entry.by, entry.origin, entry.pinned, entry.tokens, entry.at))
+
+
+def _turn(turn: stored.Turn, entries: Sequence[stored.Entry]) -> Any:
+    said = message_array([entry.message for entry in entries])
+    meta = from_json(turn.meta)
+    return Turn.of((turn.turn, turn.run, turn.by, turn.at, turn.tokens_in, turn.tokens_out, meta, said))
+
+
+def _append_all(ref: MemoryRef, memory: Memory, messages: Array) -> int:
+    return memory.append_all([message_of(message) for message in messages.items])
+
+
+def _pin(ref: MemoryRef, memory: Memory, role: str, content: str) -> None:
+    memory.pin(role, content)
+
+
+def _entries(ref: MemoryRef, memory: Memory, after: int, limit: int | None) -> Array:
+    return Array([_entry(entry) for entry in memory.entries(after, limit)])
+
+
+def _turns(ref: MemoryRef, memory: Memory, last: int | None) -> Array:
+    return Array([_turn(turn, entries) for turn, entries in memory.turns(last)])
+
+
+def _view(ref: MemoryRef, memory: Memory, prompt: str) -> Array:
+    return message_array(memory.view(prompt_tokens=count_text(prompt))[0].messages(prompt))
+
+
+def _derived_view(ref: MemoryRef, memory: Any, prompt: str) -> Array:
+    return message_array(memory.view(count_text(prompt)).messages(prompt))
+
+
+def _stats(ref: MemoryRef, memory: Memory) -> Any:
+    return from_json({**memory.stats(), "facts": 0})
+
+
+def _fork(ref: MemoryRef, memory: Memory, name: str) -> MemoryRef:
+    memory.fork(name)
+    return MemoryRef(ref.name, name)
+
+
+def _branch(ref: MemoryRef, memory: Memory, name: str) -> MemoryRef:
+    memory.branch(name)
+    return MemoryRef(ref.name, name)
+
+
+def _load(ref: MemoryRef, memory: Memory, text: str) -> None:
+    memory.load(text)
+
+
+def _erase(ref: MemoryRef, memory: Memory, seqs: Array | None, run: str | None) -> int:
+    return memory.erase(None if seqs is None else seqs.items, run)
+
+
+METHODS: dict[str, Any] = {
+    "append_all": _append_all,
+    "pin": _pin,
+    "set_pinned": lambda ref, memory, seq, on: memory.set_pinned(seq, on),
+    "entries": _entries,
+    "turns": _turns,
+    "appended": lambda ref, memory, run: message_array(memory.appended(run)),
+    "view": _view,
+    "summary": lambda ref, memory: memory.summary(),
+    "tokens": lambda ref, memory: memory.tokens(),
+    "version": lambda ref, memory: memory.version(),
+    "stats": _stats,
+    "fork": _fork,
+    "branch": _branch,
+    "branches": lambda ref, memory: Array(memory.branches()),
+    "rewind": lambda ref, memory, turn: memory.rewind(turn),
+    "dump": lambda ref, memory: memory.dump(),
+    "load": _load,
+    "erase": _erase,
+}
+OF_A_VIEW: dict[str, Any] = {"view": _derived_view, "summary": METHODS["summary"], "tokens": METHODS["tokens"]}
