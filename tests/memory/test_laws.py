@@ -26,7 +26,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from . import reference
-from .histories import ROLES, TEXTS, policies, tool_units, turns
+from .histories import ROLES, TEXTS, base_forms, policies, tool_units, turns
 
 PROMPT = "and now?"
 
@@ -286,6 +286,14 @@ class LogMachine(RuleBasedStateMachine):
     def another_key_is_untouched(self):
         if hasattr(self, "memory"):
             assert self.other.dump() == self.other_dump
+
+
+class BaseFormMachine(LogMachine):
+    """The same without steps, which random policies rarely are."""
+
+    @initialize(policy=base_forms())
+    def start(self, policy):
+        super().start(policy)
 
 
 class DurableMachine(LogMachine):
