@@ -95,8 +95,7 @@ MODEL: dict[str, Rule] = {
     "structured": STRUCTURED,
     "timeout": DURATION,
 }
-MODEL_UNBUILT = ("knowledge",)
-MODEL_FIELDS = ("provider", *MODEL, "memory", "tools", "retry_policy", *MODEL_UNBUILT)
+MODEL_FIELDS = ("provider", *MODEL, "memory", "knowledge", "tools", "retry_policy")
 
 # Fields of an agent (O-7.2, O-7.3); its connector is a name.
 AGENT: dict[str, Rule] = {

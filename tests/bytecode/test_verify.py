@@ -173,7 +173,7 @@ CASES: dict[str, Case] = {
             of(F("PIPELINE 1; RETURN")),
             of(G, **constants((i.K_CONFIG, ["models", 1, "base"]))),
             of(G, **constants((i.K_CONFIG, ["memories", 0, "base"]))),
-            of(G, models=[i.Model("M", "c", {}, 1, [], [])]),
+            of(G, models=[i.Model("M", "c", {}, None, 1, [], [])]),
         ],
     ),
     "V109": Case(
@@ -289,7 +289,7 @@ CASES: dict[str, Case] = {
             of(F("NIL; RETURN", params='[["a-b", 0, null]]')),
             of(G, **types(["struct", "S", [["1a", 0, True]]])),
             of(G, **types(["enum", "a'b", []])),
-            of(G, models=[i.Model("M\n", "c", {}, None, [], [])]),
+            of(G, models=[i.Model("M\n", "c", {}, None, None, [], [])]),
             of(ONE, pipelines=[i.Pipeline("P", 0, 0, [["a b", 0, 0, [], 0]])]),
             of(G, **constants((i.K_METHOD, ["__import__('os')", 0]))),
             of(G, **constants((i.K_ERROR, ["ToolError", "a b"]))),

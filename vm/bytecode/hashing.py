@@ -119,6 +119,7 @@ class _Graph:
     def _model(self, model: i.Model) -> Node:
         named = [] if model.memory is None else [("memories", model.memory)]
         named += [("tools", tool) for tool in model.tools]
+        named += [] if model.computed is None else [("functions", model.computed)]
         if model.connection in self.connections:
             named.append(("connections", self.connections[model.connection]))
         return self._node([model.name, model.connection, model.fields, model.memory is None, model.decorators], named)

@@ -105,13 +105,15 @@ class Schema(Record):
 
 
 class Model(Record):
-    """`fields`: constants by name as plain data; those evaluated at initialisation are absent until CONFIGURE.
-    `memory`: memory index or None. `tools`: tool indexes. `decorators`: [[name, {argument: value}]]."""
+    """`fields`: constants by name as plain data; `computed`: the function that evaluates the others into a Map of them, run at
+    initialisation and by each `spawn` (O-1.64), or None. `memory`: memory index or None. `tools`: tool indexes. `decorators`:
+    [[name, {argument: value}]]."""
 
-    __slots__ = ("name", "connection", "fields", "memory", "tools", "decorators")
+    __slots__ = ("name", "connection", "fields", "computed", "memory", "tools", "decorators")
     name: str
     connection: str
     fields: dict[str, Any]
+    computed: int | None
     memory: int | None
     tools: list[int]
     decorators: list[list[Any]]

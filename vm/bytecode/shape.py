@@ -68,6 +68,7 @@ RECORDS: dict[type[i.Record], tuple[f.Checker, ...]] = {
         f.name,
         f.name,  # connection
         f.mapped(f.plain),
+        f.optional(f.natural),  # computed
         f.optional(f.natural),  # memory
         f.listed(f.natural),  # tools
         f.listed(f.row(f.name, f.mapped(f.plain))),  # decorators
