@@ -173,7 +173,10 @@ class Session:
             script=host.script,
             http_client=host.http_client,
         )
-        self.schemas: Mapping[str, Schema] = {s.name: Schema(s.name, s.shape, s.plain, s.strict) for s in image.schemas}
+        self.schemas: Mapping[str, Schema] = {
+            s.name: Schema(s.name, s.shape, s.plain, s.strict, [program.codes[number] for number in s.validators])
+            for s in image.schemas
+        }
         self.builder = TreeBuilder(_classes(program))
         self.machine = Machine(program, self.memories)
         self.state: dict[str, Any] = {}

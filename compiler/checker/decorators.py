@@ -33,6 +33,8 @@ def check_decorators(c: Checker, decorators: list[ast.Decorator], place: str) ->
             c.report("E4009", node.span, f"`@{name}` stands twice", first=seen[name].span)
         elif name in DECORATOR_UNBUILT:
             c.unbuilt(node.span, f"@{name}")
+        elif name == "validate":
+            found.append((name, {}))  # its function is looked at where the schema is (schemas.py)
         else:
             found.append((name, _arguments(c, node, rules.get(name, {}))))
         seen.setdefault(name, node)

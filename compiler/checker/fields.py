@@ -149,4 +149,4 @@ DECORATOR_ARGUMENTS: dict[str, dict[str, Rule]] = {
 # Where a decorator takes less than elsewhere: any Err repeats a stage (O-6.21).
 STAGE_ARGUMENTS = {**DECORATOR_ARGUMENTS, "retry": {k: v for k, v in DECORATOR_ARGUMENTS["retry"].items() if k != "retry_on"}}
 DECORATOR_REQUIRED = {"timeout": "seconds", "describe": "text"}
-DECORATOR_UNBUILT = ("validate", "effect")
+DECORATOR_UNBUILT = ("effect",)

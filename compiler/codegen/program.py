@@ -59,6 +59,8 @@ def generate(checked: CheckedProgram, sources: list[Source], name: str) -> im.Im
     for member in (member for enum in checked.enums for member in enum.members):
         declare_field_defaults(module, member)
     for schema in checked.schemas:
+        module.validators[schema] = [module.pool.reserve_function() for _ in schema.validators]
+    for schema in checked.schemas:
         if not schema.type_parameters:
             schema_number(module, schema, schema.type)
     tools = [tool_entry(module, symbol) for symbol in checked.tools]
@@ -68,6 +70,8 @@ def generate(checked: CheckedProgram, sources: list[Source], name: str) -> im.Im
         default_functions(module, promised)
     for model in checked.models:
         computed_function(module, model)
+    for schema in checked.schemas:
+        validator_functions(module, schema)
     init = initialisation(module, checked)
     if checked.hashmaps:
         module.language_method("StoreWrites", "finish")
@@ -207,6 +211,21 @@ def initialisation(module: Module, checked: CheckedProgram) -> list[int]:
     function = module.pool.reserve_function()
     finish(g, function, "init", [], module.pool.type(t.NIL), 0)
     return [function]
+
+
+def validator_functions(module: Module, schema: symbols.StructSymbol) -> None:
+    """Each validator, which may be any expression of a function, as a function of the value (O-2.18)."""
+    for number, value in zip(module.validators[schema], schema.validators, strict=True):
+        g = Generator(module, symbols.FunctionScope(None))
+        g.at(value.span)
+        slot = g.emitter.slot()
+        g.value(value)
+        g.emitter.emit("LOAD", slot)
+        g.emitter.emit("CALL_VALUE", 1, 1)
+        g.emitter.emit("RETURN")
+        parameters: list[list[int | str | None]] = [["v", module.pool.type(schema.type), None]]
+        result = module.pool.type(t.result(t.BOOL, t.STRING))
+        finish(g, number, f"{module.names[schema]}.validate", parameters, result, im.F_HIDDEN)
 
 
 def computed_function(module: Module, model: symbols.ModelSymbol) -> None:

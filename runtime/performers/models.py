@@ -16,6 +16,7 @@ from ..records import ROLES, Call, Msg
 from ..settled import Settled
 from ..system_blocks import context_block, knowledge_block
 from ..translation import failed, response_value, succeeded, to_plain
+from ..validators import validators
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -115,6 +116,7 @@ class ModelCalls:
             conversation,
             run_id=run_id,
             retry_message=call.retry_message,
+            validators=validators(self.run, effect, call.schema),
         )
         return Settled(lambda: committed(lambda: self.run.builder.value(validated().tree)))
 

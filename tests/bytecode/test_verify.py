@@ -152,7 +152,7 @@ CASES: dict[str, Case] = {
             of(G, **constants((i.K_VARIANT, [1, 0]))),
             of(G, **constants((i.K_VARIANT, [2, 2]))),
             of(G, **types(["enum", "E", [["V", [0, 0], "x"]]])),
-            of(G, schemas=[i.Schema("S", 0, {}, {}, None)]),
+            of(G, schemas=[i.Schema("S", 0, {}, {}, None, [])]),
             of(G, pipelines=[i.Pipeline("P", 4, 0, [])]),
             of(G, pipelines=[i.Pipeline("P", 0, 4, [])]),
             of(ONE, pipelines=[i.Pipeline("P", 0, 0, [["a", 4, 0, [], 0]])]),

@@ -94,14 +94,16 @@ class Function(Record):
 
 class Schema(Record):
     """`fields`, `partial`, `coerce`: the source of validation (vm/schema.py); `plain` and `strict` JSON Schemas
-    ready to send, strict None where not expressible; `type`: index of the struct type its values have."""
+    ready to send, strict None where not expressible; `type`: index of the struct type its values have; `validators`: the
+    functions that accept a value or not, in order (O-2.18)."""
 
-    __slots__ = ("name", "type", "shape", "plain", "strict")
+    __slots__ = ("name", "type", "shape", "plain", "strict", "validators")
     name: str
     type: int
     shape: Any
     plain: Any
     strict: Any
+    validators: list[int]
 
 
 class Model(Record):

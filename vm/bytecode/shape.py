@@ -63,7 +63,7 @@ RECORDS: dict[type[i.Record], tuple[f.Checker, ...]] = {
         f.binary,  # lines
         f.digest,  # hash
     ),
-    i.Schema: (f.name, f.natural, f.plain, f.plain, f.optional(f.plain)),
+    i.Schema: (f.name, f.natural, f.plain, f.plain, f.optional(f.plain), f.listed(f.natural)),
     i.Model: (
         f.name,
         f.name,  # connection

@@ -139,6 +139,11 @@ def _declarations(scope: Scope) -> None:
     for index, schema in enumerate(image.schemas):
         if schema.type >= len(scope.fields) or scope.fields[schema.type] is None:
             refuse("V107", f"schema {index}", f"type {schema.type} has no fields")
+        for number in schema.validators:
+            if number >= len(image.functions):
+                refuse("V106", f"schema {index}", f"there is no function {number}")
+            elif image.functions[number].captures or scope.parameters[number] != 1:
+                refuse("V119", f"schema {index}", f"validator {number} is no function of one value")
     for index, store in enumerate(image.hashmaps):
         if max(store.key, store.value) >= len(image.types):
             refuse("V107", f"hashmap {index}", f"there is no type {max(store.key, store.value)}")
