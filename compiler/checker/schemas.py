@@ -96,7 +96,8 @@ def _check_addition(c: Checker, form: ast.Schema) -> None:
 def _check_validator(c: Checker, symbol: StructSymbol, decorator: ast.Decorator, wanted: Type) -> None:
     given = decorator.arguments
     if len(given) != 1 or given[0].name is not None:
-        c.report("E4009", decorator.span, "`@validate` takes one function", help="@validate(fn(v: T) -> Result<Bool, String> { … })")
+        help = "@validate(fn(v: T) -> Result<Bool, String> { … })"
+        c.report("E4009", decorator.span, "`@validate` takes one function", help=help)
         return
     at_module_level(c, given[0].value, Expected(wanted, "E4024", f"a validator of `{symbol.name}`"))
     symbol.validators.append(given[0].value)

@@ -91,7 +91,7 @@ class ModelCalls:
 
     async def _call(self, effect: Effect, instance: ModelInstance, run_id: str) -> Any:
         call: ModelCall = effect.payload
-        services = self._services(call.model)
+        services = self._services(call.model).of_task(effect.task)
         settings = self._settings(instance, call)
         offered = self._offered(effect, instance)
         if offered is not None:
