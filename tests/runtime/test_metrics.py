@@ -34,7 +34,11 @@ def test_every_counter_of_calls(bench, finish):
             {"text": "a", "tokens_in": 1, "tokens_out": 2},
             {"text": "no json", "tokens_in": 10, "tokens_out": 20},
             {"text": '{"kind": "bug"}', "tokens_in": 100, "tokens_out": 200},
-            {"tool_calls": [{"tool": "T__f", "arguments": {}}, {"tool": "T__f", "arguments": {}}], "tokens_in": 1000, "tokens_out": 0},
+            {
+                "tool_calls": [{"tool": "T__f", "arguments": {}}, {"tool": "T__f", "arguments": {}}],
+                "tokens_in": 1000,
+                "tokens_out": 0,
+            },
             {"text": "b", "tokens_in": 0, "tokens_out": 0},
             {"error": "not_found"},
         ],
