@@ -98,6 +98,7 @@ DECORATORS: dict[str, dict[str, Check]] = {
     "timeout": {"seconds": duration},
     "log": {"channel": text},
     "cache": {"ttl_seconds": whole(0)},
+    "effect": {"class": one_of("once")},
 }  # fmt: skip
 
 

@@ -174,7 +174,10 @@ class Session:
             script=host.script,
             http_client=host.http_client,
         )
-        self.schemas: Mapping[str, Schema] = {s.name: Schema(s.name, s.shape, s.plain, s.strict) for s in image.schemas}
+        self.schemas: Mapping[str, Schema] = {
+            s.name: Schema(s.name, s.shape, s.plain, s.strict, [program.codes[number] for number in s.validators])
+            for s in image.schemas
+        }
         self.builder = TreeBuilder(_classes(program))
         self.machine = Machine(program, self.memories)
         self.state: dict[str, Any] = {}
@@ -201,6 +204,8 @@ class Session:
         steps: int | None = None,
         depth: int | None = None,
         seconds: float | None = None,
+        tokens: int | None = None,
+        cost: float | None = None,
         tasks: int = 1024,
         function: int | None = None,
         arguments: Sequence[Any] = (),
@@ -208,7 +213,7 @@ class Session:
         """Initialise the program and run its main, or the function of a number; the session is over then."""
         try:
             return await self.invoke(
-                self._entry(function), arguments, steps=steps, depth=depth, seconds=seconds, tasks=tasks
+                self._entry(function), arguments, steps=steps, depth=depth, seconds=seconds, tokens=tokens, cost=cost, tasks=tasks
             )
         finally:
             await self.aclose()
@@ -221,15 +226,20 @@ class Session:
         steps: int | None = None,
         depth: int | None = None,
         seconds: float | None = None,
+        tokens: int | None = None,
+        cost: float | None = None,
         tasks: int = 1024,
     ) -> Outcome:
-        """Run a function of the program, which is initialised before the first one, under the limits of G-6.1, of which the
-        program's own budgets are the defaults (O-9.7); `arguments` are values of the machine."""
+        """Run a function of the program, which is initialised before the first one, under the limits of G-6.1 and G-6.4, of which
+        the program's own budgets are the defaults (O-9.7); `arguments` are values of the machine."""
         started = self.host.now()
         machine = self.machine
-        budgets = {"depth": 10_000, **self.program.image.header.budgets}
-        seconds = budgets.get("seconds") if seconds is None else seconds
-        machine.limit(budgets.get("steps") if steps is None else steps, budgets["depth"] if depth is None else depth, tasks)
+        given = {"steps": steps, "depth": depth, "seconds": seconds, "tokens": tokens, "cost": cost}
+        chosen = {name: value for name, value in given.items() if value is not None}
+        budgets = {"depth": 10_000, **self.program.image.header.budgets, **chosen}
+        seconds = budgets.get("seconds")
+        machine.limit(budgets.get("steps"), budgets["depth"], tasks)
+        self.services.account = self._account(budgets.get("tokens"), budgets.get("cost"))
         self.work = Work(self.host.loop or asyncio_loop())
         timer = self._set_deadline(seconds)
         value: Any = None
@@ -249,6 +259,14 @@ class Session:
             self.emits.flush()
         self.metrics.execution_time_ms += round((self.host.now() - started) * 1000)
         return Outcome(value, panic, machine.used)
+
+    def _account(self, tokens: int | None, cost: float | None) -> Any:
+        """What the requests of this run draw on (G-6.4)."""
+        if tokens is None and cost is None:
+            return None
+        from .budgets import Account
+
+        return Account(tokens, cost, self.services.pricing, self.future)
 
     async def _initialise(self) -> None:
         for number in self.program.image.exports.init:

@@ -237,8 +237,8 @@ LIMITED = {
     "functions": (2, {}),
     "constants": (8, {}),
     "string": (5, {"constants": [(i.K_STRING, "äb!?")], "source_map": []}),
-    "name": (8, {"models": [i.Model("Mmmmmmmm", "c", {}, None, [], [])]}),
-    "nesting": (3, {"models": [i.Model("M", "c", {"a": [[[]]]}, None, [], [])]}),
+    "name": (8, {"models": [i.Model("Mmmmmmmm", "c", {}, None, None, [], [])]}),
+    "nesting": (3, {"models": [i.Model("M", "c", {"a": [[[]]]}, None, None, [], [])]}),
 }
 
 

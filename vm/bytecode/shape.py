@@ -63,11 +63,12 @@ RECORDS: dict[type[i.Record], tuple[f.Checker, ...]] = {
         f.binary,  # lines
         f.digest,  # hash
     ),
-    i.Schema: (f.name, f.natural, f.plain, f.plain, f.optional(f.plain)),
+    i.Schema: (f.name, f.natural, f.plain, f.plain, f.optional(f.plain), f.listed(f.natural)),
     i.Model: (
         f.name,
         f.name,  # connection
         f.mapped(f.plain),
+        f.optional(f.natural),  # computed
         f.optional(f.natural),  # memory
         f.listed(f.natural),  # tools
         f.listed(f.row(f.name, f.mapped(f.plain))),  # decorators
