@@ -79,8 +79,8 @@ STREAM = """\
 [emit:remembered] 2
 """
 OUTPUT = {
-    "conversation": CONVERSATION, "pipeline": PIPELINE, "prepared": PREPARED, "retry": RETRY, "side_by_side": SIDE_BY_SIDE, "stores": STORES,
-    "stream": STREAM, "ticket": TICKET, "tools": TOOLS, "window": WINDOW,
+    "conversation": CONVERSATION, "pipeline": PIPELINE, "prepared": PREPARED, "retry": RETRY,
+    "side_by_side": SIDE_BY_SIDE, "stores": STORES, "stream": STREAM, "ticket": TICKET, "tools": TOOLS, "window": WINDOW,
 }  # fmt: skip
 
 
