@@ -93,12 +93,16 @@ def hints_of(result: Type, expected: Expected) -> Bindings:
     """What the expected type says about the type parameters of the result."""
     hints: Bindings = {}
     wanted = expected.type
-    if isinstance(result, Parameter):
-        while isinstance(wanted, Nilable) or generic(wanted, "Option"):
-            wanted = wanted.inner if isinstance(wanted, Nilable) else wanted.arguments[0]  # type: ignore[union-attr]
+    while _is_wrapped(wanted) and not _is_wrapped(result):
+        wanted = wanted.inner if isinstance(wanted, Nilable) else wanted.arguments[0]  # type: ignore[union-attr]
     if wanted is not None and wanted != ANY:
         unify(result, wanted, hints)
     return hints
+
+
+def _is_wrapped(type_: Type | None) -> bool:
+    """Whether a plain value converts to it by being wrapped (L-3.3.5, L-3.3.6)."""
+    return isinstance(type_, Nilable) or generic(type_, "Option") is not None
 
 
 def infer_arguments(
