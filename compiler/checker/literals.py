@@ -49,7 +49,10 @@ def struct_expr(c: Checker, node: ast.StructExpr, expected: Expected) -> Type:
         c.infer(entry.value)
     is_other = isinstance(symbol, (BuiltinSymbol, EnumSymbol, AliasSymbol, FunctionSymbol, VariantSymbol))
     if is_other and not (isinstance(symbol, BuiltinSymbol) and symbol.name in RECORDS):
-        c.report("E1002", node.path[-1].span, f"`{node.path[-1].text}` is not a struct")
+        c.report(
+            "E1002", node.path[-1].span, f"`{node.path[-1].text}` is not a struct",
+            help="only structs and struct variants have literals",
+        )
     return ERRONEOUS
 
 
@@ -131,7 +134,10 @@ def _check_entry(
         c.infer(entry.value)
         return
     if name in given:
-        c.report("E2013", entry.name.span, f"field `{name}` of `{made}` is given twice", first=given[name].name.span)
+        c.report(
+            "E2013", entry.name.span, f"field `{name}` of `{made}` is given twice", first=given[name].name.span,
+            help="keep one of them",
+        )
     given.setdefault(name, entry)
     if not instance.names:
         c.value(entry.value, Expected(types[name], place=f"field `{name}`"))

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 
 from ..diagnostics import Diagnostics
 from ..source import Source, Span
+from ..strings import RAW_FORM
 from ..tokens import END, HARD_KEYWORDS, describe, describe_found, words
 from .driver import Machine
 from .tables import Tables
@@ -319,6 +320,8 @@ def _foreign_form(place: ErrorPlace, expected: set[str]) -> str | None:
     """Forms of other languages that are told by one or two tokens."""
     kind, before = place.kind(), place.before(1)
     if kind in ("STRING", "ISTR_START") and place.word_before() and place.adjacent(-1, 0):
+        if place.word_before() in ("r", "R"):
+            return RAW_FORM
         return "write `\"…${x}\"`; every string may hold `${ }`"
     if kind == "NOT" and place.word_before() and place.adjacent(-1, 0):
         return f"there are no macros; write `{_MACROS.get(place.word_before(), place.word_before() + '(…)')}`"
@@ -340,6 +343,8 @@ def _foreign_form(place: ErrorPlace, expected: set[str]) -> str | None:
         return "fields are separated by `,`"
     if before == "CATCH" and kind == "LPAREN":
         return "write `catch Error(e) { … }`"
+    if kind == "IDENT" and place.text() == "where" and "LBRACE" in expected:
+        return "there is no `where`; write the bound in the brackets: `<T: Shape>`"
     if kind == "FATARROW" and before in ("RPAREN", "IDENT"):
         return _CLOSURE
     if kind == "LET" and before == "LPAREN" and place.before(2) == "FOR":

@@ -5,6 +5,7 @@ Hands on `Resolver`, `Module`. Must not know: the forms of the language; the tab
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -18,8 +19,12 @@ from ..source import Span
 from ..symbols import EnumSymbol, FunctionScope, FunctionSymbol, ImplSymbol, Local, ModuleSymbol, Symbol, TraitSymbol
 from ..types import ANY
 from .everyday import NAMES
+from .library_help import library_help
 from .scopes import Import, Scope
 from .spelling import did_you_mean
+
+DECLARE = {"name": "declare it first, or import it with `use`", "type": "declare it with `struct`, `enum` or `schema`"}
+_DOTTED = re.compile(r"\s*\.\s*(\w+)")
 
 
 @dataclass(slots=True)
@@ -179,8 +184,13 @@ class Resolver:
         visible = self.scope.visible(self.function)
         candidates = (text for text, found in visible if offered is None or offered(found))
         help = self.elsewhere(name.text) or self.as_variant(name.text) or NAMES.get(name.text)
-        help = help or did_you_mean(name.text, candidates)
+        help = help or self._library(name) or did_you_mean(name.text, candidates) or DECLARE[what]
         self.report(code, name.span, f"undefined {what} `{name.text}`", help=help)
+
+    def _library(self, name: ast.Ident) -> str | None:
+        """For `json.parse(x)` and `Math.max(a, b)`: the module of the library, and the member that follows."""
+        dotted = _DOTTED.match(self.project.sources[name.span.file].text, name.span.end)
+        return library_help(name.text, dotted[1]) if dotted is not None else None
 
     def elsewhere(self, name: str) -> str | None:
         """The `use` that would bring in a public item of that name from another module of the program."""
