@@ -41,11 +41,10 @@ from .relations import ERRONEOUS, fits, generic, is_text, nilable
 from .tools import tool_of, with_tools
 from .trait_calls import Chosen, bounded_methods, bounded_names, names_through_traits, one_of, trait_methods
 from .types import written_type
+from .unbuilt import is_unbuilt
 
-UNBUILT_METHODS = ("with_context", "spawn", "shutdown")
 AGENTS = (AGENT_REF, AGENT_BUILDER)
 NOT_OF_AGENTS = ("with_tools", "without_tools", "chat", "stream")
-MEMORY_UNBUILT = ("remember", "recall", "key")
 VIEW_METHODS = ("messages", "last", "len", "is_empty", "view", "summary", "tokens", "recall", "to_string")
 
 
@@ -61,7 +60,7 @@ def method_call(c: Checker, node: ast.MethodCall, expected: Expected) -> Type:
         infer_all(c, node.arguments)
         help = "agents have `execute`, `execute_with_schema`, `with_memory`, `with_context`"
         return c.report("E4041", node.name.span, f"an agent has no method `{name}`", help=help)
-    if _is_unbuilt(receiver, name):
+    if is_unbuilt(kind_of(receiver), name):
         infer_all(c, node.arguments)
         return c.unbuilt(node.name.span, name)
     declared = find_method(c, receiver, name)
@@ -117,13 +116,6 @@ def _tool_method(c: Checker, node: ast.MethodCall, expected: Expected) -> Type:
     methods = [method.name for method in tool.arguments]
     help = did_you_mean(name, methods) or listed("methods", methods)
     return c.report("E2011", node.name.span, f"tool `{tool.name}` has no method `{name}`", help=help)
-
-
-def _is_unbuilt(receiver: Type, name: str) -> bool:
-    kind = kind_of(receiver)
-    if kind in ("ModelRef", "ModelBuilder"):
-        return name in UNBUILT_METHODS
-    return name in MEMORY_UNBUILT if receiver == MEMORY else kind == "Response" and name in ("run_id", "appended")
 
 
 def _may_change(node: ast.MethodCall) -> None:
