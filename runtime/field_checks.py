@@ -6,6 +6,8 @@ Hands on `ConfigFailure`s that name the field. Must not know: calls, providers.
 
 from __future__ import annotations
 
+import json
+
 from .errors import ConfigFailure
 
 TYPE_CHECKING = False
@@ -20,6 +22,7 @@ STRATEGIES = ("auto", "native", "tool", "prompt")
 BACKOFFS = ("none", "linear", "exponential")
 RETRY_CLASSES = ("rate_limit", "server", "connection", "timeout")
 LONGEST_SECONDS = 10_000_000
+NO_FORMS: Mapping[str, str] = {}
 
 
 def text(value: Any) -> bool:
@@ -99,13 +102,22 @@ DECORATORS: dict[str, dict[str, Check]] = {
 }  # fmt: skip
 
 
-def check_fields(owner: str, fields: Mapping[str, Any], table: Mapping[str, Check]) -> None:
-    """ConfigFailure E4001 for an unknown field, E4004 for a value it does not take; nil counts as absent."""
+def check_fields(
+    owner: str, fields: Mapping[str, Any], table: Mapping[str, Check], forms: Mapping[str, str] = NO_FORMS
+) -> None:
+    """ConfigFailure E4001 for an unknown field, E4004 for a value it does not take; nil counts as absent. `forms`: how the value
+    of a field is written, where its name does not tell."""
     for name, value in fields.items():
         if name not in table:
-            raise ConfigFailure("E4001", f"{owner}: unknown field {name}")
+            raise ConfigFailure("E4001", f"{owner}: unknown field {name}; fields are {', '.join(table)}")
         if value is not None and not table[name](value):
-            raise ConfigFailure("E4004", f"{owner}: {name} does not take {type(value).__name__} {value!r:.80}")
+            form = f"; write {forms[name]}" if name in forms else ""
+            raise ConfigFailure("E4004", f"{owner}: {name} does not take {_shown(value)}{form}")
+
+
+def _shown(value: Any) -> str:
+    """As JSON, which programs and scripts are written in; values that it does not have in their own form."""
+    return f"{json.dumps(value, ensure_ascii=False, default=str):.80}"
 
 
 def check_connections(layers: list[Mapping[str, Mapping[str, Any]]]) -> None:

@@ -118,7 +118,7 @@ def propagate(c: Checker, node: ast.Propagate, expected: Expected) -> Type:
     if found == ANY:
         _leave_unknown(c, node)
         return ANY
-    help = "use `??` with a default" if isinstance(found, Nilable) else None
+    help = "use `??` with a default" if isinstance(found, Nilable) else "drop the `?`"
     return c.report("E2041", node.span, f"`?` takes a Result or an Option, found `{found}`", help=help)
 
 

@@ -35,6 +35,8 @@ def visit_pipeline(r: Resolver, node: ast.Pipeline) -> None:
                 r.visit(argument.value)
         _stage(r, symbol, stage)
         seen.setdefault(name, stage)
+        r.stages.append(name)
+    r.stages = []
 
 
 def _stage(r: Resolver, pipeline: PipelineSymbol, stage: ast.Stage) -> None:
