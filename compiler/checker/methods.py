@@ -9,7 +9,7 @@ from ...vm.builtins import Row, lookup, method_names
 from .. import ast
 from ..resolver.spelling import did_you_mean, listed
 from ..source import Span
-from ..symbols import BuiltinCall, CheckAny, DynamicCall, Local, MemorySymbol, MethodTarget, TraitCall
+from ..symbols import BuiltinCall, CheckAny, DynamicCall, Local, MemorySymbol, MethodTarget, ModelSymbol, TraitCall
 from ..types import (
     AGENT_BUILDER,
     AGENT_REF,
@@ -228,6 +228,9 @@ def _built_in(c: Checker, node: ast.MethodCall, receiver: Type, row: Row, expect
         return with_tools(c, node, row)
     if row.name == "with_memory":
         return _with_memory(c, node, row)
+    if row.name == "shutdown" and isinstance(node.receiver, ast.PathExpr) and isinstance(node.receiver.binding, ModelSymbol):
+        help = "call it on what `spawn()` gives"
+        return c.report("E4041", node.name.span, f"`{node.receiver.binding.name}` is declared: it cannot be shut down", help=help)
     found, matched = call_row(c, row, receiver, node.arguments, node.name.span, expected)
     if matched is None:
         return ERRONEOUS

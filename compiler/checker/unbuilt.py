@@ -10,11 +10,8 @@ from ..types import Type
 from .context import Checker, Expected, ExpressionRule
 from .relations import ERRONEOUS
 
-_OF_MODELS = ("with_context", "spawn", "shutdown")
 # By the kind of the receiver, as the table of built-ins names it.
 METHODS: dict[str, tuple[str, ...]] = {
-    "ModelRef": _OF_MODELS,
-    "ModelBuilder": _OF_MODELS,
     "Memory": ("remember", "recall", "key"),
     "Response": ("run_id", "appended"),
 }

@@ -34,13 +34,18 @@ def test_a_stale_page_is_noticed(tmp_path: Path) -> None:
 
 
 def test_not_built_says_what_the_checker_says() -> None:
-    """The page marks a method of models exactly when a call of it is E4999."""
+    """The page marks a method of models or memories exactly when a call of it is E4999."""
     page = (ROOT / "docs" / "generated" / "builtins.md").read_text(encoding="utf-8")
-    section = page.partition("## `ModelRef`")[2].partition("\n## ")[0]
-    names = [name for receiver, name in METHODS if receiver == "ModelRef"]
-    assert "with_context" in names and "execute" in names
-    for name in names:
-        source = f"model M {{ provider: offline }}\nfn main() {{ M.{name}(1); }}\n"
-        refused = any(d.code == "E4999" for d in check_source(source.encode(), "a.conc").diagnostics.found)
-        marked = any(line.startswith(f"| `{name}") and "(not built yet)" in line for line in section.splitlines())
-        assert (name, marked) == (name, refused)
+    for receiver, value, some in (("ModelRef", "M", "with_context"), ("Memory", "m", "fork")):
+        section = page.partition(f"## `{receiver}`")[2].partition("\n## ")[0]
+        names = [name for kind, name in METHODS if kind == receiver]
+        assert some in names
+        for name in names:
+            marked = any(line.startswith(f"| `{name}") and "(not built yet)" in line for line in section.splitlines())
+            assert (name, marked) == (name, _refused(f"{value}.{name}(1)"))
+
+
+def _refused(call: str) -> bool:
+    declared = "memory m: Memory = Memory::new();\nmodel M { provider: offline }\n"
+    found = check_source(f"{declared}fn main() {{ {call}; }}\n".encode(), "a.conc").diagnostics.found
+    return any(d.code == "E4999" for d in found)
