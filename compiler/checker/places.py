@@ -10,7 +10,7 @@ from ...vm.values.errors import ADDED_FIELDS, FAMILIES, is_family
 from .. import ast
 from ..resolver import everyday
 from ..resolver.spelling import did_you_mean, listed
-from ..symbols import ConstSymbol, FieldByName, FieldByPosition, FieldOfError, Local, StructSymbol, Symbol
+from ..symbols import ConstSymbol, FieldByName, FieldByPosition, FieldOfError, Local, StructSymbol, Symbol, ToolSymbol
 from ..types import ANY, ERROR, FLOAT, INT, NEVER, RANGE, STRING, Generic, Nilable, Nominal, Tuple, Type
 from .builtins import everyday_method, kind_of
 from .context import FREE, Checker, Expected, ExpressionRule
@@ -93,8 +93,18 @@ def _unknown_field(c: Checker, node: ast.FieldAccess, receiver: Type, name: str)
     elif lookup(kind_of(receiver), name) is not None or find_method(c, receiver, name) is not None:
         help = f"call the method: `{name}()`"
     else:
-        help = absent_help(receiver) or _member_help(c, receiver, name)
+        help = _tool_help(node, name) or absent_help(receiver) or _member_help(c, receiver, name)
     return c.report("E2010", node.name.span, f"`{receiver}` has no field `{name}`", help=help)
+
+
+def _tool_help(node: ast.FieldAccess, name: str) -> str | None:
+    """The state of a tool is seen within the tool only (O-4.6)."""
+    root = root_of(node.receiver)
+    tool = root.binding if isinstance(root, ast.PathExpr) else None
+    if not isinstance(tool, ToolSymbol):
+        return None
+    known = any(method.name == name for method in tool.arguments)
+    return f"call the method: `{name}(…)`" if known else f"only its methods see its fields: add `pub fn {name}(self)` to the tool"
 
 
 def _member_help(c: Checker, receiver: Type, name: str) -> str | None:
