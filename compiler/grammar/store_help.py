@@ -5,10 +5,7 @@ Must not know: how parsing goes on after an error.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from .messages import ErrorPlace
+from .error_place import ErrorPlace
 
 FORMS = {
     "K_MEMORY": "memory {}: Memory = Memory::new();",
