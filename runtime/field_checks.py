@@ -6,8 +6,6 @@ Hands on `ConfigFailure`s that name the field. Must not know: calls, providers.
 
 from __future__ import annotations
 
-import json
-
 from .errors import ConfigFailure
 
 TYPE_CHECKING = False
@@ -120,6 +118,8 @@ def check_fields(
 
 def _shown(value: Any) -> str:
     """As JSON, which programs and scripts are written in; values that it does not have in their own form."""
+    import json  # a run that refuses nothing starts without it
+
     return f"{json.dumps(value, ensure_ascii=False, default=str):.80}"
 
 
