@@ -79,7 +79,7 @@ def check_project(project: Project, diagnostics: Diagnostics) -> CheckedProgram:
     try:
         return on_fresh_stack(_check, project, diagnostics)
     except RecursionError:  # of a walk over a declared type; trees are walked by levels
-        diagnostics.report("E0114", Span(project.main, 0, 0), "a type of the program nests too deeply")
+        diagnostics.report("E0114", Span(project.main, 0, 0), "a type of the program nests too deeply", help="split the type up")
         return CheckedProgram(project.trees[project.main], init=[])
 
 
@@ -88,6 +88,7 @@ def _check(project: Project, diagnostics: Diagnostics) -> CheckedProgram:
     c = Checker(project.sources, diagnostics, RULES, MUTATING)
     c.modules = ModuleMap(project, module.modules)
     c.connections = [symbol.name for symbol in module.symbols if isinstance(symbol, ConnectionSymbol)]
+    c.mockable = [s.name for s in module.symbols if isinstance(s, (ModelSymbol, AgentSymbol, ToolSymbol))]
     c.agents = project.agents
     c.manifest = project.connections
     c.main = module.main if isinstance(module.main, FunctionSymbol) else None
@@ -105,7 +106,7 @@ def _check(project: Project, diagnostics: Diagnostics) -> CheckedProgram:
             check_function(c, symbol)
             if c.deferring:
                 check_assignments(c, symbol)
-    warn_unused(module, diagnostics)
+    warn_unused(module, diagnostics, project.sources)
     return _checked(c, project, module)
 
 

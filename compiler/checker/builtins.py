@@ -41,6 +41,8 @@ def everyday_method(type_: Type, name: str) -> str | None:
     known = next((m for m in everyday.METHODS.get(name, ()) if lookup(kind, m) is not None), None)
     if known is not None:
         return f"use `{known}()`"
+    if kind == "HashMap" and name in ("entries", "items", "iter"):
+        return "write `for (k, v) in h { … }`, or `h.query(|_k, _v| true)` for a Map"
     return everyday.FORMS.get(name) if kind in ("Array", "Map", "Range", "String") else None
 
 
