@@ -17,7 +17,7 @@ from ..vm.values import Closure, Err, from_json
 from .call_services import Services
 from .connections import resolve_all
 from .emits import EmitBus
-from .field_checks import check_connections
+from .field_checks import check_connections, check_stages
 from .jobs import asyncio_loop, gather, within
 from .memory.declared import Memories
 from .memory.from_image import declarations
@@ -161,6 +161,7 @@ class Session:
         self.memories = Memories(declarations(image), clock=host.wall)
         layers: list[Mapping[str, Mapping[str, Any]]] = [host.connections, {c.name: c.fields for c in image.connections}]
         check_connections(layers)
+        check_stages(image.pipelines)
         if host.permissions is not None:
             host.permissions.check_tools({tool.name: [method[0] for method in tool.methods] for tool in image.tools})
         self.connections: Mapping[str, ConnectionSettings] = resolve_all(layers)

@@ -120,7 +120,8 @@ def _value(call: AgentCall, response: Response) -> Any:
 def agent_settings(run: Running, name: str) -> AgentSettings:
     """Declaration, manifest and host together."""
     declared = next(agent for agent in run.program.image.agents if agent.name == name)
-    given = run.host.agents.get(declared.fields.get("connector"), {})
+    connector = declared.fields.get("connector")
+    given = run.host.agents.get(connector, {}) if type(connector) is str else {}
     try:
         return AgentSettings(name, declared.fields, dict(declared.decorators), given)
     except ConfigFailure as failure:

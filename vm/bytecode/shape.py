@@ -83,7 +83,7 @@ RECORDS: dict[type[i.Record], tuple[f.Checker, ...]] = {
     i.Connection: (f.name, f.mapped(f.plain)),
     i.HashMap: (f.name, f.natural, f.natural, f.optional(f.text)),
     i.Ledger: (f.name,),
-    i.Memory: (f.name, f.optional(f.natural), steps, f.optional(f.natural)),
+    i.Memory: (f.name, f.optional(f.positive), steps, f.optional(f.natural)),
     i.Pipeline: (
         f.name,
         f.natural,  # input
