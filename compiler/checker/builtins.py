@@ -11,7 +11,7 @@ from ...vm.builtins import ASSOCIATED, FUNCTIONS, Row, lookup
 from .. import ast
 from ..resolver import everyday
 from ..source import Span
-from ..types import ANY, NIL, Function, Generic, Nilable, Nominal, Parameter, Simple, Tuple, Type
+from ..types import ANY, NIL, Function, Generic, Nilable, Nominal, Simple, Tuple, Type
 from .arguments import Matched, infer_all, match_arguments
 from .context import Checker, Expected
 from .relations import close, generic, is_complete, widen
