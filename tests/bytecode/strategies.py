@@ -101,10 +101,10 @@ def images(draw: st.DrawFn) -> i.Image:
     header = i.Header(
         list(i.FORMAT), 1, 1, draw(TEXT), draw(TEXT), draw(st.none() | NATURAL), draw(st.lists(TEXT)), budgets, draw(pricing)
     )
-    number = st.none() | NATURAL
     decorators = st.lists(st.tuples(TEXT, FIELDS).map(list), max_size=2)
-    model = st.builds(i.Model, TEXT, TEXT, FIELDS, number, number, st.lists(NATURAL, max_size=2), decorators)
-    schema = st.builds(i.Schema, TEXT, NATURAL, PLAIN, PLAIN, PLAIN, st.lists(NATURAL, max_size=2))
+    maybe, some = st.none() | NATURAL, st.lists(NATURAL, max_size=2)
+    model = st.builds(i.Model, TEXT, TEXT, FIELDS, maybe, maybe, some, decorators)
+    schema = st.builds(i.Schema, TEXT, NATURAL, PLAIN, PLAIN, PLAIN, some)
     method = st.tuples(TEXT, NATURAL, TEXT, TEXT, PLAIN, PLAIN, st.none() | TEXT).map(list)
     tool = st.builds(i.Tool, TEXT, TEXT, NATURAL, st.lists(method, max_size=2))
     return empty_image(
