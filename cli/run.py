@@ -110,9 +110,7 @@ def finish(outcome: Outcome, session: Any) -> int:
         for line in trace_lines(outcome.panic.trace):
             print(line, file=sys.stderr)
     elif outcome.exit_code:
-        from ..vm.values import display
-
-        print(shown(clean(f"error: {display(outcome.error)}"), sys.stderr), file=sys.stderr)
+        print(shown(clean(f"error: {outcome.message}"), sys.stderr), file=sys.stderr)
     return outcome.exit_code
 
 
@@ -137,7 +135,8 @@ def run_session(session: Any, **limits: Any) -> Outcome:
     import asyncio
 
     show_at_once()
-    return asyncio.run(_interruptible(session, limits))
+    with asyncio.Runner(loop_factory=session.host.new_loop) as runner:
+        return runner.run(_interruptible(session, limits))
 
 
 async def _interruptible(session: Any, limits: dict[str, Any]) -> Outcome:
@@ -196,18 +195,30 @@ def host_of(
         network=None if offline else LazyNetwork(),
         project=project_folder(file),
     )
-    if offline and (program is None or not program.image.agents):
-        use_virtual_time(host)
+    if offline:
+        use_virtual_time(host, processes=program is not None and bool(program.image.agents))
     return host
 
 
-def use_virtual_time(host: Host) -> None:
-    """Sleeps and scripted delays of an offline run take no time: its clock jumps when every task waits (V-6.6)."""
+def use_virtual_time(host: Host, *, processes: bool) -> None:
+    """Sleeps and scripted delays of an offline run take no time: its clock jumps when every task waits (V-6.6); beside agents,
+    unless a process of theirs is open."""
+    if processes:
+        skip_waits(host)
+        return
     from ..runtime.offline_loop import OfflineLoop
 
     loop = OfflineLoop(time.monotonic())
     began = time.time() - loop.time()
     host.loop, host.now, host.sleep, host.wall = loop, loop.time, loop.sleep, lambda: began + loop.time()
+
+
+def skip_waits(host: Host) -> None:
+    """The clock of runs that may wait for something outside: it jumps while nothing of the kind is open (V-6.6)."""
+    from ..runtime.skipping_time import SkippingClock
+
+    clock = SkippingClock()
+    host.new_loop, host.now, host.wall = clock.new_loop, clock.now, clock.wall
 
 
 def write_out(text: str) -> None:

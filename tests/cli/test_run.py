@@ -206,3 +206,11 @@ def test_env_files_that_are_none(cli, asks, write):
     assert cli("run", asks, "--env-file", "keys.env") == (2, "", "keys.env:2: expected NAME=value\n")
     write("keys.env", "=1\n")
     assert cli("run", asks, "--env-file", "keys.env") == (2, "", "keys.env:1: expected NAME=value\n")
+
+
+def test_an_own_error_shows_its_message(cli, write):
+    """Its field `message`, or its Display text (L-3.11.14)."""
+    write("e.conc", 'struct E { message: String }\nimpl Error for E { }\nfn main() -> Result<Nil, E> { Err(E { message: "gone" }) }')
+    assert cli("run", "e.conc") == (1, "", "error: gone\n")
+    write("e.conc", "enum E { A(Int) }\nimpl Error for E { }\nfn main() -> Result<Nil, E> { Err(E::A(1)) }")
+    assert cli("run", "e.conc") == (1, "", "error: E::A(1)\n")
