@@ -136,12 +136,16 @@ def run_session(session: Any, **limits: Any) -> Outcome:
 
     show_at_once()
     with asyncio.Runner(loop_factory=session.host.new_loop) as runner:
-        return runner.run(_interruptible(session, limits))
+        outcome = runner.run(_interruptible(session, limits))
+    if outcome is None:
+        raise KeyboardInterrupt
+    return outcome
 
 
-async def _interruptible(session: Any, limits: dict[str, Any]) -> Outcome:
-    """Ctrl-C ends the machine at its next look at the stop flag and cancels the call it waits for; asyncio's own
-    handler only cancels, which a program that computes never notices. A second Ctrl-C interrupts whatever runs."""
+async def _interruptible(session: Any, limits: dict[str, Any]) -> Outcome | None:
+    """None when it was interrupted. Ctrl-C ends the machine at its next look at the stop flag and cancels the call it waits
+    for; asyncio's own handler only cancels, which a program that computes never notices. A second Ctrl-C interrupts whatever
+    runs."""
     import asyncio
     import signal
     import threading
@@ -162,7 +166,7 @@ async def _interruptible(session: Any, limits: dict[str, Any]) -> Outcome:
         outcome: Outcome = await run
         return outcome
     except (Stopped, asyncio.CancelledError):
-        raise KeyboardInterrupt from None
+        return None
     finally:
         if usual:
             signal.signal(signal.SIGINT, signal.default_int_handler)

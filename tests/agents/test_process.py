@@ -174,10 +174,18 @@ def test_params_are_sent_first_and_acknowledged() -> None:
     ],
 )
 def test_a_failed_handshake(source: str, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert processes.HANDSHAKE_SECONDS == 10
     if "sleep" in source:
         monkeypatch.setattr(processes, "HANDSHAKE_SECONDS", 0.3)
-    (failure,) = asked(agent(source, params={"a": 1}), "x")
-    assert (failure.variant, failure.message) == ("Protocol", message)
+    made = agent(source, params={"a": 1})
+
+    async def shaken() -> Any:
+        with pytest.raises(CallFailure) as caught:
+            await made.exchange("x", (), Deaf())
+        return caught.value, made._child
+
+    failure, child = run(shaken())
+    assert (failure.variant, failure.message, child) == ("Protocol", message, None)
 
 
 TALKS = """

@@ -214,3 +214,9 @@ def test_an_own_error_shows_its_message(cli, write):
     assert cli("run", "e.conc") == (1, "", "error: gone\n")
     write("e.conc", "enum E { A(Int) }\nimpl Error for E { }\nfn main() -> Result<Nil, E> { Err(E::A(1)) }")
     assert cli("run", "e.conc") == (1, "", "error: E::A(1)\n")
+
+
+def test_the_seed_fixes_the_random_numbers_of_the_library(cli, write):
+    write("r.conc", "fn main() { print(std::math::random(), std::math::random_int(1, 1000000)); }")
+    drawn = [cli("run", "r.conc", "--seed", seed).out for seed in ("7", "7", "8")]
+    assert drawn[0] == drawn[1] != drawn[2]
