@@ -39,6 +39,8 @@ def configure_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--env-file", metavar="FILE", help="NAME=value lines; variables already set win")
     parser.add_argument("--max-steps", type=steps, metavar="N", help="stop with P101 after N steps")
     parser.add_argument("--max-seconds", type=seconds, metavar="S", help="stop with P102 after S seconds")
+    parser.add_argument("--max-tokens", type=steps, metavar="N", help="stop with P401 when the models have used N tokens")
+    parser.add_argument("--max-cost", type=seconds, metavar="X", help="stop with P402 when the requests have cost X")
     parser.add_argument("--seed", type=int, metavar="N", help="fixes the random numbers and retry jitter")
     parser.add_argument("--emit-format", choices=("text", "json"), default="text", help="how emits are printed: text or json")
     parser.add_argument("--verbose", action="store_true", help="print the emits of runtime channels too")
@@ -46,7 +48,7 @@ def configure_run(parser: argparse.ArgumentParser) -> None:
 
 
 def steps(word: str) -> int:
-    """The value of --max-steps."""
+    """The value of --max-steps and --max-tokens."""
     import argparse
 
     if not word.isdecimal() or int(word) < 1:
@@ -55,7 +57,7 @@ def steps(word: str) -> int:
 
 
 def seconds(word: str) -> float:
-    """The value of --max-seconds."""
+    """The value of --max-seconds and --max-cost."""
     import argparse
 
     try:
@@ -79,7 +81,7 @@ def execute(arguments: argparse.Namespace) -> int:
     except ConfigFailure as failure:
         raise exits.Exit(exits.USAGE, f"{failure.code}: {failure.message}") from None
     timer = watchdog(session, arguments.max_seconds or program.image.header.budgets.get("seconds"))
-    outcome = run_session(session, steps=arguments.max_steps, seconds=arguments.max_seconds)
+    outcome = run_session(session, **limits_of(arguments))
     if timer is not None:
         timer.cancel()
     sys.stdout.flush()
@@ -88,6 +90,11 @@ def execute(arguments: argparse.Namespace) -> int:
 
         print(json.dumps(session.metrics.as_json()), file=sys.stderr)
     return finish(outcome, session)
+
+
+def limits_of(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The budgets that the flags of a run set (O-9.27)."""
+    return {name: getattr(arguments, f"max_{name}") for name in ("steps", "seconds", "tokens", "cost")}
 
 
 def watchdog(session: Any, limit: float | None) -> Any:

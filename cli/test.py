@@ -9,7 +9,7 @@ import sys
 from . import exits
 from .inputs import compilation, is_image, load_program, read, refused, report, use_colour
 from .permission_flags import words_of as words_of
-from .run import configure_run, host_of, run_session, skip_waits
+from .run import configure_run, host_of, limits_of, run_session, skip_waits
 from .terminal import shown as shown_text
 
 TYPE_CHECKING = False
@@ -59,7 +59,7 @@ def _run(path: str, program: Program, arguments: argparse.Namespace, shown: Repo
         return made
 
     def run(session: Session, function: int) -> Outcome:
-        return run_session(session, steps=arguments.max_steps, seconds=arguments.max_seconds, function=function)
+        return run_session(session, **limits_of(arguments), function=function)
 
     try:
         for outcome in run_tests(program, chosen(program, arguments.filter), host, run):

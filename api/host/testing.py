@@ -6,7 +6,7 @@ Hands on `TestReport` and what makes it. Must not know: how a report is shown.
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from ..runtime.errors import ConfigFailure
@@ -59,9 +59,7 @@ def tested(program: link.Program, part: str, options: Options, project: str | No
 
     def run(session: Session, function: int) -> Outcome:
         with asyncio.Runner(loop_factory=session.host.new_loop) as runner:
-            return runner.run(
-                session.run(function=function, steps=budgets.steps, depth=budgets.depth, seconds=budgets.seconds)
-            )
+            return runner.run(session.run(function=function, **asdict(budgets)))
 
     try:
         results = tuple(map(_result, run_tests(program, chosen(program, part), host, run)))

@@ -265,7 +265,8 @@ HOSTILE = {
     "hangs": "import time; time.sleep(600)",
     "floods": "import sys, time\nwhile True: sys.stderr.write('x' * 10_000)",
     "dies mid-line": "import os, sys\ninput(); sys.stdout.write('half'); sys.stdout.flush(); os._exit(9)",
-    "ignores SIGTERM": "import signal, time\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nprint('up', flush=True)\ntime.sleep(600)",
+    "ignores SIGTERM": "import signal, time\n"
+    "signal.signal(signal.SIGTERM, signal.SIG_IGN)\nprint('up', flush=True)\ntime.sleep(600)",
     "leaves a grandchild": "import subprocess, sys, time\n"
     "subprocess.Popen([sys.executable, '-I', '-S', '-c', 'import time; time.sleep(600)', 'MARK'])\ntime.sleep(600)",
     "closes its output": "import os, time\nos.close(1); time.sleep(600)",

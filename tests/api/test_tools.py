@@ -87,9 +87,9 @@ def test_only_declared_methods_can_be_replaced(tool: str, method: str) -> None:
 
 def test_the_host_takes_tools_away() -> None:
     for tools in ({"Lab": False}, {"Lab": ["double"]}):
-        with PROGRAM.session(permissions=concerto.Permissions(tools=tools)) as session:
-            with pytest.raises(concerto.ProgramError, match="ToolError::PermissionDenied"):
-                session.call("count", 1)
+        denied = pytest.raises(concerto.ProgramError, match="ToolError::PermissionDenied")
+        with PROGRAM.session(permissions=concerto.Permissions(tools=tools)) as session, denied:
+            session.call("count", 1)
     with PROGRAM.session(permissions=concerto.Permissions(tools={"Lab": ["count"]})) as session:
         assert session.call("count", 1) == 1
     with pytest.raises(ValueError, match="permission of tool Lab"):

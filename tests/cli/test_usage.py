@@ -8,17 +8,22 @@ from concerto.cli import check, main
 from concerto.cli.verbs import VERBS
 from concerto.vm.bytecode.image import FORMAT, ImageError
 
+RUN_FLAGS = [  # O-9.27
+    "--offline", "--offline-script", "--env-file", "--allow-fs-read", "--allow-fs-write", "--allow-fs", "--allow-net", "--allow-env",
+    "--allow-run", "--allow-all", "--disable-tool", "--max-steps", "--max-seconds", "--max-tokens", "--max-cost", "--seed",
+]  # fmt: skip
 FLAGS = {
-    "run": ["--offline", "--offline-script", "--env-file", "--max-steps", "--seed", "--emit-format", "--metrics", "--verbose"],
+    "run": [*RUN_FLAGS, "--emit-format", "--metrics", "--verbose"],
     "compile": ["-o", "--check", "--strip", "--emit-tokens", "--emit-ast", "--deny-warnings", "--json"],
     "check": ["--deny-warnings", "--json"],
     "fmt": ["--check", "--diff"],
     "disasm": ["--function", "--json"],
     "inspect": ["--json"],
-    "test": ["--filter", "--debug", "--json", "--offline", "--max-steps", "--seed"],
+    "test": [*RUN_FLAGS, "--filter", "--debug", "--json"],
     "init": ["--provider"],
-    "repl": ["--offline", "--offline-script", "--env-file", "--max-steps", "--seed", "--emit-format", "--verbose"],
+    "repl": [*RUN_FLAGS, "--emit-format", "--verbose"],
     "version": ["--json"],
+    "help": ["COMMAND"],
 }
 
 
@@ -59,6 +64,8 @@ def test_unknown_verb(cli):
         ["run", "a.conc", "--allow-all=x"],
         ["run", "a.conc", "--max-steps", "0"],
         ["run", "a.conc", "--max-steps", "many"],
+        ["run", "a.conc", "--max-tokens", "0"],
+        ["run", "a.conc", "--max-cost", "-1"],
         ["run", "a.conc", "--seed", "x"],
         ["run", "a.conc", "--emit-format", "xml"],
         ["version", "x"],

@@ -19,6 +19,7 @@ class Slow(Provider):
 
     name = "slow"
     free_and_instant = True
+    unmetered = False
 
     def __init__(self, sleep: Callable[[float], Any]) -> None:
         self.sleep = sleep
