@@ -10,11 +10,22 @@ from ..vm.values import Err, Ok
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Protocol
 
     from ..vm.effects import Effect
     from .running import Running
-    from .tools import Method
+
+    class Method(Protocol):
+        """What is replaced: `result` is the descriptor of what it gives."""
+
+        tool: str
+        name: str
+        result: Any
+
+        @property
+        def fallible(self) -> bool: ...
+
+        def failed(self, variant: str, message: str, **fields: Any) -> Err: ...
 
 
 async def handled(run: Running, effect: Effect, method: Method, handler: Any, arguments: list[Any]) -> Any:
