@@ -230,8 +230,9 @@ def test_every_budget_has_a_flag(cli, asks, write):
     assert cli("run", "--offline", "--max-tokens", "100000", asks).code == 0
     write("Concerto.toml", '[project]\nname = "p"\nversion = "1"\nentry = "asks.conc"\n[pricing."m-1"]\n'
           "input_per_million = 1000000\noutput_per_million = 1000000\n")  # fmt: skip
-    write("t.conc", 'model M { provider: openai, base: "m-1" }\n@test fn f() {\n'
-          '    mock M { response: { text: "a", tokens_in: 3, tokens_out: 3 } }\n    M.execute("x")?; M.execute("y")?;\n}\n')  # fmt: skip
+    reply = '{ text: "a", tokens_in: 3, tokens_out: 3 }'
+    calls = f'mock M {{ response: {reply} }} M.execute("x")?; M.execute("y")?;'
+    write("t.conc", f'model M {{ provider: openai, base: "m-1" }}\n@test fn f() {{ {calls} }}\n')
     assert "f -- cost budget spent" in cli("test", "--max-cost", "0.5", "t.conc").out
     assert cli("test", "--max-cost", "1e9", "t.conc").code == 0
     write("s.conc", "fn main() { std::time::sleep(60000); }")

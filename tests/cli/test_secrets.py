@@ -1,4 +1,4 @@
-"""A secret in every place of a connection that takes one reaches no sink, though the server sends it back (G-10.1, G-10.3, G-2.18)."""
+"""A secret in every place of a connection that takes one reaches no sink, though the server sends it back (G-10.1, G-10.3)."""
 
 from __future__ import annotations
 
