@@ -10,7 +10,8 @@ from concerto.vm.bytecode.image import FORMAT, ImageError
 
 RUN_FLAGS = [  # O-9.27
     "--offline", "--offline-script", "--env-file", "--allow-fs-read", "--allow-fs-write", "--allow-fs", "--allow-net",
-    "--allow-env", "--allow-run", "--allow-all", "--disable-tool", "--max-steps", "--max-seconds", "--max-tokens", "--max-cost", "--seed",
+    "--allow-env", "--allow-run",
+    "--allow-all", "--disable-tool", "--max-steps", "--max-seconds", "--max-tokens", "--max-cost", "--seed",
 ]  # fmt: skip
 FLAGS = {
     "run": [*RUN_FLAGS, "--emit-format", "--metrics", "--verbose"],
