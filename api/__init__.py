@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from .host.running import arun as arun
     from .host.running import run as run
     from .host.sessions import Session as Session
+    from .host.testing import TestReport as TestReport
+    from .host.testing import TestResult as TestResult
     from .host.values import Enum as Enum
     from .host.values import Err as Err
     from .host.values import ErrorValue as ErrorValue
@@ -50,6 +52,7 @@ _HOMES = {
     "results": "Emit Metrics RunResult",
     "running": "arun run",
     "sessions": "Session",
+    "testing": "TestReport TestResult",
     "values": "Enum Err ErrorValue Handle Ok Struct",
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names.split()}

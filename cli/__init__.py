@@ -21,7 +21,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     prepare_streams()
     try:
-        code = _run(words)
+        code = run_words(words)
         sys.stdout.flush()
         return code
     except exits.Exit as leaving:
@@ -44,14 +44,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         return exits.INTERNAL
 
 
-def _run(words: list[str]) -> int:
+def run_words(words: list[str]) -> int:
+    """Run the verb that the words name."""
     if not words:
         raise exits.Exit(exits.USAGE, overview())
-    if words[0] == "help" and len(words) > 1:
-        words = [words[1], "--help"]
-    if words[0] in ("-h", "--help", "help"):
-        print(overview())
-        return exits.OK
+    if words[0] in ("-h", "--help"):
+        words = ["help"]
     if words[0] in ("-V", "--version"):
         words = ["version"]
     verb = BY_NAME.get(words[0])

@@ -11,7 +11,7 @@ from ..compiler.interactive import FUNCTION
 from ..runtime.session import Session
 from ..vm.load import load_image
 from ..vm.values import Err, debug, display
-from .run import host_of, run_session
+from .run import host_of, limits_of, run_session
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class InteractiveSession:
             return Ended(panic=f"{failure.code}: {failure.message}")
         function = next(code.number for code in session.program.codes if code.label == FUNCTION)
         given_values = [self.values[name] for name in given]
-        outcome = run_session(session, steps=self.arguments.max_steps, function=function, arguments=given_values)
+        outcome = run_session(session, **limits_of(self.arguments), function=function, arguments=given_values)
         self.session = session
         return self._ended(entry, outcome, session.redactor.clean)
 

@@ -40,6 +40,8 @@ def configure_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--env-file", metavar="FILE", help="NAME=value lines; variables already set win")
     parser.add_argument("--max-steps", type=steps, metavar="N", help="stop with P101 after N steps")
     parser.add_argument("--max-seconds", type=seconds, metavar="S", help="stop with P102 after S seconds")
+    parser.add_argument("--max-tokens", type=steps, metavar="N", help="stop with P401 when the models have used N tokens")
+    parser.add_argument("--max-cost", type=seconds, metavar="X", help="stop with P402 when the requests have cost X")
     parser.add_argument("--seed", type=int, metavar="N", help="fixes the random numbers and retry jitter")
     parser.add_argument("--emit-format", choices=("text", "json"), default="text", help="how emits are printed: text or json")
     parser.add_argument("--verbose", action="store_true", help="print the emits of runtime channels too")
@@ -47,7 +49,7 @@ def configure_run(parser: argparse.ArgumentParser) -> None:
 
 
 def steps(word: str) -> int:
-    """The value of --max-steps."""
+    """The value of --max-steps and --max-tokens."""
     import argparse
 
     if not word.isdecimal() or int(word) < 1:
@@ -56,7 +58,7 @@ def steps(word: str) -> int:
 
 
 def seconds(word: str) -> float:
-    """The value of --max-seconds."""
+    """The value of --max-seconds and --max-cost."""
     import argparse
 
     try:
@@ -80,7 +82,7 @@ def execute(arguments: argparse.Namespace) -> int:
     except ConfigFailure as failure:
         raise exits.Exit(exits.USAGE, f"{failure.code}: {failure.message}") from None
     timer = watchdog(session, arguments.max_seconds or program.image.header.budgets.get("seconds"))
-    outcome = run_session(session, steps=arguments.max_steps, seconds=arguments.max_seconds)
+    outcome = run_session(session, **limits_of(arguments))
     if timer is not None:
         timer.cancel()
     sys.stdout.flush()
@@ -89,6 +91,11 @@ def execute(arguments: argparse.Namespace) -> int:
 
         print(json.dumps(session.metrics.as_json()), file=sys.stderr)
     return finish(outcome, session)
+
+
+def limits_of(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The budgets that the flags of a run set (O-9.27)."""
+    return {name: getattr(arguments, f"max_{name}") for name in ("steps", "seconds", "tokens", "cost")}
 
 
 def watchdog(session: Any, limit: float | None) -> Any:
@@ -111,9 +118,7 @@ def finish(outcome: Outcome, session: Any) -> int:
         for line in trace_lines(outcome.panic.trace):
             print(line, file=sys.stderr)
     elif outcome.exit_code:
-        from ..vm.values import display
-
-        print(shown(clean(f"error: {display(outcome.error)}"), sys.stderr), file=sys.stderr)
+        print(shown(clean(f"error: {outcome.message}"), sys.stderr), file=sys.stderr)
     return outcome.exit_code
 
 
@@ -138,12 +143,17 @@ def run_session(session: Any, **limits: Any) -> Outcome:
     import asyncio
 
     show_at_once()
-    return asyncio.run(_interruptible(session, limits))
+    with asyncio.Runner(loop_factory=session.host.new_loop) as runner:
+        outcome = runner.run(_interruptible(session, limits))
+    if outcome is None:
+        raise KeyboardInterrupt
+    return outcome
 
 
-async def _interruptible(session: Any, limits: dict[str, Any]) -> Outcome:
-    """Ctrl-C ends the machine at its next look at the stop flag and cancels the call it waits for; asyncio's own
-    handler only cancels, which a program that computes never notices. A second Ctrl-C interrupts whatever runs."""
+async def _interruptible(session: Any, limits: dict[str, Any]) -> Outcome | None:
+    """None when it was interrupted. Ctrl-C ends the machine at its next look at the stop flag and cancels the call it waits
+    for; asyncio's own handler only cancels, which a program that computes never notices. A second Ctrl-C interrupts whatever
+    runs."""
     import asyncio
     import signal
     import threading
@@ -164,7 +174,7 @@ async def _interruptible(session: Any, limits: dict[str, Any]) -> Outcome:
         outcome: Outcome = await run
         return outcome
     except (Stopped, asyncio.CancelledError):
-        raise KeyboardInterrupt from None
+        return None
     finally:
         if usual:
             signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -197,18 +207,30 @@ def host_of(
         network=None if offline else LazyNetwork(),
         project=project_folder(file),
     )
-    if offline and (program is None or not program.image.agents):
-        use_virtual_time(host)
+    if offline:
+        use_virtual_time(host, processes=program is not None and bool(program.image.agents))
     return host
 
 
-def use_virtual_time(host: Host) -> None:
-    """Sleeps and scripted delays of an offline run take no time: its clock jumps when every task waits (V-6.6)."""
+def use_virtual_time(host: Host, *, processes: bool) -> None:
+    """Sleeps and scripted delays of an offline run take no time: its clock jumps when every task waits (V-6.6); beside agents,
+    unless a process of theirs is open."""
+    if processes:
+        skip_waits(host)
+        return
     from ..runtime.offline_loop import OfflineLoop
 
     loop = OfflineLoop(time.monotonic())
     began = time.time() - loop.time()
     host.loop, host.now, host.sleep, host.wall = loop, loop.time, loop.sleep, lambda: began + loop.time()
+
+
+def skip_waits(host: Host) -> None:
+    """The clock of runs that may wait for something outside: it jumps while nothing of the kind is open (V-6.6)."""
+    from ..runtime.skipping_time import SkippingClock
+
+    clock = SkippingClock()
+    host.new_loop, host.now, host.wall = clock.new_loop, clock.now, clock.wall
 
 
 def write_out(text: str) -> None:

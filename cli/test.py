@@ -10,7 +10,8 @@ from . import exits
 from .inputs import compilation, is_image, load_program, read, refused, report, use_colour
 from .permission_flags import hint_of as hint_of
 from .permission_flags import words_of as words_of
-from .run import configure_run, host_of, run_session
+from .run import configure_run, host_of, limits_of, run_session, skip_waits
+from .terminal import shown as shown_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,10 +52,15 @@ def _run(path: str, program: Program, arguments: argparse.Namespace, shown: Repo
     from ..runtime.testing import chosen, run_tests
 
     def host(emit: Callable[[str, Any, bool], None]) -> Host:
-        return host_of(arguments, path, emit, program)
+        made = host_of(arguments, path, emit, program)
+        if made.loop is None and made.new_loop is None:
+            skip_waits(made)
+        if arguments.json:  # stdout is for the outcomes alone
+            made.print = lambda text: sys.stderr.write(shown_text(text, sys.stderr))
+        return made
 
     def run(session: Session, function: int) -> Outcome:
-        return run_session(session, steps=arguments.max_steps, seconds=arguments.max_seconds, function=function)
+        return run_session(session, **limits_of(arguments), function=function)
 
     try:
         for outcome in run_tests(program, chosen(program, arguments.filter), host, run):

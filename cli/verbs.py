@@ -26,5 +26,6 @@ VERBS = (
     Verb("disasm", "show the instructions of a source or image"),
     Verb("inspect", "show what a source or image holds and wants"),
     Verb("version", "show the version"),
+    Verb("help", "list the commands, or tell of one"),
 )
 BY_NAME = {verb.name: verb for verb in VERBS}

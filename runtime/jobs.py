@@ -28,11 +28,18 @@ async def ended(loop: Any, job: Any) -> None:
 
 
 async def stop_all(loop: Any, jobs: list[Any]) -> None:
-    """Cancels jobs and returns when all are over (G-7.2)."""
+    """Cancels jobs and returns when all are over (G-7.2), also for a caller that is itself cancelled meanwhile."""
     for job in jobs:
         job.cancel()
+    cancelled = None
     for job in jobs:
-        await ended(loop, job)
+        while not job.done():
+            try:
+                await ended(loop, job)
+            except BaseException as error:  # of the caller: what a job ends in is not raised here
+                cancelled = error
+    if cancelled is not None:
+        raise cancelled
 
 
 async def gather(loop: Any, coroutines: list[Coroutine[Any, Any, Any]]) -> list[Any]:

@@ -13,7 +13,7 @@ import time
 from ..vm.machine import Machine, Stopped
 from ..vm.panics import Panic
 from ..vm.tasks import DONE
-from ..vm.values import Closure, Err, from_json
+from ..vm.values import Closure, EnumValue, Err, Struct, display, from_json, get_error_member
 from .call_services import Services
 from .connections import resolve_all
 from .emits import EmitBus
@@ -45,6 +45,9 @@ if TYPE_CHECKING:
     from .http_requests import Network
     from .permissions import Permissions
 
+    # Values of the machine, or what makes them of the values that functions of the program give by their numbers.
+    Arguments = Sequence[Any] | Callable[[Callable[[int, list[Any]], Awaitable[Any]]], Awaitable[list[Any]]]
+
 
 class Outcome:
     """How a run ended: `value` of main, or `panic`; `error` is the error of an Err from main. `fuel` used."""
@@ -56,6 +59,13 @@ class Outcome:
         self.panic = panic
         self.error = value.value if type(value) is Err else None
         self.fuel = fuel
+
+    @property
+    def message(self) -> str:
+        """What the error says; of a value that is no error, its Display text (L-3.11.14)."""
+        error = self.error
+        own = isinstance(error, Struct | EnumValue) and error.decl.is_error
+        return str(get_error_member(error, "message")) if own else display(error)
 
     @property
     def exit_code(self) -> int:
@@ -80,9 +90,11 @@ class Host:
     `permissions` what it may touch, `folder` the directory its paths start from, `network` what carries `std::http` (None:
     nothing does); `agents` are the fields of agents by connector, over those of the manifest, in whose directory `project` their
     processes run; `children(name, arguments, env, folder)` starts one of these, None: as a process of the system;
-    `answer(channel, value)` answers awaited emits (it raises NoListener where nobody does) within `emit_timeout_ms`;
+    `answer(channel, value, run)` answers awaited emits (it raises NoListener where nobody does) within `emit_timeout_ms`, where
+    `run(number, arguments)` calls a function of the program;
+    `tools` hold by tool and method what runs in its place, given the arguments, the type of the result and `run` as above;
     `emit_interval` is the flush interval of buffered mode in seconds; `loop` is the event loop that runs the
-    session, None: asyncio's.
+    session, None: asyncio's, which `new_loop` makes where it is not the usual one.
     """
 
     def __init__(
@@ -100,7 +112,7 @@ class Host:
         pricing: Mapping[str, Mapping[str, float]] | None = None,
         provider: Callable[[str], Any] | None = None,
         http_client: Any = None,
-        answer: Callable[[str, Any], Awaitable[Any]] | None = None,
+        answer: Callable[[str, Any, Any], Awaitable[Any]] | None = None,
         emit_timeout_ms: int | None = None,
         emit_interval: float | None = None,
         loop: Any = None,
@@ -116,6 +128,8 @@ class Host:
         project: str | None = None,
         children: Callable[[str, list[str], dict[str, str], str], Awaitable[Any]] | None = None,
     ) -> None:
+        self.new_loop: Callable[[], Any] | None = None
+        self.tools: dict[tuple[str, str], Callable[[list[Any], Any, Any], Awaitable[Any]]] = {}
         self.emit = emit
         self.answer = answer
         self.emit_timeout_ms = emit_timeout_ms
@@ -221,7 +235,7 @@ class Session:
     async def invoke(
         self,
         code: Code,
-        arguments: Sequence[Any],
+        arguments: Arguments,
         *,
         steps: int | None = None,
         depth: int | None = None,
@@ -231,7 +245,7 @@ class Session:
         tasks: int = 1024,
     ) -> Outcome:
         """Run a function of the program, which is initialised before the first one, under the limits of G-6.1 and G-6.4, of which
-        the program's own budgets are the defaults (O-9.7); `arguments` are values of the machine."""
+        the program's own budgets are the defaults (O-9.7)."""
         started = self.host.now()
         machine = self.machine
         given = {"steps": steps, "depth": depth, "seconds": seconds, "tokens": tokens, "cost": cost}
@@ -247,7 +261,8 @@ class Session:
         try:
             if not self.initialised:
                 await self._initialise()
-            value = await self._finish(machine.start(code, list(arguments)))
+            passed = await arguments(self._give) if callable(arguments) else list(arguments)
+            value = await self._finish(machine.start(code, passed))
         except Panic as raised:
             panic = raised
             self.emits.send("panic", self.redactor.clean(raised.message), True)
@@ -329,6 +344,9 @@ class Session:
             if task.status == DONE:
                 return task.result
             await self._deliver()
+
+    async def _give(self, number: int, arguments: list[Any]) -> Any:
+        return await self._finish(self.machine.start(self.program.codes[number], list(arguments)))
 
     async def _perform(self, effect: Effect) -> None:
         if effect.kind == "emit" and not effect.awaited:

@@ -5,7 +5,6 @@ Hands on `TestOutcome`s. Must not know: how outcomes are shown.
 
 from __future__ import annotations
 
-from ..vm.values import ErrorValue, display
 from .performers.tests import EMITS
 from .session import Session
 
@@ -85,5 +84,4 @@ def _failure(outcome: Outcome) -> tuple[str | None, Place | None]:
         return outcome.panic.message, outcome.panic.trace[0][1:] if outcome.panic.trace else None
     if not outcome.exit_code:
         return None, None
-    error = outcome.error
-    return error.message if isinstance(error, ErrorValue) else display(error), None
+    return outcome.message, None

@@ -12,6 +12,7 @@ from ..vm.panics import Panic
 from ..vm.values import UNSET, Closure, Err, ErrorValue, Map, Ok, display, share, to_json
 from .call_services import failure_message, unknown_tool_text
 from .guard import permissions_of
+from .host_tools import handled
 from .records import Msg, ToolDef
 from .schema.validation import Accepted, Violation, validate
 from .tool_hooks import Hooks
@@ -35,7 +36,7 @@ MOCKS = "tool_mocks"  # what the session keeps: what stands in for methods, by t
 class Method:
     """One method of a declared tool, as its image entry has it."""
 
-    __slots__ = ("tool", "name", "code", "definition", "shape", "takes_state", "changes_state", "fallible", "guard")
+    __slots__ = ("tool", "name", "code", "definition", "shape", "takes_state", "changes_state", "result", "guard")
 
     def __init__(self, run: Running, tool: str, entry: Sequence[Any]) -> None:
         name, number, wire, text, shape, schema, guard = entry
@@ -48,9 +49,12 @@ class Method:
         self.guard: str | None = guard
         self.takes_state = len(function.params) > len(shape[3])
         self.changes_state = bool(function.flags & F_INOUT)
-        result = run.program.types[function.result]
-        declared = run.program.types[result[1][0]] if self.changes_state else result
-        self.fallible = declared[0] == "result"
+        result = run.program.descriptors[function.result]
+        self.result = result[1][0] if self.changes_state else result
+
+    @property
+    def fallible(self) -> bool:
+        return bool(self.result[0] == "result")
 
     def failed(self, variant: str, message: str, **fields: Any) -> Err:
         return Err(ErrorValue("ToolError", variant, message, {"tool": self.tool, "method": self.name, **fields}))
@@ -152,6 +156,9 @@ class Tools:
         mocked = self.run.state.get(MOCKS, {}).get(method.tool, {})
         if method.name in mocked:
             return await self._mocked(effect, method, mocked[method.name], arguments)
+        handler = self.run.host.tools.get((method.tool, method.name))
+        if handler is not None:
+            return await handled(self.run, effect, method, handler, arguments)
         if not method.takes_state:
             return await self.run.call(effect, method.code, arguments)
         if not method.changes_state:

@@ -30,6 +30,10 @@ class DeclaredTypes:
             cls.decl.types = self._descriptors(field[1] for field in self.types[number][2])
         return cls
 
+    def field_defaults(self, key: str) -> dict[str, int]:
+        """The functions that give the defaults of a struct's fields, by field."""
+        return {row[0]: row[3] for row in self.types[self.numbers[key]][2] if len(row) > 3}
+
     def enum_type(self, key: str) -> Any:
         number = self.numbers[key]
         decl = self.classes[number]

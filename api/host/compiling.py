@@ -14,41 +14,57 @@ from .errors import CompileError, Diagnostic, ImageError
 from .programs import Program
 
 if TYPE_CHECKING:
+    from ..compiler.manifest import Manifest
     from ..compiler.pipeline import Compilation
 
 PathLike = str | os.PathLike[str]
 
 
-def compile(source: str | None = None, *, path: PathLike | None = None) -> Program:
-    """The program of a source text, or of a file with the modules of its project.
+def compile(source: str | None = None, *, path: PathLike | None = None, manifest: PathLike | None = None) -> Program:
+    """The program of a source text, or of a file with the modules of its project. `manifest` is the file to read as its
+    `Concerto.toml`; left out, a path has that of its project and a text none.
 
     Raises CompileError with every error of the source; OSError when the file cannot be read.
     """
     if (source is None) == (path is None):
         raise TypeError("compile() takes a source text or path=…, one of the two")
-    result = _compiled_text(source) if source is not None else _compiled_file(os.fspath(path))  # type: ignore[arg-type]
+    found = _manifest(manifest)
+    if path is None:
+        result = _compiled_text(source or "", found)
+    else:
+        result, found = _compiled_file(os.fspath(path), found)
     diagnostics = _diagnostics(result)
     if result.image is None:
         from ..compiler.render import render_text
 
         raise CompileError(diagnostics, render_text([d for d in result.diagnostics.ordered() if d.is_error], result.sources))
-    return Program(load_image(result.image), diagnostics)
+    return Program(load_image(result.image), diagnostics, None if found is None else found.folder)
 
 
-def _compiled_text(source: str) -> Compilation:
+def _manifest(path: PathLike | None) -> Manifest | None:
+    if path is None:
+        return None
+    from ..compiler.manifest import Manifest
+
+    with open(path, "rb"):  # OSError to the caller, as for the source
+        return Manifest(os.fspath(path))
+
+
+def _compiled_text(source: str, manifest: Manifest | None) -> Compilation:
     from ..compiler.pipeline import compile_source
 
-    return compile_source(source.encode("utf-8", "surrogatepass"), "main.conc")
+    return compile_source(source.encode("utf-8", "surrogatepass"), "main.conc", manifest=manifest)
 
 
-def _compiled_file(path: str) -> Compilation:
+def _compiled_file(path: str, manifest: Manifest | None) -> tuple[Compilation, Manifest | None]:
     from ..compiler.pipeline import compile_source
     from ..compiler.project import locate
 
     with open(path, "rb") as file:
         data = file.read()
     location = locate(path)
-    return compile_source(data, location.file, read=location.read, manifest=location.manifest)
+    found = manifest or location.manifest
+    return compile_source(data, location.file, read=location.read, manifest=found), found
 
 
 def _diagnostics(result: Compilation) -> tuple[Diagnostic, ...]:

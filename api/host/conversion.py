@@ -1,12 +1,12 @@
 """Between values of Python and of the machine (O-9.38).
 
-Hands on `to_python` and `from_python`. Must not know: sessions.
+Hands on `to_python`, `from_python` and its first half `read_value`. Must not know: sessions.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from ..runtime.outside_text import clean_text
@@ -77,13 +77,33 @@ _TO_PYTHON: dict[type, Callable[[Any], Any]] = {
 # ---------------------------------------------------------------- from Python
 
 
-def from_python(value: Any, program: Program, wanted: tuple[Any, ...] = ("any",), what: str = "the value") -> Any:
-    """A value of the machine of the type `wanted`; TypeError, naming the place, for what has no mapping or does not fit."""
-    return _Reader(program).read(value, wanted, what)
+Run = Callable[[int, list[Any]], Awaitable[Any]]
+
+
+async def from_python(
+    value: Any, program: Program, run: Run, wanted: tuple[Any, ...] = ("any",), what: str = "the value"
+) -> Any:
+    """A value of the machine of the type `wanted`; TypeError, naming the place, for what has no mapping or does not fit.
+    `run` calls a function of the program by its number: fields that are left out have their defaults of one."""
+    made, left_out = read_value(value, program, wanted, what)
+    if not left_out:
+        return made
+    return read_value(value, program, wanted, what, [await run(number, []) for number in left_out])[0]
+
+
+def read_value(
+    value: Any, program: Program, wanted: tuple[Any, ...], what: str, defaults: Sequence[Any] = ()
+) -> tuple[Any, list[int]]:
+    """As `from_python`, with the functions of the fields that are left out; these hold nothing until `defaults` has their
+    values, in the same order."""
+    reader = _Reader(program, defaults)
+    return reader.read(value, wanted, what), reader.left_out
 
 
 class _Reader:
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, defaults: Sequence[Any]) -> None:
+        self.left_out: list[int] = []
+        self.defaults = iter(defaults)
         self.program = program
         self.types = DeclaredTypes(program.types, program.classes, program.descriptors)
         self.keys = {entry[1] for entry in program.types if entry[0] in ("struct", "schema", "enum")}
@@ -193,7 +213,7 @@ class _Reader:
         raise self.misfit(value, wanted, what)
 
     def struct(self, value: Any, wanted: tuple[Any, ...], what: str) -> Any:
-        """A Struct of that name, or a mapping with its fields; optional fields may be left out."""
+        """A Struct of that name, or a mapping with its fields; optional ones and those with a default may be left out."""
         if not isinstance(value, Mapping) or (isinstance(value, Struct) and value.type_name != type_text(wanted)):
             raise self.misfit(value, wanted, what)
         record = RECORDS.get(wanted[1])
@@ -201,8 +221,13 @@ class _Reader:
         unknown = [name for name in value if name not in cls.decl.index]
         if unknown:
             raise TypeError(f"{what}: {type_text(wanted)} has no field {unknown[0]!r}")
+        defaults = {} if record else self.types.field_defaults(wanted[1])
         parts = []
         for name, kind in zip(cls.decl.fields, cls.decl.types, strict=True):
+            if name not in value and name in defaults:
+                self.left_out.append(defaults[name])
+                parts.append(next(self.defaults, None))
+                continue
             if name not in value and kind[0] not in ("option", "nilable"):
                 raise TypeError(f"{what}: {type_text(wanted)} lacks the field {name!r}")
             parts.append(self.read(value.get(name), kind, f"{what}.{name}"))

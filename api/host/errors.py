@@ -64,17 +64,19 @@ class ImageError(Exception):
 
 
 class ProgramError(Exception):
-    """A function that was called gave an Err; `value` is what is in it, mostly an `ErrorValue`."""
+    """A function that was called gave an Err. `value`: what is in it, mostly an `ErrorValue`; `error`: the same as an ErrorValue
+    whatever it is, as in `RunResult.error`."""
 
-    def __init__(self, value: Any) -> None:
-        super().__init__(value)
+    def __init__(self, value: Any, error: ErrorValue) -> None:
+        super().__init__(value, error)
         self.value = value
+        self.error = error
 
     def __str__(self) -> str:
         if not isinstance(self.value, ErrorValue):
-            return str(self.value)
-        name = f"{self.value.kind}::{self.value.variant}" if self.value.variant else self.value.kind
-        return f"{name}: {self.value.message}"
+            return self.error.message
+        name = f"{self.error.kind}::{self.error.variant}" if self.error.variant else self.error.kind
+        return f"{name}: {self.error.message}"
 
 
 class Panic(Exception):

@@ -11,7 +11,7 @@ import random
 import sys
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypedDict
 
 from ..runtime import permissions
@@ -60,13 +60,14 @@ class Buffered:
 class Permissions:
     """What a program may touch; nothing unless it is said here. Each is a tuple of scopes, or True for all: `fs_read` and
     `fs_write` paths, `net` hosts (`HOST`, `HOST:PORT`, `*.DOMAIN`), `env` names of variables, `run` commands; `all` grants
-    everything. Connections of models need none."""
+    everything. Connections of models need none. `tools` says by tool whether it may be called, or which methods may."""
 
     fs_read: tuple[str, ...] | bool = ()
     fs_write: tuple[str, ...] | bool = ()
     net: tuple[str, ...] | bool = ()
     env: tuple[str, ...] | bool = ()
     run: tuple[str, ...] | bool = ()
+    tools: Mapping[str, bool | Sequence[str]] = field(default_factory=dict)
     all: bool = False
 
     def __post_init__(self) -> None:
@@ -74,12 +75,17 @@ class Permissions:
             scope = getattr(self, name)
             if not isinstance(scope, bool) and not (isinstance(scope, tuple) and all_texts(scope)):
                 raise ValueError(f"permission {name} is {scope!r}; it is a tuple of str, or a bool")
+        for name, allowed in self.tools.items():
+            if not isinstance(allowed, bool) and (isinstance(allowed, str) or not all_texts(tuple(allowed))):
+                raise ValueError(f"permission of tool {name} is {allowed!r}; it is a bool or names of methods")
         self.granted()  # a scope that is written wrongly is a ValueError here
 
     def granted(self) -> permissions.Permissions:
         """The grants as the runtime holds them."""
         scopes = {name: True if self.all else getattr(self, name) for name in SCOPES}
-        return permissions.Permissions(scopes)
+        made = permissions.Permissions(scopes)
+        made.tools = {name: allowed if isinstance(allowed, bool) else tuple(allowed) for name, allowed in self.tools.items()}
+        return made
 
 
 SCOPES = ("fs_read", "fs_write", "net", "env", "run")
@@ -123,7 +129,10 @@ class _Network:
 
 
 def host_of(
-    options: Options, emit: Callable[[str, Any, bool], None], answer: Callable[[str, Any], Awaitable[Any]]
+    options: Options,
+    emit: Callable[[str, Any, bool], None],
+    answer: Callable[[str, Any, Any], Awaitable[Any]] | None,
+    project: str | None,
 ) -> Host:
     """Raises TypeError for an option that does not exist."""
     for name in options:
@@ -144,6 +153,7 @@ def host_of(
         random_bits=generator.getrandbits,
         permissions=(options.get("permissions") or Permissions()).granted(),
         folder=os.getcwd(),
+        project=project,
         network=None if offline else _Network(),
         offline=offline,
         script=script,

@@ -13,6 +13,7 @@ from ..vm.bytecode.codec import content_hash, encode
 from .errors import Diagnostic
 from .options import Options
 from .sessions import Session
+from .testing import TestReport, tested
 
 PathLike = str | os.PathLike[str]
 
@@ -20,8 +21,10 @@ PathLike = str | os.PathLike[str]
 class Program:
     """Code without state: every session begins anew. Made by `compile` and `load`."""
 
-    def __init__(self, linked: link.Program, warnings: tuple[Diagnostic, ...] = ()) -> None:
+    def __init__(self, linked: link.Program, warnings: tuple[Diagnostic, ...] = (), project: str | None = None) -> None:
+        """`project`: the directory of the manifest, where processes of agents run; None: the current one (O-7.6)."""
         self._linked = linked
+        self._project = project
         self.warnings = warnings
 
     @property
@@ -56,7 +59,11 @@ class Program:
 
     def session(self, **options: Unpack[Options]) -> Session:
         """A session of this program; several share nothing but code."""
-        return Session(self._linked, options)
+        return Session(self._linked, options, self._project)
+
+    def test(self, filter: str | None = None, **options: Unpack[Options]) -> TestReport:
+        """Run the tests whose description contains `filter`, each in a fresh session with these options."""
+        return tested(self._linked, filter or "", options, self._project)
 
     def __repr__(self) -> str:
         return f"<Program {self.name}>"

@@ -20,12 +20,12 @@ from ..runtime.errors import ConfigFailure
 from ..vm import link, values
 from ..vm.machine import Stopped
 from ..vm.panics import Panic as RaisedPanic
-from .conversion import from_python, to_python
+from .conversion import Run, from_python, read_value, to_python
 from .errors import Frame, Panic, ProgramError
 from .options import Budgets, Options, host_of
 from .results import Emit, Metrics, RunResult
 from .turns import Interruptible, Turns
-from .values import ErrorValue
+from .values import Enum, Err, ErrorValue, Ok
 
 Listener = Callable[[Any], object]
 Handler = Callable[[Any], Any]
@@ -41,7 +41,7 @@ class Session:
     One call runs at a time, others wait. Use it with `with` or `async with`, or call `close`.
     """
 
-    def __init__(self, program: link.Program, options: Options) -> None:
+    def __init__(self, program: link.Program, options: Options, project: str | None = None) -> None:
         self._program = program
         self._listeners: dict[str, list[Listener]] = {}
         self._handlers: dict[str, Handler] = {}
@@ -52,7 +52,7 @@ class Session:
         self._runner: asyncio.Runner | None = None
         self._running: tuple[asyncio.Future[Any], asyncio.AbstractEventLoop] | None = None
         try:
-            self._session = runtime.Session(program, host_of(options, self._hear, self._answer))
+            self._session = runtime.Session(program, host_of(options, self._hear, self._answer, project))
         except ConfigFailure as failure:
             raise ValueError(f"{failure.code}: {failure.message}") from None
 
@@ -84,6 +84,25 @@ class Session:
         self._handlers[channel] = fn
         return fn
 
+    def register_tool(self, tool: str, method: str, fn: Callable[..., Any]) -> None:
+        """Let `fn` take the place of a tool method, called with its arguments; what it gives, or gives when awaited, is the
+        result: of a method with a Result, `Ok`, `Err`, or the value of the Ok. Its exception is `ToolError::ExecutionFailed`.
+        Raises ValueError for what is no method of a tool of the program."""
+        declared = {made.name: [row[0] for row in made.methods] for made in self._program.image.tools}
+        if method not in declared.get(tool, ()):
+            known = ", ".join(f"{name}.{row}" for name, rows in declared.items() for row in rows) or "none"
+            raise ValueError(f"the program has no tool method {tool}.{method}; tool methods: {known}")
+        place = f"the result of {tool}.{method}"
+
+        async def handle(arguments: list[Any], result: tuple[Any, ...], run: Run) -> Any:
+            answer = fn(*map(to_python, arguments))
+            if inspect.isawaitable(answer):
+                answer = await answer
+            plain = result[0] == "result" and not isinstance(answer, Ok | Err)
+            return await from_python(answer, self._program, run, result[1] if plain else result, place)
+
+        self._session.host.tools[tool, method] = handle
+
     def _hear(self, channel: str, value: Any, by_runtime: bool) -> None:
         emit = Emit(channel, to_python(value))
         if not by_runtime:
@@ -99,14 +118,14 @@ class Session:
         except Exception:
             log.exception("a listener of channel %s failed", channel)
 
-    async def _answer(self, channel: str, value: Any) -> Any:
+    async def _answer(self, channel: str, value: Any, run: Run) -> Any:
         handler = self._handlers.get(channel)
         if handler is None:
             raise NoListener
         answer = handler(to_python(value))
         if inspect.isawaitable(answer):
             answer = await answer
-        return from_python(answer, self._program, what=f"the answer on {channel}")
+        return await from_python(answer, self._program, run, what=f"the answer on {channel}")
 
     # ------------------------------------------------------------ calling
 
@@ -147,7 +166,8 @@ class Session:
         if isinstance(error, Panic):
             raise error
         if error is not None:
-            raise ProgramError(to_python(self._session.clean(outcome.value.value)) if outcome is not None else error)
+            value = error if outcome is None else to_python(self._session.clean(outcome.error))
+            raise ProgramError(value, error)
         assert outcome is not None
         return self._success(outcome.value)
 
@@ -158,18 +178,30 @@ class Session:
             raise ValueError(f"the program has no public function {name!r}; public functions: {known}")
         return functions[name]
 
-    def _arguments(self, function: str, number: int, args: tuple[Any, ...]) -> list[Any]:
+    def _arguments(self, function: str, number: int, args: tuple[Any, ...]) -> runtime.Arguments:
+        """What does not fit is refused at once; defaults are those of the program when the call runs (L-5.9.1)."""
         parameters = self._program.image.functions[number].params
-        if len(args) != len(parameters):
-            names = ", ".join(str(name) for name, _, _ in parameters)
-            raise TypeError(f"{function}({names}) takes {len(parameters)} arguments, {len(args)} given")
-        types = self._program.descriptors
-        return [
-            from_python(arg, self._program, types[kind], f"argument {name!r} of {function}")
-            for arg, (name, kind, _) in zip(args, parameters, strict=True)
-        ]
+        least = sum(default is None for _, _, default in parameters)
+        if not least <= len(args) <= len(parameters):
+            names = ", ".join(name if default is None else f"{name}=…" for name, _, default in parameters)
+            most = "" if least == len(parameters) else f" to {len(parameters)}"
+            raise TypeError(f"{function}({names}) takes {least}{most} arguments, {len(args)} given")
+        types = [self._program.descriptors[kind] for _, kind, _ in parameters]
+        places = [f"argument {name!r} of {function}" for name, _, _ in parameters]
+        given = list(zip(args, types, places, strict=False))
+        read = [read_value(arg, self._program, kind, place) for arg, kind, place in given]
 
-    async def _outcome(self, number: int, arguments: list[Any]) -> runtime.Outcome | None:
+        async def completed(run: Run) -> list[Any]:
+            whole: list[Any] = []
+            for (value, left_out), (arg, kind, place) in zip(read, given, strict=True):
+                whole.append(await from_python(arg, self._program, run, kind, place) if left_out else value)
+            for _, _, default in parameters[len(args) :]:
+                whole.append(await run(default, whole))
+            return whole
+
+        return completed
+
+    async def _outcome(self, number: int, arguments: runtime.Arguments) -> runtime.Outcome | None:
         """None when the call was stopped by `cancel`."""
         session = self._session
         session.machine.stop = None
@@ -212,7 +244,8 @@ class Session:
         error = to_python(self._session.clean(outcome.error))
         if isinstance(error, ErrorValue):
             return error
-        return ErrorValue(values.typeof(outcome.error), None, clean(values.display(outcome.error)), {"value": error})
+        variant = error.variant if isinstance(error, Enum) else None
+        return ErrorValue(values.typeof(outcome.error), variant, clean(outcome.message), {"value": error})
 
     def _success(self, value: Any) -> Any:
         """What a call gives: of `Ok(value)` the value."""

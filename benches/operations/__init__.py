@@ -15,6 +15,7 @@ from .growing import growth
 from .loading import image_loading, verifier
 from .memories import memory_append, memory_append_in_program, request_assembly
 from .schemas import extraction, retry_growth
+from .serving import calls_over_the_wire
 from .starting import cold_start
 from .waiting import concurrent_calls
 
@@ -31,5 +32,6 @@ OPERATIONS: dict[str, Callable[[Plan], list[Figure]]] = {
     "load": image_loading,
     "verifier": verifier,
     "waiting": concurrent_calls,
+    "serving": calls_over_the_wire,
     "start": cold_start,
 }

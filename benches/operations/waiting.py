@@ -7,6 +7,7 @@ import tracemalloc
 from time import perf_counter
 from typing import Any
 
+from concerto.runtime.providers.base import Provider
 from concerto.runtime.records import Reply
 from concerto.runtime.session import Session
 
@@ -27,11 +28,10 @@ fn main() {{
 """
 
 
-class Patient:
+class Patient(Provider):
     """Answers after `SECONDS`; notes what is allocated when the last of all calls has begun to wait."""
 
     name = "patient"
-    free_and_instant = False
 
     def __init__(self) -> None:
         self.waiting = 0

@@ -79,8 +79,16 @@ class Pool:
             if type_.kind == "enum":
                 entry[2].append([name, [self.type(item) for item in held], *rest[0]])
             else:
-                entry[2].append([name, self.type(held), True])
+                entry[2].append([name, self.type(held), *rest])
         return index
+
+    def name_defaults(self, type_: t.Nominal, functions: dict[int, int]) -> None:
+        """The functions that give the defaults of the fields, by position, if the image has the type at all."""
+        key = ("declared", type_.kind, type_.unique_name)
+        if key in self._type_index:
+            rows = self.types[self._type_index[key]][2]
+            for position, function in functions.items():
+                rows[position].append(function)
 
     def trait(self, type_: t.Nominal) -> tuple[int, str]:
         """Index and name of a trait type. Type arguments choose among its impls, so a part of them is an entry of its own."""

@@ -77,6 +77,8 @@ def generate(checked: CheckedProgram, sources: list[Source], name: str) -> im.Im
         module.language_method("StoreWrites", "finish")
     generate_wanted(module)
     functions = module.finish_functions()
+    for struct in (*checked.structs, *checked.schemas):
+        module.pool.name_defaults(own(struct.type), module.field_defaults[struct])
     mark_suspending(functions, module)
     agents = [agent_entry(module, agent) for agent in checked.agents]
     image = im.Image(
@@ -136,7 +138,8 @@ def declare(module: Module, checked: CheckedProgram) -> dict[t.Type, symbols.Sym
     declared: dict[t.Type, symbols.Symbol] = {}
     for struct in (*checked.structs, *checked.schemas):
         declared[own(struct.type)] = struct
-        module.pool.declared[own(struct.type)] = [(n, option_type(type_, o)) for n, type_, _, o in struct.fields]
+        hidden = hidden_fields(struct)
+        module.pool.declared[own(struct.type)] = [(n, option_type(type_, o), n not in hidden) for n, type_, _, o in struct.fields]
     for enum in checked.enums:
         declared[own(enum.type)] = enum
         module.pool.declared[own(enum.type)] = [
@@ -150,6 +153,12 @@ def own(type_: t.Type) -> t.Nominal:
     """A declared type as the machine knows it (L-3.1.22)."""
     assert isinstance(type_, t.Nominal)
     return type_.bare
+
+
+def hidden_fields(symbol: symbols.StructSymbol) -> frozenset[str]:
+    """The fields without `pub`; those of a schema are all public."""
+    node = symbol.declaration
+    return frozenset(f.name.text for f in node.fields if not f.public) if isinstance(node, ast.Struct) else frozenset()
 
 
 def option_type(type_: t.Type, optional: bool) -> t.Type:

@@ -336,7 +336,7 @@ class World:
         send({"id": self.id, "event": "emit", "n": self.emitted, "channel": channel, "json": to_json(value)})
         self.emitted += 1
 
-    async def answer(self, channel: str, value: Any) -> Any:
+    async def answer(self, channel: str, value: Any, run: Any) -> Any:
         """Asks the runner for the host's answer to an awaited emit."""
         self.requests += 1
         to = self.requests

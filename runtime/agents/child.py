@@ -160,7 +160,12 @@ class Child:
             self._process.stdin.close()
         family = descendants(self.pid)
         self._signal(family, signal.SIGTERM)
-        if not await self._gone(family, TERMINATION_GRACE):
+        try:
+            ended = await self._gone(family, TERMINATION_GRACE)
+        except asyncio.CancelledError:  # a second interrupt: no time is left to be gentle
+            self._signal(family | descendants(self.pid), signal.SIGKILL)
+            raise
+        if not ended:
             family |= descendants(self.pid)
             self._signal(family, signal.SIGKILL)
             await self._gone(family, TERMINATION_GRACE)

@@ -24,7 +24,7 @@ async def perform(run: Running, effect: Effect) -> Any:
     try:
         if run.host.answer is None:
             raise NoListener
-        return Ok(await _answer(run, emit, timeout_ms))
+        return Ok(await _answer(run, effect, timeout_ms))
     except NoListener:
         return _failed("NoListener", f"nobody answers emits on {emit.channel}", emit)
     except TimeoutError:
@@ -37,14 +37,19 @@ class HandlerFailed(Exception):
     """The handler of the host raised; the text is its message."""
 
 
-async def _answer(run: Running, emit: EmitPayload, timeout_ms: int | None) -> Any:
-    answering = _handled(run, emit)
+async def _answer(run: Running, effect: Effect, timeout_ms: int | None) -> Any:
+    answering = _handled(run, effect)
     return await (answering if timeout_ms is None else run.within(timeout_ms / 1000, answering))
 
 
-async def _handled(run: Running, emit: EmitPayload) -> Any:
+async def _handled(run: Running, effect: Effect) -> Any:
+    emit: EmitPayload = effect.payload
+
+    async def give(number: int, arguments: list[Any]) -> Any:
+        return await run.call(effect, run.program.codes[number], arguments)
+
     try:
-        return await run.host.answer(emit.channel, run.clean(emit.value))
+        return await run.host.answer(emit.channel, run.clean(emit.value), give)
     except NoListener:
         raise
     except Exception as error:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import os
 from typing import Any
 
 import pytest
+from concerto.runtime.agents import child as children
 from concerto.runtime.agents import process as processes
 from concerto.runtime.errors import CallFailure
 
@@ -171,10 +174,18 @@ def test_params_are_sent_first_and_acknowledged() -> None:
     ],
 )
 def test_a_failed_handshake(source: str, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert processes.HANDSHAKE_SECONDS == 10
     if "sleep" in source:
         monkeypatch.setattr(processes, "HANDSHAKE_SECONDS", 0.3)
-    (failure,) = asked(agent(source, params={"a": 1}), "x")
-    assert (failure.variant, failure.message) == ("Protocol", message)
+    made = agent(source, params={"a": 1})
+
+    async def shaken() -> Any:
+        with pytest.raises(CallFailure) as caught:
+            await made.exchange("x", (), Deaf())
+        return caught.value, made._child
+
+    failure, child = run(shaken())
+    assert (failure.variant, failure.message, child) == ("Protocol", message, None)
 
 
 TALKS = """
@@ -216,3 +227,88 @@ def test_arguments_are_a_list() -> None:
     assert asked(agent("", command=[*arguments("import sys; input(); print(sys.argv[1:], flush=True)"), "a b", "$c"]), "x") == [
         ("['a b', '$c']", None)
     ]
+
+
+def test_a_reply_names_the_id_of_the_message_or_its_type() -> None:
+    source = """
+import json
+input()
+for message in ({"type": "a", "id": "m7"}, {"type": "b"}):
+    print(json.dumps(message), flush=True)
+    print(json.dumps({"type": "c"}), flush=True)
+    print(json.dumps({"type": "d", "line": input()}), flush=True)
+print("end", flush=True)
+input()
+"""
+    values = {"a": [1], "b": "no"}
+    listener = Deaf(listens=True, answer=lambda message: values.get(message["type"]))
+    assert asked(agent(source), "x", listener=listener) == [("end", None)]
+    said = [message["line"] for message in listener.messages if message["type"] == "d"]
+    assert said == ['{"type":"response","in_reply_to":"m7","value":[1]}', '{"type":"response","in_reply_to":"b","value":"no"}']
+
+
+FLOODS = "import sys\nsys.stderr.write('x' * 3_000_000 + 'the end')\nsys.stderr.flush()\ninput()\n"
+
+
+@pytest.mark.parametrize(
+    ("ends", "variant"),
+    [("sys.exit(3)", "Exited"), ("print('no json', flush=True); input()", "Protocol"), ("import time; time.sleep(600)", None)],
+)
+def test_a_flood_on_stderr_holds_nothing_up_and_its_end_stands_in_the_error(ends: str, variant: str | None) -> None:
+    made = agent(FLOODS + ends, output_format="json", timeout=1.5)
+    (failure,) = asked(made, "x")
+    assert (failure.variant, len(failure.fields["stderr"])) == (variant, 64 * 1024)
+    assert failure.fields["stderr"].endswith("xthe end")
+
+
+HOSTILE = {
+    "hangs": "import time; time.sleep(600)",
+    "floods": "import sys, time\nwhile True: sys.stderr.write('x' * 10_000)",
+    "dies mid-line": "import os, sys\ninput(); sys.stdout.write('half'); sys.stdout.flush(); os._exit(9)",
+    "ignores SIGTERM": "import signal, time\n"
+    "signal.signal(signal.SIGTERM, signal.SIG_IGN)\nprint('up', flush=True)\ntime.sleep(600)",
+    "leaves a grandchild": "import subprocess, sys, time\n"
+    "subprocess.Popen([sys.executable, '-I', '-S', '-c', 'import time; time.sleep(600)', 'MARK'])\ntime.sleep(600)",
+    "closes its output": "import os, time\nos.close(1); time.sleep(600)",
+    "breaks the protocol": "print('no json', flush=True); input(); input()",
+    "answers": "print('{\"a\":1}', flush=True); input()",
+}
+ROUNDS = max(1, int(os.environ.get("CONCERTO_CYCLES", "8")) // len(HOSTILE))
+
+
+def test_no_hostile_agent_outlives_its_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every shape, started and ended in turn; CONCERTO_CYCLES=500 for the long run (G-2.23)."""
+    monkeypatch.setattr(children, "TERMINATION_GRACE", 0.1)
+    mark = f"concerto-test-{os.getpid()}"
+    before = len(os.listdir("/proc/self/fd"))
+    seen: set[str] = set()
+
+    async def cycles() -> None:
+        for _ in range(ROUNDS):
+            for shape, source in HOSTILE.items():
+                made = agent(
+                    f"# {mark}\n{source}".replace("MARK", mark), output_format="json",
+                    timeout=0.2 if "sleep" in source or "while" in source else 5,
+                )  # fmt: skip
+                work = asyncio.ensure_future(made.exchange("x", (), Deaf()))
+                while not work.done():
+                    seen.update([shape] if running(mark) else [])
+                    await asyncio.sleep(0.01)
+                with contextlib.suppress(CallFailure):
+                    await work
+                await made.stop()
+
+    run(cycles())
+    assert seen == set(HOSTILE)  # they did run
+    assert not running(mark)
+    assert len(os.listdir("/proc/self/fd")) <= before
+
+
+def running(mark: str) -> list[str]:
+    """The processes with a text in their command line, those of other sessions too."""
+    found = []
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError), open(f"/proc/{name}/cmdline") as file:
+            if mark in file.read() and not gone(int(name)):
+                found.append(name)
+    return found

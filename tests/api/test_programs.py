@@ -125,3 +125,41 @@ def test_loading_an_image_does_not_load_the_compiler(tmp_path: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "1 []"
+
+
+MANIFEST = """[project]
+name = "p"
+version = "1"
+entry = "main.conc"
+[connections.lab]
+provider = "offline"
+replies = ["%s"]
+"""
+
+
+def test_the_manifest_is_that_of_the_project_or_the_one_given(tmp_path: Path) -> None:
+    source = 'model M { provider: lab, base: "m" }\npub fn ask() -> Result<String, AgentError> { Ok(M.execute("q")?.text) }\n'
+    (tmp_path / "Concerto.toml").write_text(MANIFEST % "own")
+    (tmp_path / "other.toml").write_text(MANIFEST % "other")
+    (tmp_path / "main.conc").write_text(source)
+    for program, reply in (
+        (concerto.compile(path=tmp_path / "main.conc"), "own"),
+        (concerto.compile(path=tmp_path / "main.conc", manifest=tmp_path / "other.toml"), "other"),
+        (concerto.compile(source, manifest=tmp_path / "other.toml"), "other"),
+    ):
+        with program.session() as session:
+            assert session.call("ask") == reply
+    with pytest.raises(concerto.CompileError, match="E4003"):
+        concerto.compile(source)
+    with pytest.raises(FileNotFoundError):
+        concerto.compile(source, manifest=tmp_path / "gone.toml")
+
+
+def test_agents_of_a_project_run_where_its_manifest_lies(tmp_path: Path) -> None:
+    (tmp_path / "agent.py").write_text("print(input(), flush=True); input()")
+    agent = f'[agents.a]\ncommand = "{sys.executable}"\nargs = ["-S", "agent.py"]\n'
+    (tmp_path / "Concerto.toml").write_text(MANIFEST % "" + agent)
+    source = 'agent A { connector: a }\npub fn ask() -> Result<String, AgentError> { Ok(A.execute("q")?.text) }\n'
+    (tmp_path / "main.conc").write_text(source)
+    with concerto.compile(path=tmp_path / "main.conc").session(permissions=concerto.Permissions(run=True)) as session:
+        assert session.call("ask") == "q"

@@ -294,3 +294,26 @@ def test_bad_values_of_options_are_refused() -> None:
     ):
         with pytest.raises(ValueError):
             make()
+
+
+def test_an_error_of_the_program_is_shown_as_on_the_command_line() -> None:
+    """Not in the form of Python (L-3.11.14)."""
+    program = concerto.compile("""
+    enum Bad { A(Int), B }
+    struct Worse { message: String, n: Int }
+    impl Error for Bad { }
+    impl Error for Worse { }
+    pub fn bad() -> Result<Int, Bad> { Err(Bad::A(1)) }
+    pub fn worse() -> Result<Int, Worse> { Err(Worse { message: "gone", n: 1 }) }
+    pub fn plain() -> Result<Int, String> { Err("plain") }
+    fn main() -> Result<Nil, Bad> { Err(Bad::B) }
+    """)
+    with program.session() as session:
+        for function, text, kind, variant in (
+            ("bad", "Bad::A(1)", "Bad", "A"), ("worse", "gone", "Worse", None), ("plain", "plain", "String", None),
+        ):  # fmt: skip
+            with pytest.raises(concerto.ProgramError) as caught:
+                session.call(function)
+            assert (str(caught.value), caught.value.error.kind, caught.value.error.variant) == (text, kind, variant)
+        error = session.run().error
+        assert isinstance(error, concerto.ErrorValue) and (error.kind, error.variant, error.message) == ("Bad", "B", "Bad::B")

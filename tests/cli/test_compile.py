@@ -118,3 +118,11 @@ def test_dump_of_what_cannot_be_read(cli, write, flag):
     assert err.startswith("program.conc:1:20: error[E0004]: ")
     assert not err.endswith("\n\n")
     assert cli("compile", flag, write("latin.conc", b"\xff")).code == 65
+
+
+def test_equal_input_gives_equal_bytes(cli, write, tmp_path):
+    write("program.conc", SOURCE)
+    (tmp_path / "copy").mkdir()
+    write("copy/program.conc", SOURCE)
+    assert cli("compile", "program.conc").code == cli("compile", "copy/program.conc").code == 0
+    assert (tmp_path / "program.concb").read_bytes() == (tmp_path / "copy" / "program.concb").read_bytes()

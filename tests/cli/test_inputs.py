@@ -4,7 +4,7 @@ import pytest
 from concerto.cli.verbs import VERBS
 
 SOURCE = 'fn main() { emit("said", "hello"); }\n'
-TAKES_FILE = [verb.name for verb in VERBS if verb.name not in ("version", "repl", "test", "init")]
+TAKES_FILE = [verb.name for verb in VERBS if verb.name not in ("version", "repl", "test", "init", "help")]
 TAKES_IMAGE = ["run", "disasm", "inspect"]
 TAKES_SOURCE_ONLY = ["compile", "check", "fmt"]
 each_verb = pytest.mark.parametrize("verb", TAKES_FILE)

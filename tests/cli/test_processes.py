@@ -1,5 +1,7 @@
 """What only a process of its own shows: interrupts, pipes, full disks, closed streams, locales (O-9.10, O-9.29)."""
 
+import contextlib
+import os
 import signal
 import socket
 import subprocess
@@ -8,6 +10,7 @@ import time
 
 import pytest
 
+from ..agents.children import gone
 from ..command import EXAMPLES, concerto, environment
 
 SAID = 'fn main() { emit("said", "grüße €"); }\n'
@@ -110,3 +113,60 @@ def test_missing_key_is_said_at_once(tmp_path):
     done = subprocess.run(command, cwd=tmp_path, env=environment(**extra), capture_output=True, timeout=60)
     assert (done.returncode, done.stdout) == (1, b"")
     assert b"environment variable OPENAI_API_KEY is not set" in done.stderr and b"--offline" in done.stderr
+
+
+AGENT = """
+import os, signal, sys, time
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+%s
+open("pid", "w").write(str(os.getpid()))
+sys.stdin.readline()
+print('{"type":"note"}', flush=True)
+time.sleep(600)
+"""
+LISTENS = """agent A { connector: a }
+async fn other() { std::time::sleep(600000); }
+fn main() {
+    spawn other();
+    let _ = listen A.execute("x") { "note" => |_m| { emit("heard", 1); std::time::sleep(600000); }, };
+}
+"""
+SLOW_END = "import sys\nfrom concerto.cli import main\nfrom concerto.runtime.agents import child\n" \
+    "child.TERMINATION_GRACE = 600\nsys.exit(main(sys.argv[1:]))"
+
+
+def interrupted(folder, agent):
+    """A run whose agent was told its prompt, interrupted once."""
+    (folder / "agent.py").write_text(agent)
+    (folder / "main.conc").write_text(LISTENS)
+    (folder / "Concerto.toml").write_text(
+        '[project]\nname = "p"\nversion = "1"\nentry = "main.conc"\n[permissions]\nrun = true\n'
+        f'[agents.a]\ncommand = "{sys.executable} -S agent.py"\n'
+    )
+    command = [sys.executable, "-c", SLOW_END, "run", "main.conc"]
+    process = subprocess.Popen(command, cwd=folder, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout.readline() == b"[emit:heard] 1\n"
+    process.send_signal(signal.SIGINT)
+    return process, int((folder / "pid").read_text())
+
+
+def test_an_interrupt_ends_tasks_and_children(tmp_path):
+    process, agent = interrupted(tmp_path, AGENT % "")
+    assert process.communicate(timeout=20) == (b"", b"")
+    assert process.returncode == 130 and gone(agent)
+
+
+def test_a_second_interrupt_exits_at_once(tmp_path):
+    """While the first one waits for a child that does not end."""
+    process, agent = interrupted(tmp_path, AGENT % "signal.signal(signal.SIGTERM, lambda *_: open('asked', 'w').close())")
+    try:
+        until = time.monotonic() + 20
+        while not (tmp_path / "asked").exists() and time.monotonic() < until:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=20)
+        assert (process.returncode, err) == (130, b"")
+        assert gone(agent)
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(agent, signal.SIGKILL)

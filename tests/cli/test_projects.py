@@ -93,3 +93,24 @@ def test_a_file_too_large_is_refused(cli, write, project):
     code, _, err = cli("check", project)
     assert code == 65
     assert "a.conc:1:1: error[E0114]" in err
+
+
+GREETS = '[project]\nname = "%s"\nversion = "1"\nentry = "main.conc"\n[permissions]\nfs_read = ["own.txt"]\n'
+
+
+def test_the_nearest_manifest_counts_and_its_directory_is_the_root(cli, write, tmp_path, monkeypatch):
+    """O-9.1; none is legal."""
+    reads = 'fn main() { print(std::fs::read_file("%s").is_ok()); }'
+    write("main.conc", reads % "own.txt")
+    write("own.txt", "")
+    assert cli("run", "main.conc").out == "false"  # no manifest, nothing granted
+    write("Concerto.toml", GREETS % "outer")
+    assert cli("run", "main.conc").out == "true"
+    (tmp_path / "inner" / "src").mkdir(parents=True)
+    write("inner/src/main.conc", reads % "own.txt")
+    assert cli("run", "inner/src/main.conc").out == "true"  # the manifest above, whose paths start at its directory
+    write("inner/Concerto.toml", GREETS % "inner")
+    write("inner/own.txt", "")
+    assert cli("run", "inner/src/main.conc").out == "false"
+    write("inner/src/main.conc", reads % "inner/own.txt")
+    assert cli("run", "inner/src/main.conc").out == "true"

@@ -206,3 +206,34 @@ def test_env_files_that_are_none(cli, asks, write):
     assert cli("run", asks, "--env-file", "keys.env") == (2, "", "keys.env:2: expected NAME=value\n")
     write("keys.env", "=1\n")
     assert cli("run", asks, "--env-file", "keys.env") == (2, "", "keys.env:1: expected NAME=value\n")
+
+
+def test_an_own_error_shows_its_message(cli, write):
+    """Its field `message`, or its Display text (L-3.11.14)."""
+    fails = "fn main() -> Result<Nil, E> { Err(%s) }"
+    write("e.conc", "struct E { message: String }\nimpl Error for E { }\n" + fails % 'E { message: "gone" }')
+    assert cli("run", "e.conc") == (1, "", "error: gone\n")
+    write("e.conc", "enum E { A(Int) }\nimpl Error for E { }\n" + fails % "E::A(1)")
+    assert cli("run", "e.conc") == (1, "", "error: E::A(1)\n")
+
+
+def test_the_seed_fixes_the_random_numbers_of_the_library(cli, write):
+    write("r.conc", "fn main() { print(std::math::random(), std::math::random_int(1, 1000000)); }")
+    drawn = [cli("run", "r.conc", "--seed", seed).out for seed in ("7", "7", "8")]
+    assert drawn[0] == drawn[1] != drawn[2]
+
+
+def test_every_budget_has_a_flag(cli, asks, write):
+    """O-9.27, G-6.4."""
+    err = cli("run", "--offline", "--max-tokens", "3", asks).err
+    assert err.startswith("panic[P401]: token budget spent") and "(budget `tokens`)" in err
+    assert cli("run", "--offline", "--max-tokens", "100000", asks).code == 0
+    write("Concerto.toml", '[project]\nname = "p"\nversion = "1"\nentry = "asks.conc"\n[pricing."m-1"]\n'
+          "input_per_million = 1000000\noutput_per_million = 1000000\n")  # fmt: skip
+    reply = '{ text: "a", tokens_in: 3, tokens_out: 3 }'
+    calls = f'mock M {{ response: {reply} }} M.execute("x")?; M.execute("y")?;'
+    write("t.conc", f'model M {{ provider: openai, base: "m-1" }}\n@test fn f() {{ {calls} }}\n')
+    assert "f -- cost budget spent" in cli("test", "--max-cost", "0.5", "t.conc").out
+    assert cli("test", "--max-cost", "1e9", "t.conc").code == 0
+    write("s.conc", "fn main() { std::time::sleep(60000); }")
+    assert cli("run", "--offline", "--max-seconds", "5", "s.conc").err.startswith("panic[P102]")

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import http.server
 import json
+import threading
+import time
 
 import pytest
 
@@ -113,3 +117,60 @@ def test_a_key_in_a_failure_is_not_shown(cli, write, monkeypatch):
 def test_mocked_models_need_no_key(cli, write):
     write("t.conc", MODEL + '@test fn f() { mock M { response: "x" } assert_eq(M.execute("a")?.text, "x"); }\n')
     assert cli("test", "t.conc").code == 0
+
+
+def test_waits_of_tests_take_no_time(cli, write):
+    """The virtual clock, without --offline too (V-6.6): an hour of real time would outlast any test run."""
+    write("t.conc", """
+    async fn one() -> Int { std::time::sleep(1800000); 1 }
+    @test fn waits() {
+        let start = std::time::now_ms();
+        let task = spawn one();
+        std::time::sleep(3600000);
+        assert_eq(await task, 1);
+        assert(std::time::now_ms() - start >= 3600000);
+    }""")
+    assert cli("test", "t.conc").code == 0
+    assert "waits -- time limit exceeded: 60 s (budget `seconds`)\n" in cli("test", "--max-seconds", "60", "t.conc").out
+
+
+def test_a_real_provider_is_waited_for(cli, write):
+    """A timeout of the request must not come at once because nothing else can run."""
+    with slow_server(0.2) as url:
+        write("t.conc", f"""
+        connect lab {{ provider: "custom", base_url: "{url}", timeout: 30 }}
+        model M {{ provider: lab, base: "m" }}
+        @test fn asks() {{ assert_eq(M.execute("q")?.text, "hello"); std::time::sleep(1000); }}""")
+        assert cli("test", "t.conc").out.endswith("1 passed, 0 failed\n")
+
+
+@contextlib.contextmanager
+def slow_server(seconds: float):
+    """Answers every chat request with `hello` after a while."""
+    reply = {"choices": [{"message": {"content": "hello"}, "finish_reason": "stop"}], "usage": {}, "model": "m"}
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_POST(self):
+            self.rfile.read(int(self.headers["Content-Length"]))
+            time.sleep(seconds)
+            body = json.dumps(reply).encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_):
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/v1"
+        server.shutdown()
+
+
+def test_prints_stay_out_of_the_json(cli, write):
+    write("t.conc", '@test fn prints() { print("a"); println("b"); }')
+    code, out, err = cli("test", "--json", "t.conc")
+    assert (code, len(json.loads(out)), err) == (0, 1, "ab\n")
+    assert "ab\n  PASS  prints" in cli("test", "t.conc").out

@@ -8,17 +8,23 @@ from concerto.cli import check, main
 from concerto.cli.verbs import VERBS
 from concerto.vm.bytecode.image import FORMAT, ImageError
 
+RUN_FLAGS = [  # O-9.27
+    "--offline", "--offline-script", "--env-file", "--allow-fs-read", "--allow-fs-write", "--allow-fs", "--allow-net",
+    "--allow-env", "--allow-run",
+    "--allow-all", "--disable-tool", "--max-steps", "--max-seconds", "--max-tokens", "--max-cost", "--seed",
+]  # fmt: skip
 FLAGS = {
-    "run": ["--offline", "--offline-script", "--env-file", "--max-steps", "--seed", "--emit-format", "--metrics", "--verbose"],
+    "run": [*RUN_FLAGS, "--emit-format", "--metrics", "--verbose"],
     "compile": ["-o", "--check", "--strip", "--emit-tokens", "--emit-ast", "--deny-warnings", "--json"],
     "check": ["--deny-warnings", "--json"],
     "fmt": ["--check", "--diff"],
     "disasm": ["--function", "--json"],
     "inspect": ["--json"],
-    "test": ["--filter", "--debug", "--json", "--offline", "--max-steps", "--seed"],
+    "test": [*RUN_FLAGS, "--filter", "--debug", "--json"],
     "init": ["--provider"],
-    "repl": ["--offline", "--offline-script", "--env-file", "--max-steps", "--seed", "--emit-format", "--verbose"],
+    "repl": [*RUN_FLAGS, "--emit-format", "--verbose"],
     "version": ["--json"],
+    "help": ["COMMAND"],
 }
 
 
@@ -59,6 +65,8 @@ def test_unknown_verb(cli):
         ["run", "a.conc", "--allow-all=x"],
         ["run", "a.conc", "--max-steps", "0"],
         ["run", "a.conc", "--max-steps", "many"],
+        ["run", "a.conc", "--max-tokens", "0"],
+        ["run", "a.conc", "--max-cost", "-1"],
         ["run", "a.conc", "--seed", "x"],
         ["run", "a.conc", "--emit-format", "xml"],
         ["version", "x"],
@@ -107,3 +115,43 @@ def test_defect_is_one_line_and_70(capsys, monkeypatch):
     monkeypatch.setenv("CONCERTO_TRACEBACK", "1")
     with pytest.raises(KeyError):
         main(["check", "x"])
+
+
+PROGRAMS = {
+    "fine.conc": "fn main() { }",
+    "err.conc": 'fn main() -> Result<Nil, Error> { throw "no" }',
+    "panic.conc": "fn main() { [1][2]; }",
+    "fails.conc": "@test fn f() { assert(false); }",
+    "ugly.conc": "fn  main( ){ }",
+    "wrong.conc": "fn main() { x }",
+    "warned.conc": "fn main() { let unused = 1; }",
+    "image.concb": "no image",
+    "denied.conc": 'fn main() -> Result<Nil, Error> { std::fs::read_file("x")?; Ok() }',
+    "denied2.conc": 'fn main() { print(env("HOME")); }',
+}
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        (0, ["run", "fine.conc"]), (1, ["run", "err.conc"]), (1, ["run", "panic.conc"]), (1, ["test", "fails.conc"]),
+        (1, ["fmt", "--check", "ugly.conc"]), (2, ["run", "--nonsense"]), (65, ["run", "wrong.conc"]),
+        (0, ["check", "warned.conc"]), (65, ["check", "--deny-warnings", "warned.conc"]), (66, ["run", "gone.conc"]),
+        (74, ["run", "image.concb"]), (77, ["run", "denied.conc"]), (77, ["run", "denied2.conc"]),
+    ],
+    ids=lambda part: part if isinstance(part, int) else " ".join(part),
+)  # fmt: skip
+def test_exit_codes(cli, write, code, words):
+    for name, text in PROGRAMS.items():
+        write(name, text + "\n")
+    assert cli(*words).code == code
+
+
+@pytest.mark.parametrize(("error", "code"), [(KeyboardInterrupt, 130), (KeyError, 70)])
+def test_exit_codes_of_what_happens_to_the_command(capsys, monkeypatch, error, code):
+    def fail(arguments):
+        raise error
+
+    monkeypatch.delenv("CONCERTO_TRACEBACK", raising=False)
+    monkeypatch.setattr(check, "execute", fail)
+    assert main(["check", "x"]) == code

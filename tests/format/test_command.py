@@ -121,3 +121,12 @@ def test_windows_line_ends_and_the_byte_order_mark_go(file: Path) -> None:
     file.write_bytes(b'\xef\xbb\xbffn main() {\r\n    emit("a", """x\r\n  y""")\r\n}\r\n')
     assert main(["fmt", str(file)]) == 0
     assert file.read_bytes() == b'fn main() {\n    emit("a", """x\n  y""")\n}\n'
+
+
+def test_comments_are_kept_and_a_second_time_changes_nothing(file: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    file.write_text("// one\nfn main( ){ // two\n/* three */ emit( 'a',1 ) // four\n}\n// five\n", "utf-8")
+    assert main(["fmt", str(file)]) == 0
+    text = file.read_text("utf-8")
+    assert text == "// one\nfn main() { // two\n    /* three */ emit('a', 1) // four\n}\n// five\n"
+    assert main(["fmt", "--check", str(file)]) == 0 and main(["fmt", str(file)]) == 0
+    assert file.read_text("utf-8") == text

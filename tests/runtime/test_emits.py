@@ -93,7 +93,7 @@ def run(text: str, **options: Any) -> tuple[Outcome, list[str]]:
     heard: list[str] = []
     answer: Callable[[str, Any], Any] | None = options.pop("answer", None)
 
-    async def answered(channel: str, value: Any) -> Any:
+    async def answered(channel: str, value: Any, run: Any) -> Any:
         heard.append("-")
         assert answer is not None
         return await answer(channel, value)

@@ -130,6 +130,7 @@ def test_random_trees(tree, asyncio: bool) -> None:
     kept = [name for _, name in sorted(expected.turns)]
     assert run.emits == [*(("said", name) for name in kept), ("value", expected.value)]
     assert run.log == kept
+    assert len(run.session.memories["log"].messages()) == 2 * len(kept)  # of a loser not even the question
     assert len(run.slow.asked) <= len(named)
     machine = run.session.machine
     assert not machine.roots and machine.at_work == 0 and not run.session.work

@@ -1,8 +1,8 @@
 """Type descriptors: the rows of the types section (O-10.6).
 
 A descriptor is a list of a head and its arguments; inner types are indexes into the same section. Hands on
-`check_descriptor` (shape), `inner_types` and `inner_functions` (the indexes a descriptor names). Must not know: what a
-type means at run time.
+`check_descriptor` (shape), `inner_types`, `inner_functions` and `default_functions` (the indexes a descriptor names). Must not
+know: what a type means at run time.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 # Arguments of a head: T a type index, L a list of type indexes, N a name, O a name that may be missing, W a list of
-# texts, F fields [name, type, public], V variants [name, payload types, names of
-# the parts of a struct variant…], I impls of a trait [type, [function…]].
+# texts, F fields [name, type, public] and, where there is one, the function of the default, V variants [name, payload types,
+# names of the parts of a struct variant…], I impls of a trait [type, [function…]].
 HEADS: dict[str, str] = {
     "int": "", "float": "", "string": "", "bool": "", "nil": "", "any": "", "never": "", "range": "", "prompt": "",
     "array": "T", "map": "TT", "option": "T", "result": "TT", "nilable": "T", "set": "T", "queue": "T",
@@ -32,7 +32,7 @@ _CHECKERS: dict[str, f.Checker] = {
     "L": f.listed(f.natural),
     "N": f.name,
     "W": f.listed(f.text),
-    "F": f.listed(f.row(f.name, f.natural, f.boolean)),
+    "F": f.listed(f.row(f.name, f.natural, f.boolean, rest=f.natural)),
     "V": f.listed(f.row(f.name, f.listed(f.natural), rest=f.name)),
     "I": f.listed(f.row(f.natural, f.listed(f.natural))),
 }
@@ -52,6 +52,8 @@ def check_descriptor(value: Any, limits: Limits) -> None:
     if len(value) > 1 + len(HEADS[value[0]]):
         raise f.Misshapen(f"a type {value[0]} has at most {len(HEADS[value[0]])} arguments")
     _ROWS[value[0]](value, limits)
+    if any(len(row) > 4 for row in field_rows(value)):
+        raise f.Misshapen("a field has a name, a type, its visibility and at most one default")
 
 
 def inner_types(descriptor: list[Any]) -> Iterator[int]:
@@ -75,6 +77,17 @@ def inner_functions(descriptor: list[Any]) -> Iterator[int]:
     if descriptor[0] == "trait":
         for _, methods in descriptor[2]:
             yield from methods
+
+
+def field_rows(descriptor: list[Any]) -> list[list[Any]]:
+    """The fields of a struct or schema, none for other types."""
+    fields: list[list[Any]] = descriptor[2] if descriptor[0] in ("struct", "schema") else []
+    return fields
+
+
+def default_functions(descriptor: list[Any]) -> Iterator[int]:
+    """The functions that give the defaults of fields (L-5.10.1)."""
+    return (row[3] for row in field_rows(descriptor) if len(row) > 3)
 
 
 def field_count(descriptor: list[Any]) -> int | None:

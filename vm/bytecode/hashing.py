@@ -12,7 +12,7 @@ import msgpack
 from . import image as i
 from . import operands as k
 from .code import scan
-from .descriptors import inner_functions, inner_types
+from .descriptors import default_functions, inner_functions, inner_types
 from .digests import digest_nodes
 from .opcodes import OPCODES
 
@@ -111,7 +111,7 @@ class _Graph:
 
     def _type(self, index: int, descriptor: list[Any]) -> Node:
         named = [("types", index) for index in inner_types(descriptor)]
-        named += [("functions", index) for index in inner_functions(descriptor)]
+        named += [("functions", index) for index in (*inner_functions(descriptor), *default_functions(descriptor))]
         if descriptor[0] in ("struct", "schema", "enum"):
             return self._node([_without_indexes(descriptor), index in self.errors], named)
         return self._node(_without_indexes(descriptor), named)

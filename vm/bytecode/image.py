@@ -233,7 +233,8 @@ SECTIONS: tuple[tuple[str, type[Record] | None], ...] = (
 
 class Image(Record):
     """A program. `types`: descriptors (nested lists, see vm/values/casts.py; declared ones carry their fields:
-    ["struct", name, [[field, type index, public]]], ["schema", …], ["enum", name, [[variant, [type index…], name…]]]);
+    ["struct", name, [[field, type index, public, function of the default if any]]], ["schema", …],
+    ["enum", name, [[variant, [type index…], name…]]]);
     inner types are type indexes. `source_map`: [[file name, sha-256 bytes of its text]]; `source`: texts or [] when
     stripped."""
 

@@ -6,7 +6,7 @@ Hands on `check_tables` and `check_function_tables`. Must not know: stack depths
 from __future__ import annotations
 
 from . import image as i
-from .descriptors import DECLARED, inner_functions, inner_types
+from .descriptors import DECLARED, default_functions, inner_functions, inner_types
 from .names import is_identifier, is_path, is_unicode
 from .positions import walk_lines
 from .rules import refuse
@@ -33,6 +33,11 @@ def _types(scope: Scope) -> None:
                 refuse("V106", f"type {index}", f"it names function {number} of {len(functions)}")
             elif functions[number].captures or not functions[number].params:
                 refuse("V105", f"type {index}", f"`{functions[number].name}` captures cells or takes no receiver")
+        for number in default_functions(descriptor):
+            if number >= len(functions):
+                refuse("V106", f"type {index}", f"a default of it is function {number} of {len(functions)}")
+            elif functions[number].captures or functions[number].params:
+                refuse("V119", f"type {index}", f"the default `{functions[number].name}` captures cells or takes parameters")
         for inner in inner_types(descriptor):
             if inner >= len(types):
                 refuse("V107", f"type {index}", f"it names type {inner} of {len(types)}")

@@ -1,0 +1,20 @@
+"""`concerto help`: all commands, or the flags of one. Must not know: what any verb does."""
+
+from __future__ import annotations
+
+from . import exits, overview, run_words
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("command", metavar="COMMAND", nargs="?", help="the command to tell of; default: list all")
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    if arguments.command is not None:
+        return run_words([arguments.command, "--help"])
+    print(overview())
+    return exits.OK

@@ -1,0 +1,43 @@
+"""`Program.test` (O-9.6, O-8.3)."""
+
+from __future__ import annotations
+
+import concerto
+import pytest
+
+PROGRAM = concerto.compile("""
+hashmap h: HashMap<String, Int> = HashMap::new();
+model M { provider: openai, base: "m" }
+@test("one :: waits") fn one() {
+    let start = std::time::now_ms();
+    std::time::sleep(3600000);
+    assert(std::time::now_ms() - start >= 3600000);
+    h.set("a", 1);
+    emit("seen", [1]);
+}
+@test("two") fn two() { assert_eq(h.len(), 1); }
+@test("three") @expect_fail("no") fn three() { panic("no way"); }
+@test("four") fn four() { M.execute("x")?; }
+""")
+
+
+def test_outcomes_in_the_order_of_the_source() -> None:
+    report = PROGRAM.test(env={})
+    assert (report.passed, report.failed) == (2, 2)
+    one, two, three, four = report.tests
+    assert (one.description, one.passed, one.failure, one.emits) == ("one :: waits", True, None, [concerto.Emit("seen", [1])])
+    assert (two.failure, two.place) == ("assertion failed: 0 != 1", ("main.conc", 11, 25))
+    assert (three.passed, three.expected_failure) == (True, True)
+    assert not four.passed and "OPENAI_API_KEY" in str(four.failure)
+
+
+def test_filter_and_options() -> None:
+    assert [test.description for test in PROGRAM.test("o").tests] == ["one :: waits", "two", "four"]
+    assert PROGRAM.test("four", offline=True).passed == 1
+    report = PROGRAM.test("one", budgets=concerto.Budgets(seconds=1))
+    assert report.tests[0].failure == "time limit exceeded: 1 s (budget `seconds`)"
+    for options in ({"nope": 1}, {"emit_timeout_ms": 1}):
+        with pytest.raises(TypeError):
+            PROGRAM.test(**options)
+    with pytest.raises(ValueError, match="E4001"):
+        PROGRAM.test(connections={"openai": {"nope": 1}})

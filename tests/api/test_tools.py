@@ -1,0 +1,96 @@
+"""Functions of the host in the place of tool methods (O-4.32, O-9.43)."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import concerto
+import pytest
+
+PROGRAM = concerto.compile("""
+struct Size { width: Int, height: Int = 2 }
+tool Lab {
+    description: "d",
+    calls: Int = 0,
+    @describe("Counts") @param("n", "a number")
+    pub fn count(mut self, n: Int) -> Result<Int, ToolError> { self.calls += n; Ok(self.calls) }
+    @describe("Doubles") @param("size", "a size")
+    pub fn double(self, size: Size) -> Size { size }
+    fn hidden(self) -> Int { 1 }
+}
+model M { provider: offline, tools: [Lab] }
+pub fn count(n: Int) -> Result<Int, ToolError> { Lab.count(n) }
+pub fn double(size: Size) -> Size { Lab.double(size) }
+pub fn ask(q: String) -> Result<String, AgentError> { Ok(M.execute(q)?.text) }
+@test("mocked") fn mocked() { mock Lab { count: 5 } assert_eq(Lab.count(1)?, 5); }
+""")
+CALL = {"tool_calls": [{"tool": "Lab.count", "arguments": {"n": 4}}]}
+
+
+def test_a_function_takes_the_place_of_the_body() -> None:
+    with PROGRAM.session() as session:
+        session.register_tool("Lab", "count", lambda n: n * 100)
+        assert [session.call("count", 1), session.call("count", 2)] == [100, 200]
+        session.register_tool("Lab", "count", lambda n: concerto.Err(concerto.ErrorValue("ToolError", "Timeout", "late")))
+        with pytest.raises(concerto.ProgramError, match="ToolError::Timeout: late"):
+            session.call("count", 1)
+    with PROGRAM.session() as session:
+        assert session.call("count", 1) == 1
+
+
+def test_coroutines_structs_and_defaults() -> None:
+    async def double(size: concerto.Struct) -> Any:
+        await asyncio.sleep(0)
+        return {"width": size.width * 2}
+
+    with PROGRAM.session() as session:
+        session.register_tool("Lab", "double", double)
+        assert session.call("double", {"width": 3}) == concerto.Struct("Size", width=6, height=2)
+
+
+def test_calls_of_models_go_there_too() -> None:
+    asked: list[int] = []
+    with PROGRAM.session(offline_script=[CALL, "done"]) as session:
+        session.register_tool("Lab", "count", lambda n: asked.append(n) or 1)
+        assert session.call("ask", "q") == "done" and asked == [4]
+        assert session.metrics().tool_calls == 1
+
+
+@pytest.mark.parametrize(
+    ("fn", "message"),
+    [(lambda n: 1 / 0, "division by zero"), (lambda n: "x", "the result of Lab.count: expected Int, got str")],
+)
+def test_what_goes_wrong_is_a_tool_error(fn: Any, message: str) -> None:
+    with PROGRAM.session() as session:
+        session.register_tool("Lab", "count", fn)
+        with pytest.raises(concerto.ProgramError) as caught:
+            session.call("count", 1)
+        error = caught.value.value
+        assert (error.kind, error.variant, error.message) == ("ToolError", "ExecutionFailed", message)
+        assert (error.fields["tool"], error.fields["method"]) == ("Lab", "count")
+
+
+def test_without_a_result_it_is_a_panic() -> None:
+    with PROGRAM.session() as session:
+        session.register_tool("Lab", "double", lambda size: 5)
+        with pytest.raises(concerto.Panic) as caught:
+            session.call("double", {"width": 3})
+    assert caught.value.code == "P415" and "the host function of Lab.double failed: " in caught.value.message
+
+
+@pytest.mark.parametrize(("tool", "method"), [("Lab", "nope"), ("Nope", "count"), ("Lab", "hidden")])
+def test_only_declared_methods_can_be_replaced(tool: str, method: str) -> None:
+    with PROGRAM.session() as session, pytest.raises(ValueError, match="tool methods: Lab.count, Lab.double"):
+        session.register_tool(tool, method, lambda: None)
+
+
+def test_the_host_takes_tools_away() -> None:
+    for tools in ({"Lab": False}, {"Lab": ["double"]}):
+        denied = pytest.raises(concerto.ProgramError, match="ToolError::PermissionDenied")
+        with PROGRAM.session(permissions=concerto.Permissions(tools=tools)) as session, denied:
+            session.call("count", 1)
+    with PROGRAM.session(permissions=concerto.Permissions(tools={"Lab": ["count"]})) as session:
+        assert session.call("count", 1) == 1
+    with pytest.raises(ValueError, match="permission of tool Lab"):
+        concerto.Permissions(tools={"Lab": "count"})

@@ -1,0 +1,172 @@
+"""What each section of an image holds, read from the decoded file (O-10.2, O-10.5 to O-10.19)."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from concerto.compiler.manifest import Manifest
+from concerto.compiler.pipeline import compile_source
+from concerto.vm.bytecode import codec
+from concerto.vm.bytecode import image as i
+
+SOURCE = """
+struct Point { pub x: Int, y: Int = 2 }
+enum Kind { Plain, Pair(Int, String), Named { n: Int } }
+schema Reply { text: String, score: Int = 7 }
+connect lab { provider: "custom", base_url: "http://box/v1", api_key: env("LAB_KEY"), headers: { "X": "b", "K": env("OTHER") } }
+@timeout(seconds: 5)
+model M { provider: lab, base: "m-1", temperature: 0.5, max_tokens: tokens(), tools: [T], memory: log }
+impl M {
+    fn on_tool_call(self, _call: ToolCall) -> ToolCallAction { ToolCallAction::Allow }
+    fn twice(self) -> Int { 2 }
+}
+fn tokens() -> Int { 50 }
+tool T {
+    description: "a tool",
+    calls: Int = 0,
+    @describe("a method") @param("q", "a text")
+    pub fn run(mut self, q: String = "x") -> String { q }
+}
+@timeout(seconds: 5)
+agent A { connector: a, output_format: "json" }
+hashmap h: HashMap<String, Int> = HashMap::new().with_persistence("h.json");
+ledger l: Ledger = Ledger::new();
+memory log: Memory = Memory::new(20);
+pipeline P { @retry(max: 2) stage one(n: Int) -> Int { n + 1 } stage two(n: Int) -> String { "${n}" } }
+pub fn f(_p: Point, _n: Int = 3) -> Reply { Reply { text: "t" } }
+pub fn k(x: Kind) -> Kind { x }
+@test("a test") @expect_fail("part") fn t() { panic("part"); }
+fn main() { emit("x", P.run(1)); emit("y", 1.5); }
+"""
+MANIFEST = """[project]
+name = "p"
+version = "1"
+entry = "main.conc"
+[budgets]
+steps = 5
+[pricing."m-1"]
+input_per_million = 1
+output_per_million = 2
+[agents.a]
+command = "worker --fast"
+env = { CHILD = "HOST_VARIABLE" }
+"""
+
+
+@pytest.fixture(scope="module")
+def image(tmp_path_factory: pytest.TempPathFactory) -> i.Image:
+    folder: Path = tmp_path_factory.mktemp("project")
+    (folder / "Concerto.toml").write_text(MANIFEST)
+    made = compile_source(SOURCE.encode(), "main.conc", manifest=Manifest(str(folder / "Concerto.toml")))
+    assert made.image is not None, made.diagnostics.ordered()
+    return codec.decode(codec.encode(made.image))
+
+
+def type_of(image: i.Image, name: str) -> Any:
+    return next(entry for entry in image.types if entry[1:2] == [name])
+
+
+def function(image: i.Image, name: str) -> i.Function:
+    return next(made for made in image.functions if made.name == name)
+
+
+def test_header(image: i.Image) -> None:
+    header = image.header
+    assert header.format == list(i.FORMAT) and all(type(part) is int for part in header.format) and len(header.format) == 2
+    assert (header.name, header.entry) == ("main", image.functions.index(function(image, "main")))
+    assert (header.budgets, header.pricing, header.compiler) == ({"steps": 5}, {"m-1": [1.0, 2.0]}, "concerto 0.1")
+    assert "run=worker" in header.wanted and (type(header.opcodes), type(header.std)) == (int, int)
+
+
+def test_constants(image: i.Image) -> None:
+    assert all(type(kind) is int for kind, _ in image.constants)
+    assert (i.K_STRING, "x") in [tuple(row) for row in image.constants]
+    assert (i.K_FLOAT, 1.5) in [tuple(row) for row in image.constants]
+
+
+def test_types(image: i.Image) -> None:
+    integer, text = image.types.index(["int"]), image.types.index(["string"])
+    y = image.functions.index(function(image, "Point.y"))
+    assert type_of(image, "Point") == ["struct", "Point", [["x", integer, True], ["y", integer, False, y]]]
+    assert type_of(image, "Kind") == ["enum", "Kind", [["Plain", []], ["Pair", [integer, text]], ["Named", [integer], "n"]]]
+    assert type_of(image, "Reply")[:2] == ["schema", "Reply"]
+
+
+def test_functions(image: i.Image) -> None:
+    made = function(image, "f")
+    default = image.functions.index(function(image, "f._n"))
+    assert [(name, image.types[kind][:2], given) for name, kind, given in made.params] == [
+        ("_p", ["struct", "Point"], None), ("_n", ["int"], default),
+    ]  # fmt: skip
+    assert image.types[made.result][:2] == ["schema", "Reply"]
+    assert i.Function.__slots__ == (
+        "name", "params", "result", "slots", "captures", "cells", "stack", "flags", "code", "handlers", "lines", "hash",
+    )  # fmt: skip
+
+
+def test_connections(image: i.Image) -> None:
+    (lab,) = image.connections
+    headers = {"X": "b", "K": {"env": "OTHER"}}
+    fields = {"provider": "custom", "base_url": "http://box/v1", "api_key_env": "LAB_KEY", "headers": headers}
+    assert (lab.name, lab.fields) == ("lab", fields)
+
+
+def test_models(image: i.Image) -> None:
+    (model,) = image.models
+    assert (model.name, model.connection, model.fields) == ("M", "lab", {"base": "m-1", "temperature": 0.5})
+    assert [image.tools[number].name for number in model.tools] == ["T"]
+    assert model.memory is not None and image.memories[model.memory].name == "log"
+    assert model.decorators == [["timeout", {"seconds": 5.0}]]
+    assert {"M.on_tool_call", "M.twice"} <= {made.name for made in image.functions}
+    assert model.computed is not None and image.functions[model.computed].name == "M.fields"
+
+
+def test_tools(image: i.Image) -> None:
+    (tool,) = image.tools
+    (method,) = tool.methods
+    assert (tool.name, tool.description) == ("T", "a tool")
+    assert [row[0] for row in image.types[tool.state][2]] == ["calls"]
+    assert (method[0], image.functions[method[1]].name, method[2], method[3]) == ("run", "T::run", "T__run", "a tool\n\na method")
+    assert method[5] == {
+        "type": "object", "properties": {"q": {"type": "string", "description": "a text", "default": "x"}}, "required": [],
+        "additionalProperties": False,
+    }  # fmt: skip
+
+
+def test_agents(image: i.Image) -> None:
+    (agent,) = image.agents
+    process = {"command": "worker --fast", "env": {"CHILD": "HOST_VARIABLE"}}
+    assert (agent.name, agent.decorators) == ("A", [["timeout", {"seconds": 5.0}]])
+    assert agent.fields == {"connector": "a", "output_format": "json", "process": process}
+
+
+def test_stores(image: i.Image) -> None:
+    (store,), (ledger,) = image.hashmaps, image.ledgers
+    assert (store.name, image.types[store.key], image.types[store.value], store.path) == ("h", ["string"], ["int"], "h.json")
+    assert ledger.values() == ["l"]
+
+
+def test_pipelines(image: i.Image) -> None:
+    (pipeline,) = image.pipelines
+    assert (pipeline.name, image.types[pipeline.input], image.types[pipeline.output]) == ("P", ["int"], ["string"])
+    stages = [(s[0], image.types[s[1]], image.types[s[2]], s[3], image.functions[s[4]].name) for s in pipeline.stages]
+    assert stages == [("one", ["int"], ["int"], [["retry", {"max": 2}]], "P::one"), ("two", ["int"], ["string"], [], "P::two")]
+
+
+def test_tests(image: i.Image) -> None:
+    (test,) = image.tests
+    name = image.functions[test.function].name
+    assert (test.description, name, test.expect_fail, test.expected) == ("a test", "t", True, "part")
+
+
+def test_exports(image: i.Image) -> None:
+    assert {name: image.functions[number].name for name, number in image.exports.functions.items()} == {"f": "f", "k": "k"}
+    assert [image.functions[number].name for number in image.exports.init] == ["init"]
+
+
+def test_source_map(image: i.Image) -> None:
+    assert image.source_map == [["main.conc", hashlib.sha256(SOURCE.encode()).digest()]]
+    assert image.source == [SOURCE]
