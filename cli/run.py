@@ -175,7 +175,8 @@ def host_of(
     emit: Callable[[str, Any, bool], None] | None = None,
     program: Program | None = None,
 ) -> Host:
-    """What the flags of a run say; without `emit`, emits are printed. Agents of a program are processes, offline too (O-1.29)."""
+    """What the flags of a run say; without `emit`, emits are printed. Agents, servers and commands of a program are processes,
+    offline too (O-1.29)."""
     from ..runtime.session import Host
 
     offline = arguments.offline or bool(arguments.offline_script) or os.environ.get("CONCERTO_OFFLINE") == "1"
@@ -196,9 +197,14 @@ def host_of(
         network=None if offline else LazyNetwork(),
         project=project_folder(file),
     )
-    if offline and (program is None or not program.image.agents):
+    if offline and (program is None or not starts_processes(program.image)):
         use_virtual_time(host)
     return host
+
+
+def starts_processes(image: Image) -> bool:
+    """Whether it waits for processes, which know no virtual time."""
+    return bool(image.agents or image.mcp) or any(method[6] == "run" for tool in image.tools for method in tool.methods)
 
 
 def use_virtual_time(host: Host) -> None:

@@ -328,6 +328,7 @@ class ToolSymbol(Symbol):
     description: str = ""
     texts: dict[FunctionSymbol, str] = field(default_factory=dict)
     arguments: dict[FunctionSymbol, StructSymbol] = field(default_factory=dict)
+    effects: dict[FunctionSymbol, str] = field(default_factory=dict)  # classes of `@effect` (O-9.37)
     guards: dict[str, str] = field(default_factory=dict)  # capabilities of the methods of library tools
 
     def wire_name(self, method: FunctionSymbol) -> str:

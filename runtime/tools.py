@@ -37,7 +37,7 @@ class Method:
     __slots__ = ("tool", "name", "code", "definition", "shape", "takes_state", "changes_state", "fallible", "guard")
 
     def __init__(self, run: Running, tool: str, entry: Sequence[Any]) -> None:
-        name, number, wire, text, shape, schema, guard = entry
+        name, number, wire, text, shape, schema, guard, _ = entry
         function = run.program.image.functions[number]
         self.tool = tool
         self.name: str = name
@@ -155,7 +155,7 @@ class Tools:
             return await self.run.call(effect, method.code, arguments)
         if not method.changes_state:
             return await self.run.call(effect, method.code, [self._state(method.tool), *arguments])
-        turns = self.turns.setdefault(method.tool, Turns(method.tool, self.run.future))
+        turns = self.turns.setdefault(method.tool, Turns(method.tool, self.run.future, self.turns))
         await turns.take(effect.task)
         try:
             state = self._state(method.tool)

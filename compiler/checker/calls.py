@@ -47,6 +47,7 @@ from .standard import collection_arguments, std_call
 from .stores import FORMS
 from .tasks import race
 from .testing import refuse_test
+from .tools import private_tool_method
 from .trait_calls import Chosen, named_method
 from .types import written_type
 
@@ -130,8 +131,7 @@ def tool_call(
     assert method.tool is not None
     if method not in method.tool.arguments:
         infer_all(c, node.arguments)
-        help = "declare it `pub`, with a description, or call it as `self.…` within the tool"
-        return c.report("E1006", name.span, f"`{method.path}` is private in tool `{method.tool.name}`", help=help)
+        return private_tool_method(c, name, method)
     formals = formals_of(method)[1:] if method.takes_self else formals_of(method)
     matched = match_arguments(c, method.path, formals, node.arguments, name.span)
     if matched is None:

@@ -31,7 +31,7 @@ def check_decorators(c: Checker, decorators: list[ast.Decorator], place: str) ->
             c.report("E4009", node.span, f"`@{name}` cannot stand on {_article(place)} {place}", help=f"it belongs on: {places}")
         elif name in seen:
             c.report("E4009", node.span, f"`@{name}` stands twice", first=seen[name].span)
-        elif name in DECORATOR_UNBUILT:
+        elif place in DECORATOR_UNBUILT.get(name, ()):
             c.unbuilt(node.span, f"@{name}")
         else:
             found.append((name, _arguments(c, node, rules.get(name, {}))))

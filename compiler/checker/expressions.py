@@ -74,6 +74,7 @@ from .signatures import Bindings
 from .standard import std_function
 from .stores import FORMS
 from .testing import refuse_test
+from .tools import private_tool_method
 from .trait_calls import at_run_time, named_method, of_any
 from .types import check_key_type, written_type
 
@@ -139,7 +140,7 @@ def path_expr(c: Checker, node: ast.PathExpr, expected: Expected) -> Type:
         case Local() | ConstSymbol():
             return symbol.type
         case FunctionSymbol(tool=ToolSymbol()) if node.segments[0].text != "Self":
-            return c.unbuilt(node.span, "a tool method as a function value")
+            return _tool_method_value(c, node, symbol)
         case FunctionSymbol():
             require_visible_method(c, symbol, node.member or node.segments[-1])
             refuse_test(c, symbol, node.span)
@@ -172,6 +173,14 @@ def path_expr(c: Checker, node: ast.PathExpr, expected: Expected) -> Type:
             made = error(symbol.name)
             return made if symbol.variant is not None else Function((STRING,), made)
     return _no_value(c, node, symbol)
+
+
+def _tool_method_value(c: Checker, node: ast.PathExpr, method: FunctionSymbol) -> Type:
+    """`T::m` not called: a function of the parameters that a call takes (O-4.6)."""
+    assert method.tool is not None
+    if method not in method.tool.arguments:
+        return private_tool_method(c, node.member or node.segments[-1], method)
+    return Function(tuple(method.parameters[method.takes_self :]), method.result)
 
 
 def function_type(

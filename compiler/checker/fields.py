@@ -117,8 +117,8 @@ PREDECLARED: dict[str, dict[str, object]] = {
 DECORATOR_PLACES: dict[str, tuple[str, ...]] = {
     "test": ("fn",),
     "expect_fail": ("fn",),
-    "describe": ("method", "schema field"),
-    "param": ("method", "parameter"),
+    "describe": ("tool method", "schema field"),
+    "param": ("tool method", "parameter"),
     "retry": ("model", "agent", "stage"),
     "timeout": ("model", "agent", "stage"),
     "log": ("model", "agent", "stage"),
@@ -126,7 +126,7 @@ DECORATOR_PLACES: dict[str, tuple[str, ...]] = {
     "validate": ("schema",),
     "partial": ("schema",),
     "coerce": ("schema",),
-    "effect": ("method", "model"),
+    "effect": ("tool method", "model"),
 }
 
 # Arguments of those this compiler checks.
@@ -146,8 +146,9 @@ DECORATOR_ARGUMENTS: dict[str, dict[str, Rule]] = {
     "coerce": {},
     "test": {"description": TEXT},
     "expect_fail": {"part": TEXT},
+    "effect": {"class": one_of("pure", "idempotent", "once")},
 }
 # Where a decorator takes less than elsewhere: any Err repeats a stage (O-6.21).
 STAGE_ARGUMENTS = {**DECORATOR_ARGUMENTS, "retry": {k: v for k, v in DECORATOR_ARGUMENTS["retry"].items() if k != "retry_on"}}
-DECORATOR_REQUIRED = {"timeout": "seconds", "describe": "text"}
-DECORATOR_UNBUILT = ("validate", "effect")
+DECORATOR_REQUIRED = {"timeout": "seconds", "describe": "text", "effect": "class"}
+DECORATOR_UNBUILT = {"validate": ("schema",), "effect": ("model",)}  # and the places where they do nothing yet

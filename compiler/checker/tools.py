@@ -60,7 +60,11 @@ def _description(c: Checker, symbol: ToolSymbol, owner: str) -> str:
 def _check_method(c: Checker, tool: ToolSymbol, method: FunctionSymbol) -> None:
     node = method.declaration
     own = [decorator for decorator in node.decorators if decorator.name.text != "param"]
-    described = dict(check_decorators(c, own, "method")).get("describe", {}).get("text") or node.doc
+    decorators = dict(check_decorators(c, own, "tool method"))
+    effect = decorators.get("effect", {}).get("class")
+    if isinstance(effect, str):
+        tool.effects[method] = effect
+    described = decorators.get("describe", {}).get("text") or node.doc
     if not isinstance(described, str):
         help = 'write `@describe("…")` above it, or a doc comment'
         c.report("E4010", node.name.span, f"tool method `{method.path}` has no description", help=help)
@@ -169,6 +173,12 @@ def tool_of(node: ast.Expr) -> ToolSymbol | None:
         node = node.inner
     binding = node.binding if isinstance(node, ast.PathExpr) else None
     return binding if isinstance(binding, ToolSymbol) else None
+
+
+def private_tool_method(c: Checker, name: ast.Ident, method: FunctionSymbol) -> Type:
+    assert method.tool is not None
+    help = "declare it `pub`, with a description, or call it as `self.…` within the tool"
+    return c.report("E1006", name.span, f"`{method.path}` is private in tool `{method.tool.name}`", help=help)
 
 
 def tools_named(c: Checker, value: ast.Expr) -> list[ToolSymbol]:

@@ -164,6 +164,8 @@ def path(g: Generator, node: ast.PathExpr) -> None:
         g.load(binding)
     elif isinstance(binding, symbols.ConstSymbol):
         emit_constant(g, binding.value)
+    elif isinstance(binding, symbols.FunctionSymbol) and binding.tool is not None and node.segments[0].text != "Self":
+        e.emit("CLOSURE", g.module.tool_function(binding, binding.tool))
     elif isinstance(binding, symbols.FunctionSymbol):
         e.emit("CLOSURE", g.module.function_value(binding))
     elif isinstance(binding, symbols.TraitItemSymbol):

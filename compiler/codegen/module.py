@@ -132,6 +132,22 @@ class Module:
             self.pending.append(Pending(number, emitter, None, symbol.path, params, self.pool.type(symbol.result), im.F_HIDDEN))
         return self.method_values[symbol]
 
+    def tool_function(self, symbol: symbols.FunctionSymbol, tool: symbols.ToolSymbol) -> int:
+        """`T::m` as a function: it calls the method of the tool, which the host runs with the state (O-4.6)."""
+        if symbol not in self.method_values:
+            taken = [p for p in zip(symbol.declaration.parameters, symbol.parameters, strict=True) if not p[0].is_self]
+            emitter = Emitter()
+            slots = [emitter.slot() for _ in taken]
+            emitter.emit("TOOL", self.tools[tool])
+            for slot in slots:
+                emitter.emit("LOAD", slot)
+            emitter.emit("CALL_METHOD", self.pool.method(symbol.name, len(taken), []), len(taken))
+            emitter.emit("RETURN")
+            number = self.method_values[symbol] = self.pool.reserve_function()
+            params: list[list[int | str | None]] = [[p.name.text, self.pool.type(type_), None] for p, type_ in taken]
+            self.pending.append(Pending(number, emitter, None, symbol.path, params, self.pool.type(symbol.result), im.F_HIDDEN))
+        return self.method_values[symbol]
+
     def trait_function(self, trait: symbols.TraitSymbol, symbol: symbols.FunctionSymbol) -> int:
         """`X::m` as a function of any value that implements X. Of `mut self` the change is lost with the argument."""
         if symbol not in self.method_values:

@@ -17,7 +17,7 @@ def tool_entry(module: Module, tool: symbols.ToolSymbol) -> im.Tool:
         text = f"{tool.description}\n\n{tool.texts[method]}"
         form = lowering.arguments_form(shape)
         row = [method.name, module.functions[method], tool.wire_name(method), text, shape, form]
-        methods.append([*row, tool.guards.get(method.name)])
+        methods.append([*row, tool.guards.get(method.name), tool.effects.get(method)])
     return im.Tool(module.names[tool], tool.description, module.pool.type(tool.state.type), methods)
 
 

@@ -366,6 +366,8 @@ class World:
         return self.providers[connection]
 
     async def child(self, name: str, arguments: list[str], env: dict[str, str], folder: str) -> AskingChild:
+        if all(agent.name != name for agent in self.program.image.agents):
+            raise OSError("this world has no commands")
         return AskingChild(self, name)
 
     def idle(self, until: int | None) -> None:

@@ -25,6 +25,7 @@ FAMILIES = {
     "model": "models",
     "stream": "streams",
     "tool": "tools",
+    "command": "commands",
     "agent": "agents",
     "clock": "clock",
     "sleep": "sleep",

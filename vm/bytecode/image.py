@@ -119,8 +119,8 @@ class Model(Record):
 
 class Tool(Record):
     """`state`: index of the struct type of its state, made at initialisation. `methods`: [name, function, name on the wire,
-    description, shape of the arguments (vm/schema.py), their JSON Schema, key of the needed capability or None]; a function with
-    one parameter more than the shape lists takes the state first (O-4.8 to O-4.11)."""
+    description, shape of the arguments (vm/schema.py), their JSON Schema, key of the needed capability or None, class of the
+    effect or None]; a function with one parameter more than the shape lists takes the state first (O-4.8 to O-4.11, O-9.37)."""
 
     __slots__ = ("name", "description", "state", "methods")
     name: str

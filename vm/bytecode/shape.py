@@ -76,7 +76,7 @@ RECORDS: dict[type[i.Record], tuple[f.Checker, ...]] = {
         f.name,
         f.text,  # description
         f.natural,  # state
-        f.listed(f.row(f.name, f.natural, f.text, f.text, f.plain, f.plain, f.optional(f.text))),  # methods
+        f.listed(f.row(f.name, f.natural, f.text, f.text, f.plain, f.plain, f.optional(f.text), f.optional(f.text))),  # methods
     ),
     i.Agent: (f.name, f.mapped(f.plain), f.listed(f.row(f.name, f.mapped(f.plain)))),
     i.Connection: (f.name, f.mapped(f.plain)),

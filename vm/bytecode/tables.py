@@ -161,7 +161,7 @@ def _tool(scope: Scope, at: str, tool: i.Tool) -> None:
     """Its state is a struct; a method takes the state, or nothing, and then what its shape lists (O-10.11)."""
     if tool.state >= len(scope.fields) or scope.fields[tool.state] is None:
         refuse("V107", at, f"type {tool.state} has no fields")
-    for name, number, wire, _, shape, _, _ in tool.methods:
+    for name, number, wire, _, shape, *_ in tool.methods:
         _identifier(at, name)
         _text(at, wire)
         if number >= len(scope.image.functions):
