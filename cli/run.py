@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from ..runtime.permissions import Permissions
     from ..runtime.session import Host, Outcome
+    from ..vm.bytecode.image import Image
     from ..vm.link import Program
 
 

@@ -17,6 +17,7 @@ from .symbols import (
     HashMapSymbol,
     ImplSymbol,
     LedgerSymbol,
+    McpSymbol,
     MemorySymbol,
     ModelSymbol,
     PipelineSymbol,
@@ -47,6 +48,7 @@ class CheckedProgram:
     manifest: dict[str, dict[str, object]] = field(default_factory=dict)  # connections only Concerto.toml declares
     memories: list[MemorySymbol] = field(default_factory=list)
     tools: list[ToolSymbol] = field(default_factory=list)
+    servers: list[McpSymbol] = field(default_factory=list)
     hashmaps: list[HashMapSymbol] = field(default_factory=list)
     ledgers: list[LedgerSymbol] = field(default_factory=list)
     pipelines: list[PipelineSymbol] = field(default_factory=list)

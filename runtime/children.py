@@ -1,6 +1,6 @@
 """Processes a program starts: their words, what they see of the environment, the permission (O-4.17, O-4.38, O-4.42, G-11.1).
 
-Hands on `split_command`, `environment` and `start`. Must not know: agents, MCP servers and commands, who start them, or what they
+Hands on `split_command`, `environment`, `start` and `start_process`. Must not know: agents, MCP servers and commands, who start them, or what they
 say.
 """
 
@@ -13,11 +13,13 @@ from .secrets import is_secret_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from typing import TypeVar
 
     from .agents.child import Child
     from .running import Running
+
+    T = TypeVar("T")
 
 INHERITED = ("PATH", "HOME", "LANG", "TMPDIR")  # what every child sees (O-4.42)
 
@@ -69,15 +71,14 @@ def environment(run: Running, variables: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
-async def start(run: Running, owner: str, words: Sequence[str], env: dict[str, str], folder: str) -> Child:
-    """Starts a command, if that is permitted. Raises Denied, NotStarted."""
+async def start(run: Running, words: Sequence[str], folder: str, begin: Callable[[list[str]], Awaitable[T]]) -> T:
+    """Starts a command, if that is permitted: what `begin` makes of its argument list. Raises Denied, NotStarted."""
     name = words[0]
     command = os.path.realpath(os.path.join(folder, name)) if "/" in name else name
 
-    async def started() -> Child:
+    async def started() -> T:
         try:
-            child: Child = await (run.host.children or _process)(owner, [command, *words[1:]], env, folder)
-            return child
+            return await begin([command, *words[1:]])
         except (OSError, ValueError) as error:
             raise NotStarted(name, getattr(error, "strerror", None) or error) from None
 
@@ -85,7 +86,13 @@ async def start(run: Running, owner: str, words: Sequence[str], env: dict[str, s
     return await guarded(run, access, permissions_of(run).allows_command(command), started)
 
 
-async def _process(owner: str, arguments: list[str], env: dict[str, str], folder: str) -> Any:
-    from .agents.child import Child
+async def start_process(run: Running, owner: str, words: Sequence[str], env: dict[str, str], folder: str) -> Child:
+    """A process of the system, or what the host has in its place. Raises as `start`."""
 
-    return await Child.start(arguments, env, folder)
+    async def begin(arguments: list[str]) -> Child:
+        from .agents.child import Child
+
+        child: Child = await (run.host.children or Child.started)(owner, arguments, env, folder)
+        return child
+
+    return await start(run, words, folder, begin)

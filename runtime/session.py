@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from ..vm.tasks import Task
     from .connections import ConnectionSettings
     from .http_requests import Network
+    from .mcp.settings import McpSettings
     from .permissions import Permissions
 
 
@@ -79,7 +80,8 @@ class Host:
     nobody can foresee; `provider`, when given, makes the provider of a connection. `args` are those of the program,
     `permissions` what it may touch, `folder` the directory its paths start from, `network` what carries `std::http` (None:
     nothing does); `agents` are the fields of agents by connector, over those of the manifest, in whose directory `project` their
-    processes run; `children(name, arguments, env, folder)` starts one of these, None: as a process of the system;
+    processes run; `children(name, arguments, env, folder)` starts one of these, None: as a process of the system; `mcp` are the
+    fields of MCP servers by name, over those of declaration and manifest; `server(settings)` connects to one, None: through the SDK;
     `answer(channel, value)` answers awaited emits (it raises NoListener where nobody does) within `emit_timeout_ms`;
     `emit_interval` is the flush interval of buffered mode in seconds; `loop` is the event loop that runs the
     session, None: asyncio's.
@@ -113,6 +115,8 @@ class Host:
         folder: str = ".",
         network: Network | None = None,
         agents: Mapping[str, Mapping[str, Any]] | None = None,
+        mcp: Mapping[str, Mapping[str, Any]] | None = None,
+        server: Callable[[McpSettings], Awaitable[Any]] | None = None,
         project: str | None = None,
         children: Callable[[str, list[str], dict[str, str], str], Awaitable[Any]] | None = None,
     ) -> None:
@@ -141,6 +145,8 @@ class Host:
         self.folder = folder
         self.network = network
         self.agents = agents or {}
+        self.mcp = mcp or {}
+        self.server = server
         self.project = folder if project is None else project
         self.children = children
         self.redactor = Redactor()  # what one session of a host has learnt, the next one keeps too
@@ -162,7 +168,12 @@ class Session:
         layers: list[Mapping[str, Mapping[str, Any]]] = [host.connections, {c.name: c.fields for c in image.connections}]
         check_connections(layers)
         if host.permissions is not None:
-            host.permissions.check_tools({tool.name: [method[0] for method in tool.methods] for tool in image.tools})
+            entries: list[Any] = [*image.tools, *image.mcp]
+            methods: dict[str, list[str]] = {entry.name: [method[0] for method in entry.methods] for entry in entries}
+            for model in image.models:
+                handles = [program.handle(*row) for row in model.tools if row[0] in ("hashmaps", "ledgers")]
+                methods.update(("_".join((handle.name, *handle.scope)), ["get", "set", "query"]) for handle in handles)
+            host.permissions.check_tools(methods, [server.name for server in image.mcp if not server.methods])
         self.connections: Mapping[str, ConnectionSettings] = resolve_all(layers)
         self.pool = ProviderPool(
             self.connections,

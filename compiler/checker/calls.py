@@ -19,6 +19,7 @@ from ..symbols import (
     FunctionCall,
     FunctionSymbol,
     ImplSymbol,
+    McpSymbol,
     MethodTarget,
     RecordCall,
     StdFunctionSymbol,
@@ -61,7 +62,7 @@ def call(c: Checker, node: ast.Call, expected: Expected) -> Type:
         callee = callee.inner
     if isinstance(callee, ast.PathExpr):
         match callee.binding:
-            case FunctionSymbol(tool=ToolSymbol() as tool):
+            case FunctionSymbol(tool=(ToolSymbol() | McpSymbol()) as tool):
                 return _tool_path_call(c, node, callee, callee.binding, tool, expected)
             case FunctionSymbol():
                 return _function_call(c, node, callee, callee.binding, expected)
@@ -113,7 +114,7 @@ def _function_call(
 
 
 def _tool_path_call(
-    c: Checker, node: ast.Call, callee: ast.PathExpr, method: FunctionSymbol, tool: ToolSymbol, expected: Expected
+    c: Checker, node: ast.Call, callee: ast.PathExpr, method: FunctionSymbol, tool: ToolSymbol | McpSymbol, expected: Expected
 ) -> Type:
     """`T::m(…)`: within the tool `Self::m(…)` is an ordinary call."""
     if callee.segments[0].text == "Self":

@@ -24,6 +24,7 @@ from ..symbols import (
     HashMapSymbol,
     LedgerSymbol,
     Local,
+    McpSymbol,
     MemorySymbol,
     ModelSymbol,
     ModuleSymbol,
@@ -44,6 +45,7 @@ from ..types import (
     FLOAT,
     INT,
     LEDGER,
+    MCP_REF,
     MEMORY,
     MODEL_REF,
     NEVER,
@@ -139,7 +141,7 @@ def path_expr(c: Checker, node: ast.PathExpr, expected: Expected) -> Type:
     match symbol:
         case Local() | ConstSymbol():
             return symbol.type
-        case FunctionSymbol(tool=ToolSymbol()) if node.segments[0].text != "Self":
+        case FunctionSymbol(tool=ToolSymbol() | McpSymbol()) if node.segments[0].text != "Self":
             return _tool_method_value(c, node, symbol)
         case FunctionSymbol():
             require_visible_method(c, symbol, node.member or node.segments[-1])
@@ -157,6 +159,8 @@ def path_expr(c: Checker, node: ast.PathExpr, expected: Expected) -> Type:
             return MEMORY
         case ToolSymbol():
             return TOOL_REF
+        case McpSymbol():
+            return MCP_REF
         case HashMapSymbol():
             return symbol.type
         case LedgerSymbol():

@@ -106,6 +106,18 @@ AGENT: dict[str, Rule] = {
 }
 AGENT_FIELDS = ("connector", *AGENT)
 
+# Fields of an MCP server that are plain constants (O-4.37 to O-4.41), and those that only one transport takes.
+MCP: dict[str, Rule] = {
+    "transport": one_of("stdio", "http"),
+    "command": TEXT,
+    "args": TEXTS,
+    "url": TEXT,
+    "timeout": DURATION,
+    "env": Rule(map_(STRING, STRING), "a Map<String, String>"),
+}
+MCP_FIELDS = (*MCP, "headers")
+MCP_CARRIED = {"stdio": ("command", "args", "env"), "http": ("url", "headers")}
+
 # Connections that are there without a declaration (O-1.3), with what is known of them.
 PREDECLARED: dict[str, dict[str, object]] = {
     "openai": {"provider": "openai"},
@@ -117,8 +129,8 @@ PREDECLARED: dict[str, dict[str, object]] = {
 DECORATOR_PLACES: dict[str, tuple[str, ...]] = {
     "test": ("fn",),
     "expect_fail": ("fn",),
-    "describe": ("tool method", "schema field"),
-    "param": ("tool method", "parameter"),
+    "describe": ("tool method", "mcp method", "schema field"),
+    "param": ("tool method", "mcp method", "parameter"),
     "retry": ("model", "agent", "stage"),
     "timeout": ("model", "agent", "stage"),
     "log": ("model", "agent", "stage"),

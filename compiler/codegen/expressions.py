@@ -177,8 +177,8 @@ def path(g: Generator, node: ast.PathExpr) -> None:
         e.emit("AGENT", g.module.agents[binding])
     elif isinstance(binding, symbols.MemorySymbol):
         e.emit("MEMORY", g.module.memories[binding])
-    elif isinstance(binding, symbols.ToolSymbol):
-        e.emit("TOOL", g.module.tools[binding])
+    elif isinstance(binding, (symbols.ToolSymbol, symbols.McpSymbol)):
+        e.emit(*g.module.tool_handle(binding))
     elif isinstance(binding, symbols.HashMapSymbol):
         e.emit("HASHMAP", g.module.hashmaps[binding])
     elif isinstance(binding, symbols.LedgerSymbol):

@@ -36,11 +36,10 @@ from .paths import resolve_path
 from .pipelines import visit_pipeline
 from .scopes import UnbuiltSymbol
 from .state import Resolver
-from .tools import tool_symbol, visit_tool
+from .tools import mcp_symbol, tool_symbol, visit_mcp, visit_tool
 from .traits import trait_symbol, visit_trait
 
 UNBUILT_ITEMS: dict[type[ast.Item], str] = {
-    ast.Mcp: "mcp",
     ast.Context: "context",
 }
 
@@ -106,6 +105,8 @@ def unbuilt_form(item: ast.Item, nested: bool) -> str | None:
             return "schema without body"
         case ast.Tool() if nested:
             return "tool in a block"
+        case ast.Mcp() if nested:
+            return "mcp in a block"
         case ast.Tool() if item.trait is not None:
             return "impl of a trait"
         case ast.Config() if nested:
@@ -154,6 +155,8 @@ def _symbol(r: Resolver, item: ast.Item, name: str) -> Symbol:
             return ConnectionSymbol(name, item, {})
         case ast.Tool():
             return tool_symbol(r, item)
+        case ast.Mcp():
+            return mcp_symbol(r, item)
         case ast.Store() if item.kind == "hashmap":
             return HashMapSymbol(name, item, ANY)
         case ast.Store() if item.kind == "ledger":
@@ -212,6 +215,9 @@ def _visit_item(r: Resolver, item: ast.Item) -> None:
         return
     if isinstance(item, ast.Tool):
         visit_tool(r, item)
+        return
+    if isinstance(item, ast.Mcp):
+        visit_mcp(r, item)
         return
     with r.body(None):
         for decorator in item.decorators:

@@ -73,6 +73,11 @@ class Child:
         )  # fmt: skip
         return cls(asyncio.subprocess.Process(transport, streams, loop), streams)
 
+    @classmethod
+    async def started(cls, owner: str, arguments: Sequence[str], env: Mapping[str, str], folder: str) -> Child:
+        """`start` in the form that a host may replace (session.Host.children)."""
+        return await cls.start(arguments, env, folder)
+
     @property
     def pid(self) -> int:
         return self._process.pid

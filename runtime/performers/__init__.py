@@ -25,6 +25,7 @@ FAMILIES = {
     "model": "models",
     "stream": "streams",
     "tool": "tools",
+    "mcp": "mcp",
     "command": "commands",
     "agent": "agents",
     "clock": "clock",

@@ -13,7 +13,7 @@ from ..agents.listening import HandlerLeft, Listening, plain
 from ..agents.settings import AgentSettings
 from ..attached import conversation
 from ..calls import answered, answered_with_schema
-from ..children import Missing, NotStarted, environment, start
+from ..children import Missing, NotStarted, environment, start_process
 from ..errors import CONNECTION, CallFailure, ConfigFailure, Origin
 from ..guard import Denied
 from ..settled import Settled
@@ -134,7 +134,7 @@ async def launch(run: Running, settings: AgentSettings) -> Child:
         raise origin.failure("AgentError", "SpawnFailed", message)
     folder = os.path.join(run.host.project, settings.working_dir)
     try:
-        return await start(run, settings.name, settings.command, environment(run, settings.env), folder)
+        return await start_process(run, settings.name, settings.command, environment(run, settings.env), folder)
     except Missing as missing:
         message = f"{missing.message}, which the agent sees as {missing.name}"
         raise origin.failure("AgentError", "SpawnFailed", message) from None

@@ -6,7 +6,7 @@ Must not know: how a process is started and ended.
 from __future__ import annotations
 
 from ...vm.values import Err, ErrorValue, Ok
-from ..children import NotStarted, environment, split_command, start
+from ..children import NotStarted, environment, split_command, start_process
 from ..guard import Denied, denied_error
 from ..outside_text import whole_text
 
@@ -29,7 +29,7 @@ async def perform(run: Running, effect: Effect) -> Any:
     except ValueError as error:
         return _failed("InvalidArguments", f"the command cannot be split into words: {error}")
     try:
-        child = await start(run, PLACE["tool"], words, environment(run, {}), run.host.folder)
+        child = await start_process(run, PLACE["tool"], words, environment(run, {}), run.host.folder)
     except Denied as denied:
         return denied_error("ToolError", denied, **PLACE)
     except NotStarted as failure:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ..call_settings import CallSettings
     from ..memory.conversation import Conversation
     from ..running import Running
-    from ..tools import Offered
+    from ..offered import Offered
 
 
 async def perform(run: Running, effect: Effect) -> Any:
@@ -55,7 +55,7 @@ class ModelCalls:
         services = self._services(call.model)
         try:
             settings = self._settings(call.model).with_prompt(call.overrides)
-            offered = self._offered(effect, call)
+            offered = await self._offered(effect, call)
             if offered is not None:
                 settings, services = settings.changed(tools=offered.definitions()), services.with_tools(offered)
             conversation = self._conversation(call)
@@ -117,16 +117,16 @@ class ModelCalls:
             if section == "models" and entry == number
         }
 
-    def _offered(self, effect: Effect, call: ModelCall) -> Offered | None:
+    async def _offered(self, effect: Effect, call: ModelCall) -> Offered | None:
         """Static tools, unless excluded, then added ones (O-1.81, O-3.20, O-3.21)."""
-        image = self.run.program.image
-        own = [image.tools[number].name for number in self.models[call.model][1].tools] if call.own_tools else []
-        names = [*own, *call.tools]
-        if not names:
+        own = self.models[call.model][1].tools if call.own_tools else []
+        program = self.run.program
+        handles = [*(program.handle(*row) for row in own), *call.tools]
+        if not handles:
             return None
-        from ..tools import Offered, Tools
+        from ..offered import Offered, offers_of
 
-        return Offered(Tools.of(self.run), effect, names, call.model)
+        return Offered(self.run, effect, await offers_of(self.run, handles), call.model)
 
     def _conversation(self, call: ModelCall) -> Conversation | None:
         """with_memory, else the model's own memory, else none (O-3.24)."""

@@ -106,14 +106,15 @@ class Schema(Record):
 
 class Model(Record):
     """`fields`: constants by name as plain data; those evaluated at initialisation are absent until CONFIGURE.
-    `memory`: memory index or None. `tools`: tool indexes. `decorators`: [[name, {argument: value}]]."""
+    `memory`: memory index or None. `tools`: [section, index, names of scopes] of what
+    offers it tools. `decorators`: [[name, {argument: value}]]."""
 
     __slots__ = ("name", "connection", "fields", "memory", "tools", "decorators")
     name: str
     connection: str
     fields: dict[str, Any]
     memory: int | None
-    tools: list[int]
+    tools: list[list[Any]]
     decorators: list[list[Any]]
 
 
@@ -126,6 +127,17 @@ class Tool(Record):
     name: str
     description: str
     state: int
+    methods: list[list[Any]]
+
+
+class Mcp(Record):
+    """An MCP server (O-10.12). `fields`: those of O-4.37 to O-4.41 as plain data, secrets as variable names. `methods`: its
+    signatures as [name, name on the wire, description or None, shape of the arguments, shape of an object whose one field is the
+    result]."""
+
+    __slots__ = ("name", "fields", "methods")
+    name: str
+    fields: dict[str, Any]
     methods: list[list[Any]]
 
 
@@ -148,13 +160,15 @@ class Connection(Record):
 
 
 class HashMap(Record):
-    """`key`, `value`: type indexes; `path`: the file of with_persistence or None."""
+    """`key`, `value`: type indexes; `path`: the file of with_persistence or None; `shape`: of one that offers tools, that of an
+    object with a key and its value (O-4.22)."""
 
-    __slots__ = ("name", "key", "value", "path")
+    __slots__ = ("name", "key", "value", "path", "shape")
     name: str
     key: int
     value: int
     path: str | None
+    shape: Any
 
 
 class Ledger(Record):
@@ -213,7 +227,7 @@ SECTIONS: tuple[tuple[str, type[Record] | None], ...] = (
     ("models", Model),
     ("agents", Agent),
     ("tools", Tool),
-    ("mcp", None),
+    ("mcp", Mcp),
     ("connections", Connection),
     ("hashmaps", HashMap),
     ("ledgers", Ledger),
@@ -242,7 +256,7 @@ class Image(Record):
     models: list[Model]
     agents: list[Agent]
     tools: list[Tool]
-    mcp: list[Any]
+    mcp: list[Mcp]
     connections: list[Connection]
     hashmaps: list[HashMap]
     ledgers: list[Ledger]

@@ -61,6 +61,23 @@ def check_tools(image: Image) -> None:
                     raise Breach(f"there is no class of effects {effect}")
             except Breach as breach:
                 refuse("V107", f"tool {tool.name}, method {name}", str(breach))
+    for store in image.hashmaps:
+        for field in () if store.shape is None else store.shape[3]:
+            if not _is_field(field):
+                refuse("V107", f"hashmap {store.name}", "a malformed field")
+            try:
+                _check(field[1], declared, (), 0)
+            except Breach as breach:
+                refuse("V107", f"hashmap {store.name}", str(breach))
+    for server in image.mcp:
+        for name, _, _, shape, result in server.methods:
+            try:
+                for field in (*shape[3], *result[3]):
+                    if not _is_field(field):
+                        raise Breach("a malformed parameter")
+                    _check(field[1], declared, (), 0)
+            except Breach as breach:
+                refuse("V107", f"mcp {server.name}, method {name}", str(breach))
 
 
 def _check(shape: Any, declared: dict[str, Any], around: tuple[str, ...], depth: int) -> None:
