@@ -19,7 +19,7 @@ class Ended(NamedTuple):
 
 def environment(**extra: str) -> dict[str, str]:
     """No keys and nothing else that could change a run."""
-    kept = {name: os.environ[name] for name in ("PATH", "HOME", "VIRTUAL_ENV") if name in os.environ}
+    kept = {name: os.environ[name] for name in ("PATH", "HOME", "VIRTUAL_ENV", "PYTHONPATH") if name in os.environ}
     return {**kept, **extra}
 
 
