@@ -38,6 +38,7 @@ class CheckedProgram:
     promised: list[FunctionSymbol] = field(default_factory=list)
     implementations: list[tuple[Implementation, ImplSymbol]] = field(default_factory=list)
     model_types: dict[ModelSymbol, Type] = field(default_factory=dict)  # of models with impls
+    tool_types: dict[ToolSymbol, Type] = field(default_factory=dict)  # of tools that implement traits
     structs: list[StructSymbol] = field(default_factory=list)
     schemas: list[StructSymbol] = field(default_factory=list)
     enums: list[EnumSymbol] = field(default_factory=list)

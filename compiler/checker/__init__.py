@@ -222,7 +222,7 @@ def _checked(c: Checker, project: Project, module: Module) -> CheckedProgram:
             case PipelineSymbol():
                 checked.pipelines.append(symbol)
                 checked.functions.extend(symbol.stages)
-    checked.model_types = c.models
+    checked.model_types, checked.tool_types = c.models, c.tools
     checked.implementations = list(c.implementations.items())
     declared = {symbol.name for symbol in checked.connections}
     checked.manifest = {name: fields for name, fields in project.connections.items() if name not in declared}

@@ -158,7 +158,7 @@ def path_expr(c: Checker, node: ast.PathExpr, expected: Expected) -> Type:
         case MemorySymbol():
             return MEMORY
         case ToolSymbol():
-            return TOOL_REF
+            return c.tools.get(symbol, TOOL_REF)
         case McpSymbol():
             return MCP_REF
         case HashMapSymbol():

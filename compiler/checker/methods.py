@@ -55,7 +55,7 @@ def method_call(c: Checker, node: ast.MethodCall, expected: Expected) -> Type:
     name = node.name.text
     if receiver in (ANY, NEVER):
         return _dynamic(c, node, receiver)
-    if receiver in (TOOL_REF, MCP_REF) and lookup(kind_of(receiver), name) is None:
+    if _is_tool_method(c, node, receiver):
         return _tool_method(c, node, expected)
     row = None if isinstance(receiver, Nilable) and name != "to_string" else lookup(kind_of(receiver), name)
     if receiver in AGENTS and name in NOT_OF_AGENTS:
@@ -103,6 +103,16 @@ def _receiver(c: Checker, node: ast.MethodCall) -> Type:
         return receiver if declared.changes_self else nilable(receiver)
     row = lookup(kind_of(receiver), node.name.text)
     return receiver if row is None or row.mut else nilable(receiver)
+
+
+def _is_tool_method(c: Checker, node: ast.MethodCall, receiver: Type) -> bool:
+    """Of a tool that implements traits, its own methods come first (L-3.10.3)."""
+    name = node.name.text
+    if isinstance(receiver, Nominal) and receiver.kind == "tool":
+        tool = tool_of(node.receiver)
+        own = tool is not None and any(method.name == name for method in tool.methods)
+        return own or not (trait_methods(c, receiver, name, node.span) or lookup(kind_of(receiver), name))
+    return receiver in (TOOL_REF, MCP_REF) and lookup(kind_of(receiver), name) is None
 
 
 def _tool_method(c: Checker, node: ast.MethodCall, expected: Expected) -> Type:

@@ -227,7 +227,7 @@ def with_tools(c: Checker, node: ast.MethodCall, row: Row) -> Type:
 
 
 def _check_offered(c: Checker, span: Span, type_: Type) -> bool:
-    if type_ in (TOOL_REF, MCP_REF, ANY, NEVER) or str(type_) == "_":
+    if type_ in (TOOL_REF, MCP_REF, ANY, NEVER) or (isinstance(type_, Nominal) and type_.kind == "tool") or str(type_) == "_":
         return True
     c.report("E4040", span, f"`with_tools` takes tools, found `{type_}`", help="name a declared `tool`")
     return False

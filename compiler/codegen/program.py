@@ -96,7 +96,9 @@ def generate(checked: CheckedProgram, sources: list[Source], name: str) -> im.Im
 def declare_implementations(module: Module, checked: CheckedProgram) -> None:
     """Which functions each impl of a trait gives, defaults included (L-3.10.2), and which types are errors (L-3.11.14)."""
     for model, type_ in checked.model_types.items():
-        module.pool.models[type_] = module.names[model]
+        module.pool.handles[type_] = module.names[model] + "."
+    for tool, type_ in checked.tool_types.items():
+        module.pool.handles[type_] = module.names[tool] + "!"
     for made, impl in checked.implementations:
         trait = impl.trait
         assert isinstance(trait, symbols.TraitSymbol)

@@ -107,8 +107,6 @@ def unbuilt_form(item: ast.Item, nested: bool) -> str | None:
             return "tool in a block"
         case ast.Mcp() if nested:
             return "mcp in a block"
-        case ast.Tool() if item.trait is not None:
-            return "impl of a trait"
         case ast.Config() if nested:
             return f"{item.kind} in a block"
     return UNBUILT_ITEMS.get(type(item))
@@ -207,6 +205,8 @@ def visit_items(r: Resolver, items: Sequence[ast.TopLevel]) -> None:
             r.nesting.call(visit_trait, r, item)
         elif item.symbol is not None and not isinstance(item.symbol, UnbuiltSymbol):
             r.nesting.call(_visit_item, r, item)
+            if isinstance(item, ast.Tool) and item.impl is not None:
+                r.nesting.call(visit_impl, r, item.impl)
 
 
 def _visit_item(r: Resolver, item: ast.Item) -> None:
