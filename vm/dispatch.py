@@ -106,7 +106,7 @@ def kinds_of(value: Any) -> Iterable[str]:
     if type(value) is ModelRef:
         return (f"{value.name}.", "ModelRef")
     if type(value) is ToolRef:
-        return (f"{value.name}!", "ToolRef")
+        return (f"{value.name}@", "ToolRef")
     if type(value) is tuple:
         return (f"Tuple/{len(value)}",)
     return ancestors(value.family) if type(value) is ErrorValue else (typeof(value),)

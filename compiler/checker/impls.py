@@ -60,7 +60,7 @@ def _handle_type(c: Checker, impl: ImplSymbol) -> Type | None:
     if isinstance(head, ModelSymbol):
         return c.models.setdefault(head, Nominal("model", head.name, key="::".join((*path, head.name)) + "."))
     if isinstance(head, ToolSymbol):
-        return c.tools.setdefault(head, Nominal("tool", head.name, key="::".join((*path, head.name)) + "!"))
+        return c.tools.setdefault(head, Nominal("tool", head.name, key="::".join((*path, head.name)) + "@"))
     return None
 
 

@@ -98,7 +98,7 @@ def declare_implementations(module: Module, checked: CheckedProgram) -> None:
     for model, type_ in checked.model_types.items():
         module.pool.handles[type_] = module.names[model] + "."
     for tool, type_ in checked.tool_types.items():
-        module.pool.handles[type_] = module.names[tool] + "!"
+        module.pool.handles[type_] = module.names[tool] + "@"
     for made, impl in checked.implementations:
         trait = impl.trait
         assert isinstance(trait, symbols.TraitSymbol)

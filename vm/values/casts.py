@@ -66,8 +66,8 @@ def _is_tuple(value: Any, descriptor: Descriptor) -> bool:
 
 
 def _is_handle(value: Any, descriptor: Descriptor) -> bool:
-    """A handle of that type; `M.` is the model M alone, `T!` the tool T."""
-    one = f"{value.name}." if type(value) is ModelRef else f"{value.name}!" if type(value) is ToolRef else None
+    """A handle of that type; `M.` is the model M alone, `T@` the tool T."""
+    one = f"{value.name}." if type(value) is ModelRef else f"{value.name}@" if type(value) is ToolRef else None
     return descriptor[1] in (typeof(value), one)
 
 
