@@ -1,7 +1,7 @@
 """The tools that one model call offers, whoever has them: declared tools, MCP servers, stores (O-4.11, O-4.23 to O-4.31).
 
-Hands on the protocol `Offer`, `offers_of` handles, and `Offered`, the ToolRunner of one model call. Must not know: wires, the loop
-around replies, how a tool is run.
+Hands on the protocol `Offer`, `offers_of` handles, and `Offered`, the ToolRunner of one model call. Must not know: wires, the
+loop around replies, how a tool is run.
 """
 
 from __future__ import annotations
@@ -13,13 +13,15 @@ from .tool_hooks import Hooks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Any, Protocol
 
     from ..vm.effects import Effect
+    from ..vm.values import ModelRef
     from .call_settings import CallSettings
     from .records import Call, ToolDef
     from .running import Running
+    from .tools import Tools
 
     class Offer(Protocol):
         """One tool as a model sees it. `owner` names the tool, server or store it belongs to."""
@@ -35,8 +37,8 @@ if TYPE_CHECKING:
             """What the call gives; an Err of ToolError where it fails (O-4.27)."""
 
 
-async def offers_of(run: Running, handles: Iterable[Any]) -> list[Offer]:
-    """What tools, MCP servers and stores offer, in this order of theirs."""
+async def offers_of(run: Running, handles: Iterable[Any], tools: Callable[[], Tools]) -> list[Offer]:
+    """What tools, MCP servers and stores offer, in this order; `tools` gives those that the model calls."""
     found: list[Offer] = []
     for handle in handles:
         if type(handle) is McpRef:
@@ -48,16 +50,14 @@ async def offers_of(run: Running, handles: Iterable[Any]) -> list[Offer]:
 
             found += store_offers(run, handle)
         else:
-            from .tools import Tools
-
-            found += Tools.of(run).offers(handle.name)
+            found += tools().offers(handle.name)
     return found
 
 
 class Offered:
     """The tools one model call offers, and the runner of their calls (O-1.81)."""
 
-    def __init__(self, run: Running, effect: Effect, offers: Iterable[Offer], model: str) -> None:
+    def __init__(self, run: Running, effect: Effect, offers: Iterable[Offer], model: ModelRef) -> None:
         self.session = run
         self.hooks = Hooks(run, effect, model)
         self.effect = effect

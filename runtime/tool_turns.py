@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 
 class Turns:
-    """The queue of one tool; `future` makes a future of the loop that runs the session, `all_of_them` holds those of every tool,
-    by name."""
+    """The queue of one tool; `future` makes a future of the loop that runs the session, `all_of_them` holds those of
+    every tool."""
 
     __slots__ = ("name", "future", "all_of_them", "busy", "waiting", "runs")
 
-    def __init__(self, name: str, future: Callable[[], Any], all_of_them: dict[str, Turns]) -> None:
+    def __init__(self, name: str, future: Callable[[], Any], all_of_them: list[Turns]) -> None:
         self.name = name
         self.future = future
         self.all_of_them = all_of_them
@@ -75,7 +75,7 @@ class Turns:
             if is_below(task, turns.runs):
                 raise Panic("P013", self._circle(turns))
             reached.append(turns)
-            ahead += [other for other in self.all_of_them.values() if other._waits_below(turns.runs)]
+            ahead += [other for other in self.all_of_them if other._waits_below(turns.runs)]
 
     def _waits_below(self, running: Task) -> bool:
         return any(is_below(task, running) for _, task in self.waiting)

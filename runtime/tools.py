@@ -9,7 +9,7 @@ from __future__ import annotations
 from ..vm.builtins.capabilities import BY_KEY
 from ..vm.bytecode.image import F_INOUT
 from ..vm.panics import Panic
-from ..vm.values import UNSET, Closure, Err, ErrorValue, Map, Ok, display, share, to_json
+from ..vm.values import UNSET, Closure, Err, ErrorValue, Map, Ok, display, share
 from .guard import permissions_of
 from .records import ToolDef
 from .schema.validation import Accepted, Violation, validate
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from .records import Call
     from .running import Running
 
+TURNS = "tool_turns"  # what the session keeps: the turns of all tools
 MOCKS = "tool_mocks"  # what the session keeps: what stands in for methods, by tool
 
 
@@ -148,7 +149,7 @@ class Tools:
             return await self.run.call(effect, method.code, arguments)
         if not method.changes_state:
             return await self.run.call(effect, method.code, [self._state(method.tool), *arguments])
-        turns = self.turns.setdefault(method.tool, Turns(method.tool, self.run.future, self.turns))
+        turns = self._turns(method.tool)
         await turns.take(effect.task)
         try:
             state = self._state(method.tool)
@@ -159,6 +160,14 @@ class Tools:
             return result
         finally:
             turns.end()
+
+    def _turns(self, tool: str) -> Turns:
+        """Spawned models have tools of their own, which may wait for each other all the same."""
+        if tool not in self.turns:
+            known: list[Turns] = self.run.state.setdefault(TURNS, [])
+            self.turns[tool] = Turns(tool, self.run.future, known)
+            known.append(self.turns[tool])
+        return self.turns[tool]
 
     def _state(self, tool: str) -> Any:
         """The state as a method takes it: what it writes into is its own until it ends."""

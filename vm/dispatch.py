@@ -13,7 +13,21 @@ from .panics import Panic
 from .pipelines import HANDLERS as PIPELINE_HANDLERS
 from .signals import SUSPENDED, Invoke
 from .store_methods import HANDLERS as STORE_HANDLERS
-from .values import Closure, EnumValue, ErrorValue, Map, McpRef, ModelRef, Struct, ToolRef, debug, get_member, make_error, share, typeof
+from .values import (
+    Closure,
+    EnumValue,
+    ErrorValue,
+    Map,
+    McpRef,
+    ModelRef,
+    Struct,
+    ToolRef,
+    debug,
+    get_member,
+    make_error,
+    share,
+    typeof,
+)
 from .values.descriptors import plain_name
 from .values.errors import ancestors
 

@@ -91,6 +91,7 @@ class StoreFile:
 class ModelCall:
     """Effect `model`: execute, execute_with_schema, chat or stream on a model or builder.
 
+    `model`: the name, of the declared one or of an instance that `spawn` made, which has a number;
     `memory`: name of the attached memory, or a MemoryRef of a branch; None for none, UNSET for the model's own (O-3.24);
     `context`: a value or UNSET; `overrides`: what a Prompt replaces (O-1.67); `schema`: schema name or None. `tools`: handles of
     added tools; `own_tools`: whether the model's static ones are offered too (O-3.20, O-3.21); `messages`: those of chat, as
@@ -99,7 +100,7 @@ class ModelCall:
 
     __slots__ = (
         "model", "method", "prompt", "overrides", "memory", "auto", "context", "schema", "retry_message", "tools", "own_tools",
-        "messages",
+        "messages", "instance",
     )  # fmt: skip
 
     def __init__(
@@ -116,6 +117,7 @@ class ModelCall:
         tools: tuple[Any, ...] = (),
         own_tools: bool = True,
         messages: list[Any] | None = None,
+        instance: int = 0,
     ) -> None:
         self.model = model
         self.method = method
@@ -129,6 +131,18 @@ class ModelCall:
         self.tools = tools
         self.own_tools = own_tools
         self.messages = messages
+        self.instance = instance
+
+
+class ModelLife:
+    """Effect `model`: `spawn`, whose answer is the ModelRef of a new instance, or the `shutdown` of one (O-1.64, O-1.65)."""
+
+    __slots__ = ("model", "instance", "method")
+
+    def __init__(self, model: str, instance: int, method: str) -> None:
+        self.model = model
+        self.instance = instance
+        self.method = method
 
 
 class ServerUse:

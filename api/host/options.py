@@ -20,19 +20,24 @@ from ..runtime.session import Host
 
 @dataclass(frozen=True, slots=True)
 class Budgets:
-    """Limits of one call: `steps` of fuel, `seconds` of time, `depth` of calls. A program that reaches one ends in a panic."""
+    """Limits of one call: `steps` of fuel, `seconds` of time, `tokens` and `cost` of requests to models, `depth` of calls. A
+    program that reaches one ends in a panic."""
 
     steps: int | None = None
+    tokens: int | None = None
     seconds: float | None = None
+    cost: float | None = None
     depth: int = 10_000
 
     def __post_init__(self) -> None:
-        for name in ("steps", "depth"):
+        for name in ("steps", "tokens", "depth"):
             value = getattr(self, name)
             if value is not None and (type(value) is not int or value < 1):
                 raise ValueError(f"budget {name} is {value!r}; it is an int of at least 1")
-        if self.seconds is not None and not (type(self.seconds) in (int, float) and self.seconds > 0):
-            raise ValueError(f"budget seconds is {self.seconds!r}; it is a number above 0")
+        for name in ("seconds", "cost"):
+            value = getattr(self, name)
+            if value is not None and not (type(value) in (int, float) and value > 0):
+                raise ValueError(f"budget {name} is {value!r}; it is a number above 0")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +94,8 @@ class Options(TypedDict, total=False):
 
     `permissions`: what the program may touch, nothing when left out. `budgets`: limits of each call. `offline`: answer every
     model call without network or keys; `offline_script`: the replies then. `connections`: fields of connections by name, over
-    those of the source; `api_key` may stand here. `agents`: fields of agents by connector, over those of the manifest; `mcp`: fields of
-    MCP servers by name. `pricing`:
+    those of the source; `api_key` may stand here. `agents`: fields of agents by connector, over those of the manifest; `mcp`: those
+    of MCP servers by name. `pricing`:
     model id to `{"input_per_million", "output_per_million"}`. `env`: the environment, that of the process when left out. `seed`
     fixes random numbers and retry jitter. `emit_mode`: Immediate() or Buffered(…). `emit_timeout_ms`: how long an awaited
     emit waits by default.

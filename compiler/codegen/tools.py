@@ -25,10 +25,10 @@ def tool_entry(module: Module, tool: symbols.ToolSymbol) -> im.Tool:
 
 def server_entry(module: Module, server: symbols.McpSymbol) -> im.Mcp:
     shapes = Shapes(module.declared)
-    methods = [
-        [m.name, server.wire_name(m), server.texts.get(m), shapes.arguments(server.arguments[m]), shapes.arguments(server.results[m])]
-        for m in server.methods
-    ]
+    methods = []
+    for method in server.methods:
+        arguments, result = shapes.arguments(server.arguments[method]), shapes.arguments(server.results[method])
+        methods.append([method.name, server.wire_name(method), server.texts.get(method), arguments, result])
     command, url = server.fields.get("command"), server.fields.get("url")
     if isinstance(command, str):
         module.wanted.add(wanted_command(command, server.fields.get("args")))

@@ -27,7 +27,8 @@ def wanted_by(row: Row, arguments: Sequence[ast.Expr | None]) -> str:
 
 
 def wanted_command(command: str, arguments: object) -> str:
-    """`run=COMMAND` for the process of an agent or server; the command is a line to split when it has no arguments beside it (O-4.38)."""
+    """`run=COMMAND` for the process of an agent or server; the command is a line to split when it has no arguments
+    beside it (O-4.38)."""
     if arguments is None:
         command = (shlex.split(command) or [command])[0]
     return f"run={command}"

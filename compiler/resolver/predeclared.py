@@ -15,8 +15,8 @@ TYPES: dict[str, int] = {
     **dict.fromkeys(("Int", "Float", "String", "Bool", "Nil", "Any", "Range"), 0),
     "Array": 1, "Map": 2, "Option": 1, "Result": 2, "Schema": 1, "Task": 1, "Set": 1, "Queue": 1, "Stack": 1,
     **dict.fromkeys(("Prompt", "Response", "Message", "ToolCall", "Emit", "Entry", "Turn"), 0),
-    **dict.fromkeys(("ModelRef", "ModelBuilder", "SchemaRef", "Memory", "MemoryRef", "ToolRef", "McpRef", "AgentRef", "Agent"), 0),
-    **dict.fromkeys(("Stream", "Chunk"), 0),
+    **dict.fromkeys(("ModelRef", "ModelBuilder", "SchemaRef", "Memory", "MemoryRef", "ToolRef", "AgentRef", "Agent"), 0),
+    **dict.fromkeys(("McpRef", "Stream", "Chunk"), 0),
     **dict.fromkeys(("HashMapRef", "Ledger", "LedgerRef", "LedgerQuery", "LedgerEntry"), 0), "HashMap": 2,
     "PipelineRef": 0,
 }

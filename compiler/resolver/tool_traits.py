@@ -44,6 +44,6 @@ def _bridge(item: ast.Tool, method: ast.Function, *, takes_self: bool, mutable: 
     arguments = [ast.Argument(span=span, name=None, value=ast.PathExpr(span=span, segments=[p.name])) for p in given]
     call = ast.Call(span=span, callee=ast.PathExpr(span=span, segments=[item.name, method.name]), arguments=arguments)
     return ast.Function(
-        span=method.span, name=method.name, is_async=False, type_parameters=[], parameters=[*([own] if takes_self else []), *given],
-        result=deepcopy(method.result), clauses=[], body=ast.Block(span=span, statements=[], result=call),
+        span=method.span, name=method.name, is_async=False, type_parameters=[],
+        parameters=[*([own] if takes_self else []), *given], result=deepcopy(method.result), clauses=[], body=ast.Block(span=span, statements=[], result=call),
     )  # fmt: skip

@@ -53,7 +53,8 @@ def mcp_symbol(r: Resolver, item: ast.Mcp) -> McpSymbol:
     """The symbol of an MCP server with those of its signatures, which have no bodies."""
     server = McpSymbol(item.name.text, item, home=r.at)
     target = ast.NamedType(span=item.name.span, path=[item.name], arguments=None)
-    owner = ImplSymbol(server.name, ast.Impl(span=item.span, type_parameters=[], trait=None, target=target, methods=[]), server, ANY)
+    methods = ast.Impl(span=item.span, type_parameters=[], trait=None, target=target, methods=[])
+    owner = ImplSymbol(server.name, methods, server, ANY)
     members = r.module.members.setdefault(server, {})
     for node in item.functions:
         method = node.symbol = FunctionSymbol(node.name.text, node, [], NIL, owner, server)

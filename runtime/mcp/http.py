@@ -34,9 +34,8 @@ class Pinned(httpx2.AsyncBaseTransport):
         if (url.scheme, url.host, url.port or target.port) != (target.scheme, target.host, target.port):
             raise httpx2.ConnectError("another host than the one that is permitted", request=request)
         extensions = {**request.extensions, "sni_hostname": target.host}
-        sent = httpx2.Request(
-            request.method, url.copy_with(host=self.address), headers=request.headers, stream=request.stream, extensions=extensions
-        )
+        to = url.copy_with(host=self.address)
+        sent = httpx2.Request(request.method, to, headers=request.headers, stream=request.stream, extensions=extensions)
         return await self.inner.handle_async_request(sent)
 
     async def aclose(self) -> None:
@@ -44,7 +43,9 @@ class Pinned(httpx2.AsyncBaseTransport):
 
 
 @asynccontextmanager
-async def streams_to(settings: McpSettings, target: Target, address: str, headers: Mapping[str, str]) -> AsyncIterator[tuple[Any, Any]]:
+async def streams_to(
+    settings: McpSettings, target: Target, address: str, headers: Mapping[str, str]
+) -> AsyncIterator[tuple[Any, Any]]:
     timeout = httpx2.Timeout(settings.timeout, read=max(LONGEST_SILENCE, settings.timeout))
     own = {"user-agent": "concerto", **headers}
     async with (

@@ -1,7 +1,7 @@
 """A connection to an MCP server through the official SDK (O-4.36, O-4.40, O-4.43).
 
-Hands on `connected`. A session of the SDK lives in one task from its begin to its end, which this module keeps; calls come from any
-task. Must not know: transports, permissions, what tools are for.
+Hands on `connected`. A session of the SDK lives in one task from its begin to its end, which this module keeps; calls come from
+any task. Must not know: transports, permissions, what tools are for.
 """
 
 from __future__ import annotations
@@ -128,7 +128,8 @@ class SdkConnection:
         except ServerFailure:
             raise
         except Exception:  # of the SDK: a result that breaks the protocol
-            raise ServerFailure(f"mcp {self.name}: the answer for {what} is not what the protocol says", "ExecutionFailed") from None
+            message = f"mcp {self.name}: the answer for {what} is not what the protocol says"
+            raise ServerFailure(message, "ExecutionFailed") from None
 
     def _failure(self, error: MCPError, what: str) -> ServerFailure:
         if error.code == CONNECTION_CLOSED:

@@ -78,7 +78,8 @@ class Answer:
 
 
 class Signature:
-    """A declared tool, as its image entry has it: `shape` of its arguments, `result` of an object whose one field is the value."""
+    """A declared tool, as its image entry has it: `shape` of its arguments, `result` of an object whose one field is the
+    value."""
 
     __slots__ = ("name", "wire", "description", "shape", "result")
 
@@ -108,7 +109,9 @@ def declared_tool(signature: Signature, served: ServedTool | None = None) -> Off
     return OfferedTool(signature.name, ToolDef(signature.wire, text, form), signature)
 
 
-def offered_tools(server: str, signatures: Sequence[Signature], served: Sequence[ServedTool]) -> tuple[list[OfferedTool], list[str]]:
+def offered_tools(
+    server: str, signatures: Sequence[Signature], served: Sequence[ServedTool]
+) -> tuple[list[OfferedTool], list[str]]:
     """With signatures these alone, else all that is served; and why others are refused (O-4.44, G-9.6). ServerFailure for a
     signature that does not fit."""
     by_name = {tool.name: tool for tool in served}

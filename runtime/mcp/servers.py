@@ -80,7 +80,8 @@ class Server:
         self.turn = asyncio.Lock()  # one connects, the others wait for it
         try:
             self.settings = McpSettings(entry.name, entry.fields, run.host.mcp.get(entry.name, {}))
-            self.refused = None if self.settings.transport else f"mcp {self.name} has no transport: declaration, manifest or host gives it"
+            missing = f"mcp {self.name} has no transport: declaration, manifest or host gives it"
+            self.refused = None if self.settings.transport else missing
         except ConfigFailure as failure:
             self.settings, self.refused = McpSettings(entry.name, {}, {}), failure.message
 
@@ -164,7 +165,8 @@ class Server:
                 return await self._mocked_answer(effect, self.mocked, tool, signature, arguments)
             connection = await self.connected()
             if tool not in self.offered:
-                raise ServerFailure(f"mcp {self.name} offers no tool {tool}; it offers: {', '.join(self.offered)}", "ToolNotFound")
+                listed = ", ".join(self.offered)
+                raise ServerFailure(f"mcp {self.name} offers no tool {tool}; it offers: {listed}", "ToolNotFound")
             self._audit(tool, arguments)
             answer = await connection.call(tool, arguments)
             if answer.failed:

@@ -1,7 +1,7 @@
 """A child process as the pair of streams that the SDK reads and writes: one message per line (O-4.37, G-11.1).
 
-The SDK's own transport gives children more of the environment than the language allows and leaves grandchildren alive; this one is
-carried by the `Child` of agents. Must not know: messages, permissions.
+The SDK's own transport gives children more of the environment than the language allows and leaves grandchildren alive; this one
+is carried by the `Child` of agents. Must not know: messages, permissions.
 """
 
 from __future__ import annotations

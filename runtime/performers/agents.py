@@ -18,6 +18,7 @@ from ..errors import CONNECTION, CallFailure, ConfigFailure, Origin
 from ..guard import Denied
 from ..settled import Settled
 from ..translation import failed, response_value
+from ..validators import validators
 from .models import committed
 
 TYPE_CHECKING = False
@@ -80,7 +81,7 @@ class AgentCalls:
                 return Settled(lambda: committed(lambda: _value(call, response())))
             validated = await answered_with_schema(
                 services, call_settings(settings), call.prompt, self.run.schemas[call.schema], conversation,
-                run_id=run_id, retry_message=call.retry_message,
+                run_id=run_id, retry_message=call.retry_message, validators=validators(self.run, effect, call.schema),
             )  # fmt: skip
             return Settled(lambda: committed(lambda: self.run.builder.value(validated().tree)))
         except CallFailure as failure:
@@ -116,7 +117,8 @@ def _value(call: AgentCall, response: Response) -> Any:
 def agent_settings(run: Running, name: str) -> AgentSettings:
     """Declaration, manifest and host together."""
     declared = next(agent for agent in run.program.image.agents if agent.name == name)
-    given = run.host.agents.get(declared.fields.get("connector"), {})
+    connector = declared.fields.get("connector")
+    given = run.host.agents.get(connector, {}) if type(connector) is str else {}
     try:
         return AgentSettings(name, declared.fields, dict(declared.decorators), given)
     except ConfigFailure as failure:

@@ -39,7 +39,7 @@ REFUSED = [
     (image(X, X, X), "V119"),
     (image(X, function=CHANGING), "V119"),
     (image(shape=["array", ["int"]], schema={"a": 1}), "V119"),
-    (image(X, sections={"models": [i.Model("M", "c", {}, None, [["tools", 1, []]], [])]}), "V108"),
+    (image(X, sections={"models": [i.Model("M", "c", {}, None, None, [["tools", 1, []]], [])]}), "V108"),
 ]
 
 

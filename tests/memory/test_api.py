@@ -71,6 +71,18 @@ def test_append_and_read(make):
     assert memory.tokens() == 5 * 5
 
 
+@pytest.mark.parametrize("steps", [{}, {"retain": 3}, {"window": 2}, {"tokens": 90}])
+def test_what_reading_gives_is_a_copy(make, steps):
+    memory = make(**steps)
+    for n in range(3):
+        memory.append("user", str(n))
+    for read in (memory.messages, lambda: memory.last(2), memory.entries, memory.appended):
+        read().clear()
+        read().append(Msg("user", "of the caller"))
+    assert texts(memory.messages()) == ["0", "1", "2"]
+    assert len(memory) == len(memory.entries()) == 3
+
+
 def test_a_hundred_turns_on_twenty_messages(make):
     memory = make(retain=20)
     for n in range(100):

@@ -21,7 +21,7 @@ def run(work: Any) -> None:
 
 def test_turns_come_in_order_and_a_cancelled_waiter_is_passed_over() -> None:
     async def work() -> None:
-        turns, seen = Turns("T", asyncio.get_running_loop().create_future, {}), []
+        turns, seen = Turns("T", asyncio.get_running_loop().create_future, []), []
 
         async def one(name: str) -> None:
             await turns.take(task())
@@ -41,7 +41,7 @@ def test_turns_come_in_order_and_a_cancelled_waiter_is_passed_over() -> None:
 
 def test_a_turn_given_to_a_cancelled_waiter_goes_on() -> None:
     async def work() -> None:
-        turns = Turns("T", asyncio.get_running_loop().create_future, {})
+        turns = Turns("T", asyncio.get_running_loop().create_future, [])
         await turns.take(task())
         waiter = asyncio.ensure_future(turns.take(task()))
         await asyncio.sleep(0)
@@ -55,7 +55,7 @@ def test_a_turn_given_to_a_cancelled_waiter_goes_on() -> None:
 
 def test_a_method_below_the_running_one_cannot_wait_for_it() -> None:
     async def work() -> None:
-        turns = Turns("T", asyncio.get_running_loop().create_future, {})
+        turns = Turns("T", asyncio.get_running_loop().create_future, [])
         await turns.take(task())
         running = task()
         turns.begin(running)
@@ -67,9 +67,10 @@ def test_a_method_below_the_running_one_cannot_wait_for_it() -> None:
 
 def test_methods_of_two_tools_cannot_wait_for_each_other() -> None:
     async def work() -> None:
-        future, known = asyncio.get_running_loop().create_future, {}
-        first = known["A"] = Turns("A", future, known)
-        second = known["B"] = Turns("B", future, known)
+        future: Any = asyncio.get_running_loop().create_future
+        known: list[Turns] = []
+        first, second = Turns("A", future, known), Turns("B", future, known)
+        known += [first, second]
         in_first, in_second = task(), task()
         await first.take(task())
         first.begin(in_first)

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from .digests import Node
 
 _SECTIONS = (
-    "functions", "types", "models", "agents", "hashmaps", "ledgers", "memories", "schemas", "tools", "mcp", "connections", "pipelines",
+    "functions", "types", "models", "agents", "hashmaps", "ledgers", "memories", "schemas", "tools", "mcp", "connections",
+    "pipelines",
 )  # fmt: skip
 
 
@@ -120,6 +121,7 @@ class _Graph:
     def _model(self, model: i.Model) -> Node:
         named = [] if model.memory is None else [("memories", model.memory)]
         named += [(section, number) for section, number, _ in model.tools if section in _SECTIONS]
+        named += [] if model.computed is None else [("functions", model.computed)]
         if model.connection in self.connections:
             named.append(("connections", self.connections[model.connection]))
         scopes = [scope for _, _, scope in model.tools]
@@ -145,7 +147,8 @@ class _Graph:
         return self._node([pipeline.name, [[s[0], s[1] is None, s[3]] for s in pipeline.stages]], named)
 
     def _schema(self, schema: i.Schema) -> Node:
-        return self._node([schema.name, schema.shape, schema.plain, schema.strict], [("types", schema.type)])
+        named = [("types", schema.type), *(("functions", number) for number in schema.validators)]
+        return self._node([schema.name, schema.shape, schema.plain, schema.strict], named)
 
 
 def _methods(image: i.Image) -> dict[str, list[tuple[str, int]]]:
