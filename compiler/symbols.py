@@ -347,8 +347,8 @@ class ToolSymbol(Symbol):
 
 @dataclass(eq=False, slots=True)
 class McpSymbol(Symbol):
-    """An MCP server. `fields`: plain data as the image holds it (O-10.12). Of each signature in `methods`: `arguments` as those of
-    a tool, `results`: what it gives as the one field of a schema, `texts`: its description if it has one."""
+    """An MCP server. `fields`: plain data as the image holds it (O-10.12). Of each signature in `methods`: `arguments` as those
+    of a tool, `results`: what it gives as the one field of a schema, `texts`: its description if it has one."""
 
     declaration: ast.Mcp
     methods: list[FunctionSymbol] = field(default_factory=list)

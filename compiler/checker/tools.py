@@ -1,7 +1,7 @@
 """Tools: descriptions, parameters, state, names on the wire; lists of tools (O-4.1 to O-4.10, O-1.42, O-3.20).
 
-Hands on `check_tool`, `check_wire_names`, `tool_of`, `tools_named`, `with_tools` and, for MCP servers, their parts. Must not know:
-how a tool is run.
+Hands on `check_tool`, `check_wire_names`, `tool_of`, `tools_named`, `with_tools` and, for MCP servers, their parts. Must not
+know: how a tool is run.
 """
 
 from __future__ import annotations

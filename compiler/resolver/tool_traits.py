@@ -45,5 +45,6 @@ def _bridge(item: ast.Tool, method: ast.Function, *, takes_self: bool, mutable: 
     call = ast.Call(span=span, callee=ast.PathExpr(span=span, segments=[item.name, method.name]), arguments=arguments)
     return ast.Function(
         span=method.span, name=method.name, is_async=False, type_parameters=[],
-        parameters=[*([own] if takes_self else []), *given], result=deepcopy(method.result), clauses=[], body=ast.Block(span=span, statements=[], result=call),
+        parameters=[*([own] if takes_self else []), *given], result=deepcopy(method.result), clauses=[],
+        body=ast.Block(span=span, statements=[], result=call),
     )  # fmt: skip
