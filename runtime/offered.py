@@ -1,6 +1,6 @@
 """The tools that one model call offers, whoever has them: declared tools, MCP servers, stores (O-4.11, O-4.23 to O-4.31).
 
-Hands on the protocol `Offer`, `offers_of` handles, and `Offered`, the ToolRunner of one model call. Must not know: wires, the
+Hands on `offers_of` handles and `Offered`, the ToolRunner of one model call. Must not know: wires, the
 loop around replies, how a tool is run.
 """
 
@@ -14,27 +14,15 @@ from .tool_hooks import Hooks
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
-    from typing import Any, Protocol
+    from typing import Any
 
     from ..vm.effects import Effect
     from ..vm.values import ModelRef
     from .call_settings import CallSettings
+    from .offers import Offer
     from .records import Call, ToolDef
     from .running import Running
     from .tools import Tools
-
-    class Offer(Protocol):
-        """One tool as a model sees it. `owner` names the tool, server or store it belongs to."""
-
-        definition: ToolDef
-        owner: str
-        changes_state: bool
-
-        def is_enabled(self) -> bool:
-            """Whether it may be called, and so be in a request (O-4.20)."""
-
-        async def answer(self, effect: Effect, call: Call) -> Any:
-            """What the call gives; an Err of ToolError where it fails (O-4.27)."""
 
 
 async def offers_of(run: Running, handles: Iterable[Any], tools: Callable[[], Tools]) -> list[Offer]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from ..vm.effects import Effect
     from ..vm.values import LedgerRef
-    from .offered import Offer
+    from .offers import Offer
     from .records import Call
     from .running import Running
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from ..vm.bytecode.image import Tool
     from ..vm.effects import Effect, ToolUse
-    from .offered import Offer
+    from .offers import Offer
     from .records import Call
     from .running import Running
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from ...vm.bytecode.image import Mcp
     from ...vm.effects import Effect, ServerUse
-    from ..offered import Offer
+    from ..offers import Offer
     from ..records import Call
     from ..running import Running
     from .served import Connection
