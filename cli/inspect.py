@@ -48,6 +48,7 @@ def facts_of(image: Image, data: bytes) -> dict[str, Any]:
         "agents": {a.name: a.fields for a in image.agents},
         "schemas": [s.name for s in image.schemas],
         "tools": {t.name: [method[2] for method in t.methods] for t in image.tools},
+        "effects": {method[2]: method[7] for t in image.tools for method in t.methods if method[7] is not None},
         "memories": [_memory(image, m) for m in image.memories],
         "hashmaps": [{"name": h.name, "path": h.path} for h in image.hashmaps],
         "ledgers": [e.name for e in image.ledgers],

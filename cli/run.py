@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from ..runtime.permissions import Permissions
     from ..runtime.session import Host, Outcome
+    from ..vm.bytecode.image import Image
     from ..vm.link import Program
 
 
@@ -186,7 +187,8 @@ def host_of(
     emit: Callable[[str, Any, bool], None] | None = None,
     program: Program | None = None,
 ) -> Host:
-    """What the flags of a run say; without `emit`, emits are printed. Agents of a program are processes, offline too (O-1.29)."""
+    """What the flags of a run say; without `emit`, emits are printed. Agents, servers and commands of a program are processes,
+    offline too (O-1.29)."""
     from ..runtime.session import Host
 
     offline = arguments.offline or bool(arguments.offline_script) or os.environ.get("CONCERTO_OFFLINE") == "1"
@@ -208,13 +210,18 @@ def host_of(
         project=project_folder(file),
     )
     if offline:
-        use_virtual_time(host, processes=program is not None and bool(program.image.agents))
+        use_virtual_time(host, processes=program is not None and starts_processes(program.image))
     return host
 
 
+def starts_processes(image: Image) -> bool:
+    """Whether it waits for processes, which know no virtual time."""
+    return bool(image.agents or image.mcp) or any(method[6] == "run" for tool in image.tools for method in tool.methods)
+
+
 def use_virtual_time(host: Host, *, processes: bool) -> None:
-    """Sleeps and scripted delays of an offline run take no time: its clock jumps when every task waits (V-6.6); beside agents,
-    unless a process of theirs is open."""
+    """Sleeps and scripted delays of an offline run take no time: its clock jumps when every task waits (V-6.6); beside processes,
+    unless one of them is open."""
     if processes:
         skip_waits(host)
         return

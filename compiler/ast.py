@@ -816,6 +816,7 @@ class Tool(Item):
     entries: list[ConfigEntry]
     fields: list[ToolField]
     methods: list[Function]
+    impl: Any = _annotation()  # the Impl of the trait
 
 
 @dataclass(slots=True, kw_only=True, eq=False)

@@ -17,6 +17,7 @@ from .symbols import (
     HashMapSymbol,
     ImplSymbol,
     LedgerSymbol,
+    McpSymbol,
     MemorySymbol,
     ModelSymbol,
     PipelineSymbol,
@@ -37,6 +38,7 @@ class CheckedProgram:
     promised: list[FunctionSymbol] = field(default_factory=list)
     implementations: list[tuple[Implementation, ImplSymbol]] = field(default_factory=list)
     model_types: dict[ModelSymbol, Type] = field(default_factory=dict)  # of models with impls
+    tool_types: dict[ToolSymbol, Type] = field(default_factory=dict)  # of tools that implement traits
     structs: list[StructSymbol] = field(default_factory=list)
     schemas: list[StructSymbol] = field(default_factory=list)
     enums: list[EnumSymbol] = field(default_factory=list)
@@ -47,6 +49,7 @@ class CheckedProgram:
     manifest: dict[str, dict[str, object]] = field(default_factory=dict)  # connections only Concerto.toml declares
     memories: list[MemorySymbol] = field(default_factory=list)
     tools: list[ToolSymbol] = field(default_factory=list)
+    servers: list[McpSymbol] = field(default_factory=list)
     hashmaps: list[HashMapSymbol] = field(default_factory=list)
     ledgers: list[LedgerSymbol] = field(default_factory=list)
     pipelines: list[PipelineSymbol] = field(default_factory=list)

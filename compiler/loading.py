@@ -44,6 +44,7 @@ class Project:
     connections: dict[str, dict[str, object]] = field(default_factory=dict)  # those of the manifest, with their fields
     rejected: list[tuple[str, Span, str, str]] = field(default_factory=list)  # code, place, message, help
     agents: Mapping[str, Mapping[str, object]] | None = None
+    servers: Mapping[str, Mapping[str, object]] = field(default_factory=dict)  # MCP servers of the manifest, with their fields
 
     @classmethod
     def single(cls, tree: ast.Program, source: Source) -> Project:

@@ -12,9 +12,9 @@ from collections.abc import Callable
 from typing import Any
 
 from ..vm.builtins.capabilities import BY_KEY, GROUP_KEYS, Malformed
-from .agent_tables import read_agents
 from .checker.fields import CONNECTION, CONNECTION_FIELDS, CONNECTION_OBJECTS, DURATION, Rule, number, whole
 from .diagnostics import Diagnostics
+from .process_tables import read_agents, read_servers
 from .resolver.spelling import did_you_mean
 from .source import Source, Span
 from .types import FLOAT, INT, STRING, Type
@@ -22,14 +22,15 @@ from .types import FLOAT, INT, STRING, Type
 NAME = "Concerto.toml"
 PROJECT_KEYS = ("name", "version", "entry")
 # Tables of the language that this version does not read yet.
-UNBUILT_TABLES = ("mcp", "memory", "stores", "embedders")
+UNBUILT_TABLES = ("memory", "stores", "embedders")
 PRICES = ("input_per_million", "output_per_million")
 BUDGETS = {"steps": whole(1), "depth": whole(1), "seconds": DURATION, "tokens": whole(1), "cost": number(0, above=True)}
 
 
 class Manifest:
     """What a manifest says: `entry`, the source path it names, `permissions`, a scope per capability key, `tools`, which of
-    them may be called, the fields of each of `connections` and `agents`, `pricing` as [input, output] per model id, `budgets`.
+    them may be called, the fields of each of `connections`, `agents` and
+    `servers`, `pricing` as [input, output] per model id, `budgets`.
     `folder` is the root of the project, without links."""
 
     def __init__(self, path: str) -> None:
@@ -39,6 +40,7 @@ class Manifest:
         self.permissions: dict[str, tuple[str, ...] | bool] = {}
         self.tools: dict[str, tuple[str, ...] | bool] = {}
         self.agents: dict[str, dict[str, Any]] = {}
+        self.servers: dict[str, dict[str, Any]] = {}
         self.connections: dict[str, dict[str, object]] = {}
         self.pricing: dict[str, list[float]] = {}
         self.budgets: dict[str, object] = {}
@@ -240,9 +242,13 @@ def _agents(manifest: Manifest, table: dict[str, Any]) -> None:
     manifest.agents = read_agents(table, manifest.report)
 
 
+def _mcp(manifest: Manifest, table: dict[str, Any]) -> None:
+    manifest.servers = read_servers(table, manifest.report)
+
+
 TABLES: dict[str, Callable[[Manifest, dict[str, Any]], None]] = {
     "project": _project, "permissions": _permissions, "connections": _connections, "pricing": _pricing, "budgets": _budgets,
-    "agents": _agents,
+    "agents": _agents, "mcp": _mcp,
 }  # fmt: skip
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..vm.schema import tool_name
 from . import ast
 from .types import ANY, Nominal, Type
 
@@ -113,7 +114,7 @@ class FunctionSymbol(Symbol):
     parameters: list[Type]
     result: Type
     owner: ImplSymbol | TraitSymbol | None = None
-    tool: ToolSymbol | None = None
+    tool: ToolSymbol | McpSymbol | None = None
     type_parameters: list[TypeParameterSymbol] = field(default_factory=list)
     test: TestInfo | None = None
 
@@ -281,7 +282,9 @@ class ModelSymbol(Symbol):
     connection: ConnectionSymbol | str
     fields: dict[str, ast.Expr]
     memory: MemorySymbol | None = None
-    tools: list[ToolSymbol] = field(default_factory=list)
+    tools: list[ToolSymbol | McpSymbol] = field(default_factory=list)
+    store: HashMapSymbol | LedgerSymbol | None = None  # as `memory`: it offers tools (O-4.22)
+    scope: list[str] = field(default_factory=list)  # the names of the scope of the store
     decorators: list[tuple[str, dict[str, object]]] = field(default_factory=list)  # name, constant arguments as written
 
 
@@ -330,20 +333,42 @@ class ToolSymbol(Symbol):
     description: str = ""
     texts: dict[FunctionSymbol, str] = field(default_factory=dict)
     arguments: dict[FunctionSymbol, StructSymbol] = field(default_factory=dict)
+    effects: dict[FunctionSymbol, str] = field(default_factory=dict)  # classes of `@effect` (O-9.37)
     guards: dict[str, str] = field(default_factory=dict)  # capabilities of the methods of library tools
 
     def wire_name(self, method: FunctionSymbol) -> str:
         """What a model calls it (O-4.8)."""
-        return "".join(c if c.isascii() and (c.isalnum() or c in "_-") else "_" for c in f"{self.name}__{method.name}")
+        return tool_name(self.name, method.name)
+
+    @property
+    def methods(self) -> list[FunctionSymbol]:
+        return self.impl.methods
+
+
+@dataclass(eq=False, slots=True)
+class McpSymbol(Symbol):
+    """An MCP server. `fields`: plain data as the image holds it (O-10.12). Of each signature in `methods`: `arguments` as those
+    of a tool, `results`: what it gives as the one field of a schema, `texts`: its description if it has one."""
+
+    declaration: ast.Mcp
+    methods: list[FunctionSymbol] = field(default_factory=list)
+    fields: dict[str, object] = field(default_factory=dict)
+    texts: dict[FunctionSymbol, str] = field(default_factory=dict)
+    arguments: dict[FunctionSymbol, StructSymbol] = field(default_factory=dict)
+    results: dict[FunctionSymbol, StructSymbol] = field(default_factory=dict)
+
+    def wire_name(self, method: FunctionSymbol) -> str:
+        return tool_name(self.name, method.name)
 
 
 @dataclass(eq=False, slots=True)
 class HashMapSymbol(Symbol):
-    """`path`: the file of with_persistence."""
+    """`path`: the file of with_persistence; `entry`: of one that offers tools, key and value as the fields of a schema."""
 
     declaration: ast.Store
     type: Type
     path: str | None = None
+    entry: StructSymbol | None = None
 
 
 @dataclass(eq=False, slots=True)

@@ -60,11 +60,13 @@ class Permissions:
         listed = allowed if isinstance(allowed, bool) else method in allowed
         return listed and tool not in self.disabled and f"{tool}.{method}" not in self.disabled
 
-    def check_tools(self, declared: Mapping[str, Iterable[str]]) -> None:
-        """E4003 for what was to be disabled and is not there: nobody should believe it is."""
+    def check_tools(self, declared: Mapping[str, Iterable[str]], open_servers: Iterable[str]) -> None:
+        """E4003 for what was to be disabled and is not there: nobody should believe it is. Of `open_servers` nobody knows the
+        tools yet."""
         known = {name for tool, methods in declared.items() for name in (tool, *(f"{tool}.{method}" for method in methods))}
+        known.update(open_servers)
         for name in self.disabled:
-            if name not in known:
+            if name not in known and name.partition(".")[0] not in open_servers:
                 there = ", ".join(sorted(known)) or "none"
                 raise ConfigFailure("E4003", f"there is no tool {name} to disable; tools and methods are: {there}")
 

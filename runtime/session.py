@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from ..vm.tasks import Task
     from .connections import ConnectionSettings
     from .http_requests import Network
+    from .mcp.settings import McpSettings
     from .permissions import Permissions
 
     # Values of the machine, or what makes them of the values that functions of the program give by their numbers.
@@ -89,7 +90,9 @@ class Host:
     nobody can foresee; `provider`, when given, makes the provider of a connection. `args` are those of the program,
     `permissions` what it may touch, `folder` the directory its paths start from, `network` what carries `std::http` (None:
     nothing does); `agents` are the fields of agents by connector, over those of the manifest, in whose directory `project` their
-    processes run; `children(name, arguments, env, folder)` starts one of these, None: as a process of the system;
+    processes run; `children(name, arguments, env, folder)` starts one of these, None: as a process of the system; `mcp` are the
+    fields of MCP servers by name, over those of declaration and manifest; `server(settings)` connects to one, None: through the
+    SDK;
     `answer(channel, value, run)` answers awaited emits (it raises NoListener where nobody does) within `emit_timeout_ms`, where
     `run(number, arguments)` calls a function of the program;
     `tools` hold by tool and method what runs in its place, given the arguments, the type of the result and `run` as above;
@@ -125,6 +128,8 @@ class Host:
         folder: str = ".",
         network: Network | None = None,
         agents: Mapping[str, Mapping[str, Any]] | None = None,
+        mcp: Mapping[str, Mapping[str, Any]] | None = None,
+        server: Callable[[McpSettings], Awaitable[Any]] | None = None,
         project: str | None = None,
         children: Callable[[str, list[str], dict[str, str], str], Awaitable[Any]] | None = None,
     ) -> None:
@@ -155,6 +160,8 @@ class Host:
         self.folder = folder
         self.network = network
         self.agents = agents or {}
+        self.mcp = mcp or {}
+        self.server = server
         self.project = folder if project is None else project
         self.children = children
         self.redactor = Redactor()  # what one session of a host has learnt, the next one keeps too
@@ -177,7 +184,12 @@ class Session:
         check_connections(layers)
         check_stages(image.pipelines)
         if host.permissions is not None:
-            host.permissions.check_tools({tool.name: [method[0] for method in tool.methods] for tool in image.tools})
+            entries: list[Any] = [*image.tools, *image.mcp]
+            methods: dict[str, list[str]] = {entry.name: [method[0] for method in entry.methods] for entry in entries}
+            for model in image.models:
+                handles = [program.handle(*row) for row in model.tools if row[0] in ("hashmaps", "ledgers")]
+                methods.update(("_".join((handle.name, *handle.scope)), ["get", "set", "query"]) for handle in handles)
+            host.permissions.check_tools(methods, [server.name for server in image.mcp if not server.methods])
         self.connections: Mapping[str, ConnectionSettings] = resolve_all(layers)
         self.pool = ProviderPool(
             self.connections,

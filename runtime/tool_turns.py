@@ -1,6 +1,7 @@
 """Whose turn it is: methods of a tool that change its state run one at a time, in the order they came (O-4.25).
 
-Hands on `Turns`. Must not know: what a tool does.
+Hands on `Turns`. A wait that could never end, of a method for itself or of methods of several tools for each other, is refused
+when it begins. Must not know: what a tool does.
 """
 
 from __future__ import annotations
@@ -18,15 +19,17 @@ if TYPE_CHECKING:
 
 
 class Turns:
-    """The queue of one tool; `future` makes a future of the loop that runs the session."""
+    """The queue of one tool; `future` makes a future of the loop that runs the session, `all_of_them` holds those of
+    every tool."""
 
-    __slots__ = ("name", "future", "busy", "waiting", "runs")
+    __slots__ = ("name", "future", "all_of_them", "busy", "waiting", "runs")
 
-    def __init__(self, name: str, future: Callable[[], Any]) -> None:
+    def __init__(self, name: str, future: Callable[[], Any], all_of_them: list[Turns]) -> None:
         self.name = name
         self.future = future
+        self.all_of_them = all_of_them
         self.busy = False
-        self.waiting: deque[Any] = deque()
+        self.waiting: deque[tuple[Any, Task]] = deque()  # a future, and the task that waits for it
         self.runs: Task | None = None  # the method that has its turn
 
     async def take(self, task: Task) -> None:
@@ -34,14 +37,15 @@ class Turns:
         if not self.busy:
             self.busy = True
             return
-        self._refuse_itself(task)
+        self._refuse_circle(task)
         turn = self.future()
-        self.waiting.append(turn)
+        entry = (turn, task)
+        self.waiting.append(entry)
         try:
             await turn
         except BaseException:
-            if turn in self.waiting:
-                self.waiting.remove(turn)
+            if entry in self.waiting:
+                self.waiting.remove(entry)
             else:  # it was given and is not taken
                 self.end()
             raise
@@ -53,16 +57,39 @@ class Turns:
         """The next one, if any."""
         self.runs = None
         while self.waiting:
-            turn = self.waiting.popleft()
+            turn, _ = self.waiting.popleft()
             if not turn.done():
                 turn.set_result(None)
                 return
         self.busy = False
 
-    def _refuse_itself(self, task: Task) -> None:
-        """A method that waits for its own end would wait for ever."""
-        at: Task | None = task
-        while at is not None:
-            if at is self.runs:
-                raise Panic("P013", f"tool {self.name}: a `mut self` method waits for itself; call it as `self.…`")
-            at = at.parent
+    def _refuse_circle(self, task: Task) -> None:
+        """What `task` waits for must not wait for `task`: from each method that has its turn to the tools that tasks below it
+        wait for."""
+        reached: list[Turns] = []
+        ahead = [self]
+        while ahead:
+            turns = ahead.pop()
+            if turns.runs is None or turns in reached:
+                continue
+            if is_below(task, turns.runs):
+                raise Panic("P013", self._circle(turns))
+            reached.append(turns)
+            ahead += [other for other in self.all_of_them if other._waits_below(turns.runs)]
+
+    def _waits_below(self, running: Task) -> bool:
+        return any(is_below(task, running) for _, task in self.waiting)
+
+    def _circle(self, last: Turns) -> str:
+        if last is self:
+            return f"tool {self.name}: a `mut self` method waits for itself; call it as `self.…`"
+        return f"tools {last.name} and {self.name}: their `mut self` methods wait for each other"
+
+
+def is_below(task: Task, above: Task) -> bool:
+    at: Task | None = task
+    while at is not None:
+        if at is above:
+            return True
+        at = at.parent
+    return False

@@ -1,7 +1,7 @@
 """The tools of a session: their state, their methods as models and programs call them (O-4.4, O-4.20, O-4.23 to O-4.29).
 
-Hands on `Tools`, whose `use` answers a call from source, and `Offered`, the ToolRunner of one model call. Must not know:
-wires, the loop around replies, the command line.
+Hands on `Tools`, whose `use` answers a call from source and whose `offers` are what models may call. Must not know: wires, the
+loop around replies, the command line.
 """
 
 from __future__ import annotations
@@ -9,27 +9,25 @@ from __future__ import annotations
 from ..vm.builtins.capabilities import BY_KEY
 from ..vm.bytecode.image import F_INOUT
 from ..vm.panics import Panic
-from ..vm.values import UNSET, Closure, Err, ErrorValue, Map, Ok, display, share, to_json
-from .call_services import failure_message, unknown_tool_text
+from ..vm.values import UNSET, Closure, Err, ErrorValue, Map, Ok, display, share
 from .guard import permissions_of
 from .host_tools import handled
-from .records import Msg, ToolDef
+from .records import ToolDef
 from .schema.validation import Accepted, Violation, validate
-from .tool_hooks import Hooks
 from .tool_turns import Turns
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from ..vm.bytecode.image import Tool
     from ..vm.effects import Effect, ToolUse
-    from ..vm.values import ModelRef
-    from .call_settings import CallSettings
+    from .offers import Offer
     from .records import Call
     from .running import Running
 
+TURNS = "tool_turns"  # what the session keeps: the turns of all tools
 MOCKS = "tool_mocks"  # what the session keeps: what stands in for methods, by tool
 
 
@@ -39,7 +37,7 @@ class Method:
     __slots__ = ("tool", "name", "code", "definition", "shape", "takes_state", "changes_state", "result", "guard")
 
     def __init__(self, run: Running, tool: str, entry: Sequence[Any]) -> None:
-        name, number, wire, text, shape, schema, guard = entry
+        name, number, wire, text, shape, schema, guard, _ = entry
         function = run.program.image.functions[number]
         self.tool = tool
         self.name: str = name
@@ -88,8 +86,7 @@ class Tools:
 
     def is_enabled(self, method: Method) -> bool:
         """Whether the host lets it be called, and grants anything of what it needs (O-4.20)."""
-        granted = permissions_of(self.run)
-        return granted.allows_tool(method.tool, method.name) and (method.guard is None or bool(granted.scopes.get(method.guard)))
+        return is_enabled(self.run, method.tool, method.name, method.guard)
 
     # ------------------------------------------------------------ from source
 
@@ -117,28 +114,24 @@ class Tools:
 
     def _refused(self, effect: Effect, method: Method) -> Err:
         """The Err, or P407 where the method has no Result (O-4.19)."""
-        denied = self._denied(method)
+        denied = denial(self.run, method.tool, method.name, method.guard)
         if not method.fallible:
             raise self.run.machine.placed(effect.task, Panic("P407", denied.value.message))
         return denied
-
-    def _denied(self, method: Method) -> Err:
-        capability = BY_KEY.get(method.guard or "")
-        if capability is None or permissions_of(self.run).scopes[capability.key]:
-            message = f"permission denied: tool {method.tool}.{method.name} is disabled"
-            return method.failed("PermissionDenied", message)
-        message = f"permission denied: {capability.name} (grant it with {capability.flag})"
-        return method.failed("PermissionDenied", message, capability=capability.name, flag=capability.flag)
 
     def _audit(self, method: Method, arguments: Any) -> None:
         self.run.runtime_emit("audit:tool_call", {"tool": method.tool, "method": method.name, "args": arguments})
 
     # ------------------------------------------------------------ from models
 
+    def offers(self, name: str) -> list[Offer]:
+        """What a tool offers to a model."""
+        return [ToolOffer(self, method) for method in self.methods[name].values()]
+
     async def answer(self, effect: Effect, method: Method, call: Call) -> Any:
         """What a call of a reply gives; an Err of ToolError where it fails (O-4.27, O-4.28)."""
         if not self.is_enabled(method):
-            return self._denied(method)
+            return denial(self.run, method.tool, method.name, method.guard)
         accepted = _validated(method, call)
         if not isinstance(accepted, Accepted):
             listed = "\n".join(f"- {violation.text}" for violation in accepted)
@@ -163,7 +156,7 @@ class Tools:
             return await self.run.call(effect, method.code, arguments)
         if not method.changes_state:
             return await self.run.call(effect, method.code, [self._state(method.tool), *arguments])
-        turns = self.turns.setdefault(method.tool, Turns(method.tool, self.run.future))
+        turns = self._turns(method.tool)
         await turns.take(effect.task)
         try:
             state = self._state(method.tool)
@@ -174,6 +167,14 @@ class Tools:
             return result
         finally:
             turns.end()
+
+    def _turns(self, tool: str) -> Turns:
+        """Spawned models have tools of their own, which may wait for each other all the same."""
+        if tool not in self.turns:
+            known: list[Turns] = self.run.state.setdefault(TURNS, [])
+            self.turns[tool] = Turns(tool, self.run.future, known)
+            known.append(self.turns[tool])
+        return self.turns[tool]
 
     def _state(self, tool: str) -> Any:
         """The state as a method takes it: what it writes into is its own until it ends."""
@@ -190,67 +191,40 @@ class Tools:
         return Ok(value) if method.fallible and type(value) not in (Ok, Err) else value
 
 
-class Offered:
-    """The tools one model call offers, and the runner of their calls (O-1.81)."""
+def is_enabled(run: Running, tool: str, method: str, guard: str | None) -> bool:
+    """Whether the host lets it be called, and grants anything of the capability `guard` (O-4.20)."""
+    granted = permissions_of(run)
+    return granted.allows_tool(tool, method) and (guard is None or bool(granted.scopes.get(guard)))
 
-    def __init__(self, tools: Tools, effect: Effect, names: Iterable[str], model: ModelRef) -> None:
+
+def denial(run: Running, tool: str, method: str, guard: str | None) -> Err:
+    """The Err of a call that is not enabled."""
+    fields = {"tool": tool, "method": method}
+    capability = BY_KEY.get(guard or "")
+    if capability is None or permissions_of(run).scopes[capability.key]:
+        return Err(ErrorValue("ToolError", "PermissionDenied", f"permission denied: tool {tool}.{method} is disabled", fields))
+    message = f"permission denied: {capability.name} (grant it with {capability.flag})"
+    granted_by = {"capability": capability.name, "flag": capability.flag}
+    return Err(ErrorValue("ToolError", "PermissionDenied", message, {**fields, **granted_by}))
+
+
+class ToolOffer:
+    """A method as a model calls it."""
+
+    __slots__ = ("tools", "method", "definition", "owner", "changes_state")
+
+    def __init__(self, tools: Tools, method: Method) -> None:
         self.tools = tools
-        self.hooks = Hooks(tools.run, effect, model)
-        self.effect = effect
-        self.methods: dict[str, Method] = {}  # by the name a model calls: mapped back by table, never by splitting (O-4.11)
-        for name in names:
-            for method in tools.methods[name].values():
-                self.methods.setdefault(method.definition.name, method)
+        self.method = method
+        self.definition = method.definition
+        self.owner = method.tool
+        self.changes_state = method.changes_state
 
-    def serve(self, effect: Effect) -> None:
-        """A stream outlives the effect that began it: tools run for the task that waits for the next chunk."""
-        self.effect = self.hooks.effect = effect
+    def is_enabled(self) -> bool:
+        return self.tools.is_enabled(self.method)
 
-    def definitions(self) -> list[ToolDef]:
-        return [method.definition for method in self.methods.values() if self.tools.is_enabled(method)]
-
-    async def run(self, settings: CallSettings, calls: Sequence[Call]) -> list[Msg]:
-        """Calls of one tool run one after another when any of them may change its state, all others side by side (O-4.25)."""
-        chains: dict[Any, list[int]] = {}
-        changed = {m.tool for call in calls if (m := self.methods.get(call.name)) is not None and m.changes_state}
-        for number, call in enumerate(calls):
-            method = self.methods.get(call.name)
-            ordered = method is not None and method.tool in changed
-            chains.setdefault(method.tool if ordered and method is not None else number, []).append(number)
-        answers: dict[int, Msg] = {}
-
-        async def chain(numbers: list[int]) -> None:
-            for number in numbers:
-                answers[number] = await self._answer(settings, calls[number])
-
-        await self.tools.run.gather(*(chain(numbers) for numbers in chains.values()))
-        return [answers[number] for number in range(len(calls))]
-
-    async def _answer(self, settings: CallSettings, call: Call) -> Msg:
-        action, content = await self.hooks.before(call)
-        if action == "Deny":
-            return failure_message(call, content)
-        if action == "Replace":
-            return Msg("tool", result_text(content), call_id=call.id)
-        runs = 0
-        while True:
-            value = await self._attempt(settings, call)
-            if type(value) is not Err:
-                return Msg("tool", result_text(value.value if type(value) is Ok else value), call_id=call.id)
-            if not await self.hooks.again(settings, call, value.value, runs):
-                return failure_message(call, display(value.value))
-            runs += 1
-
-    async def _attempt(self, settings: CallSettings, call: Call) -> Any:
-        method = self.methods.get(call.name)
-        if method is None:
-            return Err(ErrorValue("ToolError", "ToolNotFound", unknown_tool_text(settings, call), {"tool": call.name}))
-        return await self.tools.answer(self.effect, method, call)
-
-
-def result_text(value: Any) -> str:
-    """O-4.26."""
-    return value if type(value) is str else to_json(value)
+    async def answer(self, effect: Effect, call: Call) -> Any:
+        return await self.tools.answer(effect, self.method, call)
 
 
 def _methods(run: Running, tool: Tool) -> Mapping[str, Method]:

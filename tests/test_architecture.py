@@ -24,7 +24,7 @@ ALLOWED = {
 LIBRARIES = {
     "vm": {"msgpack"},
     "compiler": {"ply"},
-    "runtime": {"openai", "anthropic", "httpx2", "psycopg", "redis"},
+    "runtime": {"openai", "anthropic", "httpx2", "psycopg", "redis", "mcp", "mcp_types", "anyio"},
     "cli": {"msgpack"},
     "api": set(),
 }

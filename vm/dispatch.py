@@ -8,12 +8,26 @@ Must not know: the loop's variables, the host.
 from __future__ import annotations
 
 from .builtins import KIND_OF, REQUIRED, lookup
-from .handles import HANDLERS, tool_use
+from .handles import HANDLERS, server_use, tool_use
 from .panics import Panic
 from .pipelines import HANDLERS as PIPELINE_HANDLERS
 from .signals import SUSPENDED, Invoke
 from .store_methods import HANDLERS as STORE_HANDLERS
-from .values import Closure, EnumValue, ErrorValue, Map, ModelRef, Struct, ToolRef, debug, get_member, make_error, share, typeof
+from .values import (
+    Closure,
+    EnumValue,
+    ErrorValue,
+    Map,
+    McpRef,
+    ModelRef,
+    Struct,
+    ToolRef,
+    debug,
+    get_member,
+    make_error,
+    share,
+    typeof,
+)
 from .values.descriptors import plain_name
 from .values.errors import ancestors
 
@@ -47,7 +61,7 @@ def find_method(machine: Running, receiver: Any, site: Site) -> Any:
         return _program_call
     if type(receiver) in (EnumValue, tuple, ErrorValue, ModelRef):
         return _varied_call  # types with impls of their own share these classes
-    if type(receiver) is ToolRef:
+    if type(receiver) in (ToolRef, McpRef):
         return _tool_call  # other tools are of the same class
     return _found(machine, receiver, site)
 
@@ -105,6 +119,8 @@ def kinds_of(value: Any) -> Iterable[str]:
         return (value.decl.key, "Error") if value.decl.is_error else (value.decl.key,)
     if type(value) is ModelRef:
         return (f"{value.name}.", "ModelRef")
+    if type(value) is ToolRef:
+        return (f"{value.name}@", "ToolRef")
     if type(value) is tuple:
         return (f"Tuple/{len(value)}",)
     return ancestors(value.family) if type(value) is ErrorValue else (typeof(value),)
@@ -113,6 +129,8 @@ def kinds_of(value: Any) -> Iterable[str]:
 def _tool_call(machine: Running, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
     if (receiver.name, site.name) in machine.program.tool_methods:
         return tool_use(machine, task, receiver, site, arguments)
+    if (receiver.name, site.name) in machine.program.server_methods:
+        return server_use(machine, task, receiver, site, arguments)
     return _found(machine, receiver, site)(machine, task, receiver, site, arguments)
 
 

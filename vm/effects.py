@@ -93,7 +93,7 @@ class ModelCall:
 
     `model`: the name, of the declared one or of an instance that `spawn` made, which has a number;
     `memory`: name of the attached memory, or a MemoryRef of a branch; None for none, UNSET for the model's own (O-3.24);
-    `context`: a value or UNSET; `overrides`: what a Prompt replaces (O-1.67); `schema`: schema name or None. `tools`: names of
+    `context`: a value or UNSET; `overrides`: what a Prompt replaces (O-1.67); `schema`: schema name or None. `tools`: handles of
     added tools; `own_tools`: whether the model's static ones are offered too (O-3.20, O-3.21); `messages`: those of chat, as
     the program gave them.
     """
@@ -114,7 +114,7 @@ class ModelCall:
         context: Any,
         schema: str | None,
         retry_message: str | None,
-        tools: tuple[str, ...] = (),
+        tools: tuple[Any, ...] = (),
         own_tools: bool = True,
         messages: list[Any] | None = None,
         instance: int = 0,
@@ -143,6 +143,18 @@ class ModelLife:
         self.model = model
         self.instance = instance
         self.method = method
+
+
+class ServerUse:
+    """Effect `mcp`: a tool of an MCP server, called by the program itself (O-4.45). `arguments` in the order of the declared
+    parameters, UNSET for one left out; or the Map that `call` was given."""
+
+    __slots__ = ("server", "method", "arguments")
+
+    def __init__(self, server: str, method: str, arguments: Any) -> None:
+        self.server = server
+        self.method = method
+        self.arguments = arguments
 
 
 class ToolUse:

@@ -7,13 +7,15 @@ the memory store the host handed in; builder methods give new builders; execute 
 from __future__ import annotations
 
 from .builtins.registry import METHODS
-from .effects import AgentCall, ModelCall, ModelLife, ToolUse
+from .effects import AgentCall, ModelCall, ModelLife, ServerUse, ToolUse
 from .panics import Panic
 from .signals import SUSPENDED
 from .values import (
     UNSET,
     AgentRef,
     Array,
+    Map,
+    McpRef,
     MemoryRef,
     Message,
     ModelBuilder,
@@ -155,7 +157,7 @@ def with_memory(machine: Running, task: Task, receiver: Any, site: Site, argumen
 def with_tools(machine: Running, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
     (tools,) = arguments_of(site, arguments, ("ts",))
     for tool in expect(tools, Array, "Array").items:
-        if type(tool) is not ToolRef:
+        if type(tool) not in (ToolRef, McpRef):
             raise Panic("P411", f"with_tools expects tools, found {typeof(tool)}")
     return builder_of(receiver).with_(tools=tuple(tools.items))
 
@@ -212,7 +214,7 @@ def request(
         return SUSPENDED
     call = ModelCall(
         builder.model.name, method, text, overrides, attached, builder.auto, builder.context, schema, retry_message,
-        tuple([tool.name for tool in builder.tools]), not builder.without_tools,
+        builder.tools, not builder.without_tools,
         messages, builder.model.instance,
     )  # fmt: skip
     machine.suspend(task, "model", call)
@@ -306,6 +308,21 @@ def tool_use(machine: Running, task: Task, tool: ToolRef, site: Site, arguments:
     return SUSPENDED
 
 
+def server_use(machine: Running, task: Task, server: McpRef, site: Site, arguments: list[Any]) -> Any:
+    """A declared tool of an MCP server."""
+    names = machine.program.server_methods[server.name, site.name]
+    given = arguments_of(site, arguments, names, (UNSET,) * len(names))
+    machine.suspend(task, "mcp", ServerUse(server.name, site.name, given))
+    return SUSPENDED
+
+
+def server_call(machine: Running, task: Task, server: McpRef, site: Site, arguments: list[Any]) -> Any:
+    """`call`: any tool that the server offers (O-4.45)."""
+    name, given = arguments_of(site, arguments, ("name", "arguments"), (Map({}),))
+    machine.suspend(task, "mcp", ServerUse(server.name, expect(name, str, "String"), expect(given, Map, "Map")))
+    return SUSPENDED
+
+
 # ---------------------------------------------------------------- tasks
 
 
@@ -342,6 +359,7 @@ HANDLERS: dict[tuple[str, str], Any] = {
     **{("Stream", name): handler for name, handler in _STREAM.items()},
     **{("Task", name): handler for name, handler in _TASK.items()},
     **{(kind, name): handler for kind in ("ModelRef", "ModelBuilder") for name, handler in _MODEL.items()},
+    ("McpRef", "call"): server_call,
     ("ModelRef", "spawn"): spawn,
     ("ModelRef", "shutdown"): shutdown,
     **{("AgentRef", name): handler for name, handler in _AGENT.items()},

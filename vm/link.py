@@ -20,6 +20,7 @@ from .values import (
     EnumValue,
     HashMapRef,
     LedgerRef,
+    McpRef,
     MemoryRef,
     ModelRef,
     PipelineRef,
@@ -64,6 +65,8 @@ class Program:
         self.pipelines = [PipelineRef(p.name) for p in image.pipelines]
         self.schemas = [SchemaRef(s.name) for s in image.schemas]
         self.tools = [ToolRef(t.name) for t in image.tools]
+        self.servers = [McpRef(m.name) for m in image.mcp]
+        self.server_methods = {(m.name, row[0]): tuple([f[0] for f in row[3][3]]) for m in image.mcp for row in m.methods}
         self.tool_methods = {(t.name, m[0]): tuple([f[0] for f in m[4][3]]) for t in image.tools for m in t.methods}
         self.language_methods = self._language_methods()
         self.methods = self._methods()
@@ -74,6 +77,13 @@ class Program:
     def begin(self, code: Code) -> list[Any]:
         """A node that enters a function as a first call does, so that its first run is charged whether it is linked or not."""
         return [NUMBERS["LINK"], code, None]
+
+    def handle(self, section: str, number: int, scope: list[str]) -> Any:
+        """The handle of a declaration that offers tools, or of a scope of it."""
+        tables: dict[str, list[Any]] = {"tools": self.tools, "mcp": self.servers}
+        tables.update(hashmaps=self.hashmaps, ledgers=self.ledgers)
+        found = tables[section][number]
+        return type(found)(found.name, tuple(scope)) if scope else found
 
     def is_fallible(self, code: Code) -> bool:
         """Whether a function gives a Result."""
@@ -227,6 +237,7 @@ class Program:
         tables: dict[Any, list[Any]] = {
             k.MODEL: self.models, k.MEMORY: self.memories, k.HASHMAP: self.hashmaps, k.LEDGER: self.ledgers,
             k.PIPELINE: self.pipelines, k.SCHEMA: self.schemas, k.TOOL: self.tools, k.AGENT: self.agents,
+            k.MCP: self.servers,
         }  # fmt: skip
         return tables[kind][operand] if kind in tables else operand
 

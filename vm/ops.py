@@ -533,6 +533,10 @@ def TOOL(operand: Any) -> Any:
     return operand
 
 
+def MCP(operand: Any) -> Any:
+    return operand
+
+
 # ---------------------------------------------------------------- reading parts
 
 

@@ -38,6 +38,11 @@ def wire_name(name: str) -> str:
     return "".join(c if c.isascii() and (c.isalnum() or c in "_-") else "_" for c in name)[:WIRE_NAME_LENGTH]
 
 
+def tool_name(owner: str, method: str) -> str:
+    """What a model calls a method of a tool or MCP server (O-4.8); one that is too long is refused elsewhere."""
+    return "".join(c if c.isascii() and (c.isalnum() or c in "_-") else "_" for c in f"{owner}__{method}")
+
+
 def bare_name(name: str) -> str:
     """The name of an object without type arguments: that of the declared type its values have (L-3.1.22)."""
     return name.partition("<")[0]

@@ -135,17 +135,26 @@ def _finish(
     machine: Running, task: Task, ref: HashMapRef, store: HashStore, changes: list[Change], result: Any
 ) -> Any:
     """The write is done: hand it to the file and to the watchers, if there are any."""
-    if not changes or not (store.watchers or store.path):
+    rest = finish_call(machine, ref, store, changes, result)
+    if rest is None:
         return result
+    code, given = rest
+    if given[1].items and sum(frame[3] is code for frame in task.frames) >= LONGEST_CHAIN:
+        raise Panic("P405", f"watchers of hashmap {store.name} call each other more than {LONGEST_CHAIN} deep")
+    return Invoke(code, given, ())
+
+
+def finish_call(
+    machine: Running, ref: HashMapRef, store: HashStore, changes: list[Change], result: Any = None
+) -> tuple[Any, list[Any]] | None:
+    """The function that tells file and watchers of changes, and its arguments; None where nobody is to be told."""
     calls = store.calls(changes)
-    if not calls and not store.path:
-        return result
+    if not changes or not (calls or store.path):
+        return None
     code = machine.program.language_methods.get(FINISH)
     if code is None:
         raise Panic("P014", f"the image lacks {'::'.join(FINISH)}, which finishes writes of hashmap {store.name}")
-    if calls and sum(frame[3] is code for frame in task.frames) >= LONGEST_CHAIN:
-        raise Panic("P405", f"watchers of hashmap {store.name} call each other more than {LONGEST_CHAIN} deep")
-    return Invoke(code, [ref, Array(calls), result], ())
+    return code, [ref, Array(calls), result]
 
 
 def _on_change(machine: Running, task: Task, ref: HashMapRef, site: Site, arguments: list[Any]) -> None:

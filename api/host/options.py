@@ -100,10 +100,10 @@ class Options(TypedDict, total=False):
 
     `permissions`: what the program may touch, nothing when left out. `budgets`: limits of each call. `offline`: answer every
     model call without network or keys; `offline_script`: the replies then. `connections`: fields of connections by name, over
-    those of the source; `api_key` may stand here. `agents`: fields of agents by connector, over those of the manifest. `pricing`:
-    model id to `{"input_per_million", "output_per_million"}`. `env`: the environment, that of the process when left out. `seed`
-    fixes random numbers and retry jitter. `emit_mode`: Immediate() or Buffered(…). `emit_timeout_ms`: how long an awaited
-    emit waits by default.
+    those of the source; `api_key` may stand here. `agents`: fields of agents by connector, over those of the manifest; `mcp`:
+    those of MCP servers by name. `pricing`: model id to `{"input_per_million", "output_per_million"}`. `env`: the
+    environment, that of the process when left out. `seed` fixes random numbers and retry jitter. `emit_mode`: Immediate() or
+    Buffered(…). `emit_timeout_ms`: how long an awaited emit waits by default.
     """
 
     permissions: Permissions | None
@@ -112,6 +112,7 @@ class Options(TypedDict, total=False):
     offline_script: list[Any] | None
     connections: Mapping[str, Mapping[str, Any]]
     agents: Mapping[str, Mapping[str, Any]]
+    mcp: Mapping[str, Mapping[str, Any]]
     pricing: Mapping[str, Mapping[str, float]]
     env: Mapping[str, str] | None
     seed: int | None
@@ -159,6 +160,7 @@ def host_of(
         script=script,
         connections=options.get("connections", {}),
         agents=options.get("agents", {}),
+        mcp=options.get("mcp", {}),
         pricing=_checked_pricing(options.get("pricing", {})),
         answer=answer,
         emit_timeout_ms=_checked_timeout(options.get("emit_timeout_ms")),

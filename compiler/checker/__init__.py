@@ -23,6 +23,7 @@ from ..symbols import (
     FunctionSymbol,
     HashMapSymbol,
     LedgerSymbol,
+    McpSymbol,
     MemorySymbol,
     ModelSymbol,
     PipelineSymbol,
@@ -40,6 +41,7 @@ from .declarations import check_constants, check_cycles, check_defaults, declare
 from .decorators import check_decorators, check_parts
 from .functions import check_function, declare_signature
 from .impls import declare_impls
+from .mcp import check_mcp, declare_mcp
 from .memory import check_init, check_memory
 from .orchestration import check_connection, check_model
 from .pipelines import check_pipeline, declare_pipeline
@@ -91,6 +93,7 @@ def _check(project: Project, diagnostics: Diagnostics) -> CheckedProgram:
     c.mockable = [s.name for s in module.symbols if isinstance(s, (ModelSymbol, AgentSymbol, ToolSymbol))]
     c.agents = project.agents
     c.manifest = project.connections
+    c.servers = project.servers
     c.main = module.main if isinstance(module.main, FunctionSymbol) else None
     for symbol in module.symbols:
         if isinstance(symbol, (StructSymbol, EnumSymbol)):
@@ -127,6 +130,8 @@ def _declare(c: Checker, module: Module) -> None:
             declare_hashmap(c, symbol)
         elif isinstance(symbol, PipelineSymbol):
             declare_pipeline(c, symbol)
+        elif isinstance(symbol, McpSymbol):
+            declare_mcp(c, symbol)
     check_trait_impls(c)
 
 
@@ -164,9 +169,12 @@ def _check_declarations(c: Checker, module: Module) -> None:
             case AgentSymbol():
                 check_agent(c, symbol)
     tools = [symbol for symbol in module.symbols if isinstance(symbol, ToolSymbol)]
+    servers = [symbol for symbol in module.symbols if isinstance(symbol, McpSymbol)]
     for tool in tools:
         check_tool(c, tool)
-    check_wire_names(c, tools)
+    for server in servers:
+        check_mcp(c, server)
+    check_wire_names(c, [*tools, *servers])
     for symbol in module.symbols:
         if isinstance(symbol, ModelSymbol):
             check_model(c, symbol)
@@ -201,6 +209,8 @@ def _checked(c: Checker, project: Project, module: Module) -> CheckedProgram:
                 checked.models.append(symbol)
             case ToolSymbol():
                 checked.tools.append(symbol)
+            case McpSymbol():
+                checked.servers.append(symbol)
             case AgentSymbol():
                 checked.agents.append(symbol)
             case ConnectionSymbol():
@@ -214,7 +224,7 @@ def _checked(c: Checker, project: Project, module: Module) -> CheckedProgram:
             case PipelineSymbol():
                 checked.pipelines.append(symbol)
                 checked.functions.extend(symbol.stages)
-    checked.model_types = c.models
+    checked.model_types, checked.tool_types = c.models, c.tools
     checked.implementations = list(c.implementations.items())
     declared = {symbol.name for symbol in checked.connections}
     checked.manifest = {name: fields for name, fields in project.connections.items() if name not in declared}

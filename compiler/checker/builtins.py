@@ -31,7 +31,7 @@ def kind_of(type_: Type) -> str:
         case Nominal(kind="record"):
             return type_.name
         case Nominal():
-            return {"error": "Error", "enum": "Enum", "model": "ModelRef"}.get(type_.kind, type_.kind)
+            return {"error": "Error", "enum": "Enum", "model": "ModelRef", "tool": "ToolRef"}.get(type_.kind, type_.kind)
     return "Any"
 
 

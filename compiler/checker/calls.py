@@ -19,6 +19,7 @@ from ..symbols import (
     FunctionCall,
     FunctionSymbol,
     ImplSymbol,
+    McpSymbol,
     MethodTarget,
     RecordCall,
     StdFunctionSymbol,
@@ -47,6 +48,7 @@ from .standard import collection_arguments, std_call
 from .stores import FORMS
 from .tasks import race
 from .testing import refuse_test
+from .tools import private_tool_method
 from .trait_calls import Chosen, named_method
 from .types import written_type
 
@@ -60,7 +62,7 @@ def call(c: Checker, node: ast.Call, expected: Expected) -> Type:
         callee = callee.inner
     if isinstance(callee, ast.PathExpr):
         match callee.binding:
-            case FunctionSymbol(tool=ToolSymbol() as tool):
+            case FunctionSymbol(tool=(ToolSymbol() | McpSymbol()) as tool):
                 return _tool_path_call(c, node, callee, callee.binding, tool, expected)
             case FunctionSymbol():
                 return _function_call(c, node, callee, callee.binding, expected)
@@ -112,7 +114,7 @@ def _function_call(
 
 
 def _tool_path_call(
-    c: Checker, node: ast.Call, callee: ast.PathExpr, method: FunctionSymbol, tool: ToolSymbol, expected: Expected
+    c: Checker, node: ast.Call, callee: ast.PathExpr, method: FunctionSymbol, tool: ToolSymbol | McpSymbol, expected: Expected
 ) -> Type:
     """`T::m(…)`: within the tool `Self::m(…)` is an ordinary call."""
     if callee.segments[0].text == "Self":
@@ -130,8 +132,7 @@ def tool_call(
     assert method.tool is not None
     if method not in method.tool.arguments:
         infer_all(c, node.arguments)
-        help = "declare it `pub`, with a description, or call it as `self.…` within the tool"
-        return c.report("E1006", name.span, f"`{method.path}` is private in tool `{method.tool.name}`", help=help)
+        return private_tool_method(c, name, method)
     formals = formals_of(method)[1:] if method.takes_self else formals_of(method)
     matched = match_arguments(c, method.path, formals, node.arguments, name.span)
     if matched is None:

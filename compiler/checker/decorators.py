@@ -12,7 +12,7 @@ from ..resolver.spelling import did_you_mean
 from .config import check_value
 from .context import Checker
 from .declarations import FAILED
-from .fields import DECORATOR_ARGUMENTS, DECORATOR_PLACES, DECORATOR_REQUIRED, DECORATOR_UNBUILT, PLACE_ARGUMENTS, Rule
+from .fields import DECORATOR_ARGUMENTS, DECORATOR_PLACES, DECORATOR_REQUIRED, PLACE_ARGUMENTS, Rule
 
 Checked = list[tuple[str, dict[str, object]]]
 
@@ -31,8 +31,6 @@ def check_decorators(c: Checker, decorators: list[ast.Decorator], place: str) ->
             c.report("E4009", node.span, f"`@{name}` cannot stand on {_article(place)} {place}", help=f"it belongs on: {places}")
         elif name in seen:
             c.report("E4009", node.span, f"`@{name}` stands twice", first=seen[name].span, help="keep one of them")
-        elif place in DECORATOR_UNBUILT.get(name, ()):
-            c.unbuilt(node.span, f"@{name}")
         elif name == "validate":
             found.append((name, {}))  # its function is looked at where the schema is (schemas.py)
         else:

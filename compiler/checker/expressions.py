@@ -24,6 +24,7 @@ from ..symbols import (
     HashMapSymbol,
     LedgerSymbol,
     Local,
+    McpSymbol,
     MemorySymbol,
     ModelSymbol,
     ModuleSymbol,
@@ -44,6 +45,7 @@ from ..types import (
     FLOAT,
     INT,
     LEDGER,
+    MCP_REF,
     MEMORY,
     MODEL_REF,
     NEVER,
@@ -74,6 +76,7 @@ from .signatures import Bindings
 from .standard import std_function
 from .stores import FORMS
 from .testing import refuse_test
+from .tools import private_tool_method
 from .trait_calls import at_run_time, named_method, of_any
 from .types import check_key_type, written_type
 
@@ -138,8 +141,8 @@ def path_expr(c: Checker, node: ast.PathExpr, expected: Expected) -> Type:
     match symbol:
         case Local() | ConstSymbol():
             return symbol.type
-        case FunctionSymbol(tool=ToolSymbol()) if node.segments[0].text != "Self":
-            return c.unbuilt(node.span, "a tool method as a function value")
+        case FunctionSymbol(tool=ToolSymbol() | McpSymbol()) if node.segments[0].text != "Self":
+            return _tool_method_value(c, node, symbol)
         case FunctionSymbol():
             require_visible_method(c, symbol, node.member or node.segments[-1])
             refuse_test(c, symbol, node.span)
@@ -155,7 +158,9 @@ def path_expr(c: Checker, node: ast.PathExpr, expected: Expected) -> Type:
         case MemorySymbol():
             return MEMORY
         case ToolSymbol():
-            return TOOL_REF
+            return c.tools.get(symbol, TOOL_REF)
+        case McpSymbol():
+            return MCP_REF
         case HashMapSymbol():
             return symbol.type
         case LedgerSymbol():
@@ -175,6 +180,14 @@ def path_expr(c: Checker, node: ast.PathExpr, expected: Expected) -> Type:
             made = error(symbol.name)
             return made if symbol.variant is not None else Function((STRING,), made)
     return _no_value(c, node, symbol)
+
+
+def _tool_method_value(c: Checker, node: ast.PathExpr, method: FunctionSymbol) -> Type:
+    """`T::m` not called: a function of the parameters that a call takes (O-4.6)."""
+    assert method.tool is not None
+    if method not in method.tool.arguments:
+        return private_tool_method(c, node.member or node.segments[-1], method)
+    return Function(tuple(method.parameters[method.takes_self :]), method.result)
 
 
 def function_type(

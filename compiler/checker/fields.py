@@ -105,6 +105,18 @@ AGENT: dict[str, Rule] = {
 }
 AGENT_FIELDS = ("connector", *AGENT)
 
+# Fields of an MCP server that are plain constants (O-4.37 to O-4.41), and those that only one transport takes.
+MCP: dict[str, Rule] = {
+    "transport": one_of("stdio", "http"),
+    "command": TEXT,
+    "args": TEXTS,
+    "url": TEXT,
+    "timeout": DURATION,
+    "env": Rule(map_(STRING, STRING), "a Map<String, String>"),
+}
+MCP_FIELDS = (*MCP, "headers")
+MCP_CARRIED = {"stdio": ("command", "args", "env"), "http": ("url", "headers")}
+
 # Connections that are there without a declaration (O-1.3), with what is known of them.
 PREDECLARED: dict[str, dict[str, object]] = {
     "openai": {"provider": "openai"},
@@ -116,8 +128,8 @@ PREDECLARED: dict[str, dict[str, object]] = {
 DECORATOR_PLACES: dict[str, tuple[str, ...]] = {
     "test": ("fn",),
     "expect_fail": ("fn",),
-    "describe": ("method", "schema field"),
-    "param": ("method", "parameter"),
+    "describe": ("tool method", "mcp method", "schema field"),
+    "param": ("tool method", "mcp method", "parameter"),
     "retry": ("model", "agent", "stage"),
     "timeout": ("model", "agent", "stage"),
     "log": ("model", "agent", "stage"),
@@ -125,7 +137,7 @@ DECORATOR_PLACES: dict[str, tuple[str, ...]] = {
     "validate": ("schema",),
     "partial": ("schema",),
     "coerce": ("schema",),
-    "effect": ("method", "model"),
+    "effect": ("tool method", "model"),
 }
 
 # Arguments of those this compiler checks.
@@ -153,4 +165,3 @@ PLACE_ARGUMENTS: dict[str, dict[str, dict[str, Rule]]] = {
     "model": {"effect": {"class": one_of("once")}},
 }
 DECORATOR_REQUIRED = {"timeout": "seconds", "describe": "text", "effect": "class"}
-DECORATOR_UNBUILT = {"effect": ("method",)}

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from .. import ast
-from ..symbols import FunctionSymbol, ImplSymbol, ModelSymbol, Symbol, TraitSymbol
+from ..symbols import FunctionSymbol, ImplSymbol, ModelSymbol, Symbol, ToolSymbol, TraitSymbol
 from ..types import Generic, Nominal, Simple, Type
 from .context import Checker
 from .relations import ERRONEOUS
@@ -23,7 +23,7 @@ def declare_impls(c: Checker, impls: list[ImplSymbol]) -> None:
     """Targets and members, before signatures."""
     for impl in impls:
         is_model = isinstance(impl.head, ModelSymbol)
-        impl.target = _model_type(c, impl) if is_model else written_type(c, impl.declaration.target)
+        impl.target = _handle_type(c, impl) or written_type(c, impl.declaration.target)
         if impl.declaration.trait is not None:
             declare_trait_impl(c, impl)
             continue
@@ -52,12 +52,16 @@ HOOKS = {
 }
 
 
-def _model_type(c: Checker, impl: ImplSymbol) -> Type:
-    """A model with methods of its own has a type of its own, which is a ModelRef (O-1.69)."""
-    model = impl.head
-    assert isinstance(model, ModelSymbol)
-    path = model.home.path if model.home is not None else ()
-    return c.models.setdefault(model, Nominal("model", model.name, key="::".join((*path, model.name)) + "."))
+def _handle_type(c: Checker, impl: ImplSymbol) -> Type | None:
+    """A model with methods of its own has a type of its own, which is a ModelRef (O-1.69); so has a tool that implements a trait
+    (O-4.5). None for every other target."""
+    head = impl.head
+    path = () if head is None or head.home is None else head.home.path
+    if isinstance(head, ModelSymbol):
+        return c.models.setdefault(head, Nominal("model", head.name, key="::".join((*path, head.name)) + "."))
+    if isinstance(head, ToolSymbol):
+        return c.tools.setdefault(head, Nominal("tool", head.name, key="::".join((*path, head.name)) + "@"))
+    return None
 
 
 def _check_model_method(c: Checker, method: FunctionSymbol) -> None:

@@ -9,13 +9,14 @@ from ...vm.builtins import Row, lookup, method_names
 from .. import ast
 from ..resolver.spelling import did_you_mean, listed
 from ..source import Span
-from ..symbols import BuiltinCall, CheckAny, DynamicCall, Local, MemorySymbol, MethodTarget, ModelSymbol, TraitCall
+from ..symbols import BuiltinCall, CheckAny, DynamicCall, Local, McpSymbol, MemorySymbol, MethodTarget, ModelSymbol, TraitCall
 from ..types import (
     AGENT_BUILDER,
     AGENT_REF,
     ANY,
     FLOAT,
     INT,
+    MCP_REF,
     MEMORY,
     NEVER,
     NIL,
@@ -53,7 +54,7 @@ def method_call(c: Checker, node: ast.MethodCall, expected: Expected) -> Type:
     name = node.name.text
     if receiver in (ANY, NEVER):
         return _dynamic(c, node, receiver)
-    if receiver == TOOL_REF and lookup(kind_of(receiver), name) is None:
+    if _is_tool_method(c, node, receiver):
         return _tool_method(c, node, expected)
     row = None if isinstance(receiver, Nilable) and name != "to_string" else lookup(kind_of(receiver), name)
     if receiver in AGENTS and name in NOT_OF_AGENTS:
@@ -103,18 +104,31 @@ def _receiver(c: Checker, node: ast.MethodCall) -> Type:
     return receiver if row is None or row.mut else nilable(receiver)
 
 
+def _is_tool_method(c: Checker, node: ast.MethodCall, receiver: Type) -> bool:
+    """Of a tool that implements traits, its own methods come first (L-3.10.3)."""
+    name = node.name.text
+    if isinstance(receiver, Nominal) and receiver.kind == "tool":
+        tool = tool_of(node.receiver)
+        own = tool is not None and any(method.name == name for method in tool.methods)
+        return own or not (trait_methods(c, receiver, name, node.span) or lookup(kind_of(receiver), name))
+    return receiver in (TOOL_REF, MCP_REF) and lookup(kind_of(receiver), name) is None
+
+
 def _tool_method(c: Checker, node: ast.MethodCall, expected: Expected) -> Type:
     """A method of a tool; of one that is not known here it is found at run time."""
     tool = tool_of(node.receiver)
     if tool is None:
         return _dynamic(c, node, ANY)
     name = node.name.text
-    method = next((method for method in tool.impl.methods if method.name == name), None)
+    method = next((method for method in tool.methods if method.name == name), None)
     if method is not None:
         return tool_call(c, node, method, node.receiver, node.name, expected)
     infer_all(c, node.arguments)
-    methods = [method.name for method in tool.arguments]
+    methods = [method.name for method in tool.methods if method in tool.arguments]
     help = did_you_mean(name, methods) or listed("methods", methods)
+    if isinstance(tool, McpSymbol):
+        help = did_you_mean(name, methods) or f'write `{tool.name}.call("{name}", {{ … }})`, or declare `fn {name}(…);` in it'
+        return c.report("E2011", node.name.span, f"mcp `{tool.name}` declares no tool `{name}`", help=help)
     return c.report("E2011", node.name.span, f"tool `{tool.name}` has no method `{name}`", help=help)
 
 

@@ -1,6 +1,6 @@
 """Connections, models and their decorators (O-1.1 to O-1.59).
 
-Hands on `check_connection`, `check_model`. Must not know: schemas, memories' own rules, execution.
+Hands on `check_connection`, `check_headers`, `check_model`. Must not know: schemas, memories' own rules, execution.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from .. import ast
 from ..resolver.scopes import UnbuiltSymbol
 from ..resolver.spelling import did_you_mean, distance
-from ..symbols import BuiltinSymbol, ConnectionSymbol, HashMapSymbol, LedgerSymbol, MemorySymbol, ModelSymbol
+from ..symbols import BuiltinSymbol, ConnectionSymbol, MemorySymbol, ModelSymbol
 from ..types import LEDGER, MEMORY, Type
 from .config import check_object, check_value, duplicates, unknown_key
 from .context import Checker, Expected
@@ -27,6 +27,7 @@ from .fields import (
     TEXT,
 )
 from .relations import ERRONEOUS
+from .store_tools import offers_tools
 from .tools import tools_named
 
 # ---------------------------------------------------------------- connections
@@ -71,7 +72,7 @@ def _connection_field(c: Checker, symbol: ConnectionSymbol, owner: str, entry: a
         if variable is not None:
             symbol.fields["api_key_env"] = variable
     elif name == "headers":
-        symbol.fields[name] = _headers(c, value)
+        symbol.fields[name] = check_headers(c, value)
     elif name in CONNECTION_OBJECTS:
         symbol.fields[name] = check_object(c, f"`{name}`", value, CONNECTION_OBJECTS[name])
     elif name in CONNECTION:
@@ -101,7 +102,7 @@ def _is_env(value: ast.Expr) -> bool:
     return one and isinstance(binding, BuiltinSymbol) and binding.name == "env"
 
 
-def _headers(c: Checker, value: ast.Expr) -> dict[str, object]:
+def check_headers(c: Checker, value: ast.Expr) -> dict[str, object]:
     """A String or `env("N")` per header; the latter is held as `{"env": "N"}` (O-1.13)."""
     found: dict[str, object] = {}
     if not isinstance(value, ast.MapExpr):
@@ -199,8 +200,8 @@ def _model_memory(c: Checker, symbol: ModelSymbol, value: ast.Expr) -> None:
     binding = value.binding if isinstance(value, ast.PathExpr) else None
     if isinstance(binding, MemorySymbol):
         symbol.memory = binding
-    elif isinstance(binding, (HashMapSymbol, LedgerSymbol)):
-        c.unbuilt(value.span, "a store as the memory of a model")
+    elif found is not ERRONEOUS and offers_tools(c, symbol, value):
+        return
     elif found is not ERRONEOUS:
         what: Type | str = found if found != MEMORY else "an expression"
         c.report(

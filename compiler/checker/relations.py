@@ -18,6 +18,7 @@ from ..types import (
     OPEN,
     PROMPT,
     STRING,
+    TOOL_REF,
     Function,
     Generic,
     Nilable,
@@ -164,6 +165,8 @@ def _same_shape(found: Type, wanted: Type) -> bool:
             return set(found.members) <= set(wanted.members)
         case Nominal(kind="model"), Simple(name="ModelRef"):
             return True
+        case Nominal(kind="tool"), Simple(name="ToolRef"):
+            return True
         case Simple(name="AgentBuilder"), Simple(name="ModelBuilder"):
             return True
         case Tuple(), Tuple():
@@ -240,6 +243,8 @@ def _join_shapes(a: Type, b: Type) -> Type | None:
             return None if parts is None else Tuple(parts)
         case Nominal(kind="model"), Nominal(kind="model"):
             return MODEL_REF
+        case Nominal(kind="tool"), Nominal(kind="tool"):
+            return TOOL_REF
         case Nominal(kind="error"), Nominal(kind="error"):
             return error(nearest_family(a.name, b.name))
     if is_text(a) and is_text(b):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from .. import ast
 from ..resolver.spelling import did_you_mean
 from ..source import Span
-from ..symbols import AgentSymbol, FunctionSymbol, ModelSymbol, TestInfo, ToolSymbol
+from ..symbols import AgentSymbol, FunctionSymbol, McpSymbol, ModelSymbol, TestInfo, ToolSymbol
 from ..types import ANY, STRING, Generic, Type, array, map_
 from .config import duplicates, unknown_key
 from .context import FREE, Checker, Expected
@@ -53,11 +53,11 @@ def mock(c: Checker, node: ast.Mock) -> None:
     fields = AGENT_MOCK if isinstance(node.target, AgentSymbol) else MODEL_MOCK
     if not any(target.test for target in c.targets):
         c.report("E4072", node.span, "`mock` stands outside a test", help="mark the function with `@test`")
-    elif not isinstance(node.target, (ModelSymbol, AgentSymbol, ToolSymbol)):
+    elif not isinstance(node.target, (ModelSymbol, AgentSymbol, ToolSymbol, McpSymbol)):
         help = did_you_mean(name, c.mockable) or "a mock stands in for a model, agent, tool or mcp server"
         c.report("E4072", node.name.span, f"`{name}` cannot be mocked", help=help)
     duplicates(c, f"mock `{name}`", [entry.key for entry in node.config])
-    if isinstance(node.target, ToolSymbol):
+    if isinstance(node.target, (ToolSymbol, McpSymbol)):
         check_mock(c, node, node.target)
         return
     for entry in node.config:

@@ -1,25 +1,32 @@
-"""Mocks of tools (O-8.13). Hands on `check_mock`. Must not know: mocks of models, what a mock answers."""
+"""Mocks of tools and MCP servers (O-8.13). Hands on `check_mock`. Must not know: mocks of models, what a mock answers."""
 
 from __future__ import annotations
 
 from .. import ast
-from ..symbols import FunctionSymbol, ToolSymbol
-from ..types import ANY, Function
+from ..symbols import FunctionSymbol, McpSymbol, ToolSymbol
+from ..types import ANY, STRING, Function, map_
 from .config import unknown_key
 from .context import Checker, Expected
 from .relations import ERRONEOUS, generic
 
 
-def check_mock(c: Checker, node: ast.Mock, tool: ToolSymbol) -> None:
+def check_mock(c: Checker, node: ast.Mock, tool: ToolSymbol | McpSymbol) -> None:
     """A value for every call of a method, or a closure called with its arguments (O-8.13)."""
     methods = {method.name: method for method in tool.arguments}
     for entry in node.config:
         method = methods.get(entry.key.text)
-        if method is None:
+        if isinstance(tool, McpSymbol) and not tool.methods:
+            _check_free_answer(c, entry.value)
+        elif method is None:
             unknown_key(c, f"mock `{tool.name}`", entry.key, methods)
             c.infer(entry.value)
         else:
             _check_answer(c, entry.key.text, entry.value, method)
+
+
+def _check_free_answer(c: Checker, value: ast.Expr) -> None:
+    """Of a server without signatures: a closure takes the arguments as one Map."""
+    c.infer(value, Expected(Function((map_(STRING, ANY),), ANY)) if isinstance(value, ast.Closure) else Expected())
 
 
 def _check_answer(c: Checker, name: str, value: ast.Expr, method: FunctionSymbol) -> None:

@@ -1,6 +1,7 @@
 """Tools: descriptions, parameters, state, names on the wire; lists of tools (O-4.1 to O-4.10, O-1.42, O-3.20).
 
-Hands on `check_tool`, `check_wire_names`, `tool_of`, `tools_named` and `with_tools`. Must not know: how a tool is run.
+Hands on `check_tool`, `check_wire_names`, `tool_of`, `tools_named`, `with_tools` and, for MCP servers, their parts. Must not
+know: how a tool is run.
 """
 
 from __future__ import annotations
@@ -9,8 +10,8 @@ from ...vm.builtins import Row
 from .. import ast
 from ..resolver.spelling import did_you_mean
 from ..source import Span
-from ..symbols import BuiltinCall, FunctionSymbol, StructSymbol, ToolSymbol
-from ..types import ANY, NEVER, TOOL_REF, Nilable, Nominal, Type
+from ..symbols import BuiltinCall, FunctionSymbol, McpSymbol, StructSymbol, ToolSymbol
+from ..types import ANY, MCP_REF, NEVER, TOOL_REF, Nilable, Nominal, Type
 from .arguments import infer_all
 from .builtins import call_row
 from .config import check_value, duplicates, unknown_key
@@ -61,25 +62,39 @@ def _description(c: Checker, symbol: ToolSymbol, owner: str) -> str:
 def _check_method(c: Checker, tool: ToolSymbol, method: FunctionSymbol) -> None:
     node = method.declaration
     own = [decorator for decorator in node.decorators if decorator.name.text != "param"]
-    described = dict(check_decorators(c, own, "method")).get("describe", {}).get("text") or node.doc
+    decorators = dict(check_decorators(c, own, "tool method"))
+    effect = decorators.get("effect", {}).get("class")
+    if isinstance(effect, str):
+        tool.effects[method] = effect
+    described = decorators.get("describe", {}).get("text") or node.doc
     if not isinstance(described, str):
         help = 'write `@describe("…")` above it, or a doc comment'
         c.report("E4010", node.name.span, f"tool method `{method.path}` has no description", help=help)
         described = ""
     tool.texts[method] = described
-    texts = _parameter_texts(c, method)
+    texts = parameter_texts(c, method, required=True)
+    tool.arguments[method] = arguments_of(c, tool.name, method, texts)
+    check_wire_name(c, tool.wire_name(method), node.name.span)
+
+
+def arguments_of(c: Checker, owner: str, method: FunctionSymbol, texts: dict[str, str]) -> StructSymbol:
+    """The parameters as the fields of a schema."""
+    node = method.declaration
     fields: list[ast.Field] = []
-    arguments = StructSymbol(f"{tool.name}.{method.name}", _as_schema(node, fields), Nominal("schema", ""), [])
+    arguments = StructSymbol(f"{owner}.{method.name}", _as_schema(node, fields), Nominal("schema", ""), [])
     for parameter, type_ in zip(node.parameters, method.parameters, strict=True):
         if not parameter.is_self:
             fields.append(_as_field(parameter, texts.get(parameter.name.text)))
             arguments.fields.append((parameter.name.text, type_, parameter.default, False))
             _check_parameter(c, arguments, parameter, type_)
     fold_nested_defaults(c, arguments)
-    tool.arguments[method] = arguments
-    if len(tool.wire_name(method)) > LONGEST_WIRE_NAME:
-        message = f"`{tool.wire_name(method)}` is longer than {LONGEST_WIRE_NAME} characters, which no provider takes"
-        c.report("E4013", node.name.span, message, help="shorten the name of the tool or of the method")
+    return arguments
+
+
+def check_wire_name(c: Checker, name: str, span: Span) -> None:
+    if len(name) > LONGEST_WIRE_NAME:
+        message = f"`{name}` is longer than {LONGEST_WIRE_NAME} characters, which no provider takes"
+        c.report("E4013", span, message, help="shorten the name of the tool or of the method")
 
 
 def _as_schema(node: ast.Function, fields: list[ast.Field]) -> ast.Schema:
@@ -107,7 +122,7 @@ def _check_parameter(c: Checker, arguments: StructSymbol, parameter: ast.Paramet
         arguments.constants[name] = folded(c, parameter.default, "E4023")
 
 
-def _parameter_texts(c: Checker, method: FunctionSymbol) -> dict[str, str]:
+def parameter_texts(c: Checker, method: FunctionSymbol, *, required: bool) -> dict[str, str]:
     """The text of each parameter: `@param("name", "text")` above the method or `@param("text")` before it (O-4.3)."""
     node = method.declaration
     parameters = {p.name.text: p for p in node.parameters if not p.is_self}
@@ -134,7 +149,7 @@ def _parameter_texts(c: Checker, method: FunctionSymbol) -> dict[str, str]:
             )
         texts.setdefault(name, text)
     for name, parameter in parameters.items():
-        if name not in texts:
+        if required and name not in texts:
             help = f'write `@param("{name}", "…")` above the method'
             c.report("E4011", parameter.name.span, f"the parameter `{name}` of `{method.path}` has no text", help=help)
     return texts
@@ -154,7 +169,7 @@ def _param(c: Checker, decorator: ast.Decorator, name: str | None) -> tuple[str,
     return (texts[0], texts[1]) if name is None else (name, texts[0])
 
 
-def check_wire_names(c: Checker, tools: list[ToolSymbol]) -> None:
+def check_wire_names(c: Checker, tools: list[ToolSymbol | McpSymbol]) -> None:
     """No two methods of the program have one name for models (O-4.8)."""
     seen: dict[str, FunctionSymbol] = {}
     for tool in tools:
@@ -170,17 +185,23 @@ def check_wire_names(c: Checker, tools: list[ToolSymbol]) -> None:
 # ---------------------------------------------------------------- names of tools
 
 
-def tool_of(node: ast.Expr) -> ToolSymbol | None:
-    """The tool an expression names."""
+def tool_of(node: ast.Expr) -> ToolSymbol | McpSymbol | None:
+    """The tool or MCP server an expression names."""
     while isinstance(node, ast.GroupExpr):
         node = node.inner
     binding = node.binding if isinstance(node, ast.PathExpr) else None
-    return binding if isinstance(binding, ToolSymbol) else None
+    return binding if isinstance(binding, (ToolSymbol, McpSymbol)) else None
 
 
-def tools_named(c: Checker, value: ast.Expr) -> list[ToolSymbol]:
+def private_tool_method(c: Checker, name: ast.Ident, method: FunctionSymbol) -> Type:
+    assert method.tool is not None
+    help = "declare it `pub`, with a description, or call it as `self.…` within the tool"
+    return c.report("E1006", name.span, f"`{method.path}` is private in tool `{method.tool.name}`", help=help)
+
+
+def tools_named(c: Checker, value: ast.Expr) -> list[ToolSymbol | McpSymbol]:
     """The tools of the field `tools` of a model (O-1.42)."""
-    found: list[ToolSymbol] = []
+    found: list[ToolSymbol | McpSymbol] = []
     if not isinstance(value, ast.ArrayExpr):
         at_module_level(c, value, Expected())
         c.report("E4004", value.span, "`tools` is an array of names of tools", help="write `tools: [A, B]`")
@@ -214,7 +235,7 @@ def with_tools(c: Checker, node: ast.MethodCall, row: Row) -> Type:
 
 
 def _check_offered(c: Checker, span: Span, type_: Type) -> bool:
-    if type_ in (TOOL_REF, ANY, NEVER) or str(type_) == "_":
+    if type_ in (TOOL_REF, MCP_REF, ANY, NEVER) or (isinstance(type_, Nominal) and type_.kind == "tool") or str(type_) == "_":
         return True
     c.report("E4040", span, f"`with_tools` takes tools, found `{type_}`", help="name a declared `tool`")
     return False

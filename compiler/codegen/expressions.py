@@ -190,6 +190,8 @@ def path(g: Generator, node: ast.PathExpr) -> None:
         g.load(binding)
     elif isinstance(binding, symbols.ConstSymbol):
         emit_constant(g, binding.value)
+    elif isinstance(binding, symbols.FunctionSymbol) and binding.tool is not None and node.segments[0].text != "Self":
+        e.emit("CLOSURE", g.module.tool_function(binding, binding.tool))
     elif isinstance(binding, symbols.FunctionSymbol):
         e.emit("CLOSURE", g.module.function_value(binding))
     elif isinstance(binding, symbols.TraitItemSymbol):
@@ -201,8 +203,8 @@ def path(g: Generator, node: ast.PathExpr) -> None:
         e.emit("AGENT", g.module.agents[binding])
     elif isinstance(binding, symbols.MemorySymbol):
         e.emit("MEMORY", g.module.memories[binding])
-    elif isinstance(binding, symbols.ToolSymbol):
-        e.emit("TOOL", g.module.tools[binding])
+    elif isinstance(binding, (symbols.ToolSymbol, symbols.McpSymbol)):
+        e.emit(*g.module.tool_handle(binding))
     elif isinstance(binding, symbols.HashMapSymbol):
         e.emit("HASHMAP", g.module.hashmaps[binding])
     elif isinstance(binding, symbols.LedgerSymbol):

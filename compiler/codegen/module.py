@@ -56,6 +56,7 @@ class Module:
     agents: dict[symbols.AgentSymbol, int] = field(default_factory=dict)
     memories: dict[symbols.MemorySymbol, int] = field(default_factory=dict)
     tools: dict[symbols.ToolSymbol, int] = field(default_factory=dict)
+    servers: dict[symbols.McpSymbol, int] = field(default_factory=dict)
     hashmaps: dict[symbols.HashMapSymbol, int] = field(default_factory=dict)
     ledgers: dict[symbols.LedgerSymbol, int] = field(default_factory=dict)
     pipelines: dict[symbols.PipelineSymbol, int] = field(default_factory=dict)
@@ -131,6 +132,26 @@ class Module:
             number = self.method_values[symbol] = self.pool.reserve_function()
             parameters = zip(symbol.declaration.parameters, symbol.parameters, strict=True)
             params: list[list[int | str | None]] = [[p.name.text, self.pool.type(type_), None] for p, type_ in parameters]
+            self.pending.append(Pending(number, emitter, None, symbol.path, params, self.pool.type(symbol.result), im.F_HIDDEN))
+        return self.method_values[symbol]
+
+    def tool_handle(self, tool: symbols.ToolSymbol | symbols.McpSymbol) -> tuple[str, int]:
+        """The instruction that gives its handle."""
+        return ("MCP", self.servers[tool]) if isinstance(tool, symbols.McpSymbol) else ("TOOL", self.tools[tool])
+
+    def tool_function(self, symbol: symbols.FunctionSymbol, tool: symbols.ToolSymbol | symbols.McpSymbol) -> int:
+        """`T::m` as a function: it calls the method of the tool, which the host runs with the state (O-4.6)."""
+        if symbol not in self.method_values:
+            taken = [p for p in zip(symbol.declaration.parameters, symbol.parameters, strict=True) if not p[0].is_self]
+            emitter = Emitter()
+            slots = [emitter.slot() for _ in taken]
+            emitter.emit(*self.tool_handle(tool))
+            for slot in slots:
+                emitter.emit("LOAD", slot)
+            emitter.emit("CALL_METHOD", self.pool.method(symbol.name, len(taken), []), len(taken))
+            emitter.emit("RETURN")
+            number = self.method_values[symbol] = self.pool.reserve_function()
+            params: list[list[int | str | None]] = [[p.name.text, self.pool.type(type_), None] for p, type_ in taken]
             self.pending.append(Pending(number, emitter, None, symbol.path, params, self.pool.type(symbol.result), im.F_HIDDEN))
         return self.method_values[symbol]
 

@@ -23,7 +23,7 @@ class Pool:
         self.functions: list[im.Function | None] = []
         self.declared: dict[t.Nominal, list[Any]] = {}
         self.implementations: dict[t.Implementation, list[int]] = {}  # the functions behind each impl of a trait
-        self.models: dict[t.Type, str] = {}  # the names of models with impls
+        self.handles: dict[t.Type, str] = {}  # what the handles of models and tools with impls are called
         self._traits: dict[tuple[str, ...], str] = {}
 
     def constant(self, kind: int, value: Any) -> int:
@@ -57,7 +57,7 @@ class Pool:
         if isinstance(type_, t.Nominal) and type_.kind == "trait":
             return self.trait(type_)[0]
         if isinstance(type_, t.Nominal):
-            type_ = _ANY if type_.kind == "parameter" else t.MODEL_REF if type_.kind == "model" else type_.bare
+            type_ = _ANY if type_.kind == "parameter" else _HANDLES.get(type_.kind) or type_.bare
         key: Any = ("declared", type_.kind, type_.unique_name) if isinstance(type_, t.Nominal) else type_
         if key in self._type_index:
             return self._type_index[key]
@@ -105,10 +105,10 @@ class Pool:
         return self._type_index[key], self._traits[key]
 
     def _implementing(self, target: t.Type) -> int:
-        if not isinstance(target, t.Nominal) or target.kind != "model":
+        if not isinstance(target, t.Nominal) or target.kind not in _HANDLES:
             return self.type(erased(target))
-        key = ("model", target.unique_name)
-        return self._type_index[key] if key in self._type_index else self._add(key, ["handle", self.models[target] + "."])
+        key = (target.kind, target.unique_name)
+        return self._type_index[key] if key in self._type_index else self._add(key, ["handle", self.handles[target]])
 
     def error_types(self, types: list[t.Nominal]) -> int:
         """The declared types that are errors."""
@@ -152,6 +152,7 @@ def erased(type_: t.Type) -> t.Type:
 
 
 _ANY = t.ANY
+_HANDLES = {"model": t.MODEL_REF, "tool": t.TOOL_REF}  # what declarations with a type of their own are at run time
 _SIMPLE: dict[str, list[Any]] = {
     "Int": ["int"], "Float": ["float"], "String": ["string"], "Bool": ["bool"], "Nil": ["nil"], "Any": ["any"],
     "Range": ["range"], "never": ["any"], "Memory": ["handle", "MemoryRef"],

@@ -20,8 +20,8 @@ from .functions import declare_function, default_functions, finish, function_bod
 from .generator import Generator
 from .language_methods import generate_wanted
 from .module import Module
-from .schemas import schema_number
-from .tools import initial_state, tool_entry
+from .schemas import Shapes, schema_number
+from .tools import initial_state, server_entry, tool_entry
 from .wanted import reduced, wanted_command
 
 NAMES = ("provider", "memory", "tools")  # fields of a model that hold names of declarations
@@ -32,8 +32,8 @@ def generate(checked: CheckedProgram, sources: list[Source], name: str) -> im.Im
     """The image of a program without errors; `sources` are in order of their names, `name` is the program's name."""
     module = Module(sources)
     for kind in (
-        checked.schemas, [*checked.models, *checked.agents], checked.tools, checked.connections, checked.memories,
-        checked.hashmaps, checked.ledgers, checked.pipelines,
+        checked.schemas, [*checked.models, *checked.agents], [*checked.tools, *checked.servers], checked.connections,
+        checked.memories, checked.hashmaps, checked.ledgers, checked.pipelines,
     ):  # fmt: skip
         module.names.update(unique_names(kind))
     module.declared = declare(module, checked)
@@ -41,6 +41,7 @@ def generate(checked: CheckedProgram, sources: list[Source], name: str) -> im.Im
         module.models[model] = number
     for number, tool in enumerate(checked.tools):
         module.tools[tool] = number
+    module.servers = {server: number for number, server in enumerate(checked.servers)}
     module.agents = {agent: number for number, agent in enumerate(checked.agents)}
     for number, memory in enumerate(checked.memories):
         module.memories[memory] = number
@@ -80,10 +81,11 @@ def generate(checked: CheckedProgram, sources: list[Source], name: str) -> im.Im
     for struct in (*checked.structs, *checked.schemas):
         module.pool.name_defaults(own(struct.type), module.field_defaults[struct])
     mark_suspending(functions, module)
+    servers = [server_entry(module, server) for server in checked.servers]
     agents = [agent_entry(module, agent) for agent in checked.agents]
     image = im.Image(
         header(name, module, checked), module.pool.constants, module.pool.types, module.schema_entries, functions,
-        [model_entry(module, m) for m in checked.models], agents, tools, [],
+        [model_entry(module, m) for m in checked.models], agents, tools, servers,
         [
             *(im.Connection(module.names[c], c.fields) for c in checked.connections),
             *(im.Connection(name, fields) for name, fields in checked.manifest.items()),
@@ -102,7 +104,9 @@ def generate(checked: CheckedProgram, sources: list[Source], name: str) -> im.Im
 def declare_implementations(module: Module, checked: CheckedProgram) -> None:
     """Which functions each impl of a trait gives, defaults included (L-3.10.2), and which types are errors (L-3.11.14)."""
     for model, type_ in checked.model_types.items():
-        module.pool.models[type_] = module.names[model]
+        module.pool.handles[type_] = module.names[model] + "."
+    for tool, type_ in checked.tool_types.items():
+        module.pool.handles[type_] = module.names[tool] + "@"
     for made, impl in checked.implementations:
         trait = impl.trait
         assert isinstance(trait, symbols.TraitSymbol)
@@ -281,9 +285,24 @@ def model_entry(module: Module, model: symbols.ModelSymbol) -> im.Model:
     }
     decorators = [[name, arguments] for name, arguments in model.decorators]
     memory = module.memories[model.memory] if model.memory is not None else None
-    tools = [module.tools[tool] for tool in model.tools]
+    tools = [[*_offering(module, offering), []] for offering in model.tools]
+    if model.store is not None:
+        tools.append([*_offering(module, model.store), model.scope])
     connection = model.connection if isinstance(model.connection, str) else module.names[model.connection]
     return im.Model(module.names[model], connection, fields, module.computed.get(model), memory, tools, decorators)
+
+
+def _offering(
+    module: Module, symbol: symbols.ToolSymbol | symbols.McpSymbol | symbols.HashMapSymbol | symbols.LedgerSymbol
+) -> list[Any]:
+    match symbol:
+        case symbols.ToolSymbol():
+            return ["tools", module.tools[symbol]]
+        case symbols.McpSymbol():
+            return ["mcp", module.servers[symbol]]
+        case symbols.HashMapSymbol():
+            return ["hashmaps", module.hashmaps[symbol]]
+    return ["ledgers", module.ledgers[symbol]]
 
 
 def agent_entry(module: Module, agent: symbols.AgentSymbol) -> im.Agent:
@@ -296,7 +315,8 @@ def agent_entry(module: Module, agent: symbols.AgentSymbol) -> im.Agent:
 def hashmap_entry(module: Module, symbol: symbols.HashMapSymbol) -> im.HashMap:
     assert isinstance(symbol.type, t.Generic)
     key, value = symbol.type.arguments
-    return im.HashMap(module.names[symbol], module.pool.type(key), module.pool.type(value), symbol.path)
+    shape = None if symbol.entry is None else Shapes(module.declared).arguments(symbol.entry)
+    return im.HashMap(module.names[symbol], module.pool.type(key), module.pool.type(value), symbol.path, shape)
 
 
 def pipeline_entry(module: Module, symbol: symbols.PipelineSymbol) -> im.Pipeline:

@@ -46,8 +46,8 @@ def statement_code(g: Generator, node: ast.Stmt) -> None:
 
 def mock(g: Generator, node: ast.Mock) -> None:
     """The host is told what stands in from now on (O-8.15)."""
-    if isinstance(node.target, symbols.ToolSymbol):
-        g.emitter.emit("TOOL", g.module.tools[node.target])
+    if isinstance(node.target, (symbols.ToolSymbol, symbols.McpSymbol)):
+        g.emitter.emit(*g.module.tool_handle(node.target))
     else:
         g.emitter.emit("CONST", g.module.pool.string(g.module.names[node.target]))
     for entry in node.config:

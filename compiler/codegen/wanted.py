@@ -20,16 +20,24 @@ def wanted_by(row: Row, arguments: Sequence[ast.Expr | None]) -> str:
     """`fs:read=notes.txt` for a call with a constant path, `fs:read` for any other."""
     for parameter, argument in zip(row.parameters, arguments, strict=True):
         if parameter.name in SUBJECTS and isinstance(argument, ast.StringLiteral):
-            scope = _host(argument.value) if row.permission == "net" else argument.value
-            return f"{row.permission}={scope}" if scope else row.permission
+            if row.permission == "net":
+                return wanted_url(argument.value)
+            return f"{row.permission}={argument.value}" if argument.value else row.permission
     return row.permission
 
 
 def wanted_command(command: str, arguments: object) -> str:
-    """`run=COMMAND` for the process of an agent; the command is a line to split when it has no arguments beside it (O-4.38)."""
+    """`run=COMMAND` for the process of an agent or server; the command is a line to split when it has no arguments
+    beside it (O-4.38)."""
     if arguments is None:
         command = (shlex.split(command) or [command])[0]
     return f"run={command}"
+
+
+def wanted_url(url: str) -> str:
+    """`net=HOST`."""
+    host = _host(url)
+    return f"net={host}" if host else "net"
 
 
 def _host(url: str) -> str:

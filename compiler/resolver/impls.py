@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .. import ast
-from ..symbols import AliasSymbol, FunctionSymbol, ImplSymbol, ModelSymbol, Symbol
+from ..symbols import AliasSymbol, FunctionSymbol, ImplSymbol, ModelSymbol, Symbol, ToolSymbol
 from ..types import ANY, NIL
 from .functions import function, type_parameters
 from .names import find_item, walk
 from .scopes import UnbuiltSymbol
 from .state import Resolver
+from .tool_traits import trait_impl
 
 LONGEST_ALIAS_CHAIN = 64
 
@@ -23,6 +24,9 @@ def declare_impls(r: Resolver, items: Sequence[ast.TopLevel]) -> None:
     for item in items:
         if isinstance(item, ast.Impl) and not isinstance(item.symbol, UnbuiltSymbol):
             _declare_impl(r, item)
+        elif isinstance(item, ast.Tool) and item.trait is not None:
+            item.impl = trait_impl(r, item)
+            _declare_impl(r, item.impl)
 
 
 def _declare_impl(r: Resolver, item: ast.Impl) -> None:
@@ -62,8 +66,9 @@ def visit_impl(r: Resolver, item: ast.Impl) -> None:
         item.symbol.type_parameters = type_parameters(r, item.type_parameters)
         r.visit(item.trait)
         head = item.symbol.head
-        if not isinstance(head, ModelSymbol):
+        is_type = not isinstance(head, (ModelSymbol, ToolSymbol))
+        if is_type:
             r.visit(item.target)
-        scope.names["Self"] = item.symbol if head is None or isinstance(head, ModelSymbol) else head
+        scope.names["Self"] = head if head is not None and is_type else item.symbol
         for method in item.methods:
             function(r, method)

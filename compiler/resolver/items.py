@@ -36,11 +36,10 @@ from .paths import resolve_path
 from .pipelines import visit_pipeline
 from .scopes import UnbuiltSymbol
 from .state import Resolver
-from .tools import tool_symbol, visit_tool
+from .tools import mcp_symbol, tool_symbol, visit_mcp, visit_tool
 from .traits import trait_symbol, visit_trait
 
 UNBUILT_ITEMS: dict[type[ast.Item], str] = {
-    ast.Mcp: "mcp",
     ast.Context: "context",
 }
 
@@ -106,8 +105,8 @@ def unbuilt_form(item: ast.Item, nested: bool) -> str | None:
             return _unbuilt_method(item)
         case ast.Tool() if nested:
             return "tool in a block"
-        case ast.Tool() if item.trait is not None:
-            return "impl of a trait"
+        case ast.Mcp() if nested:
+            return "mcp in a block"
         case ast.Config() if nested:
             return f"{item.kind} in a block"
     return UNBUILT_ITEMS.get(type(item))
@@ -154,6 +153,8 @@ def _symbol(r: Resolver, item: ast.Item, name: str) -> Symbol:
             return ConnectionSymbol(name, item, {})
         case ast.Tool():
             return tool_symbol(r, item)
+        case ast.Mcp():
+            return mcp_symbol(r, item)
         case ast.Store() if item.kind == "hashmap":
             return HashMapSymbol(name, item, ANY)
         case ast.Store() if item.kind == "ledger":
@@ -206,6 +207,8 @@ def visit_items(r: Resolver, items: Sequence[ast.TopLevel]) -> None:
             _visit_addition(r, item)
         elif item.symbol is not None and not isinstance(item.symbol, UnbuiltSymbol):
             r.nesting.call(_visit_item, r, item)
+            if isinstance(item, ast.Tool) and item.impl is not None:
+                r.nesting.call(visit_impl, r, item.impl)
 
 
 def _visit_item(r: Resolver, item: ast.Item) -> None:
@@ -214,6 +217,9 @@ def _visit_item(r: Resolver, item: ast.Item) -> None:
         return
     if isinstance(item, ast.Tool):
         visit_tool(r, item)
+        return
+    if isinstance(item, ast.Mcp):
+        visit_mcp(r, item)
         return
     with r.body(None):
         if isinstance(item.symbol, (StructSymbol, EnumSymbol, AliasSymbol)):

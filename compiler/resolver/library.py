@@ -1,4 +1,4 @@
-"""What the language declares in its own terms: the actions of the hooks of models, the tools of `std::tools` (O-4.30 to O-4.34).
+"""What the language declares in its own terms: the actions of the hooks of models, the tools of `std::tools` (O-4.30 to O-4.35).
 
 Hands on `declare_library` and `library_tool`. Must not know: what hooks and tools are for.
 """
@@ -11,6 +11,7 @@ from ..parse import parse
 from ..source import Source
 from ..symbols import Symbol
 from .items import enum_symbol, visit_items
+from .names import LIBRARY
 from .state import Resolver
 from .tools import tool_symbol
 
@@ -82,18 +83,30 @@ tool FileTool {{
         }}
     }}
 {_FAILED}}}
+
+tool ShellTool {{
+    description: "Runs commands",
+
+    @describe("Run a command and give what it writes")
+    @param("command", "the command with its arguments, quoted as in a shell; pipes and redirections are not understood")
+    @param("timeout_ms", "time limit in milliseconds")
+    pub fn exec(self, command: String, timeout_ms: Int = 30000) -> Result<String, ToolError> {{
+        std::tools::run_command(command, timeout_ms)
+    }}
+}}
 """
 
-# The capability each method needs (O-4.33, O-4.34): without any grant of it the method is offered to nobody (O-4.20).
+# The capability each method needs (O-4.33 to O-4.35): without any grant of it the method is offered to nobody (O-4.20).
 GUARDS = {
     "HttpTool": {"get": "net", "post": "net"},
     "FileTool": {"read": "fs_read", "write": "fs_write", "exists": "fs_read"},
+    "ShellTool": {"exec": "run"},
 }
 
 
 def declare_library(r: Resolver) -> None:
     """The enums a program names, in the outermost scope."""
-    for item in parse(Source("std", ACTIONS), Diagnostics()).items:
+    for item in parse(Source(LIBRARY, ACTIONS), Diagnostics()).items:
         assert isinstance(item, ast.Enum)
         name = item.name.text
         if any(name in source.text for source in r.project.sources.values()):
@@ -106,7 +119,7 @@ def declare_library(r: Resolver) -> None:
 def library_tool(r: Resolver, name: str) -> Symbol | None:
     """`std::tools::NAME`, declared when a program first names it."""
     if name in GUARDS and name not in r.library:
-        item = next(item for item in parse(Source("std", TOOLS), Diagnostics()).items if _is_tool(item, name))
+        item = next(item for item in parse(Source(LIBRARY, TOOLS), Diagnostics()).items if _is_tool(item, name))
         assert isinstance(item, ast.Tool)
         with r.inside(r.root, r.outermost):
             symbol = tool_symbol(r, item)

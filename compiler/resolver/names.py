@@ -17,8 +17,8 @@ from .scopes import AmbiguousSymbol, Import, Scope, UnbuiltSymbol, sees
 from .spelling import did_you_mean
 from .state import Resolver
 
-UNBUILT_TOOLS = ("ShellTool",)
-TOOL_NAMES = ("FileTool", "HttpTool")
+LIBRARY = "std"  # the file that the text of the library stands in
+TOOL_NAMES = ("FileTool", "HttpTool", "ShellTool")
 
 # ---------------------------------------------------------------- single names
 
@@ -220,9 +220,8 @@ def _through(r: Resolver, owner: ModuleSymbol, name: ast.Ident, path: list[ast.I
 
 
 def _library(r: Resolver, owner: StdModuleSymbol, name: ast.Ident, path: list[ast.Ident]) -> Symbol | None:
-    if owner.name == "tools" and name.text in UNBUILT_TOOLS:
-        r.unbuilt(name.span, f"std::tools::{name.text}")
-        return UnbuiltSymbol(name.text)
+    if owner.name == "tools" and name.span.file == LIBRARY and name.text in std_module("tools"):
+        return StdFunctionSymbol(name.text, owner.name)
     found = _std_symbol(r, owner, name.text)
     if found is not None:
         return found

@@ -1,12 +1,12 @@
 """Tools: a tool is a struct of its state fields with an impl of its methods (O-4.1 to O-4.6).
 
-Hands on `tool_symbol` and `visit_tool`. Must not know: types, descriptions, how a tool is called.
+Hands on `tool_symbol`, `visit_tool`, and the same of MCP servers. Must not know: types, descriptions, how a tool is called.
 """
 
 from __future__ import annotations
 
 from .. import ast
-from ..symbols import FunctionSymbol, ImplSymbol, StructSymbol, ToolSymbol
+from ..symbols import FunctionSymbol, ImplSymbol, McpSymbol, StructSymbol, ToolSymbol
 from ..types import ANY, NIL, Nominal
 from .functions import function
 from .state import Resolver
@@ -47,3 +47,33 @@ def visit_tool(r: Resolver, item: ast.Tool) -> None:
         scope.names["Self"] = item.symbol.state
         for method in item.methods:
             function(r, method)
+
+
+def mcp_symbol(r: Resolver, item: ast.Mcp) -> McpSymbol:
+    """The symbol of an MCP server with those of its signatures, which have no bodies."""
+    server = McpSymbol(item.name.text, item, home=r.at)
+    target = ast.NamedType(span=item.name.span, path=[item.name], arguments=None)
+    methods = ast.Impl(span=item.span, type_parameters=[], trait=None, target=target, methods=[])
+    owner = ImplSymbol(server.name, methods, server, ANY)
+    members = r.module.members.setdefault(server, {})
+    for node in item.functions:
+        method = node.symbol = FunctionSymbol(node.name.text, node, [], NIL, owner, server)
+        if method.name in members:
+            first = members[method.name][0].declaration.name.span
+            r.report("E1003", node.name.span, f"`{method.path}` is defined twice", help="rename one of them", first=first)
+            continue
+        members[method.name] = [method]
+        server.methods.append(method)
+    return server
+
+
+def visit_mcp(r: Resolver, item: ast.Mcp) -> None:
+    """Names in fields, parameters and results."""
+    with r.body(None):
+        for entry in item.entries:
+            r.visit(entry.value)
+    for node in item.functions:
+        function(r, node)
+        for parameter in node.parameters:
+            if parameter.binding is not None:
+                parameter.binding.read = True  # parameters of a signature may go unused (L-4.7.1)

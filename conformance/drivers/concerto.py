@@ -29,6 +29,8 @@ from concerto.runtime.agents.child import ChildEnded
 from concerto.runtime.connections import resolve_key
 from concerto.runtime.emits import NoListener
 from concerto.runtime.errors import CallFailure, ConfigFailure, Origin
+from concerto.runtime.mcp.served import Answer, ServedTool, ServerFailure
+from concerto.runtime.mcp.settings import McpSettings
 from concerto.runtime.http_requests import HttpFailure, HttpReply, HttpRequest
 from concerto.runtime.permissions import Permissions
 from concerto.runtime.providers.base import Provider, origin_of
@@ -275,6 +277,7 @@ class World:
             answer=self.answer,
             agents=connectors(program),
             children=self.child,
+            server=self.server,
         )
         self.session = Session(program, host)
         if function is not None:
@@ -368,7 +371,12 @@ class World:
         return self.providers[connection]
 
     async def child(self, name: str, arguments: list[str], env: dict[str, str], folder: str) -> AskingChild:
+        if all(agent.name != name for agent in self.program.image.agents):
+            raise OSError("this world has no commands")
         return AskingChild(self, name)
+
+    async def server(self, settings: McpSettings) -> AskingServer:
+        return AskingServer(self, settings)
 
     def idle(self, until: int | None) -> None:
         send({"id": self.id, "event": "idle", "until": until})
@@ -510,6 +518,50 @@ class AskingChild:
         for to in self.asked:
             if self.world.streams.pop(to, None) is not None:
                 send({"id": self.world.id, "event": "abort", "to": to})
+
+
+class AskingServer:
+    """An MCP server, played by the runner. A result that is a String is its text, any other its structured content."""
+
+    def __init__(self, world: World, settings: McpSettings) -> None:
+        self.world = world
+        self.settings = settings
+
+    async def tools(self) -> list[ServedTool]:
+        body = await self._asked({"op": "list"})
+        return [ServedTool(tool["name"], tool.get("description") or "", tool.get("schema") or {}) for tool in body["tools"]]
+
+    async def call(self, name: str, arguments: Json) -> Answer:
+        body = await self._asked({"op": "call", "method": name, "arguments": arguments})
+        value = body["error"] if "error" in body else body["result"]
+        texts = [value] if isinstance(value, str) else []
+        return Answer(None if texts else value, texts, "error" in body)
+
+    async def aclose(self) -> None:
+        """There is nothing to close."""
+
+    async def _asked(self, record: Json) -> Json:
+        world, name = self.world, self.settings.name
+        world.requests += 1
+        to = world.requests
+        send({
+            "id": world.id, "event": "request", "to": to, "kind": "mcp", "name": name, "attempt": 1, "record": record,
+            "wire": None, "headers": {},
+        })  # fmt: skip
+        future = world.waiting[to] = world.loop.create_future()
+        try:
+            async with asyncio.timeout(self.settings.timeout):
+                message = await future
+        except TimeoutError:
+            send({"id": world.id, "event": "abort", "to": to})
+            raise ServerFailure(f"mcp {name}: no answer within {self.settings.timeout:g} s", "Timeout") from None
+        except asyncio.CancelledError:
+            send({"id": world.id, "event": "abort", "to": to})
+            raise
+        if message.get("fault") is not None:
+            raise ServerFailure(f"mcp {name} has ended", gone=True)
+        body: Json = message["body"]
+        return body
 
 
 class AskingNetwork:

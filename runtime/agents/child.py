@@ -36,6 +36,10 @@ class LineNotText(Exception):
     """A line that is no UTF-8."""
 
 
+class OutputTooLong(Exception):
+    """More output than the caller takes."""
+
+
 class _Streams(asyncio.subprocess.SubprocessStreamProtocol):
     """Tells of the exit at once: a grandchild may keep the streams open for ever."""
 
@@ -68,6 +72,11 @@ class Child:
             env=dict(env), cwd=folder, start_new_session=True, close_fds=True,
         )  # fmt: skip
         return cls(asyncio.subprocess.Process(transport, streams, loop), streams)
+
+    @classmethod
+    async def started(cls, owner: str, arguments: Sequence[str], env: Mapping[str, str], folder: str) -> Child:
+        """`start` in the form that a host may replace (session.Host.children)."""
+        return await cls.start(arguments, env, folder)
 
     @property
     def pid(self) -> int:
@@ -110,6 +119,34 @@ class Child:
         finally:
             exiting.cancel()
             reading.cancel()
+
+    async def output(self, most: int) -> bytes:
+        """All that it writes to the end of its life; it gets no input. Raises OutputTooLong. What a grandchild goes on writing
+        after the exit is not waited for."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        kept = bytearray()
+        reading = asyncio.ensure_future(self._collect(kept, most))
+        exiting = asyncio.ensure_future(self._streams.exited.wait())
+        try:
+            await asyncio.wait((reading, exiting), return_when=asyncio.FIRST_COMPLETED)
+            if not reading.done():
+                await asyncio.wait((reading,), timeout=EXIT_GRACE)
+            if reading.done():
+                reading.result()
+            await exiting
+            return bytes(kept)
+        finally:
+            exiting.cancel()
+            reading.cancel()
+
+    async def _collect(self, kept: bytearray, most: int) -> None:
+        assert self._process.stdout is not None
+        with contextlib.suppress(ConnectionResetError):
+            while chunk := await self._process.stdout.read(LONGEST_LINE):
+                kept += chunk
+                if len(kept) > most:
+                    raise OutputTooLong
 
     async def _read_line(self) -> str:
         assert self._process.stdout is not None

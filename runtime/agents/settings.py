@@ -5,6 +5,7 @@ Hands on `AgentSettings`. Must not know: processes, the machine.
 
 from __future__ import annotations
 
+from ..children import split_command
 from ..errors import ConfigFailure
 from ..field_checks import check_decorators, check_fields, duration, fields_of, listed, one_of, text, texts_by_name
 from ..retry import RetryPolicy
@@ -66,14 +67,7 @@ def _argument_list(name: str, process: Mapping[str, Any]) -> list[str] | None:
     command = process.get("command")
     if command is None:
         return None
-    if process.get("args") is not None:
-        return [command, *process["args"]]
-    import shlex
-
     try:
-        words = shlex.split(command)
+        return split_command(command, process.get("args"))
     except ValueError as error:
         raise ConfigFailure("E4004", f"agent {name}: command {command!r}: {error}") from None
-    if not words:
-        raise ConfigFailure("E4004", f"agent {name}: the command is empty")
-    return words

@@ -25,6 +25,8 @@ FAMILIES = {
     "model": "models",
     "stream": "streams",
     "tool": "tools",
+    "mcp": "mcp",
+    "command": "commands",
     "agent": "agents",
     "clock": "clock",
     "sleep": "sleep",

@@ -13,9 +13,9 @@ from ..agents.listening import HandlerLeft, Listening, plain
 from ..agents.settings import AgentSettings
 from ..attached import conversation
 from ..calls import answered, answered_with_schema
+from ..children import Missing, NotStarted, environment, start_process
 from ..errors import CONNECTION, CallFailure, ConfigFailure, Origin
-from ..guard import Access, Denied, guarded, permissions_of
-from ..secrets import is_secret_name
+from ..guard import Denied
 from ..settled import Settled
 from ..translation import failed, response_value
 from ..validators import validators
@@ -31,9 +31,6 @@ if TYPE_CHECKING:
     from ..call_results import Response
     from ..memory.conversation import Conversation
     from ..running import Running
-
-INHERITED = ("PATH", "HOME", "LANG", "TMPDIR")  # what every child sees (O-4.42)
-
 
 async def perform(run: Running, effect: Effect) -> Any:
     calls: AgentCalls = run.state.setdefault("agents", None) or AgentCalls(run)
@@ -138,44 +135,14 @@ async def launch(run: Running, settings: AgentSettings) -> Child:
         message = f"no command is configured: [agents.{settings.connector}] of Concerto.toml, or the host, names it"
         raise origin.failure("AgentError", "SpawnFailed", message)
     folder = os.path.join(run.host.project, settings.working_dir)
-    name = settings.command[0]
-    command = os.path.realpath(os.path.join(folder, name)) if "/" in name else name
-    env = environment(run, settings, origin)
-
-    async def start() -> Child:
-        arguments = [command, *settings.command[1:]]  # type: ignore[index]
-        try:
-            child: Child = await (run.host.children or _started)(settings.name, arguments, env, folder)
-            return child
-        except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or error
-            message = f"the command {name} does not start: {reason}"
-            raise origin.failure("AgentError", "SpawnFailed", message, CONNECTION) from None
-
-    access = Access("run", command, "audit:run", {"command": command})
     try:
-        return await guarded(run, access, permissions_of(run).allows_command(command), start)
+        return await start_process(run, settings.name, settings.command, environment(run, settings.env), folder)
+    except Missing as missing:
+        message = f"{missing.message}, which the agent sees as {missing.name}"
+        raise origin.failure("AgentError", "SpawnFailed", message) from None
+    except NotStarted as failure:
+        raise origin.failure("AgentError", "SpawnFailed", failure.message, CONNECTION) from None
     except Denied as denied:
         raise CallFailure(
             "AgentError", "PermissionDenied", denied.message, model=settings.name, capability=denied.capability, flag=denied.flag
         ) from None
-
-
-async def _started(name: str, arguments: list[str], env: dict[str, str], folder: str) -> Child:
-    from ..agents.child import Child
-
-    return await Child.start(arguments, env, folder)
-
-
-def environment(run: Running, settings: AgentSettings, origin: Origin) -> dict[str, str]:
-    """PATH, HOME, LANG, TMPDIR and the variables of `env`, nothing else; values of secret names are learnt by the redactor."""
-    host = run.host.env
-    found = {name: host[name] for name in INHERITED if name in host}
-    for name, source in settings.env.items():
-        if source not in host:
-            message = f"the environment variable {source} is not set, which the agent sees as {name}"
-            raise origin.failure("AgentError", "SpawnFailed", message)
-        found[name] = host[source]
-        if is_secret_name(source) or is_secret_name(name):
-            run.redactor.add(host[source], source)
-    return found

@@ -6,10 +6,10 @@ Must not know: how an exchange with an address is made.
 from __future__ import annotations
 
 from ...vm.values import Err, ErrorValue, HttpResponse, Map, Ok
-from ..addresses import is_public, literal
-from ..guard import Access, Denied, denied_error, deny, guarded, permissions_of
+from ..guard import Denied, denied_error
 from ..http_requests import MOST_REDIRECTS, REDIRECTS, HttpFailure, HttpRequest, Target
 from ..outside_text import whole_text
+from ..reaching import reached
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,22 +61,8 @@ async def _followed(run: Running, request: HttpRequest) -> HttpReply:
 
 
 async def _hop(run: Running, request: HttpRequest) -> HttpReply:
-    """One exchange with an address that was checked; nothing is looked up for a host that is not granted."""
-    host, port = request.target.host, request.target.port
-    permissions = permissions_of(run)
-    shown = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-    access = Access("net", shown, "audit:net_access", {"host": host, "port": port})
-
-    async def exchange() -> HttpReply:
-        found = literal(host)
-        addresses = [found] if found is not None else await run.host.network.resolve(host, port)
-        named = permissions.names_host(host, port)
-        open_ = [a for a in addresses if named or is_public(a) or permissions.names_host(a, port)]
-        if not addresses:
-            raise HttpFailure("Network", f"{host}: the name has no address")
-        if len(open_) < len(addresses):  # one private address among them is a trick or a mistake
-            deny(run, access)
-        reply: HttpReply = await run.host.network.exchange(request, open_[0])
+    async def exchange(address: str) -> HttpReply:
+        reply: HttpReply = await run.host.network.exchange(request, address)
         return reply
 
-    return await guarded(run, access, permissions.allows_host(host, port), exchange)
+    return await reached(run, run.host.network, request.target.host, request.target.port, exchange)

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from ..call_services import Services
     from ..call_settings import CallSettings
     from ..memory.conversation import Conversation
+    from ..offered import Offered
     from ..running import Running
-    from ..tools import Offered
 
 
 async def perform(run: Running, effect: Effect) -> Any:
@@ -93,7 +93,7 @@ class ModelCalls:
         call: ModelCall = effect.payload
         services = self._services(call.model).of_task(effect.task)
         settings = self._settings(instance, call)
-        offered = self._offered(effect, instance)
+        offered = await self._offered(effect, instance)
         if offered is not None:
             settings, services = settings.changed(tools=offered.definitions()), services.with_tools(offered)
         conversation = self._conversation(call)
@@ -133,17 +133,18 @@ class ModelCalls:
         context = None if call.context is UNSET else context_block(call.context)
         return settings.changed(system=system_text(settings.system, known, context))
 
-    def _offered(self, effect: Effect, instance: ModelInstance) -> Offered | None:
+    async def _offered(self, effect: Effect, instance: ModelInstance) -> Offered | None:
         """Static tools, unless excluded, then added ones (O-1.81, O-3.20, O-3.21)."""
         call: ModelCall = effect.payload
-        image = self.run.program.image
-        own = [image.tools[number].name for number in instance.model.tools] if call.own_tools else []
-        names = [*own, *call.tools]
-        if not names:
+        program = self.run.program
+        own = [program.handle(*row) for row in instance.model.tools] if call.own_tools else []
+        handles = [*own, *call.tools]
+        if not handles:
             return None
-        from ..tools import Offered
+        from ..offered import Offered, offers_of
 
-        return Offered(instance.tools(), effect, names, ModelRef(call.model, call.instance))
+        offers = await offers_of(self.run, handles, instance.tools)
+        return Offered(self.run, effect, offers, ModelRef(call.model, call.instance))
 
     def _conversation(self, call: ModelCall) -> Conversation | None:
         """with_memory, else the model's own memory, else none (O-3.24)."""

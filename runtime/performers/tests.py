@@ -7,7 +7,7 @@ test runner, the loop that asks.
 from __future__ import annotations
 
 from ...vm.panics import Panic
-from ...vm.values import Array, Emit, ToolRef, unkey
+from ...vm.values import Array, Emit, McpRef, ToolRef, unkey
 from ..errors import ConfigFailure
 from ..providers.offline import ScriptedProvider
 from ..providers.scripted import Script
@@ -31,7 +31,7 @@ async def perform(run: Running, effect: Effect) -> Any:
     if effect.kind == "test_emits":
         return Array([Emit(channel, value) for channel, value in run.state.get(EMITS, ())])
     name, config = effect.payload
-    if type(name) is ToolRef:
+    if type(name) in (ToolRef, McpRef):
         run.state.setdefault(TOOL_MOCKS, {})[name.name] = {unkey(key): value for key, value in config.items.items()}
         return None
     run.state.setdefault(MOCKS, {})[name] = _standing_in(run, name, to_plain(config))

@@ -103,9 +103,11 @@ def images(draw: st.DrawFn) -> i.Image:
     )
     decorators = st.lists(st.tuples(TEXT, FIELDS).map(list), max_size=2)
     maybe, some = st.none() | NATURAL, st.lists(NATURAL, max_size=2)
-    model = st.builds(i.Model, TEXT, TEXT, FIELDS, maybe, maybe, some, decorators)
+    offering = st.tuples(TEXT, NATURAL, st.lists(TEXT, max_size=2)).map(list)
+    model = st.builds(i.Model, TEXT, TEXT, FIELDS, maybe, maybe, st.lists(offering, max_size=2), decorators)
+    method = st.tuples(TEXT, NATURAL, TEXT, TEXT, PLAIN, PLAIN, st.none() | TEXT, st.none() | TEXT).map(list)
+    signature = st.tuples(TEXT, TEXT, st.none() | TEXT, PLAIN, PLAIN).map(list)
     schema = st.builds(i.Schema, TEXT, NATURAL, PLAIN, PLAIN, PLAIN, some)
-    method = st.tuples(TEXT, NATURAL, TEXT, TEXT, PLAIN, PLAIN, st.none() | TEXT).map(list)
     tool = st.builds(i.Tool, TEXT, TEXT, NATURAL, st.lists(method, max_size=2))
     return empty_image(
         header=header,
@@ -115,6 +117,8 @@ def images(draw: st.DrawFn) -> i.Image:
         functions=draw(st.lists(functions(), max_size=3)),
         models=draw(st.lists(model, max_size=2)),
         tools=draw(st.lists(tool, max_size=2)),
+        mcp=draw(st.lists(st.builds(i.Mcp, TEXT, FIELDS, st.lists(signature, max_size=2)), max_size=2)),
+        hashmaps=draw(st.lists(st.builds(i.HashMap, TEXT, NATURAL, NATURAL, st.none() | TEXT, PLAIN), max_size=2)),
         connections=draw(st.lists(st.builds(i.Connection, TEXT, FIELDS), max_size=2)),
         memories=draw(st.lists(st.builds(i.Memory, TEXT, st.none() | POSITIVE, STEPS, st.none() | NATURAL), max_size=2)),
         exports=i.Exports(draw(st.dictionaries(TEXT, NATURAL, max_size=2)), draw(st.lists(NATURAL, max_size=2))),

@@ -117,7 +117,7 @@ def test_connections(image: i.Image) -> None:
 def test_models(image: i.Image) -> None:
     (model,) = image.models
     assert (model.name, model.connection, model.fields) == ("M", "lab", {"base": "m-1", "temperature": 0.5})
-    assert [image.tools[number].name for number in model.tools] == ["T"]
+    assert [(section, image.tools[number].name, scopes) for section, number, scopes in model.tools] == [("tools", "T", [])]
     assert model.memory is not None and image.memories[model.memory].name == "log"
     assert model.decorators == [["timeout", {"seconds": 5.0}]]
     assert {"M.on_tool_call", "M.twice"} <= {made.name for made in image.functions}

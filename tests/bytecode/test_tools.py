@@ -19,7 +19,7 @@ X = ["x", ["int"], False, False, None, "text"]
 
 def image(*fields: Any, function: str = METHOD, number: int = 0, state: int = 1, **others: Any) -> i.Image:
     shape = others.get("shape", ["object", "T.m", [], list(fields)])
-    row = ["m", number, "T__m", "d", shape, others.get("schema") or arguments_form(shape), None]
+    row = ["m", number, "T__m", "d", shape, others.get("schema") or arguments_form(shape), None, others.get("effect")]
     return with_functions(function, tools=[i.Tool("T", "d", state, [row])], **others.get("sections", {}))
 
 
@@ -34,11 +34,12 @@ REFUSED = [
     (image(["x", ["number"], False, False, None, None], schema={"a": 1}), "V107"),
     (image(["x", ["int"], 1, False, None, None]), "V107"),
     (image(X, schema={"type": "object"}), "V107"),
+    (image(X, effect="twice"), "V107"),
     (image(), "V119"),
     (image(X, X, X), "V119"),
     (image(X, function=CHANGING), "V119"),
     (image(shape=["array", ["int"]], schema={"a": 1}), "V119"),
-    (image(X, sections={"models": [i.Model("M", "c", {}, None, None, [1], [])]}), "V108"),
+    (image(X, sections={"models": [i.Model("M", "c", {}, None, None, [["tools", 1, []]], [])]}), "V108"),
 ]
 
 

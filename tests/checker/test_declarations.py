@@ -132,8 +132,6 @@ def test_declarations(codes: str, text: str, expect: Callable[[str, str], None])
 
 UNBUILT = [
     ("context C { }", "context"),
-    ("mcp Q { }", "mcp"),
-    ("use std::tools; fn f() { tools::ShellTool; }", "std::tools::ShellTool"),
     ("memory m: Memory = Memory::new().shape(3);", "memory step shape"),
 ]
 
@@ -146,8 +144,7 @@ def test_what_is_not_built_is_said_once(text: str, name: str, snippet: Any) -> N
 
 def test_uses_of_what_is_not_built_are_silent(snippet: Any) -> None:
     text = (
-        'use std::tools::ShellTool as b; context E { } mcp T { } '
-        "fn main() { let x = b(1); print(x.y, E::a(1), T.f()); }"
+        "context E { } fn main() { let x = E::b; print(x.y, E::a(1)); }"
     )
     assert {d.code for d in snippet(text).diagnostics} == {"E4999"}
 

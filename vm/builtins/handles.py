@@ -57,6 +57,10 @@ for _kind in ("AgentRef", "AgentBuilder"):
     )  # fmt: skip
     handle(_kind, "with_context(v: Any) -> AgentBuilder", clause="L-6.8.2", doc="A builder that sends the value along.")
 
+handle(
+    "McpRef", "call(name: String, arguments: Map<String, Any> = {}) -> Result<Any, ToolError>", clause="O-4.45",
+    doc="Calls a tool that the server offers.",
+)  # fmt: skip
 handle("Memory", "append(role: String, content: String) -> Nil", clause="O-3.4", doc="Adds one message at once.")
 handle("Memory", "messages() -> Array<Message>", clause="O-3.5", doc="The messages, oldest first.")
 handle("Memory", "last(n: Int) -> Array<Message>", clause="O-3.6", doc="The newest n messages, oldest first.")

@@ -26,6 +26,7 @@ from ..values.handles import (
     HashMapRef,
     LedgerQuery,
     LedgerRef,
+    McpRef,
     MemoryRef,
     ModelBuilder,
     ModelRef,
@@ -244,7 +245,7 @@ KIND_OF: dict[type, str] = {
     ModelRef: "ModelRef", AgentRef: "AgentRef", ModelBuilder: "ModelBuilder", MemoryRef: "Memory", SchemaRef: "SchemaRef",
     HashMapRef: "HashMap", LedgerRef: "Ledger", LedgerQuery: "LedgerQuery", TaskHandle: "Task",
     PipelineRef: "PipelineRef", Stream: "Stream",
-    ToolRef: "ToolRef",
+    ToolRef: "ToolRef", McpRef: "McpRef",
     **{cls: name for name, cls in RECORDS.items()},
 }  # fmt: skip
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..values.containers import Map
-from ..values.handles import ToolRef
+from ..values.handles import McpRef, ToolRef
 from .guards import text
 from .registry import associated_effect, effect
 
@@ -14,9 +14,10 @@ if TYPE_CHECKING:
 
 @associated_effect("Test", "mock(target: Any, config: Map<String, Any>) -> Nil", effect="mock", clause="O-8.14")
 def mock(target: Any, config: Any) -> tuple[Any, Map]:
-    """What the statement `mock TARGET { … }` does: from here on, the config answers for a model, by its name, or a tool."""
+    """What the statement `mock TARGET { … }` does: from here on, the config answers for a model, by its name, a tool or an
+    MCP server."""
     assert isinstance(config, Map)
-    return target if type(target) is ToolRef else text(target), config
+    return target if type(target) in (ToolRef, McpRef) else text(target), config
 
 
 @effect("test_emits() -> Array<Emit>", effect="test_emits", clause="L-6.1.10")

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from .digests import Node
 
 _SECTIONS = (
-    "functions", "types", "models", "agents", "hashmaps", "ledgers", "memories", "schemas", "tools", "connections", "pipelines",
+    "functions", "types", "models", "agents", "hashmaps", "ledgers", "memories", "schemas", "tools", "mcp", "connections",
+    "pipelines",
 )  # fmt: skip
 
 
@@ -60,6 +61,7 @@ class _Graph:
             *(self._memory(memory) for memory in image.memories),
             *(self._schema(schema) for schema in image.schemas),
             *(self._tool(tool) for tool in image.tools),
+            *(self._node(server.values(), []) for server in image.mcp),
             *(self._node(connection.values(), []) for connection in image.connections),
             *(self._pipeline(pipeline) for pipeline in image.pipelines),
         ]
@@ -118,11 +120,12 @@ class _Graph:
 
     def _model(self, model: i.Model) -> Node:
         named = [] if model.memory is None else [("memories", model.memory)]
-        named += [("tools", tool) for tool in model.tools]
+        named += [(section, number) for section, number, _ in model.tools if section in _SECTIONS]
         named += [] if model.computed is None else [("functions", model.computed)]
         if model.connection in self.connections:
             named.append(("connections", self.connections[model.connection]))
-        return self._node([model.name, model.connection, model.fields, model.memory is None, model.decorators], named)
+        scopes = [scope for _, _, scope in model.tools]
+        return self._node([model.name, model.connection, model.fields, model.memory is None, scopes, model.decorators], named)
 
     def _memory(self, memory: i.Memory) -> Node:
         named = [] if memory.of is None else [("memories", memory.of)]
@@ -134,7 +137,7 @@ class _Graph:
         return self._node([tool.name, tool.description, methods], named)
 
     def _hashmap(self, store: i.HashMap) -> Node:
-        return self._node([store.name, store.path], [("types", store.key), ("types", store.value)])
+        return self._node([store.name, store.path, store.shape], [("types", store.key), ("types", store.value)])
 
     def _pipeline(self, pipeline: i.Pipeline) -> Node:
         named = [("types", pipeline.input), ("types", pipeline.output)]

@@ -108,8 +108,8 @@ class Schema(Record):
 
 class Model(Record):
     """`fields`: constants by name as plain data; `computed`: the function that evaluates the others into a Map of them, run at
-    initialisation and by each `spawn` (O-1.64), or None. `memory`: memory index or None. `tools`: tool indexes. `decorators`:
-    [[name, {argument: value}]]."""
+    initialisation and by each `spawn` (O-1.64), or None. `memory`: memory index or None. `tools`: [section,
+    index, names of scopes] of what offers it tools. `decorators`: [[name, {argument: value}]]."""
 
     __slots__ = ("name", "connection", "fields", "computed", "memory", "tools", "decorators")
     name: str
@@ -117,19 +117,30 @@ class Model(Record):
     fields: dict[str, Any]
     computed: int | None
     memory: int | None
-    tools: list[int]
+    tools: list[list[Any]]
     decorators: list[list[Any]]
 
 
 class Tool(Record):
     """`state`: index of the struct type of its state, made at initialisation. `methods`: [name, function, name on the wire,
-    description, shape of the arguments (vm/schema.py), their JSON Schema, key of the needed capability or None]; a function with
-    one parameter more than the shape lists takes the state first (O-4.8 to O-4.11)."""
+    description, shape of the arguments (vm/schema.py), their JSON Schema, key of the needed capability or None, class of the
+    effect or None]; a function with one parameter more than the shape lists takes the state first (O-4.8 to O-4.11, O-9.37)."""
 
     __slots__ = ("name", "description", "state", "methods")
     name: str
     description: str
     state: int
+    methods: list[list[Any]]
+
+
+class Mcp(Record):
+    """An MCP server (O-10.12). `fields`: those of O-4.37 to O-4.41 as plain data, secrets as variable names. `methods`: its
+    signatures as [name, name on the wire, description or None, shape of the arguments, shape of an object whose one field is the
+    result]."""
+
+    __slots__ = ("name", "fields", "methods")
+    name: str
+    fields: dict[str, Any]
     methods: list[list[Any]]
 
 
@@ -152,13 +163,15 @@ class Connection(Record):
 
 
 class HashMap(Record):
-    """`key`, `value`: type indexes; `path`: the file of with_persistence or None."""
+    """`key`, `value`: type indexes; `path`: the file of with_persistence or None; `shape`: of one that offers tools, that of an
+    object with a key and its value (O-4.22)."""
 
-    __slots__ = ("name", "key", "value", "path")
+    __slots__ = ("name", "key", "value", "path", "shape")
     name: str
     key: int
     value: int
     path: str | None
+    shape: Any
 
 
 class Ledger(Record):
@@ -217,7 +230,7 @@ SECTIONS: tuple[tuple[str, type[Record] | None], ...] = (
     ("models", Model),
     ("agents", Agent),
     ("tools", Tool),
-    ("mcp", None),
+    ("mcp", Mcp),
     ("connections", Connection),
     ("hashmaps", HashMap),
     ("ledgers", Ledger),
@@ -247,7 +260,7 @@ class Image(Record):
     models: list[Model]
     agents: list[Agent]
     tools: list[Tool]
-    mcp: list[Any]
+    mcp: list[Mcp]
     connections: list[Connection]
     hashmaps: list[HashMap]
     ledgers: list[Ledger]

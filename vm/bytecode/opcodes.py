@@ -158,6 +158,8 @@ _TABLE = (
     ("PIPELINE", k.PIPELINE, "-- pipeline", "next", "a pipeline handle"),
     # agents
     ("AGENT", k.AGENT, "-- agent", "next", "an agent handle"),
+    # servers
+    ("MCP", k.MCP, "-- server", "next", "a handle of an MCP server"),
 )  # fmt: skip
 
 FLOWS = {

@@ -164,6 +164,7 @@ _RULES: dict[str, Callable[[Scope, int, int], Iterator[Breach]]] = {
     k.PIPELINE.name: _declaration,
     k.SCHEMA.name: _declaration,
     k.TOOL.name: _declaration,
+    k.MCP.name: _declaration,
 }
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 SCALARS = ("string", "int", "float", "bool", "nil", "any")
 MODES = ("partial", "coerce")
+EFFECTS = ("pure", "idempotent", "once")  # what @effect says of a tool method (O-9.37)
 DEEPEST = 64
 
 
@@ -48,7 +49,7 @@ def check_tools(image: Image) -> None:
     """ImageError V107 naming the tool and what does not fit; that the arguments are an object is known (tables.py)."""
     declared = {entry[1]: entry for entry in image.types if entry[0] in ("struct", "schema", "enum")}
     for tool in image.tools:
-        for name, _, _, _, shape, schema, _ in tool.methods:
+        for name, _, _, _, shape, schema, _, effect in tool.methods:
             try:
                 if shape[2] != [] or any(not _is_field(field) for field in shape[3]):
                     raise Breach("a malformed parameter")
@@ -56,8 +57,27 @@ def check_tools(image: Image) -> None:
                     _check(field[1], declared, (), 0)
                 if schema != arguments_form(shape):
                     raise Breach("its JSON Schema is not that of its arguments")
+                if effect is not None and effect not in EFFECTS:
+                    raise Breach(f"there is no class of effects {effect}")
             except Breach as breach:
                 refuse("V107", f"tool {tool.name}, method {name}", str(breach))
+    for store in image.hashmaps:
+        for field in () if store.shape is None else store.shape[3]:
+            if not _is_field(field):
+                refuse("V107", f"hashmap {store.name}", "a malformed field")
+            try:
+                _check(field[1], declared, (), 0)
+            except Breach as breach:
+                refuse("V107", f"hashmap {store.name}", str(breach))
+    for server in image.mcp:
+        for name, _, _, shape, result in server.methods:
+            try:
+                for field in (*shape[3], *result[3]):
+                    if not _is_field(field):
+                        raise Breach("a malformed parameter")
+                    _check(field[1], declared, (), 0)
+            except Breach as breach:
+                refuse("V107", f"mcp {server.name}, method {name}", str(breach))
 
 
 def _check(shape: Any, declared: dict[str, Any], around: tuple[str, ...], depth: int) -> None:

@@ -52,6 +52,7 @@ class Scope:
             "pipelines": len(image.pipelines),
             "schemas": len(image.schemas),
             "tools": len(image.tools),
+            "mcp": len(image.mcp),
         }
         self.kinds = [kind for kind, _ in image.constants]
         self.parameters = [len(function.params) for function in image.functions]

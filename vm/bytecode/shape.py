@@ -70,18 +70,19 @@ RECORDS: dict[type[i.Record], tuple[f.Checker, ...]] = {
         f.mapped(f.plain),
         f.optional(f.natural),  # computed
         f.optional(f.natural),  # memory
-        f.listed(f.natural),  # tools
+        f.listed(f.row(f.name, f.natural, f.listed(f.text))),  # tools
         f.listed(f.row(f.name, f.mapped(f.plain))),  # decorators
     ),
     i.Tool: (
         f.name,
         f.text,  # description
         f.natural,  # state
-        f.listed(f.row(f.name, f.natural, f.text, f.text, f.plain, f.plain, f.optional(f.text))),  # methods
+        f.listed(f.row(f.name, f.natural, f.text, f.text, f.plain, f.plain, f.optional(f.text), f.optional(f.text))),  # methods
     ),
+    i.Mcp: (f.name, f.mapped(f.plain), f.listed(f.row(f.name, f.text, f.optional(f.text), f.plain, f.plain))),
     i.Agent: (f.name, f.mapped(f.plain), f.listed(f.row(f.name, f.mapped(f.plain)))),
     i.Connection: (f.name, f.mapped(f.plain)),
-    i.HashMap: (f.name, f.natural, f.natural, f.optional(f.text)),
+    i.HashMap: (f.name, f.natural, f.natural, f.optional(f.text), f.optional(f.plain)),
     i.Ledger: (f.name,),
     i.Memory: (f.name, f.optional(f.positive), steps, f.optional(f.natural)),
     i.Pipeline: (

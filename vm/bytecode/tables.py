@@ -138,7 +138,7 @@ def _declarations(scope: Scope) -> None:
     image = scope.image
     stores = [*image.memories, *image.hashmaps, *image.ledgers]
     named: list[Any] = [*image.schemas, *image.models, *image.tools, *image.connections, *stores]
-    named += [*image.agents, *image.pipelines]
+    named += [*image.agents, *image.pipelines, *image.mcp]
     for entry in named:
         _name(f"{type(entry).__name__.lower()} {entry.name!r}", entry.name)
     for index, schema in enumerate(image.schemas):
@@ -152,6 +152,8 @@ def _declarations(scope: Scope) -> None:
     for index, store in enumerate(image.hashmaps):
         if max(store.key, store.value) >= len(image.types):
             refuse("V107", f"hashmap {index}", f"there is no type {max(store.key, store.value)}")
+        if store.shape is not None and (not _is_object(store.shape) or len(store.shape[3]) != 2):
+            refuse("V119", f"hashmap {index}", "its shape is no object of a key and its value")
     for index, memory in enumerate(image.memories):
         if memory.of is not None and (memory.of >= len(image.memories) or image.memories[memory.of].of is not None):
             refuse("V108", f"memory {index}", f"there is no memory {memory.of} with a log to show")
@@ -162,18 +164,29 @@ def _declarations(scope: Scope) -> None:
             _entry(image, f"model {index}", model.computed)
         if model.memory is not None and model.memory >= len(image.memories):
             refuse("V108", f"model {index}", f"there is no memory {model.memory}")
-        for number in model.tools:
-            if number >= len(image.tools):
-                refuse("V108", f"model {index}", f"there is no tool {number}")
+        for section, number, _ in model.tools:
+            if section not in OFFERING or number >= scope.sizes[section]:
+                refuse("V108", f"model {index}", f"there is no entry {number} of `{section}` with tools")
+            if section == "hashmaps" and image.hashmaps[number].shape is None:
+                refuse("V119", f"model {index}", f"hashmap {number} has no shape for tools")
     for index, entry in enumerate(image.tools):
         _tool(scope, f"tool {index}", entry)
+    for index, server in enumerate(image.mcp):
+        for name, wire, _, shape, result in server.methods:
+            _identifier(f"mcp {index}", name)
+            _text(f"mcp {index}", wire)
+            if not _is_object(shape) or not _is_object(result) or len(result[3]) != 1:
+                refuse("V119", f"mcp {index}", f"arguments or result of `{name}` have no shape")
+
+
+OFFERING = ("tools", "mcp", "hashmaps", "ledgers")  # the sections whose entries offer tools to models
 
 
 def _tool(scope: Scope, at: str, tool: i.Tool) -> None:
     """Its state is a struct; a method takes the state, or nothing, and then what its shape lists (O-10.11)."""
     if tool.state >= len(scope.fields) or scope.fields[tool.state] is None:
         refuse("V107", at, f"type {tool.state} has no fields")
-    for name, number, wire, _, shape, _, _ in tool.methods:
+    for name, number, wire, _, shape, *_ in tool.methods:
         _identifier(at, name)
         _text(at, wire)
         if number >= len(scope.image.functions):

@@ -226,41 +226,42 @@ NUMBERS = {
     "LOAD__SUB_INT": 147,
     "LT": 148,
     "MAP": 149,
-    "MEMBER_OWN": 150,
-    "MEMORY": 151,
-    "MODEL": 152,
-    "MUL": 153,
-    "NE": 154,
-    "NEG": 155,
-    "NEG_INT": 156,
-    "NEW_CELL": 157,
-    "NE_INT": 158,
-    "NIL": 159,
-    "NOT": 160,
-    "PARALLEL": 161,
-    "PARSE_AS": 162,
-    "PIPELINE": 163,
-    "POP_TRY": 164,
-    "POW": 165,
-    "PRINT": 166,
-    "PRINTLN": 167,
-    "RACE": 168,
-    "REM": 169,
-    "SCHEMA": 170,
-    "SETTLE": 171,
-    "SET_ELEMENT": 172,
-    "SET_INDEX": 173,
-    "SET_MEMBER": 174,
-    "SET_PART": 175,
-    "SLIDE": 176,
-    "START": 177,
-    "STRUCT": 178,
-    "SUB": 179,
-    "SUB_INT": 180,
-    "TOOL": 181,
-    "TRUE": 182,
-    "VARIANT": 183,
-    "WRAP": 184,
+    "MCP": 150,
+    "MEMBER_OWN": 151,
+    "MEMORY": 152,
+    "MODEL": 153,
+    "MUL": 154,
+    "NE": 155,
+    "NEG": 156,
+    "NEG_INT": 157,
+    "NEW_CELL": 158,
+    "NE_INT": 159,
+    "NIL": 160,
+    "NOT": 161,
+    "PARALLEL": 162,
+    "PARSE_AS": 163,
+    "PIPELINE": 164,
+    "POP_TRY": 165,
+    "POW": 166,
+    "PRINT": 167,
+    "PRINTLN": 168,
+    "RACE": 169,
+    "REM": 170,
+    "SCHEMA": 171,
+    "SETTLE": 172,
+    "SET_ELEMENT": 173,
+    "SET_INDEX": 174,
+    "SET_MEMBER": 175,
+    "SET_PART": 176,
+    "SLIDE": 177,
+    "START": 178,
+    "STRUCT": 179,
+    "SUB": 180,
+    "SUB_INT": 181,
+    "TOOL": 182,
+    "TRUE": 183,
+    "VARIANT": 184,
+    "WRAP": 185,
 }
 
 # runs of opcodes that one node stands for: its number, and which of them a panic in it belongs to
@@ -1556,16 +1557,16 @@ def run(machine, task):
                     tos = Map.of(new)
                     continue
                 if op < 151:
-                    # MEMBER_OWN
-                    value = read_index(tos, arg) if type(tos) is Map else get_member(tos, arg)
-                    if getattr(value, 'shared', False):
-                        value = own(value)
-                        store_member(tos, arg, value)
-                    tos = value
+                    # MCP
+                    push(tos)
+                    tos = arg
                     continue
-                # MEMORY
-                push(tos)
-                tos = arg
+                # MEMBER_OWN
+                value = read_index(tos, arg) if type(tos) is Map else get_member(tos, arg)
+                if getattr(value, 'shared', False):
+                    value = own(value)
+                    store_member(tos, arg, value)
+                tos = value
                 continue
             if op < 169:
                 if op < 161:
@@ -1573,59 +1574,64 @@ def run(machine, task):
                         if op < 155:
                             if op < 154:
                                 if op < 153:
-                                    # MODEL
+                                    # MEMORY
                                     push(tos)
                                     tos = arg
                                     continue
-                                # MUL
-                                a = pop()
-                                tos = mul(a, tos)
+                                # MODEL
+                                push(tos)
+                                tos = arg
                                 continue
+                            # MUL
+                            a = pop()
+                            tos = mul(a, tos)
+                            continue
+                        if op < 156:
                             # NE
                             a = pop()
                             tos = not equal(a, tos)
                             continue
-                        if op < 156:
-                            # NEG
-                            tos = negate(tos)
-                            continue
-                        # NEG_INT
+                        # NEG
                         tos = negate(tos)
                         continue
                     if op < 159:
                         if op < 158:
-                            # NEW_CELL
-                            cells[arg] = Cell()
+                            # NEG_INT
+                            tos = negate(tos)
                             continue
+                        # NEW_CELL
+                        cells[arg] = Cell()
+                        continue
+                    if op < 160:
                         # NE_INT
                         a = pop()
                         tos = a != tos
                         continue
-                    if op < 160:
-                        # NIL
-                        push(tos)
-                        tos = None
-                        continue
-                    # NOT
-                    if tos is True:
-                        tos = False
-                        continue
-                    if tos is False:
-                        tos = True
-                        continue
-                    raise not_bool(tos)
+                    # NIL
+                    push(tos)
+                    tos = None
+                    continue
                 if op < 165:
                     if op < 163:
                         if op < 162:
-                            # PARALLEL
-                            value = machine.parallel(task, arg, cells, pop(), tos)
-                            if value is SUSPENDED:
-                                tos = pop()
-                                task.state = (ins, locs, cells, code, tos)
-                                machine.fuel += fuel
-                                return
-                            tos = value
-                            continue
+                            # NOT
+                            if tos is True:
+                                tos = False
+                                continue
+                            if tos is False:
+                                tos = True
+                                continue
+                            raise not_bool(tos)
+                        # PARALLEL
+                        value = machine.parallel(task, arg, cells, pop(), tos)
+                        if value is SUSPENDED:
+                            tos = pop()
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
+                        tos = value
+                        continue
+                    if op < 164:
                         # PARSE_AS
                         text = pop()
                         result, holes = parse_as(text, tos, *arg)
@@ -1633,34 +1639,34 @@ def run(machine, task):
                         push(result)
                         tos = moved
                         continue
-                    if op < 164:
-                        # PIPELINE
-                        push(tos)
-                        tos = arg
-                        continue
-                    # POP_TRY
-                    if type(tos) is not Err:
-                        tos = pop()
-                        continue
-                    tos = tos.value
-                    target, cost, drop, _ = arg
-                    if drop:
-                        del st[len(st) - drop:]
-                    if target is None:
-                        tos = Err(tos)
-                        ins, locs, cells, code = pop_frame()
-                        continue
-                    ins = target
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
+                    # PIPELINE
+                    push(tos)
+                    tos = arg
                     continue
                 if op < 167:
                     if op < 166:
-                        # POW
-                        a = pop()
-                        tos = power(a, tos)
+                        # POP_TRY
+                        if type(tos) is not Err:
+                            tos = pop()
+                            continue
+                        tos = tos.value
+                        target, cost, drop, _ = arg
+                        if drop:
+                            del st[len(st) - drop:]
+                        if target is None:
+                            tos = Err(tos)
+                            ins, locs, cells, code = pop_frame()
+                            continue
+                        ins = target
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
                         continue
+                    # POW
+                    a = pop()
+                    tos = power(a, tos)
+                    continue
+                if op < 168:
                     # PRINT
                     push(tos)
                     new = st[len(st) - arg:]
@@ -1670,32 +1676,32 @@ def run(machine, task):
                     task.state = (ins, locs, cells, code, tos)
                     machine.fuel += fuel
                     return
-                if op < 168:
-                    # PRINTLN
-                    push(tos)
-                    new = st[len(st) - arg:]
-                    del st[len(st) - arg:]
-                    tos = pop()
-                    machine.print(task, new, "\n")
-                    task.state = (ins, locs, cells, code, tos)
-                    machine.fuel += fuel
-                    return
-                # RACE
+                # PRINTLN
                 push(tos)
                 new = st[len(st) - arg:]
                 del st[len(st) - arg:]
-                value = machine.race(task, new)
-                if value is SUSPENDED:
-                    tos = pop()
-                    task.state = (ins, locs, cells, code, tos)
-                    machine.fuel += fuel
-                    return
-                tos = value
-                continue
-            if op < 177:
-                if op < 173:
-                    if op < 171:
-                        if op < 170:
+                tos = pop()
+                machine.print(task, new, "\n")
+                task.state = (ins, locs, cells, code, tos)
+                machine.fuel += fuel
+                return
+            if op < 178:
+                if op < 174:
+                    if op < 172:
+                        if op < 171:
+                            if op < 170:
+                                # RACE
+                                push(tos)
+                                new = st[len(st) - arg:]
+                                del st[len(st) - arg:]
+                                value = machine.race(task, new)
+                                if value is SUSPENDED:
+                                    tos = pop()
+                                    task.state = (ins, locs, cells, code, tos)
+                                    machine.fuel += fuel
+                                    return
+                                tos = value
+                                continue
                             # REM
                             a = pop()
                             tos = rem(a, tos)
@@ -1704,7 +1710,7 @@ def run(machine, task):
                         push(tos)
                         tos = arg
                         continue
-                    if op < 172:
+                    if op < 173:
                         # SETTLE
                         value = machine.settle(task, tos, len(frames))
                         if value is SUSPENDED:
@@ -1718,8 +1724,8 @@ def run(machine, task):
                     value = pop()
                     tos = with_element(tos, arg, value)
                     continue
-                if op < 175:
-                    if op < 174:
+                if op < 176:
+                    if op < 175:
                         # SET_INDEX
                         object = pop()
                         value = pop()
@@ -1734,7 +1740,7 @@ def run(machine, task):
                     store_member(tos, arg, value)
                     tos = pop()
                     continue
-                if op < 176:
+                if op < 177:
                     # SET_PART
                     object = pop()
                     value = pop()
@@ -1744,9 +1750,9 @@ def run(machine, task):
                 if arg:
                     del st[len(st) - arg:]
                 continue
-            if op < 181:
-                if op < 179:
-                    if op < 178:
+            if op < 182:
+                if op < 180:
+                    if op < 179:
                         # START
                         push(tos)
                         new = st[len(st) - arg.argc:]
@@ -1759,7 +1765,7 @@ def run(machine, task):
                     del st[len(st) - len(arg.decl.fields):]
                     tos = arg.of(new)
                     continue
-                if op < 180:
+                if op < 181:
                     # SUB
                     a = pop()
                     tos = sub(a, tos)
@@ -1772,8 +1778,8 @@ def run(machine, task):
                     continue
                 overflow('-')
                 continue
-            if op < 183:
-                if op < 182:
+            if op < 184:
+                if op < 183:
                     # TOOL
                     push(tos)
                     tos = arg
@@ -1782,7 +1788,7 @@ def run(machine, task):
                 push(tos)
                 tos = True
                 continue
-            if op < 184:
+            if op < 185:
                 # VARIANT
                 push(tos)
                 new = st[len(st) - arg.decl.variants[arg.variant].arity:]

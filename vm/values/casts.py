@@ -12,7 +12,7 @@ from .display import brief, display
 from .enums import EnumValue
 from .errors import ErrorValue, is_family
 from .functions import Closure
-from .handles import ModelRef
+from .handles import ModelRef, ToolRef
 from .limits import limits, nesting_too_deep
 from .numerals import read_float, read_int
 from .ranges import RangeValue
@@ -66,8 +66,9 @@ def _is_tuple(value: Any, descriptor: Descriptor) -> bool:
 
 
 def _is_handle(value: Any, descriptor: Descriptor) -> bool:
-    """A handle of that type; `M.` is the model M alone."""
-    return typeof(value) == descriptor[1] or (type(value) is ModelRef and f"{value.name}." == descriptor[1])
+    """A handle of that type; `M.` is the model M alone, `T@` the tool T."""
+    one = f"{value.name}." if type(value) is ModelRef else f"{value.name}@" if type(value) is ToolRef else None
+    return descriptor[1] in (typeof(value), one)
 
 
 _TESTS: dict[str, Callable[[Any, Descriptor], bool]] = {

@@ -1,7 +1,8 @@
 """Handles: names of things the host keeps, and the immutable `ModelBuilder` (L-3.1.21, O-3.17 to O-3.23).
 
-Hands on `ModelRef`, `AgentRef`, `MemoryRef`, `SchemaRef`, `ToolRef`, `HashMapRef`, `LedgerRef`, `LedgerQuery`, `PipelineRef`,
-`ModelBuilder`, `TaskHandle`, `Stream`. A handle holds a declared name or the record of a task, never a live object of the host.
+Hands on `ModelRef`, `AgentRef`, `MemoryRef`, `SchemaRef`, `ToolRef`, `McpRef`, `HashMapRef`, `LedgerRef`, `LedgerQuery`,
+`PipelineRef`, `ModelBuilder`, `TaskHandle`, `Stream`. A handle holds a declared name or the record of a task, never a
+live object of the host.
 """
 
 from __future__ import annotations
@@ -103,6 +104,12 @@ class ToolRef(Ref):
     __slots__ = ()
     type_name = "ToolRef"
     word = "tool"
+
+
+class McpRef(Ref):
+    __slots__ = ()
+    type_name = "McpRef"
+    word = "mcp"
 
 
 class ScopedRef(Ref):

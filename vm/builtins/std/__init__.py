@@ -16,6 +16,7 @@ STD_PREFIX = "std::"
 STD_MODULES = (
     "collections", "crypto", "env", "fmt", "fs", "http", "json", "log", "math", "prompt", "regex", "string", "time",
 )  # fmt: skip
+LIBRARY_MODULES = ("tools",)  # of which only the text of the library itself may call functions
 # Types that a module offers besides its functions, under the names the language knows them by.
 STD_TYPES: dict[str, tuple[str, ...]] = {
     "collections": ("Set", "Queue", "Stack"),
@@ -26,7 +27,7 @@ STD_TYPES: dict[str, tuple[str, ...]] = {
 
 def std_module(module: str) -> dict[str, Row]:
     """The functions of `std::module` by name; empty for a module that does not exist."""
-    if module not in STD_MODULES:
+    if module not in (*STD_MODULES, *LIBRARY_MODULES):
         return {}
     from importlib import import_module
 

@@ -1,6 +1,6 @@
-"""`[agents.X]` of a manifest: the keys of a connector and what each holds (O-7.4 to O-7.8).
+"""`[agents.X]` and `[mcp.N]` of a manifest: their keys and what each holds (O-7.4 to O-7.8, O-4.37 to O-4.41).
 
-Hands on `read_agents`. Must not know: files, the agents of a program.
+Hands on `read_agents` and `read_servers`. Must not know: files, the agents and servers of a program.
 """
 
 from __future__ import annotations
@@ -38,8 +38,16 @@ def _is_json(value: Any) -> bool:
     return isinstance(value, (str, int)) or (isinstance(value, float) and value - value == 0)
 
 
+def _are_headers(value: Any) -> bool:
+    def fits(text: Any) -> bool:
+        return _is_text(text) or (isinstance(text, dict) and list(text) == ["env"] and _is_text(text["env"]))
+
+    return isinstance(value, dict) and all(map(fits, value.values()))
+
+
 # What each key holds, and in words.
-KEYS: dict[str, tuple[Callable[[Any], bool], str]] = {
+Keys = dict[str, tuple[Callable[[Any], bool], str]]
+KEYS: Keys = {
     "transport": (lambda value: value == "stdio", '"stdio"'),
     "command": (_is_command, "a string of words, their quotes closed"),
     "args": (lambda value: isinstance(value, list) and all(map(_is_text, value)), "an array of strings"),
@@ -51,22 +59,41 @@ KEYS: dict[str, tuple[Callable[[Any], bool], str]] = {
 HELPS = {"command": 'write `command = "python3"` and `args = ["worker.py"]`', "args": 'write `args = ["worker.py"]`'}
 
 
+SERVER_KEYS: Keys = {
+    "transport": (lambda value: value in ("stdio", "http"), '"stdio" or "http"'),
+    **{key: KEYS[key] for key in ("command", "args", "timeout", "env")},
+    "url": (_is_text, "a string"),
+    "headers": (_are_headers, 'a table of strings or `{ env = "NAME" }`'),
+}
+
+
 def read_agents(table: dict[str, Any], report: Report) -> dict[str, dict[str, Any]]:
     """The sound fields of each connector by its name."""
+    found = _read("agents", KEYS, table, report)
+    for name in found:
+        if "command" not in table[name]:
+            report("E4002", ("agents",), f"[agents.{name}] lacks `command`", HELPS["command"])
+    return found
+
+
+def read_servers(table: dict[str, Any], report: Report) -> dict[str, dict[str, Any]]:
+    """The sound fields of each MCP server by its name; what one must have depends on its declaration."""
+    return _read("mcp", SERVER_KEYS, table, report)
+
+
+def _read(section: str, keys: Keys, table: dict[str, Any], report: Report) -> dict[str, dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     for name, fields in table.items():
-        where = f"[agents.{name}]"
+        where = f"[{section}.{name}]"
         if not isinstance(fields, dict):
-            report("E4004", ("agents", name), f"`{name}` is a table: write {where}", None)
+            report("E4004", (section, name), f"`{name}` is a table: write {where}", None)
             continue
         sound = found[name] = {}
         for key, value in fields.items():
-            if key not in KEYS:
-                report("E4001", ("agents", key), f"{where} has no key `{key}`", did_you_mean(key, KEYS))
-            elif not KEYS[key][0](value):
-                report("E4004", ("agents", key), f"`{key}` of {where} is {KEYS[key][1]}", HELPS.get(key))
+            if key not in keys:
+                report("E4001", (section, key), f"{where} has no key `{key}`", did_you_mean(key, keys))
+            elif not keys[key][0](value):
+                report("E4004", (section, key), f"`{key}` of {where} is {keys[key][1]}", HELPS.get(key))
             else:
                 sound[key] = value
-        if "command" not in fields:
-            report("E4002", ("agents",), f"{where} lacks `command`", HELPS["command"])
     return found

@@ -1,0 +1,131 @@
+"""MCP servers: their fields with those of the manifest, signatures of their tools (O-4.36 to O-4.44, O-4.47).
+
+Hands on `declare_mcp` and `check_mcp`. Must not know: transports, what a server offers.
+"""
+
+from __future__ import annotations
+
+import shlex
+from urllib.parse import urlsplit
+
+from .. import ast
+from ..symbols import FunctionSymbol, McpSymbol, StructSymbol
+from ..types import ANY, ERROR, Nilable, Nominal, Type, error, result
+from .config import check_value, duplicates, unknown_key
+from .context import Checker
+from .declarations import FAILED
+from .decorators import check_decorators
+from .fields import MCP, MCP_CARRIED, MCP_FIELDS
+from .functions import declare_signature
+from .orchestration import check_headers
+from .relations import ERRONEOUS, generic
+from .schemas import without_json
+from .tools import arguments_of, check_wire_name, parameter_texts
+
+TOOL_ERROR = error("ToolError")
+NEEDED = {"stdio": "command", "http": "url"}
+
+
+def declare_mcp(c: Checker, symbol: McpSymbol) -> None:
+    """The types of the signatures; each gives a Result (O-4.45)."""
+    for method in symbol.methods:
+        declare_signature(c, method)
+        declared = generic(method.result, "Result")
+        if method.declaration.result is None:
+            method.result = ANY
+        elif declared:
+            if declared[1] not in (TOOL_ERROR, ERROR, ERRONEOUS):
+                assert method.declaration.result is not None
+                span = method.declaration.result.span
+                c.report("E2001", span, f"expected `ToolError`, found `{declared[1]}`", help="a tool of a server fails with it")
+            method.result = declared[0]
+        method.result = result(method.result, TOOL_ERROR)
+
+
+def check_mcp(c: Checker, symbol: McpSymbol) -> None:
+    node = symbol.declaration
+    owner = f"mcp `{symbol.name}`"
+    check_decorators(c, node.decorators, "mcp")
+    duplicates(c, owner, [entry.key for entry in node.entries])
+    for entry in node.entries:
+        _field(c, symbol, owner, entry)
+    symbol.fields.update(c.servers.get(symbol.name, {}))  # the manifest's value counts (O-1.2)
+    _check_transport(c, symbol, owner)
+    for method in symbol.methods:
+        _check_signature(c, symbol, method)
+
+
+def _field(c: Checker, symbol: McpSymbol, owner: str, entry: ast.ConfigEntry) -> None:
+    name, value = entry.key.text, entry.value
+    if name in symbol.fields:
+        return
+    if name == "headers":
+        symbol.fields[name] = check_headers(c, value)
+    elif name in MCP:
+        known = check_value(c, name, value, MCP[name], constant=True)
+        if known is not FAILED:
+            symbol.fields[name] = known
+            _check_text(c, name, known, value)
+    else:
+        unknown_key(c, owner, entry.key, MCP_FIELDS)
+
+
+def _check_text(c: Checker, name: str, known: object, value: ast.Expr) -> None:
+    """A command of words, a URL with a host."""
+    if name == "command" and not _has_words(str(known)):
+        c.report("E4004", value.span, "`command` is a text of words, their quotes closed")
+    if name == "url" and not (str(known).startswith(("http://", "https://")) and urlsplit(str(known)).hostname):
+        c.report("E4004", value.span, "`url` begins with http:// or https:// and a host")
+
+
+def _has_words(command: str) -> bool:
+    try:
+        return bool(shlex.split(command))
+    except ValueError:
+        return False
+
+
+def _check_transport(c: Checker, symbol: McpSymbol, owner: str) -> None:
+    """What the transport needs and takes; without one the host has to give it (O-4.47)."""
+    node = symbol.declaration
+    written = {entry.key.text: entry.key.span for entry in node.entries}
+    transport = symbol.fields.get("transport")
+    if not isinstance(transport, str):
+        if "transport" not in written:
+            help = f"write `transport`, or [mcp.{symbol.name}] in Concerto.toml, or give it by the host"
+            c.report("W0401", node.name.span, f"{owner} has no transport", help=help)
+        return
+    needed = NEEDED[transport]
+    if needed not in symbol.fields and needed not in written:
+        c.report("E4002", node.name.span, f"{owner} lacks `{needed}`, which the transport \"{transport}\" needs")
+    for other, fields in MCP_CARRIED.items():
+        for name in fields if other != transport else ():
+            if name in written:
+                c.report("E4006", written[name], f"`{name}` of {owner} is not carried by the transport \"{transport}\"")
+
+
+def _check_signature(c: Checker, server: McpSymbol, method: FunctionSymbol) -> None:
+    node = method.declaration
+    own = [decorator for decorator in node.decorators if decorator.name.text != "param"]
+    described = dict(check_decorators(c, own, "mcp method")).get("describe", {}).get("text") or node.doc
+    if isinstance(described, str):
+        server.texts[method] = described
+    server.arguments[method] = arguments_of(c, server.name, method, parameter_texts(c, method, required=False))
+    check_wire_name(c, server.wire_name(method), node.name.span)
+    server.results[method] = _result(c, server, method)
+
+
+def _result(c: Checker, server: McpSymbol, method: FunctionSymbol) -> StructSymbol:
+    """What a call gives, as a schema of the one field `value`."""
+    node = method.declaration
+    type_: Type = (generic(method.result, "Result") or (ANY,))[0]
+    offending = without_json(c, type_)
+    if offending is not None and type_ is not ERRONEOUS and node.result is not None:
+        help = f"write `Option<{offending.inner}>`" if isinstance(offending, Nilable) else "a server gives what JSON can hold"
+        c.report("E4020", node.result.span, f"`{offending}` has no JSON form", help=help)
+        type_ = ANY
+    name = ast.Ident(span=node.name.span, text="value")
+    written = node.result or ast.NamedType(span=node.name.span, path=[name], arguments=None)
+    field = ast.Field(span=node.name.span, name=name, type=written, default=None)
+    schema = ast.Schema(span=node.span, name=node.name, type_parameters=[], fields=[field])
+    return StructSymbol(f"{server.name}.{method.name}", schema, Nominal("schema", ""), [("value", type_, None, False)])

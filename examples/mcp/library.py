@@ -1,0 +1,23 @@
+"""An MCP server over stdio, written with the official SDK: pip install 'concerto-lang[mcp]'."""
+
+from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
+
+BOOKS = {"Emma": "Jane Austen", "Ulysses": "James Joyce"}
+server = MCPServer("library")
+
+
+@server.tool(description="Give the author of a book")
+def author(title: str) -> str:
+    if title not in BOOKS:
+        raise ToolError(f"there is no book {title}")
+    return BOOKS[title]
+
+
+@server.tool(description="List the titles")
+def titles() -> list[str]:
+    return sorted(BOOKS)
+
+
+if __name__ == "__main__":
+    server.run(transport="stdio")

@@ -1,0 +1,249 @@
+"""The MCP servers of a session: connected at their first use, asked by programs and models (O-4.20, O-4.43 to O-4.47, G-9.6).
+
+Hands on `Servers`. Must not know: transports, how a call of a model came about.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from ...vm.panics import Panic
+from ...vm.values import Closure, Err, ErrorValue, Map, Ok, display, from_json, share
+from ..errors import ConfigFailure
+from ..records import ToolDef
+from ..schema.validation import Accepted, Violation, validate
+from ..tools import MOCKS, denial, is_enabled
+from .results import failure_text, plain_arguments, plain_map, value_of
+from .served import OPEN_SCHEMA, OfferedTool, ServerFailure, Signature, declared_tool, offered_tools
+from .settings import McpSettings
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from ...vm.bytecode.image import Mcp
+    from ...vm.effects import Effect, ServerUse
+    from ..offers import Offer
+    from ..records import Call
+    from ..running import Running
+    from .served import Connection
+
+
+class Servers:
+    """Those of the session, by name."""
+
+    def __init__(self, run: Running) -> None:
+        self.run = run
+        self.servers = {entry.name: Server(run, entry) for entry in run.program.image.mcp}
+
+    @classmethod
+    def of(cls, run: Running) -> Servers:
+        """Made by the first use."""
+        kept: Servers | None = run.state.get("mcp")
+        if kept is None:
+            kept = run.state["mcp"] = cls(run)
+        return kept
+
+    async def offers(self, name: str) -> list[Offer]:
+        """What a model may call of a server."""
+        server = self.servers[name]
+        return [ServerOffer(server, tool) for tool in await server.tools_for_models()]
+
+    async def use(self, effect: Effect, use: ServerUse) -> Any:
+        """The Result of a call from source."""
+        server = self.servers[use.server]
+        signature = server.signatures.get(use.method)
+        if type(use.arguments) is Map:
+            arguments = plain_map(use.arguments)
+        else:
+            assert signature is not None  # the program names declared tools alone so
+            arguments = plain_arguments(signature, _complete(signature, use.arguments))
+        return await server.answer(effect, use.method, arguments)
+
+    async def aclose(self) -> None:
+        for server in self.servers.values():
+            await server.disconnect()
+
+
+class Server:
+    """One server. `offered`: its tools by their own names, once it is connected; `digests`: what each of them was at the first
+    connection."""
+
+    def __init__(self, run: Running, entry: Mcp) -> None:
+        self.run = run
+        self.name = entry.name
+        self.signatures = {row[0]: Signature(row) for row in entry.methods}
+        self.connection: Connection | None = None
+        self.offered: dict[str, OfferedTool] = {}
+        self.digests: dict[str, str] = {}
+        self.turn = asyncio.Lock()  # one connects, the others wait for it
+        try:
+            self.settings = McpSettings(entry.name, entry.fields, run.host.mcp.get(entry.name, {}))
+            missing = f"mcp {self.name} has no transport: declaration, manifest or host gives it"
+            self.refused = None if self.settings.transport else missing
+        except ConfigFailure as failure:
+            self.settings, self.refused = McpSettings(entry.name, {}, {}), failure.message
+
+    @property
+    def mocked(self) -> Mapping[str, Any] | None:
+        """What stands in for the server: it is not connected then (O-8.13)."""
+        found: Mapping[str, Any] | None = self.run.state.get(MOCKS, {}).get(self.name)
+        return found
+
+    def is_enabled(self, tool: str) -> bool:
+        return is_enabled(self.run, self.name, tool, None if self.mocked is not None else self.settings.guard)
+
+    # ------------------------------------------------------------ what it offers
+
+    async def tools_for_models(self) -> list[OfferedTool]:
+        """Of a server that cannot be connected its signatures: a call of them tells the model why (O-4.43)."""
+        declared = [declared_tool(signature) for signature in self.signatures.values()]
+        if self.mocked is not None:
+            return declared or [self._mocked_tool(name) for name in self.mocked]
+        if self.settings.guard is not None and not self.is_enabled(""):
+            return declared
+        try:
+            await self.connected()
+        except ServerFailure as failure:
+            self.run.host.log("warn", self.run.redactor.clean(failure.message))
+            return declared
+        return list(self.offered.values())
+
+    def _mocked_tool(self, name: str) -> OfferedTool:
+        from ...vm.schema import tool_name
+
+        return OfferedTool(name, ToolDef(tool_name(self.name, name), "", OPEN_SCHEMA), None)
+
+    # ------------------------------------------------------------ connecting
+
+    async def connected(self) -> Connection:
+        """The connection, opened at the first use and at the first after its end. Raises ServerFailure."""
+        async with self.turn:
+            if self.connection is None:
+                await self._connect()
+            assert self.connection is not None
+            return self.connection
+
+    async def _connect(self) -> None:
+        from .opening import opened
+
+        if self.refused is not None:
+            raise ServerFailure(self.refused)
+        connection = await opened(self.run, self.settings)
+        try:
+            served = await connection.tools()
+            offered, refused = offered_tools(self.name, list(self.signatures.values()), served)
+            self._pin({tool.name: tool.digest for tool in served if not self.signatures or tool.name in self.signatures})
+        except BaseException:
+            await connection.aclose()
+            raise
+        for line in refused:
+            self.run.host.log("warn", self.run.redactor.clean(line))
+        self.connection, self.offered = connection, {tool.name: tool for tool in offered}
+
+    def _pin(self, digests: Mapping[str, str]) -> None:
+        """A tool stays what it was at the first use (G-9.6)."""
+        for name, digest in digests.items():
+            if self.digests.setdefault(name, digest) != digest:
+                raise ServerFailure(f"mcp {self.name}: the tool {name} is another one than at its first use")
+
+    async def disconnect(self) -> None:
+        connection, self.connection = self.connection, None
+        if connection is not None:
+            await connection.aclose()
+
+    # ------------------------------------------------------------ calling
+
+    async def answer(self, effect: Effect, tool: str, arguments: dict[str, Any]) -> Any:
+        """The Result of a call with arguments that fit."""
+        if not self.is_enabled(tool):
+            return denial(self.run, self.name, tool, self.settings.guard)
+        try:
+            signature = self.signatures.get(tool)
+            if self.mocked is not None:
+                return await self._mocked_answer(effect, self.mocked, tool, signature, arguments)
+            connection = await self.connected()
+            if tool not in self.offered:
+                listed = ", ".join(self.offered)
+                raise ServerFailure(f"mcp {self.name} offers no tool {tool}; it offers: {listed}", "ToolNotFound")
+            self._audit(tool, arguments)
+            answer = await connection.call(tool, arguments)
+            if answer.failed:
+                raise ServerFailure(failure_text(answer), "ExecutionFailed")
+            return Ok(value_of(answer, signature, self.run.builder))
+        except ServerFailure as failure:
+            if failure.gone:
+                await self.disconnect()
+            return self.failed(tool, failure)
+
+    def failed(self, tool: str, failure: ServerFailure) -> Err:
+        fields = {"tool": self.name, "method": tool, **failure.fields}
+        return Err(ErrorValue("ToolError", failure.variant, self.run.redactor.clean(failure.message), fields))
+
+    def _audit(self, tool: str, arguments: dict[str, Any]) -> None:
+        self.run.runtime_emit("audit:tool_call", {"tool": self.name, "method": tool, "args": arguments})
+
+    async def _mocked_answer(
+        self, effect: Effect, mock: Mapping[str, Any], tool: str, signature: Signature | None, arguments: dict[str, Any]
+    ) -> Any:
+        """A value for every call, or a closure called with the arguments: those of the signature, else the Map (O-8.13)."""
+        if tool not in mock:
+            raise ServerFailure(f"the mock of mcp {self.name} has no tool {tool}", "ToolNotFound")
+        self._audit(tool, arguments)
+        answer = mock[tool]
+        if type(answer) is not Closure:
+            value = share(answer)
+        elif signature is None:
+            value = await self.run.call(effect, answer, [from_json(arguments)])
+        else:
+            accepted = validate(signature.shape, arguments)
+            if not isinstance(accepted, Accepted):
+                raise Panic("P007", f"the arguments of {self.name}.{tool} do not fit its signature")
+            value = await self.run.call(effect, answer, [self.run.builder.value(node) for _, node in accepted.tree[2]])
+        return value if type(value) in (Ok, Err) else Ok(value)
+
+
+def _complete(signature: Signature, values: list[Any]) -> list[Any]:
+    """P015 for a required argument that is left out, which no compiler has seen."""
+    from ...vm.values import UNSET
+
+    for (name, _, optional, has_default, _, _), value in zip(signature.shape[3], values, strict=True):
+        if value is UNSET and not (optional or has_default):
+            raise Panic("P015", f"{signature.name} expects {name}")
+    return values
+
+
+class ServerOffer:
+    """A tool of a server as a model calls it."""
+
+    __slots__ = ("server", "tool", "definition", "owner", "changes_state")
+
+    def __init__(self, server: Server, tool: OfferedTool) -> None:
+        self.server = server
+        self.tool = tool
+        self.definition = tool.definition
+        self.owner = server.name
+        self.changes_state = False  # calls of a server run side by side
+
+    def is_enabled(self) -> bool:
+        return self.server.is_enabled(self.tool.name)
+
+    async def answer(self, effect: Effect, call: Call) -> Any:
+        signature = self.tool.signature
+        if call.arguments is None:
+            return self._invalid([Violation("$", "type", "expected an object of arguments")])
+        arguments = call.arguments
+        if signature is not None:
+            accepted = validate(signature.shape, arguments)
+            if not isinstance(accepted, Accepted):
+                return self._invalid(accepted)
+            arguments = plain_arguments(signature, [self.server.run.builder.value(node) for _, node in accepted.tree[2]])
+        value = await self.server.answer(effect, self.tool.name, arguments)
+        if type(value) is Err and getattr(value.value, "family", None) != "ToolError":  # of a mock
+            return self.server.failed(self.tool.name, ServerFailure(display(value.value), "ExecutionFailed"))
+        return value
+
+    def _invalid(self, violations: list[Violation]) -> Err:
+        listed = "\n".join(f"- {violation.text}" for violation in violations)
+        return self.server.failed(self.tool.name, ServerFailure(f"invalid arguments:\n{listed}", "InvalidArguments"))

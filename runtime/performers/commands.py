@@ -1,0 +1,66 @@
+"""Commands of ShellTool: started from their words, without a shell, read to their end within a time limit (O-4.35, G-11.1).
+
+Must not know: how a process is started and ended.
+"""
+
+from __future__ import annotations
+
+from ...vm.values import Err, ErrorValue, Ok
+from ..children import NotStarted, environment, split_command, start_process
+from ..guard import Denied, denied_error
+from ..outside_text import whole_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ...vm.effects import Effect
+    from ..agents.child import Child
+    from ..running import Running
+
+MOST_BYTES = 1024 * 1024  # of output (G-6.1)
+PLACE = {"tool": "ShellTool", "method": "exec"}
+
+
+async def perform(run: Running, effect: Effect) -> Any:
+    command, timeout_ms = effect.payload
+    try:
+        words = split_command(command)
+    except ValueError as error:
+        return _failed("InvalidArguments", f"the command cannot be split into words: {error}")
+    try:
+        child = await start_process(run, PLACE["tool"], words, environment(run, {}), run.host.folder)
+    except Denied as denied:
+        return denied_error("ToolError", denied, **PLACE)
+    except NotStarted as failure:
+        return _failed("ExecutionFailed", run.redactor.clean(failure.message))
+    try:
+        return await _ended(child, words[0], timeout_ms)
+    finally:
+        await child.stop()
+
+
+async def _ended(child: Child, name: str, timeout_ms: int) -> Any:
+    import asyncio
+
+    from ..agents.child import OutputTooLong
+
+    try:
+        async with asyncio.timeout(timeout_ms / 1000):
+            output = await child.output(MOST_BYTES)
+    except TimeoutError:
+        return _failed("Timeout", f"{name} has not ended within {timeout_ms} ms")
+    except OutputTooLong:
+        return _failed("ExecutionFailed", f"{name} wrote more than {MOST_BYTES} bytes")
+    text = whole_text(output.decode("utf-8", "replace"))
+    if child.exit_code == 0:
+        return Ok(text)
+    await child.stop()  # all of its errors are read then
+    code = child.exit_code
+    assert code is not None
+    how = f"exit status {code}" if code >= 0 else f"ended by signal {-code}"
+    return _failed("ExecutionFailed", f"{how}: {text}{whole_text(child.stderr)}")
+
+
+def _failed(variant: str, message: str) -> Err:
+    return Err(ErrorValue("ToolError", variant, message, dict(PLACE)))

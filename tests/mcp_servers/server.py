@@ -1,0 +1,46 @@
+"""An MCP server for the tests, written with the official SDK: over stdio, or over streamable HTTP at the port that is given."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
+
+server = MCPServer("wiki")
+
+
+@server.tool(description="Look a page up")
+def page(title: str, deep: bool = False) -> str:
+    if title == "missing":
+        raise ToolError("no such page")
+    return f"text of {title}{' with links' if deep else ''}"
+
+
+@server.tool()
+def count(words: list[str]) -> int:
+    return len(words)
+
+
+@server.tool()
+def about(title: str) -> dict[str, Any]:
+    return {"title": title, "tags": ["a", "b"]}
+
+
+@server.tool()
+def environment() -> list[str]:
+    return sorted(os.environ)
+
+
+@server.tool()
+def leave() -> str:
+    os._exit(3)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        server.run(transport="streamable-http", host="127.0.0.1", port=int(sys.argv[1]))
+    else:
+        server.run(transport="stdio")

@@ -1,0 +1,125 @@
+"""Real MCP servers in processes of their own, over both transports (O-4.36 to O-4.46, G-11.1)."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ..command import Ended, concerto
+
+pytest.importorskip("mcp")
+SERVER = Path(__file__).with_name("server.py")
+BIN = os.path.dirname(sys.executable)
+
+DECLARED = """
+    fn page(title: String, deep: Bool = false) -> Result<String, ToolError>;
+    fn count(words: Array<String>) -> Int;
+    fn about(title: String) -> Page;
+    fn environment() -> Array<String>;
+    fn leave() -> String;
+"""
+PROGRAM = """
+schema Page { title: String, tags: Array<String> }
+mcp Wiki { FIELDS DECLARED }
+mcp Open { FIELDS }
+fn main() -> Result<Nil, Error> {
+    println(Wiki.page("x")?, Wiki.page("y", deep: true)?);
+    println(Wiki.count(["a", "b"])?, Wiki.about("T")?.tags);
+    println(Open.call("about", { title: "O" })?);
+    println(Wiki.page("missing").unwrap_err().message.contains("no such page"));
+    println(Open.call("page", { title: 3 }).unwrap_err().variant);
+    println(Open.call("pages").unwrap_err().variant);
+    REST
+    Ok()
+}
+"""
+PRINTED = """text of x text of y with links
+2 [a, b]
+{"title": O, "tags": [a, b]}
+true
+ExecutionFailed
+ToolNotFound
+"""
+
+
+def stdio_fields() -> str:
+    return f'transport: "stdio", command: "python", args: ["{SERVER}"],'
+
+
+def run(folder: Path, fields: str, *flags: str, rest: str = "", **extra: str) -> Ended:
+    text = PROGRAM.replace("DECLARED", DECLARED).replace("FIELDS", fields).replace("REST", rest)
+    (folder / "main.conc").write_text(text)
+    path = f"{BIN}{os.pathsep}{os.environ['PATH']}"
+    return concerto("run", "main.conc", "--offline", *flags, cwd=folder, PATH=path, **extra)
+
+
+def test_over_stdio(tmp_path: Path) -> None:
+    """The child sees four variables, ends with the session, and one that ended is started anew."""
+    rest = """
+    println(Wiki.environment()?.contains("SHELL"), Wiki.environment()?.contains("PATH"));
+    println(Wiki.leave().unwrap_err().message);
+    println(Wiki.count([])?);
+    """
+    done = run(tmp_path, stdio_fields(), "--allow-run=python", rest=rest, SHELL="/bin/sh")
+    assert done.err == ""
+    assert done.out == PRINTED + "false true\nmcp Wiki has ended before it answered leave\n0\n"
+
+
+def test_starting_needs_a_permission(tmp_path: Path) -> None:
+    done = run(tmp_path, stdio_fields())
+    assert done.code == 77
+    assert "--allow-run" in done.err
+
+
+@pytest.fixture
+def port() -> Iterator[int]:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        number: int = free.getsockname()[1]
+    process = subprocess.Popen([sys.executable, str(SERVER), str(number)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        for _ in range(600):
+            with socket.socket() as asked:
+                if asked.connect_ex(("127.0.0.1", number)) == 0:
+                    break
+            time.sleep(0.05)
+        yield number
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_over_streamable_http(tmp_path: Path, port: int) -> None:
+    fields = f'transport: "http", url: "http://127.0.0.1:{port}/mcp", headers: {{ "X-Token": env("WIKI_TOKEN") }},'
+    done = run(tmp_path, fields, f"--allow-net=127.0.0.1:{port}", WIKI_TOKEN="abcdefgh")
+    assert done.err == ""
+    assert done.out == PRINTED
+    refused = run(tmp_path, fields, "--allow-net=other.example", WIKI_TOKEN="abcdefgh")
+    assert refused.code == 77
+
+
+def test_what_is_no_server(tmp_path: Path) -> None:
+    source = """mcp A { transport: "stdio", command: "cat", timeout: 20 }
+mcp B { transport: "stdio", command: "true" }
+mcp C { transport: "stdio", command: "no-such-command" }
+mcp D { transport: "http", url: "http://127.0.0.1:9/mcp" }
+fn main() {
+    println(B.call("x").unwrap_err().message);
+    println(C.call("x").unwrap_err().message);
+    println(D.call("x").unwrap_err().message);
+}
+"""
+    (tmp_path / "main.conc").write_text(source)
+    done = concerto("run", "main.conc", "--offline", "--allow-run", "--allow-net=127.0.0.1", cwd=tmp_path)
+    assert done.out == (
+        "mcp B does not answer as an MCP server\n"
+        "mcp C: the command no-such-command does not start: No such file or directory\n"
+        "mcp D does not answer as an MCP server\n"
+    )
