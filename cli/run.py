@@ -195,6 +195,7 @@ def host_of(
         folder=working_directory(),
         network=None if offline else LazyNetwork(),
         project=project_folder(file),
+        hears=lambda: bool(arguments.verbose),
     )
     if offline and (program is None or not program.image.agents):
         use_virtual_time(host)

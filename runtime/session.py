@@ -20,7 +20,7 @@ from .emits import EmitBus
 from .field_checks import check_connections
 from .jobs import asyncio_loop, gather, within
 from .memory.declared import Memories
-from .memory.from_image import declarations
+from .memory.from_image import declarations, namespace, open_stores
 from .metrics import Metrics
 from .offline_loop import OfflineLoop
 from .performers import performer
@@ -28,6 +28,7 @@ from .providers.pool import ProviderPool
 from .schema.strategy import Schema
 from .secrets import Redactor
 from .settled import Settled
+from .step_functions import StepFunction
 from .translation import TreeBuilder
 from .work import Work
 
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from ..vm.tasks import Task
     from .connections import ConnectionSettings
     from .http_requests import Network
+    from .memory.stores.protocol import Store
     from .permissions import Permissions
 
 
@@ -82,7 +84,8 @@ class Host:
     processes run; `children(name, arguments, env, folder)` starts one of these, None: as a process of the system;
     `answer(channel, value)` answers awaited emits (it raises NoListener where nobody does) within `emit_timeout_ms`;
     `emit_interval` is the flush interval of buffered mode in seconds; `loop` is the event loop that runs the
-    session, None: asyncio's.
+    session, None: asyncio's; `hears()`: whether anybody listens to `memory:*`, whose events are built only then (M-6.31).
+    `stores` replace or add stores of memories by name (M-8.3); with `volatile` no memory outlives the session (M-8.15).
     """
 
     def __init__(
@@ -115,6 +118,9 @@ class Host:
         agents: Mapping[str, Mapping[str, Any]] | None = None,
         project: str | None = None,
         children: Callable[[str, list[str], dict[str, str], str], Awaitable[Any]] | None = None,
+        hears: Callable[[], bool] = lambda: False,
+        stores: Mapping[str, Store] | None = None,
+        volatile: bool = False,
     ) -> None:
         self.emit = emit
         self.answer = answer
@@ -143,6 +149,9 @@ class Host:
         self.agents = agents or {}
         self.project = folder if project is None else project
         self.children = children
+        self.hears = hears
+        self.stores = stores or {}
+        self.volatile = volatile
         self.redactor = Redactor()  # what one session of a host has learnt, the next one keeps too
 
 
@@ -152,13 +161,19 @@ class Session:
 
     def __init__(self, program: Program, host: Host, *, earlier: Session | None = None) -> None:
         self.earlier = earlier
+        self.generation: int = 0 if earlier is None else earlier.generation + 1
+        self.name = ""  # told only to stores that others use too
         image = program.image
         self.program = program
         self.host = host
         self.redactor = host.redactor
         self.metrics = Metrics()
         self.emits = EmitBus(host.emit, host.emit_interval, lambda: self.work.loop)
-        self.memories = Memories(declarations(image), clock=host.wall)
+        self.open_stores = open_stores(image, host)
+        self.memories = Memories(
+            declarations(image, lambda step, place: StepFunction(lambda: self.machine, step, place)),
+            namespace=namespace(image), clock=host.wall, listener=self.runtime_emit, hears=host.hears, stores=self.open_stores,
+        )  # fmt: skip
         layers: list[Mapping[str, Mapping[str, Any]]] = [host.connections, {c.name: c.fields for c in image.connections}]
         check_connections(layers)
         if host.permissions is not None:
@@ -250,8 +265,9 @@ class Session:
         return Outcome(value, panic, machine.used)
 
     async def _initialise(self) -> None:
-        for number in self.program.image.exports.init:
-            await self._finish(self.machine.start(self.program.codes[number], []))
+        with self.memories.beginning(self.machine):
+            for number in self.program.image.exports.init:
+                await self._finish(self.machine.start(self.program.codes[number], []))
         if self.earlier is not None:
             self.memories.take_over(self.earlier.memories)
             self.machine.stores.take_over(self.earlier.machine.stores)
@@ -263,6 +279,7 @@ class Session:
     async def aclose(self) -> None:
         """Give back connections, and what families of effects hold open of the system."""
         await self.pool.aclose()
+        self.open_stores.close()
         for name, kept in list(self.state.items()):
             if hasattr(kept, "aclose"):
                 await kept.aclose()
@@ -337,7 +354,10 @@ class Session:
         try:
             value = job.result()
             if type(value) is Settled:
-                value = value.commit()
+                settled, value = value, value.commit()
+                if settled.after is not None:
+                    self.work.begin(effect, _then(settled.after(), value))
+                    return
         except Panic as panic:
             raise panic if panic.trace else self.machine.placed(effect.task, panic) from None
         self.machine.resume(effect, value)
@@ -393,6 +413,14 @@ class Session:
     def runtime_emit(self, channel: str, payload: dict[str, Any]) -> None:
         self.emits.send(channel, self.clean(from_json(payload)), True)
 
+    def tag(self, lasting: bool) -> str:
+        """What tells the runs of this session from those of the ones before it, and with `lasting` from all others."""
+        if not lasting:
+            return f"-{self.generation}" if self.generation else ""
+        if not self.name:
+            self.name = self.host.secure_bytes(8).hex()
+        return f"-{self.name}"
+
     def clean(self, value: Any) -> Any:
         """What leaves the session, without secrets (G-10.3)."""
         if self.redactor.is_empty:
@@ -400,6 +428,11 @@ class Session:
         from .redaction import without_secrets
 
         return without_secrets(value, self.redactor)
+
+
+async def _then(work: Awaitable[None], value: Any) -> Any:
+    await work
+    return value
 
 
 def run_offline(session: Session, **limits: Any) -> Outcome:

@@ -92,7 +92,7 @@ class Options(TypedDict, total=False):
     those of the source; `api_key` may stand here. `agents`: fields of agents by connector, over those of the manifest. `pricing`:
     model id to `{"input_per_million", "output_per_million"}`. `env`: the environment, that of the process when left out. `seed`
     fixes random numbers and retry jitter. `emit_mode`: Immediate() or Buffered(…). `emit_timeout_ms`: how long an awaited
-    emit waits by default.
+    emit waits by default. `stores`: stores of memories by name, over those of the manifest (M-8.3).
     """
 
     permissions: Permissions | None
@@ -106,6 +106,7 @@ class Options(TypedDict, total=False):
     seed: int | None
     emit_mode: Immediate | Buffered
     emit_timeout_ms: int | None
+    stores: Mapping[str, Any]
 
 
 class _Network:
@@ -118,7 +119,10 @@ class _Network:
 
 
 def host_of(
-    options: Options, emit: Callable[[str, Any, bool], None], answer: Callable[[str, Any], Awaitable[Any]]
+    options: Options,
+    emit: Callable[[str, Any, bool], None],
+    answer: Callable[[str, Any], Awaitable[Any]],
+    hears: Callable[[], bool],
 ) -> Host:
     """Raises TypeError for an option that does not exist."""
     for name in options:
@@ -148,6 +152,8 @@ def host_of(
         answer=answer,
         emit_timeout_ms=_checked_timeout(options.get("emit_timeout_ms")),
         emit_interval=mode.flush_interval_ms / 1000 if isinstance(mode, Buffered) else None,
+        hears=hears,
+        stores=options.get("stores", {}),
     )
 
 

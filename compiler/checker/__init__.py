@@ -41,6 +41,7 @@ from .decorators import check_decorators, check_parts
 from .functions import check_function, declare_signature
 from .impls import declare_impls
 from .memory import check_init, check_memory
+from .memory_effects import check_step_functions
 from .orchestration import check_connection, check_model
 from .pipelines import check_pipeline, declare_pipeline
 from .privacy import ModuleMap
@@ -90,6 +91,7 @@ def _check(project: Project, diagnostics: Diagnostics) -> CheckedProgram:
     c.connections = [symbol.name for symbol in module.symbols if isinstance(symbol, ConnectionSymbol)]
     c.agents = project.agents
     c.manifest = project.connections
+    c.memory_tables = project.memory_tables
     c.main = module.main if isinstance(module.main, FunctionSymbol) else None
     for symbol in module.symbols:
         if isinstance(symbol, (StructSymbol, EnumSymbol)):
@@ -105,6 +107,7 @@ def _check(project: Project, diagnostics: Diagnostics) -> CheckedProgram:
             check_function(c, symbol)
             if c.deferring:
                 check_assignments(c, symbol)
+    check_step_functions(c)
     warn_unused(module, diagnostics)
     return _checked(c, project, module)
 

@@ -43,6 +43,7 @@ from ..types import (
     BOOL,
     FLOAT,
     INT,
+    KEYED_MEMORY,
     LEDGER,
     MEMORY,
     MODEL_REF,
@@ -68,6 +69,7 @@ from .builtins import function_value
 from .context import Checker, Expected, ExpressionRule
 from .generics import Instance, written_arguments
 from .impls import require_visible_method
+from .memory import check_memory
 from .pipelines import pipeline_type
 from .relations import ERRONEOUS, MISMATCH, convert, generic, join
 from .signatures import Bindings
@@ -153,7 +155,8 @@ def path_expr(c: Checker, node: ast.PathExpr, expected: Expected) -> Type:
         case AgentSymbol():
             return AGENT_REF
         case MemorySymbol():
-            return MEMORY
+            check_memory(c, symbol)
+            return KEYED_MEMORY if symbol.keys else MEMORY
         case ToolSymbol():
             return TOOL_REF
         case HashMapSymbol():

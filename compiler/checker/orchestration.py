@@ -9,7 +9,8 @@ from .. import ast
 from ..resolver.scopes import UnbuiltSymbol
 from ..resolver.spelling import did_you_mean, distance
 from ..symbols import BuiltinSymbol, ConnectionSymbol, HashMapSymbol, LedgerSymbol, MemorySymbol, ModelSymbol
-from ..types import MEMORY, Type
+from ..types import KEYED_MEMORY, MEMORY, Type
+from .attaching import refuse_attaching
 from .config import check_object, check_value, duplicates, unknown_key
 from .context import Checker, Expected
 from .declarations import FAILED, at_module_level
@@ -27,6 +28,7 @@ from .fields import (
     SHAPED_LIKE_OPENAI,
     TEXT,
 )
+from .keyed import without_key
 from .relations import ERRONEOUS
 from .tools import tools_named
 
@@ -192,8 +194,11 @@ def _model_field(c: Checker, symbol: ModelSymbol, entry: ast.ConfigEntry) -> Non
 def _model_memory(c: Checker, symbol: ModelSymbol, value: ast.Expr) -> None:
     found = at_module_level(c, value, Expected())
     binding = value.binding if isinstance(value, ast.PathExpr) else None
-    if isinstance(binding, MemorySymbol):
+    if found == KEYED_MEMORY:
+        without_key(c, value)
+    elif isinstance(binding, MemorySymbol):
         symbol.memory = binding
+        refuse_attaching(c, value, symbol, binding, writes=True)
     elif isinstance(binding, (HashMapSymbol, LedgerSymbol)):
         c.unbuilt(value.span, "a store as the memory of a model")
     elif found is not ERRONEOUS:

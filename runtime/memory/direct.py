@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from ...vm.handles import message_array
 from ...vm.panics import Panic
-from ...vm.values import Array, Entry, MemoryRef, Ok, Turn, from_json
+from ...vm.values import Array, Entry, KeyedRef, MemoryRef, Ok, Turn, from_json
 from ..records import Call, Msg
 from ..translation import failed, to_plain
 from .errors import InvalidValue, MemoryFailure
+from .keys import key_values
 from .tokens import count_text
 
 TYPE_CHECKING = False
@@ -38,6 +39,23 @@ def perform(ref: MemoryRef, memory: Any, method: str, arguments: Sequence[Any], 
             return failed(failure)
         raise Panic("P451", failure.message) from None
     return Ok(value) if method in RESULTS else value
+
+
+def perform_keyed(ref: KeyedRef, memory: Any, method: str, values: dict[str, Any]) -> Any:
+    """`key`, `keys` and `erase` (M-7.3)."""
+    try:
+        if method == "key":
+            return MemoryRef(ref.name, "", key_values(ref.names, values))
+        if method == "keys":
+            found = memory.keys()
+            return Array([from_json(key) for key in found])
+        return Ok(memory.erase(**values))
+    except InvalidValue as error:
+        raise Panic("P452", str(error)) from None
+    except MemoryFailure as failure:
+        if method == "erase":
+            return failed(failure)
+        raise Panic("P451", failure.message) from None
 
 
 def message_of(value: Any) -> Msg:
@@ -90,12 +108,12 @@ def _stats(ref: MemoryRef, memory: Memory) -> Any:
 
 def _fork(ref: MemoryRef, memory: Memory, name: str) -> MemoryRef:
     memory.fork(name)
-    return MemoryRef(ref.name, name)
+    return MemoryRef(ref.name, name, ref.key)
 
 
 def _branch(ref: MemoryRef, memory: Memory, name: str) -> MemoryRef:
     memory.branch(name)
-    return MemoryRef(ref.name, name)
+    return MemoryRef(ref.name, name, ref.key)
 
 
 def _load(ref: MemoryRef, memory: Memory, text: str) -> None:

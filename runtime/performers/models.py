@@ -6,7 +6,7 @@ Must not know: the loop that asks, the command line.
 from __future__ import annotations
 
 from ...vm.values import UNSET
-from ..attached import conversation
+from ..attached import conversation, run_id
 from ..call_settings import call_settings
 from ..calls import answered, answered_with_schema
 from ..errors import CallFailure, ConfigFailure
@@ -51,35 +51,37 @@ class ModelCalls:
         """An Err, or what appends the turn and gives the Ok."""
         call: ModelCall = effect.payload
         self.calls += 1
-        run_id = f"{call.model}-{self.calls}"  # tells logs and traces which model ran
+        number = self.calls
         services = self._services(call.model)
         try:
             settings = self._settings(call.model).with_prompt(call.overrides)
             offered = self._offered(effect, call)
             if offered is not None:
                 settings, services = settings.changed(tools=offered.definitions()), services.with_tools(offered)
-            conversation = self._conversation(call)
+            conversation = self._conversation(effect, call)
+            name = run_id(self.run, call.model, number, conversation)  # tells logs and traces which model ran
+            after = conversation.fold if conversation is not None and conversation.folds else None
             if call.method == "stream":
                 from ..streams import StreamedCall, begun
 
-                streamed = StreamedCall(services, settings, call.prompt, conversation, run_id, "stream")
+                streamed = StreamedCall(services, settings, call.prompt, conversation, name, "stream")
                 if offered is not None:
                     streamed.serve = offered.serve
                 return await begun(self.run, effect, streamed)
             if call.schema is None:
                 messages = () if call.messages is None else _chatted(settings, call.messages)
-                response = await answered(services, settings, call.prompt, conversation, run_id=run_id, messages=messages)
-                return Settled(lambda: committed(lambda: response_value(response())))
+                response = await answered(services, settings, call.prompt, conversation, run_id=name, messages=messages)
+                return Settled(lambda: committed(lambda: response_value(response())), after)
             validated = await answered_with_schema(
                 services,
                 settings,
                 call.prompt,
                 self.run.schemas[call.schema],
                 conversation,
-                run_id=run_id,
+                run_id=name,
                 retry_message=call.retry_message,
             )
-            return Settled(lambda: committed(lambda: self.run.builder.value(validated().tree)))
+            return Settled(lambda: committed(lambda: self.run.builder.value(validated().tree)), after)
         except CallFailure as failure:
             return failed(failure)
 
@@ -128,15 +130,13 @@ class ModelCalls:
 
         return Offered(Tools.of(self.run), effect, names, call.model)
 
-    def _conversation(self, call: ModelCall) -> Conversation | None:
+    def _conversation(self, effect: Effect, call: ModelCall) -> Conversation | None:
         """with_memory, else the model's own memory, else none (O-3.24)."""
-        name = call.memory
-        if name is UNSET:
+        attached = call.memory
+        if attached is UNSET:
             model: Model = self.models[call.model][1]
-            name = None if model.memory is None else self.run.program.image.memories[model.memory].name
-        if name is None:
-            return None
-        return conversation(self.run, name, call.auto)
+            attached = None if model.memory is None else self.run.program.memories[model.memory]
+        return None if attached is None else conversation(self.run, effect, attached, call.auto, call.model, call.turn)
 
 
 def _chatted(settings: CallSettings, given: list[Any]) -> list[Msg]:
