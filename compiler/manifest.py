@@ -26,8 +26,7 @@ PROJECT_KEYS = ("name", "version", "entry")
 # Tables of the language that this version does not read yet.
 UNBUILT_TABLES = ("mcp", "embedders")
 PRICES = ("input_per_million", "output_per_million")
-UNBUILT_BUDGETS = ("tokens", "cost")
-BUDGETS = {"steps": whole(1), "depth": whole(1), "seconds": DURATION}
+BUDGETS = {"steps": whole(1), "depth": whole(1), "seconds": DURATION, "tokens": whole(1), "cost": number(0, above=True)}
 
 
 class Manifest:
@@ -235,10 +234,8 @@ def _pricing(manifest: Manifest, table: dict[str, Any]) -> None:
 def _budgets(manifest: Manifest, table: dict[str, Any]) -> None:
     for key, value in table.items():
         place = ("budgets", key)
-        if key in UNBUILT_BUDGETS:
-            manifest.report("E4999", place, f"not built yet: budgets.{key}")
-        elif key not in BUDGETS:
-            manifest.report("E4001", place, f"[budgets] has no key `{key}`", did_you_mean(key, (*BUDGETS, *UNBUILT_BUDGETS)))
+        if key not in BUDGETS:
+            manifest.report("E4001", place, f"[budgets] has no key `{key}`", did_you_mean(key, BUDGETS))
         elif not _holds(BUDGETS[key], value):
             manifest.report("E4004", place, f"`{key}` of [budgets] is {BUDGETS[key].words}")
         else:

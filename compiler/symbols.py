@@ -202,8 +202,8 @@ class TraitItemSymbol(Symbol):
 @dataclass(eq=False, slots=True)
 class StructSymbol(Symbol):
     """A struct or schema; `fields` in declaration order as (name, type, default or None, optional). Of schemas: the modes
-    of O-2.14 ff. and the description of each field that has one (O-2.13); of schemas and the structs in them: the values of
-    their defaults."""
+    of O-2.14 ff., the description of each field that has one (O-2.13), all its forms with their decorators, in source order,
+    and the validators these add (O-2.18); of schemas and the structs in them: the values of their defaults."""
 
     declaration: ast.Struct | ast.Schema
     type: Type
@@ -211,6 +211,8 @@ class StructSymbol(Symbol):
     partial: bool = False
     coerce: bool = False
     descriptions: dict[str, str] = field(default_factory=dict)
+    forms: list[ast.Schema] = field(default_factory=list)
+    validators: list[ast.Expr] = field(default_factory=list)
     constants: dict[str, object] = field(default_factory=dict)
     type_parameters: list[TypeParameterSymbol] = field(default_factory=list)
 

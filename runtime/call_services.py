@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
     from typing import Any, Protocol
 
+    from .budgets import Account
     from .call_settings import CallSettings
     from .connections import ConnectionSettings
     from .metrics import Metrics
@@ -57,11 +58,12 @@ def failure_message(call: Call, message: str) -> Msg:
 
 class Services:
     """What a call needs from its session. `remaining` gives the seconds up to the deadline of the run, None without; `future`
-    makes a future of the loop that runs the call."""
+    makes a future of the loop that runs the call; `account` holds the budgets of the run, None without any, and `task` is who
+    draws on it."""
 
     __slots__ = (
         "provider", "sleep", "random", "clock", "metrics", "pricing", "emit", "tools", "remaining", "limiters", "future",
-        "counter",
+        "counter", "account", "task",
     )  # fmt: skip
 
     def __init__(
@@ -90,12 +92,20 @@ class Services:
         self.future = future
         self.limiters: dict[str, RateLimiter] = {}
         self.counter = "model_calls"
+        self.account: Account | None = None
+        self.task: Any = None
 
     def asking(self, sender: Sender, counter: str = "model_calls") -> Services:
         """The same services, with one sender in place of every provider; `counter` of the metrics counts its requests."""
         other = copy(self)
         other.provider = lambda connection: sender
         other.counter = counter
+        return other
+
+    def of_task(self, task: Any) -> Services:
+        """The same services, for the calls of one task."""
+        other = copy(self)
+        other.task = task
         return other
 
     def with_tools(self, tools: ToolRunner) -> Services:

@@ -120,8 +120,10 @@ def system_text(*parts: str | None) -> str | None:
 def _policy(fields: Mapping[str, Any], decorators: Mapping[str, Any], connection: ConnectionSettings) -> RetryPolicy:
     """One policy a request: `@retry`, else `retry_policy`, else the connection's (O-1.45)."""
     if "retry" in decorators:
-        return RetryPolicy.from_decorator(decorators["retry"])
-    return RetryPolicy.from_object(_first(fields.get("retry_policy"), connection.retry, {}))
+        policy = RetryPolicy.from_decorator(decorators["retry"])
+    else:
+        policy = RetryPolicy.from_object(_first(fields.get("retry_policy"), connection.retry, {}))
+    return policy.of_once() if "effect" in decorators else policy
 
 
 def _schema_attempts(fields: Mapping[str, Any], decorators: Mapping[str, Any]) -> int:

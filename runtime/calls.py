@@ -280,7 +280,24 @@ class CallRun:
         return await self.provider.send(request)
 
     async def _exchange(self, request: Request) -> Reply:
-        """One request under the rate limits of its connection; waiting for them counts nowhere (O-1.16)."""
+        """One request within the budgets of the run, which it draws on whatever becomes of it (O-1.133)."""
+        account = self.services.account
+        if account is None or self.provider.unmetered:
+            return await self._admitted(request)
+        held = await account.reserve(request, self.provider.free_and_instant, self.services.task)
+        try:
+            reply = await self._admitted(request)
+        except NotSent:
+            held.returned()
+            raise
+        except BaseException as failure:
+            held.failed(failure if isinstance(failure, CallFailure) else None)
+            raise
+        held.replied(reply, self._price(request, reply))
+        return reply
+
+    async def _admitted(self, request: Request) -> Reply:
+        """Under the rate limits of its connection; waiting for them counts nowhere (O-1.16)."""
         limiter = self.services.limiter(self.settings.connection)
         if limiter is None:
             self.sent_at = self.services.clock()
@@ -316,11 +333,15 @@ class CallRun:
         metrics = self.services.metrics
         if self.provider.unmetered:
             return
-        free = self.provider.free_and_instant
-        cost = 0.0 if free else price(self.services.pricing, request.model, reply.tokens_in, reply.tokens_out)
+        cost = self._price(request, reply)
         self.tally.add(reply, cost)
         metrics.add_tokens(request.model, request.connection, reply.tokens_in + reply.tokens_out)
         metrics.add_cost(cost)
+
+    def _price(self, request: Request, reply: Reply) -> float | None:
+        if self.provider.free_and_instant:
+            return 0.0
+        return price(self.services.pricing, request.model, reply.tokens_in, reply.tokens_out)
 
     def _log(self, attempt: int, *, reply: Reply | None = None, failure: CallFailure | None = None) -> None:
         """The emit of `@log` (O-1.58)."""

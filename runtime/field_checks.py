@@ -10,8 +10,10 @@ from .errors import ConfigFailure
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
+
+    from ..vm.bytecode.image import Pipeline
 
     Check = Callable[[Any], bool]
 
@@ -96,6 +98,7 @@ DECORATORS: dict[str, dict[str, Check]] = {
     "timeout": {"seconds": duration},
     "log": {"channel": text},
     "cache": {"ttl_seconds": whole(0)},
+    "effect": {"class": one_of("once")},
 }  # fmt: skip
 
 
@@ -118,7 +121,22 @@ def check_connections(layers: list[Mapping[str, Mapping[str, Any]]]) -> None:
 
 def check_model(name: str, fields: Mapping[str, Any], decorators: Mapping[str, Any]) -> None:
     check_fields(f"model {name}", fields, MODEL)
+    check_decorators(f"model {name}", decorators)
+
+
+def check_stages(pipelines: Sequence[Pipeline]) -> None:
+    for pipeline in pipelines:
+        for name, _, _, decorators, _ in pipeline.stages:
+            check_decorators(f"pipeline {pipeline.name}: stage {name}", dict(decorators))
+
+
+def check_decorators(owner: str, decorators: Mapping[str, Mapping[str, Any]]) -> None:
+    """Their arguments are constants, so that nil is none; `@timeout` is nothing without its own."""
     for decorator, arguments in decorators.items():
         if decorator not in DECORATORS:
-            raise ConfigFailure("E4001", f"model {name}: unknown decorator @{decorator}")
-        check_fields(f"model {name}: @{decorator}", arguments, DECORATORS[decorator])
+            raise ConfigFailure("E4001", f"{owner}: unknown decorator @{decorator}")
+        check_fields(f"{owner}: @{decorator}", arguments, DECORATORS[decorator])
+        if None in arguments.values():
+            raise ConfigFailure("E4009", f"{owner}: @{decorator} does not take nil")
+        if decorator == "timeout" and not arguments:
+            raise ConfigFailure("E4009", f"{owner}: @timeout needs seconds")

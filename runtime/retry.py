@@ -6,7 +6,7 @@ waiting and chance are handed in.
 
 from __future__ import annotations
 
-from .errors import RETRY_CLASSES, CallFailure
+from .errors import RATE_LIMIT, RETRY_CLASSES, SERVER, CallFailure
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 LONGEST_SERVER_WAIT_MS = 120_000
 JITTER = 0.25
+ANSWERED = (RATE_LIMIT, SERVER)  # the classes of failures that the provider itself reported
 
 # Object key and decorator argument of each setting (O-1.48 to O-1.52).
 ARGUMENT_NAMES = {
@@ -52,6 +53,12 @@ class RetryPolicy:
     def from_decorator(cls, arguments: Mapping[str, Any]) -> RetryPolicy:
         """From the arguments of `@retry`."""
         return cls(**{ARGUMENT_NAMES[name]: value for name, value in arguments.items()})
+
+    def of_once(self) -> RetryPolicy:
+        """The policy for requests that may not be repeated while nobody knows whether they took effect: only an answer that says
+        so lets another one go out (O-9.37)."""
+        known = [name for name in self.retry_on if name in ANSWERED]
+        return RetryPolicy(self.max_attempts, self.backoff, self.initial_delay_ms, self.max_delay_ms, known)
 
     def delay_ms(self, retry: int) -> int:
         """The computed delay before retry 1, 2, … without jitter."""

@@ -17,7 +17,7 @@ from ..vm.values import Closure, Err, from_json
 from .call_services import Services
 from .connections import resolve_all
 from .emits import EmitBus
-from .field_checks import check_connections
+from .field_checks import check_connections, check_stages
 from .jobs import asyncio_loop, gather, within
 from .memory.declared import Memories
 from .memory.from_image import declarations, namespace, open_stores
@@ -176,6 +176,7 @@ class Session:
         )  # fmt: skip
         layers: list[Mapping[str, Mapping[str, Any]]] = [host.connections, {c.name: c.fields for c in image.connections}]
         check_connections(layers)
+        check_stages(image.pipelines)
         if host.permissions is not None:
             host.permissions.check_tools({tool.name: [method[0] for method in tool.methods] for tool in image.tools})
         self.connections: Mapping[str, ConnectionSettings] = resolve_all(layers)
@@ -188,7 +189,10 @@ class Session:
             script=host.script,
             http_client=host.http_client,
         )
-        self.schemas: Mapping[str, Schema] = {s.name: Schema(s.name, s.shape, s.plain, s.strict) for s in image.schemas}
+        self.schemas: Mapping[str, Schema] = {
+            s.name: Schema(s.name, s.shape, s.plain, s.strict, [program.codes[number] for number in s.validators])
+            for s in image.schemas
+        }
         self.builder = TreeBuilder(_classes(program))
         self.machine = Machine(program, self.memories)
         self.state: dict[str, Any] = {}
@@ -215,6 +219,8 @@ class Session:
         steps: int | None = None,
         depth: int | None = None,
         seconds: float | None = None,
+        tokens: int | None = None,
+        cost: float | None = None,
         tasks: int = 1024,
         function: int | None = None,
         arguments: Sequence[Any] = (),
@@ -222,7 +228,7 @@ class Session:
         """Initialise the program and run its main, or the function of a number; the session is over then."""
         try:
             return await self.invoke(
-                self._entry(function), arguments, steps=steps, depth=depth, seconds=seconds, tasks=tasks
+                self._entry(function), arguments, steps=steps, depth=depth, seconds=seconds, tokens=tokens, cost=cost, tasks=tasks
             )
         finally:
             await self.aclose()
@@ -235,15 +241,20 @@ class Session:
         steps: int | None = None,
         depth: int | None = None,
         seconds: float | None = None,
+        tokens: int | None = None,
+        cost: float | None = None,
         tasks: int = 1024,
     ) -> Outcome:
-        """Run a function of the program, which is initialised before the first one, under the limits of G-6.1, of which the
-        program's own budgets are the defaults (O-9.7); `arguments` are values of the machine."""
+        """Run a function of the program, which is initialised before the first one, under the limits of G-6.1 and G-6.4, of which
+        the program's own budgets are the defaults (O-9.7); `arguments` are values of the machine."""
         started = self.host.now()
         machine = self.machine
-        budgets = {"depth": 10_000, **self.program.image.header.budgets}
-        seconds = budgets.get("seconds") if seconds is None else seconds
-        machine.limit(budgets.get("steps") if steps is None else steps, budgets["depth"] if depth is None else depth, tasks)
+        given = {"steps": steps, "depth": depth, "seconds": seconds, "tokens": tokens, "cost": cost}
+        chosen = {name: value for name, value in given.items() if value is not None}
+        budgets = {"depth": 10_000, **self.program.image.header.budgets, **chosen}
+        seconds = budgets.get("seconds")
+        machine.limit(budgets.get("steps"), budgets["depth"], tasks)
+        self.services.account = self._account(budgets.get("tokens"), budgets.get("cost"))
         self.work = Work(self.host.loop or asyncio_loop())
         timer = self._set_deadline(seconds)
         value: Any = None
@@ -263,6 +274,14 @@ class Session:
             self.emits.flush()
         self.metrics.execution_time_ms += round((self.host.now() - started) * 1000)
         return Outcome(value, panic, machine.used)
+
+    def _account(self, tokens: int | None, cost: float | None) -> Any:
+        """What the requests of this run draw on (G-6.4)."""
+        if tokens is None and cost is None:
+            return None
+        from .budgets import Account
+
+        return Account(tokens, cost, self.services.pricing, self.future)
 
     async def _initialise(self) -> None:
         with self.memories.beginning(self.machine):

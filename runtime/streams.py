@@ -27,12 +27,15 @@ if TYPE_CHECKING:
 STREAMS = "streams"  # the calls on their way, by the effect that began them
 
 
-async def begun(run: Running, effect: Effect, call: StreamedCall) -> Any:
-    """The Ok of a Stream once its first chunk is there, or the Err of a reply that never began."""
+async def begun(run: Running, effect: Effect, call: StreamedCall, told: Callable[[StreamedCall], object]) -> Any:
+    """`told` gets the call once it has its stream.
+
+    Gives the Ok of a Stream once its first chunk is there, or the Err of a reply that never began."""
     calls = run.state.setdefault(STREAMS, {})
     stream = Stream(effect.payload.model, effect)
     call.attach(stream, lambda: calls.pop(effect, None))
     calls[effect] = call
+    told(call)
     run.hold(effect, call.run())
     try:
         failure = await call.first()
@@ -131,6 +134,14 @@ class StreamedCall(CallRun):
             if self.conversation is not None:
                 self.conversation.close()
 
+    def cut(self, failure: CallFailure) -> None:
+        """The model is gone: who waits for a chunk, or asks for the next one, gets the failure."""
+        if self.stream.walked:
+            self._arrived(failure)
+        else:
+            self.stream.failure = failed(failure)
+        self._ended("cancelled")
+
     def _arrived(self, outcome: Any) -> None:
         self.outcome = outcome
         if not self.arrival.done():
@@ -144,6 +155,7 @@ class StreamedCall(CallRun):
         if not self.over.done():
             self.over.set_result(None)
         self.stream.effect.task.streams.pop(self.stream.effect, None)
+        self.forget()
 
     async def _give(self, text: str) -> None:
         """A chunk has come: the call goes on when the one after it is wanted."""

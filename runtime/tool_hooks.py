@@ -6,13 +6,14 @@ Hands on `Hooks`. Must not know: tools, messages, the loop around replies.
 from __future__ import annotations
 
 from ..vm.panics import Panic
-from ..vm.values import EnumValue, ErrorValue, ModelRef, ToolCall, from_json, typeof
+from ..vm.values import EnumValue, ErrorValue, ToolCall, from_json, typeof
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from ..vm.effects import Effect
+    from ..vm.values import ModelRef
     from .call_settings import CallSettings
     from .records import Call
     from .running import Running
@@ -23,12 +24,12 @@ ALLOW = ("Allow", None)
 class Hooks:
     """Those of one model, for one call of it."""
 
-    def __init__(self, run: Running, effect: Effect, model: str) -> None:
+    def __init__(self, run: Running, effect: Effect, model: ModelRef) -> None:
         self.run = run
         self.effect = effect
-        self.model = ModelRef(model)
-        self.on_call = run.program.methods.get((f"{model}.", "on_tool_call"))
-        self.on_error = run.program.methods.get((f"{model}.", "on_tool_error"))
+        self.model = model
+        self.on_call = run.program.methods.get((f"{model.name}.", "on_tool_call"))
+        self.on_error = run.program.methods.get((f"{model.name}.", "on_tool_error"))
 
     async def before(self, call: Call) -> tuple[str, Any]:
         """What to do with a call: the name of the action and what it holds."""

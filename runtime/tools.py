@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from ..vm.bytecode.image import Tool
     from ..vm.effects import Effect, ToolUse
+    from ..vm.values import ModelRef
     from .call_settings import CallSettings
     from .records import Call
     from .running import Running
@@ -185,7 +186,7 @@ class Tools:
 class Offered:
     """The tools one model call offers, and the runner of their calls (O-1.81)."""
 
-    def __init__(self, tools: Tools, effect: Effect, names: Iterable[str], model: str) -> None:
+    def __init__(self, tools: Tools, effect: Effect, names: Iterable[str], model: ModelRef) -> None:
         self.tools = tools
         self.hooks = Hooks(tools.run, effect, model)
         self.effect = effect

@@ -93,6 +93,7 @@ class StoreFile:
 class ModelCall:
     """Effect `model`: execute, execute_with_schema, chat or stream on a model or builder.
 
+    `model`: the name, of the declared one or of an instance that `spawn` made, which has a number;
     `memory`: the attached memory, or a tuple of memories; None for none, UNSET for the model's own (O-3.24); `turn`: `tokens` and
     `meta` of with_memory, None for neither;
     `context`: a value or UNSET; `overrides`: what a Prompt replaces (O-1.67); `schema`: schema name or None. `tools`: names of
@@ -102,7 +103,7 @@ class ModelCall:
 
     __slots__ = (
         "model", "method", "prompt", "overrides", "memory", "auto", "context", "schema", "retry_message", "tools", "own_tools",
-        "messages", "turn",
+        "messages", "instance", "turn",
     )  # fmt: skip
 
     def __init__(
@@ -119,6 +120,7 @@ class ModelCall:
         tools: tuple[str, ...] = (),
         own_tools: bool = True,
         messages: list[Any] | None = None,
+        instance: int = 0,
         turn: tuple[int | None, Any] | None = None,
     ) -> None:
         self.model = model
@@ -133,7 +135,19 @@ class ModelCall:
         self.tools = tools
         self.own_tools = own_tools
         self.messages = messages
+        self.instance = instance
         self.turn = turn
+
+
+class ModelLife:
+    """Effect `model`: `spawn`, whose answer is the ModelRef of a new instance, or the `shutdown` of one (O-1.64, O-1.65)."""
+
+    __slots__ = ("model", "instance", "method")
+
+    def __init__(self, model: str, instance: int, method: str) -> None:
+        self.model = model
+        self.instance = instance
+        self.method = method
 
 
 class ToolUse:

@@ -7,7 +7,7 @@ the memory store the host handed in; builder methods give new builders; execute 
 from __future__ import annotations
 
 from .builtins.registry import METHODS
-from .effects import AgentCall, ModelCall, ToolUse
+from .effects import AgentCall, ModelCall, ModelLife, ToolUse
 from .panics import Panic
 from .signals import SUSPENDED
 from .values import (
@@ -244,7 +244,7 @@ def request(
 ) -> Any:
     text, overrides = prompt_parts(prompt)
     attached: Any = builder.memory
-    if type(builder.model) is AgentRef:
+    if isinstance(builder.model, AgentRef):
         asked = AgentCall(
             builder.model.name, text, attached, builder.auto, builder.context, schema, retry_message, turn=builder.turn
         )
@@ -253,7 +253,7 @@ def request(
     call = ModelCall(
         builder.model.name, method, text, overrides, attached, builder.auto, builder.context, schema, retry_message,
         tuple([tool.name for tool in builder.tools]), not builder.without_tools,
-        messages, builder.turn,
+        messages, builder.model.instance, builder.turn,
     )  # fmt: skip
     machine.suspend(task, "model", call)
     return SUSPENDED
@@ -261,10 +261,22 @@ def request(
 
 def with_context(machine: Running, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
     (value,) = arguments_of(site, arguments, ("v",))
-    builder = builder_of(receiver)
-    if type(builder.model) is not AgentRef:
-        raise Panic("P411", "with_context of a model is not built yet")
-    return builder.with_(context=share(value))
+    return builder_of(receiver).with_(context=share(value))
+
+
+def spawn(machine: Running, task: Task, model: Any, site: Site, arguments: list[Any]) -> Any:
+    arguments_of(site, arguments, ())
+    machine.suspend(task, "model", ModelLife(model.name, model.instance, "spawn"))
+    return SUSPENDED
+
+
+def shutdown(machine: Running, task: Task, model: Any, site: Site, arguments: list[Any]) -> Any:
+    """Only of what was spawned: the declared model is everybody's (O-1.65)."""
+    arguments_of(site, arguments, ())
+    if not model.instance:
+        raise Panic("P411", f"shutdown of the declared model {model.name}: only what `spawn` gives is shut down")
+    machine.suspend(task, "model", ModelLife(model.name, model.instance, "shutdown"))
+    return SUSPENDED
 
 
 def refused_by_agents(machine: Running, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
@@ -303,7 +315,8 @@ def prompt_parts(prompt: Any) -> tuple[str, dict[str, Any]]:
 def stream_next(machine: Running, task: Task, stream: Any, site: Site, arguments: list[Any]) -> Any:
     """What a `for` asks for: Ok of a chunk, Ok(nil) at the end, or the Err that cut the reply."""
     if stream.response is not None:
-        return Ok(None)
+        failure, stream.failure = stream.failure, None
+        return Ok(None) if failure is None else failure
     if stream.walked:
         raise Panic("P013", "a stream is walked by one loop at a time")
     stream.walked = True
@@ -354,10 +367,11 @@ _MEMORY = {
 }  # fmt: skip
 _MODEL = {
     "with_memory": with_memory, "with_tools": with_tools, "without_tools": without_tools,
+    "with_context": with_context,
     "execute": execute, "execute_with_schema": execute_with_schema, "chat": chat, "stream": stream,
 }  # fmt: skip
 _AGENT = {
-    **_MODEL, "with_context": with_context,
+    **_MODEL,
     **dict.fromkeys(("with_tools", "without_tools", "chat", "stream"), refused_by_agents),
 }  # fmt: skip
 # `_chunk` and `_leave` are what the code of a `for` calls: no row offers them to a program.
@@ -371,6 +385,7 @@ HANDLERS: dict[tuple[str, str], Any] = {
     **{("Stream", name): handler for name, handler in _STREAM.items()},
     **{("Task", name): handler for name, handler in _TASK.items()},
     **{(kind, name): handler for kind in ("ModelRef", "ModelBuilder") for name, handler in _MODEL.items()},
-    ("ModelBuilder", "with_context"): with_context,
+    ("ModelRef", "spawn"): spawn,
+    ("ModelRef", "shutdown"): shutdown,
     **{("AgentRef", name): handler for name, handler in _AGENT.items()},
 }

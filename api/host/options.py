@@ -20,19 +20,24 @@ from ..runtime.session import Host
 
 @dataclass(frozen=True, slots=True)
 class Budgets:
-    """Limits of one call: `steps` of fuel, `seconds` of time, `depth` of calls. A program that reaches one ends in a panic."""
+    """Limits of one call: `steps` of fuel, `seconds` of time, `tokens` and `cost` of requests to models, `depth` of calls. A
+    program that reaches one ends in a panic."""
 
     steps: int | None = None
+    tokens: int | None = None
     seconds: float | None = None
+    cost: float | None = None
     depth: int = 10_000
 
     def __post_init__(self) -> None:
-        for name in ("steps", "depth"):
+        for name in ("steps", "tokens", "depth"):
             value = getattr(self, name)
             if value is not None and (type(value) is not int or value < 1):
                 raise ValueError(f"budget {name} is {value!r}; it is an int of at least 1")
-        if self.seconds is not None and not (type(self.seconds) in (int, float) and self.seconds > 0):
-            raise ValueError(f"budget seconds is {self.seconds!r}; it is a number above 0")
+        for name in ("seconds", "cost"):
+            value = getattr(self, name)
+            if value is not None and not (type(value) in (int, float) and value > 0):
+                raise ValueError(f"budget {name} is {value!r}; it is a number above 0")
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ import inspect
 import logging
 import threading
 from collections.abc import Callable, Coroutine
+from dataclasses import asdict
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -180,7 +181,7 @@ class Session:
         session.machine.stop = None
         code = self._program.codes[number]
         budgets = self._budgets
-        work = session.invoke(code, arguments, steps=budgets.steps, depth=budgets.depth, seconds=budgets.seconds)
+        work = session.invoke(code, arguments, **asdict(budgets))
         call = asyncio.ensure_future(work)
         self._running = call, asyncio.get_running_loop()
         watchdog = self._watchdog(budgets.seconds)

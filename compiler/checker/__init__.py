@@ -45,7 +45,7 @@ from .memory_effects import check_step_functions
 from .orchestration import check_connection, check_model
 from .pipelines import check_pipeline, declare_pipeline
 from .privacy import ModuleMap
-from .schemas import check_schema, declare_schema, fold_nested_defaults
+from .schemas import check_schema, check_validators, declare_schema, fold_nested_defaults
 from .stores import check_store, declare_hashmap
 from .testing import check_test
 from .tools import check_tool, check_wire_names
@@ -174,6 +174,7 @@ def _check_declarations(c: Checker, module: Module) -> None:
             check_model(c, symbol)
         elif isinstance(symbol, StructSymbol) and isinstance(symbol.declaration, ast.Schema):
             fold_nested_defaults(c, symbol)
+            check_validators(c, symbol)
     for home, statement in module.inits:
         check_init(c, statement, home)
 

@@ -42,10 +42,23 @@ def check_value(c: Checker, name: str, value: ast.Expr, rule: Rule, *, constant:
     known = folded(c, value, code) if constant else quiet_fold(c, value)
     if known is FAILED or known is UNKNOWN:
         return known
+    if constant and not is_data(known):
+        help = "data are texts, numbers, Bools, nil, arrays, and maps with String keys"
+        c.report(code, value.span, f"`{name}` holds a value that is not data", help=help)
+        return FAILED
     if not rule.legal(known):
         c.report(code, value.span, f"`{name}` is {rule.words}")
         return FAILED
     return known
+
+
+def is_data(known: object) -> bool:
+    """What an image keeps in a field of a connection or model: no Option, enum or struct."""
+    if isinstance(known, (list, tuple)):
+        return all(is_data(item) for item in known)
+    if isinstance(known, dict):
+        return all(isinstance(key, str) and is_data(item) for key, item in known.items())
+    return known is None or isinstance(known, (bool, int, float, str))
 
 
 def quiet_fold(c: Checker, value: ast.Expr) -> object:

@@ -12,13 +12,13 @@ from ..resolver.spelling import did_you_mean
 from .config import check_value
 from .context import Checker
 from .declarations import FAILED
-from .fields import DECORATOR_ARGUMENTS, DECORATOR_PLACES, DECORATOR_REQUIRED, DECORATOR_UNBUILT, STAGE_ARGUMENTS, Rule
+from .fields import DECORATOR_ARGUMENTS, DECORATOR_PLACES, DECORATOR_REQUIRED, DECORATOR_UNBUILT, PLACE_ARGUMENTS, Rule
 
 Checked = list[tuple[str, dict[str, object]]]
 
 
 def check_decorators(c: Checker, decorators: list[ast.Decorator], place: str) -> Checked:
-    rules = STAGE_ARGUMENTS if place == "stage" else DECORATOR_ARGUMENTS
+    rules = {**DECORATOR_ARGUMENTS, **PLACE_ARGUMENTS.get(place, {})}
     seen: dict[str, ast.Decorator] = {}
     found: Checked = []
     for node in decorators:
@@ -31,8 +31,10 @@ def check_decorators(c: Checker, decorators: list[ast.Decorator], place: str) ->
             c.report("E4009", node.span, f"`@{name}` cannot stand on {_article(place)} {place}", help=f"it belongs on: {places}")
         elif name in seen:
             c.report("E4009", node.span, f"`@{name}` stands twice", first=seen[name].span)
-        elif name in DECORATOR_UNBUILT:
+        elif place in DECORATOR_UNBUILT.get(name, ()):
             c.unbuilt(node.span, f"@{name}")
+        elif name == "validate":
+            found.append((name, {}))  # its function is looked at where the schema is (schemas.py)
         else:
             found.append((name, _arguments(c, node, rules.get(name, {}))))
         seen.setdefault(name, node)

@@ -95,8 +95,7 @@ MODEL: dict[str, Rule] = {
     "structured": STRUCTURED,
     "timeout": DURATION,
 }
-MODEL_UNBUILT = ("knowledge",)
-MODEL_FIELDS = ("provider", *MODEL, "memory", "tools", "retry_policy", *MODEL_UNBUILT)
+MODEL_FIELDS = ("provider", *MODEL, "memory", "knowledge", "tools", "retry_policy")
 
 # Fields of an agent (O-7.2, O-7.3); its connector is a name.
 AGENT: dict[str, Rule] = {
@@ -146,8 +145,12 @@ DECORATOR_ARGUMENTS: dict[str, dict[str, Rule]] = {
     "coerce": {},
     "test": {"description": TEXT},
     "expect_fail": {"part": TEXT},
+    "effect": {"class": one_of("pure", "idempotent", "once")},
 }
-# Where a decorator takes less than elsewhere: any Err repeats a stage (O-6.21).
-STAGE_ARGUMENTS = {**DECORATOR_ARGUMENTS, "retry": {k: v for k, v in DECORATOR_ARGUMENTS["retry"].items() if k != "retry_on"}}
-DECORATOR_REQUIRED = {"timeout": "seconds", "describe": "text"}
-DECORATOR_UNBUILT = ("validate", "effect")
+# Places where a decorator takes less than elsewhere: any Err repeats a stage (O-6.21), a model is repeatable or once (O-9.37).
+PLACE_ARGUMENTS: dict[str, dict[str, dict[str, Rule]]] = {
+    "stage": {"retry": {k: v for k, v in DECORATOR_ARGUMENTS["retry"].items() if k != "retry_on"}},
+    "model": {"effect": {"class": one_of("once")}},
+}
+DECORATOR_REQUIRED = {"timeout": "seconds", "describe": "text", "effect": "class"}
+DECORATOR_UNBUILT = {"effect": ("method",)}

@@ -1,4 +1,4 @@
-"""Struct literals: of structs, schemas, struct variants and error families (L-3.9.1, L-3.11.13).
+"""Struct literals: of structs, schemas, struct variants, records and error families (L-3.9.1, L-3.11.13, L-6.9.6).
 
 Must not know: other literals (`expressions`).
 """
@@ -28,6 +28,7 @@ from .context import Checker, Expected, ExpressionRule
 from .generics import Instance
 from .places import require_visible
 from .privacy import private_fields
+from .records import RECORD_FIELDS, WRITTEN, may_be_left_out
 from .relations import ERRONEOUS, is_complete
 from .types import RECORDS, written_type
 
@@ -43,12 +44,16 @@ def struct_expr(c: Checker, node: ast.StructExpr, expected: Expected) -> Type:
             return _error_literal(c, node, symbol)
         case VariantSymbol(form="struct"):
             return _variant_literal(c, node, symbol, expected)
-        case BuiltinSymbol() if symbol.name in RECORDS:
-            c.unbuilt(node.span, f"literal of {symbol.name}")
+        case BuiltinSymbol() if symbol.name in WRITTEN:
+            fields = [(name, type_, may_be_left_out(type_)) for name, type_ in RECORD_FIELDS[symbol.name].items()]
+            return _check_fields(c, node, RECORDS[symbol.name], fields, Instance(c, symbol.name, ()))
     for entry in node.fields:
         c.infer(entry.value)
     is_other = isinstance(symbol, (BuiltinSymbol, EnumSymbol, AliasSymbol, FunctionSymbol, VariantSymbol))
-    if is_other and not (isinstance(symbol, BuiltinSymbol) and symbol.name in RECORDS):
+    if is_other and isinstance(symbol, BuiltinSymbol) and symbol.name in RECORDS:
+        help = "literals make " + ", ".join(f"`{name}`" for name in WRITTEN)
+        c.report("E1002", node.path[-1].span, f"`{symbol.name}` has no literal: the runtime makes it", help=help)
+    elif is_other:
         c.report("E1002", node.path[-1].span, f"`{node.path[-1].text}` is not a struct")
     return ERRONEOUS
 

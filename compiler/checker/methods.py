@@ -9,7 +9,7 @@ from ...vm.builtins import Row, lookup, method_names
 from .. import ast
 from ..resolver.spelling import did_you_mean
 from ..source import Span
-from ..symbols import BuiltinCall, CheckAny, DynamicCall, Local, MemorySymbol, MethodTarget, TraitCall
+from ..symbols import BuiltinCall, CheckAny, DynamicCall, Local, MemorySymbol, MethodTarget, ModelSymbol, TraitCall
 from ..types import (
     AGENT_BUILDER,
     AGENT_REF,
@@ -46,7 +46,6 @@ from .tools import tool_of, with_tools
 from .trait_calls import Chosen, bounded_methods, bounded_names, names_through_traits, one_of, trait_methods
 from .types import written_type
 
-UNBUILT_METHODS = ("with_context", "spawn", "shutdown")
 AGENTS = (AGENT_REF, AGENT_BUILDER)
 NOT_OF_AGENTS = ("with_tools", "without_tools", "chat", "stream")
 MEMORY_UNBUILT = ("remember", "recall")
@@ -126,9 +125,6 @@ def _tool_method(c: Checker, node: ast.MethodCall, expected: Expected) -> Type:
 
 
 def _is_unbuilt(receiver: Type, name: str) -> bool:
-    kind = kind_of(receiver)
-    if kind in ("ModelRef", "ModelBuilder"):
-        return name in UNBUILT_METHODS
     return receiver == MEMORY and name in MEMORY_UNBUILT
 
 
@@ -234,6 +230,9 @@ def _built_in(c: Checker, node: ast.MethodCall, receiver: Type, row: Row, expect
         return with_tools(c, node, row)
     if row.name == "with_memory":
         return _with_memory(c, node, row)
+    if row.name == "shutdown" and isinstance(node.receiver, ast.PathExpr) and isinstance(node.receiver.binding, ModelSymbol):
+        help = "call it on what `spawn()` gives"
+        return c.report("E4041", node.name.span, f"`{node.receiver.binding.name}` is declared: it cannot be shut down", help=help)
     found, matched = call_row(c, row, receiver, node.arguments, node.name.span, expected)
     if matched is None:
         return ERRONEOUS

@@ -9,7 +9,7 @@ from .. import ast
 from ..resolver.scopes import UnbuiltSymbol
 from ..resolver.spelling import did_you_mean, distance
 from ..symbols import BuiltinSymbol, ConnectionSymbol, HashMapSymbol, LedgerSymbol, MemorySymbol, ModelSymbol
-from ..types import KEYED_MEMORY, MEMORY, Type
+from ..types import KEYED_MEMORY, LEDGER, MEMORY, Type
 from .attaching import refuse_attaching
 from .config import check_object, check_value, duplicates, unknown_key
 from .context import Checker, Expected
@@ -21,7 +21,6 @@ from .fields import (
     CONNECTION_OBJECTS,
     MODEL,
     MODEL_FIELDS,
-    MODEL_UNBUILT,
     PREDECLARED,
     PROVIDERS,
     RETRY,
@@ -185,8 +184,8 @@ def _model_field(c: Checker, symbol: ModelSymbol, entry: ast.ConfigEntry) -> Non
         symbol.tools = tools_named(c, value)
     elif name == "retry_policy":
         check_object(c, "`retry_policy`", value, RETRY)
-    elif name in MODEL_UNBUILT:
-        c.unbuilt(entry.key.span, f"model field {name}")
+    elif name == "knowledge":
+        _knowledge(c, value)
     elif name in MODEL:
         check_value(c, name, value, MODEL[name], constant=False)
 
@@ -204,6 +203,13 @@ def _model_memory(c: Checker, symbol: ModelSymbol, value: ast.Expr) -> None:
     elif found is not ERRONEOUS:
         what: Type | str = found if found != MEMORY else "an expression"
         c.report("E4004", value.span, f"`memory` is the name of a memory, found `{what}`")
+
+
+def _knowledge(c: Checker, value: ast.Expr) -> None:
+    """A ledger or a scope of one, evaluated with the other fields (O-1.41)."""
+    found = at_module_level(c, value, Expected())
+    if found not in (LEDGER, ERRONEOUS):
+        c.report("E4004", value.span, f"`knowledge` is a ledger or a scope of one, found `{found}`")
 
 
 def _check_model_against(c: Checker, symbol: ModelSymbol, owner: str, connection: dict[str, object]) -> None:

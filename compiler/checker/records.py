@@ -1,6 +1,7 @@
-"""Types of the fields of built-in records (L-6.9, O-1.106 to O-1.115).
+"""Types of the fields of built-in records, and those a literal may make (L-6.9, O-1.106 to O-1.115).
 
-The order is the machine's; a test compares the names. Must not know: expressions.
+Hands on `RECORD_FIELDS`, `WRITTEN`, `may_be_left_out`. The order is the machine's; a test compares the names. Must not know:
+expressions.
 """
 
 from __future__ import annotations
@@ -33,3 +34,11 @@ RECORD_FIELDS: dict[str, dict[str, Type]] = {
     "HttpResponse": {"status": INT, "body": STRING, "headers": map_(STRING, STRING)},
     "RegexMatch": {"text": STRING, "start": INT, "end": INT, "groups": array(option(STRING))},
 }  # fmt: skip
+
+# Records that programs hand over; the others are made by what they tell of.
+WRITTEN = ("Message", "Prompt", "ToolCall")
+
+
+def may_be_left_out(type_: Type) -> bool:
+    """Whether a field of a literal has a default: nil, or no elements."""
+    return isinstance(type_, Nilable) or type_ == array(TOOL_CALL)

@@ -1,7 +1,7 @@
-"""Schemas: field types with a JSON form, modes, descriptions, defaults (O-2.1 to O-2.17).
+"""Schemas: field types with a JSON form, modes, descriptions, defaults, validators (O-2.1 to O-2.18).
 
-Hands on `declare_schema`, `check_schema`, `fold_nested_defaults`, `instance_fault`, `without_json`. Must not know: validation,
-JSON Schema.
+Hands on `declare_schema`, `check_schema`, `check_validators`, `fold_nested_defaults`, `instance_fault`, `without_json`. Must not
+know: validation, JSON Schema.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from .. import ast
 from ..source import Span
 from ..symbols import EnumSymbol, StructSymbol
-from ..types import ANY, BOOL, FLOAT, INT, NIL, STRING, Generic, Nilable, Nominal, Type, Union, option
+from ..types import ANY, BOOL, FLOAT, INT, NIL, STRING, Function, Generic, Nilable, Nominal, Type, Union, option, result
 from .context import Checker, Expected
 from .declarations import at_module_level, folded
 from .decorators import check_decorators
@@ -71,6 +71,36 @@ def check_schema(c: Checker, symbol: StructSymbol, node: ast.Schema) -> None:
             c.report("E4020", field.type.span, f"`{offending}` has no JSON form", help=help)
         if field.default is not None:
             _check_default(c, symbol, field.name.text, field.default, type_)
+
+
+def check_validators(c: Checker, symbol: StructSymbol) -> None:
+    """`@validate` on the schema and on its forms without a body, in source order (O-2.18)."""
+    wanted = Function((symbol.type,), result(BOOL, STRING))
+    for form in symbol.forms:
+        if form.fields is None:
+            _check_addition(c, form)
+        for decorator in form.decorators:
+            if decorator.name.text == "validate":
+                _check_validator(c, symbol, decorator, wanted)
+
+
+def _check_addition(c: Checker, form: ast.Schema) -> None:
+    """Without a body there is nothing a mode could change."""
+    check_decorators(c, form.decorators, "schema")
+    for decorator in form.decorators:
+        if decorator.name.text in MODES:
+            help = f"write it where `{form.name.text}` has its body"
+            c.report("E4009", decorator.span, f"`@{decorator.name.text}` stands on the body of a schema", help=help)
+
+
+def _check_validator(c: Checker, symbol: StructSymbol, decorator: ast.Decorator, wanted: Type) -> None:
+    given = decorator.arguments
+    if len(given) != 1 or given[0].name is not None:
+        help = "@validate(fn(v: T) -> Result<Bool, String> { … })"
+        c.report("E4009", decorator.span, "`@validate` takes one function", help=help)
+        return
+    at_module_level(c, given[0].value, Expected(wanted, "E4024", f"a validator of `{symbol.name}`"))
+    symbol.validators.append(given[0].value)
 
 
 def _check_default(c: Checker, symbol: StructSymbol, name: str, value: ast.Expr, type_: Type) -> None:

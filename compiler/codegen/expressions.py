@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ...vm.builtins import ASSOCIATED, FUNCTIONS, std_row
 from ...vm.builtins.std import STD_PREFIX
 from .. import ast, symbols
 from .. import types as t
+from ..checker.records import RECORD_FIELDS
 from .constants import AT_ONCE, collect, emit_constant, emit_variant
 from .emitter import Label
 from .generator import Generator, is_plain, may_alias, static_type, value_of
@@ -87,6 +90,9 @@ def struct(g: Generator, node: ast.StructExpr) -> None:
     if isinstance(node.binding, symbols.ErrorFamilySymbol):
         error_literal(g, node, node.binding)
         return
+    if isinstance(node.binding, symbols.BuiltinSymbol):
+        record_literal(g, node, node.binding.name)
+        return
     symbol: symbols.StructSymbol | symbols.VariantSymbol = node.binding
     given = {entry.name.text: entry.value for entry in node.fields}
     in_order = [name for name, _, _, _ in symbol.fields]
@@ -94,17 +100,39 @@ def struct(g: Generator, node: ast.StructExpr) -> None:
         for value in given.values():
             g.bound(value)
     else:
-        _fields_by_slots(g, node, symbol, given)
+        _fields_by_slots(g, node, given, in_order, lambda index: _default_field(g, symbol, index))
     if isinstance(symbol, symbols.VariantSymbol):
         g.emitter.emit("VARIANT", g.module.variant(symbol), len(symbol.fields))
     else:
         g.emitter.emit("STRUCT", g.module.pool.type(symbol.type), len(symbol.fields))
 
 
+def _default_field(g: Generator, symbol: symbols.StructSymbol | symbols.VariantSymbol, index: int) -> None:
+    _, _, default, optional = symbol.fields[index]
+    if default is not None:
+        g.emitter.emit("CALL", g.module.field_defaults[symbol][index], 0)
+    elif optional:
+        g.emitter.emit("NONE")
+
+
+def record_literal(g: Generator, node: ast.StructExpr, name: str) -> None:
+    """`Message { … }`: the built-in that makes one takes all fields."""
+    fields = RECORD_FIELDS[name]
+
+    def absent(index: int) -> None:
+        if isinstance(list(fields.values())[index], t.Nilable):
+            g.emitter.emit("NIL")
+        else:
+            g.emitter.emit("ARRAY", 0, 0)
+
+    _fields_by_slots(g, node, {entry.name.text: entry.value for entry in node.fields}, list(fields), absent)
+    g.emitter.emit("CALL_BUILTIN", g.module.pool.builtin("Records", name), len(fields))
+
+
 def _fields_by_slots(
-    g: Generator, node: ast.StructExpr, symbol: symbols.StructSymbol | symbols.VariantSymbol, given: dict[str, ast.Expr]
+    g: Generator, node: ast.StructExpr, given: dict[str, ast.Expr], names: list[str], absent: Callable[[int], None]
 ) -> None:
-    """Entries as written, then the base or the missing defaults (L-5.10.1), then all in declaration order."""
+    """Entries as written, then the base or, by `absent`, the missing defaults (L-5.10.1), then all in declaration order."""
     e = g.emitter
     temps: dict[str, int] = {}
     for name, value in given.items():
@@ -115,17 +143,15 @@ def _fields_by_slots(
     if node.base is not None:
         g.bound(node.base)
         e.emit("STORE", base)
-    for index, (name, _, default, optional) in enumerate(symbol.fields):
+    for index, name in enumerate(names):
         if name in temps:
             e.emit("LOAD", temps[name])
         elif node.base is not None:
             e.emit("LOAD", base)
             e.emit("GET_FIELD", index)
             e.emit("SHARE")
-        elif default is not None:
-            e.emit("CALL", g.module.field_defaults[symbol][index], 0)
-        elif optional:
-            e.emit("NONE")
+        else:
+            absent(index)
     for slot in temps.values():
         e.release(slot)
     if base >= 0:

@@ -51,6 +51,8 @@ class Module:
     wanted: set[str] = field(default_factory=set)  # permissions that calls will ask for (O-10.21)
     wanted_methods: list[tuple[str, str]] = field(default_factory=list)
     models: dict[symbols.ModelSymbol, int] = field(default_factory=dict)
+    validators: dict[symbols.StructSymbol, list[int]] = field(default_factory=dict)  # functions, in order (O-2.18)
+    computed: dict[symbols.ModelSymbol, int] = field(default_factory=dict)  # functions of fields that are no constants
     agents: dict[symbols.AgentSymbol, int] = field(default_factory=dict)
     memories: dict[symbols.MemorySymbol, int] = field(default_factory=dict)
     tools: dict[symbols.ToolSymbol, int] = field(default_factory=dict)

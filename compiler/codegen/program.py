@@ -59,6 +59,8 @@ def generate(checked: CheckedProgram, sources: list[Source], name: str) -> im.Im
     for member in (member for enum in checked.enums for member in enum.members):
         declare_field_defaults(module, member)
     for schema in checked.schemas:
+        module.validators[schema] = [module.pool.reserve_function() for _ in schema.validators]
+    for schema in checked.schemas:
         if not schema.type_parameters:
             schema_number(module, schema, schema.type)
     tools = [tool_entry(module, symbol) for symbol in checked.tools]
@@ -66,6 +68,10 @@ def generate(checked: CheckedProgram, sources: list[Source], name: str) -> im.Im
         function_body(module, function)
     for promised in checked.promised:
         default_functions(module, promised)
+    for model in checked.models:
+        computed_function(module, model)
+    for schema in checked.schemas:
+        validator_functions(module, schema)
     init = initialisation(module, checked)
     if checked.hashmaps:
         module.language_method("StoreWrites", "finish")
@@ -170,13 +176,15 @@ def declare_field_defaults(module: Module, symbol: symbols.StructSymbol | symbol
 
 
 def initialisation(module: Module, checked: CheckedProgram) -> list[int]:
-    """One hidden function that evaluates config fields that are no constants and runs the initialisation statements, both in
-    the order of modules and source (O-0.3, O-0.7, L-5.14.1)."""
+    """One function that evaluates the fields of models that are no constants and runs the initialisation statements, both in the
+    order of modules and source (O-0.3, O-0.7, L-5.14.1)."""
     g = Generator(module, symbols.FunctionScope(None))
     steps: list[tuple[tuple[int, int], Any]] = [((rank, statement.span.start), statement) for rank, statement in checked.init]
     for number, model in enumerate(checked.models):
         rank = model.home.rank if model.home is not None else 0
-        steps.extend(((rank, expr.span.start), (number, key, expr)) for key, expr in computed_fields(model))
+        fields = computed_fields(model)
+        if fields:
+            steps.append(((rank, model.declaration.span.start), (number, model)))
     for tool in checked.tools:
         rank = tool.home.rank if tool.home is not None else 0
         steps.append(((rank, tool.declaration.span.start), tool))
@@ -201,14 +209,45 @@ def initialisation(module: Module, checked: CheckedProgram) -> list[int]:
             g.emitter.emit("CALL", module.language_method("StoreWrites", "load"), 1)
             g.emitter.emit("POP")
         else:
-            number, key, expr = step
-            g.value(expr)
-            g.emitter.emit("CONFIGURE", module.pool.constant(im.K_CONFIG, ["models", number, key]))
+            number, model = step
+            g.at(model.declaration.name.span)
+            g.emitter.emit("CALL", module.computed[model], 0)
+            g.emitter.emit("CONFIGURE", module.pool.constant(im.K_CONFIG, ["models", number, "computed"]))
     g.emitter.emit("NIL")
     g.emitter.emit("RETURN")
     init = module.pool.reserve_function()
     finish(g, init, "init", [], module.pool.type(t.NIL), 0)
     return [init]
+
+
+def validator_functions(module: Module, schema: symbols.StructSymbol) -> None:
+    """Each validator, which may be any expression of a function, as a function of the value (O-2.18)."""
+    for number, value in zip(module.validators[schema], schema.validators, strict=True):
+        g = Generator(module, symbols.FunctionScope(None))
+        g.at(value.span)
+        slot = g.emitter.slot()
+        g.value(value)
+        g.emitter.emit("LOAD", slot)
+        g.emitter.emit("CALL_VALUE", 1, 1)
+        g.emitter.emit("RETURN")
+        parameters: list[list[int | str | None]] = [["v", module.pool.type(schema.type), None]]
+        result = module.pool.type(t.result(t.BOOL, t.STRING))
+        finish(g, number, f"{module.names[schema]}.validate", parameters, result, im.F_HIDDEN)
+
+
+def computed_function(module: Module, model: symbols.ModelSymbol) -> None:
+    """Evaluates the fields of a model that are no constants: at initialisation, and again for each instance (O-0.3, O-1.64)."""
+    fields = sorted(computed_fields(model), key=lambda field: field[1].span.start)
+    if not fields:
+        return
+    number = module.computed[model] = module.pool.reserve_function()
+    g = Generator(module, symbols.FunctionScope(None))
+    for key, expr in fields:
+        g.emitter.emit("CONST", module.pool.constant(im.K_STRING, key))
+        g.value(expr)
+    g.emitter.emit("MAP", 2 * len(fields), 2 * len(fields))
+    g.emitter.emit("RETURN")
+    finish(g, number, f"{module.names[model]}.fields", [], module.pool.type(t.map_(t.STRING, t.ANY)), 0)
 
 
 def computed_fields(model: symbols.ModelSymbol) -> list[tuple[str, ast.Expr]]:
@@ -267,7 +306,7 @@ def model_entry(module: Module, model: symbols.ModelSymbol) -> im.Model:
     memory = module.memories[model.memory] if model.memory is not None else None
     tools = [module.tools[tool] for tool in model.tools]
     connection = model.connection if isinstance(model.connection, str) else module.names[model.connection]
-    return im.Model(module.names[model], connection, fields, memory, tools, decorators)
+    return im.Model(module.names[model], connection, fields, module.computed.get(model), memory, tools, decorators)
 
 
 def agent_entry(module: Module, agent: symbols.AgentSymbol) -> im.Agent:

@@ -32,6 +32,7 @@ def _schema_entry(module: Module, symbol: symbols.StructSymbol, type_: t.Type) -
         shape,
         lowering.plain_form(shape),
         lowering.strict_form(shape),
+        module.validators.get(symbol, []),
     )
 
 

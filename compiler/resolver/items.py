@@ -68,6 +68,8 @@ def _declare_item(r: Resolver, item: ast.Item, places: dict[str, Span]) -> None:
     if isinstance(item, ast.Use):
         declare_imports(r, item)
         return
+    if isinstance(item, ast.Schema) and item.fields is None:
+        return  # it adds to a schema that is declared elsewhere
     name = getattr(item, "name", None)
     unbuilt = unbuilt_form(item, nested=r.function is not None)
     if unbuilt is not None:
@@ -102,8 +104,6 @@ def unbuilt_form(item: ast.Item, nested: bool) -> str | None:
             return _unbuilt_function(item)
         case ast.Impl() | ast.Trait():
             return _unbuilt_method(item)
-        case ast.Schema() if item.fields is None:
-            return "schema without body"
         case ast.Tool() if nested:
             return "tool in a block"
         case ast.Tool() if item.trait is not None:
@@ -202,6 +202,8 @@ def visit_items(r: Resolver, items: Sequence[ast.TopLevel]) -> None:
             r.nesting.call(visit_impl, r, item)
         elif isinstance(item, ast.Trait):
             r.nesting.call(visit_trait, r, item)
+        elif isinstance(item, ast.Schema) and item.fields is None:
+            _visit_addition(r, item)
         elif item.symbol is not None and not isinstance(item.symbol, UnbuiltSymbol):
             r.nesting.call(_visit_item, r, item)
 
@@ -214,10 +216,12 @@ def _visit_item(r: Resolver, item: ast.Item) -> None:
         visit_tool(r, item)
         return
     with r.body(None):
-        for decorator in item.decorators:
-            _visit_decorator(r, decorator)
         if isinstance(item.symbol, (StructSymbol, EnumSymbol, AliasSymbol)):
             item.symbol.type_parameters = type_parameters(r, getattr(item, "type_parameters", []))
+        for decorator in item.decorators:
+            _visit_decorator(r, decorator)
+        if isinstance(item, ast.Schema) and isinstance(item.symbol, StructSymbol):
+            item.symbol.forms.append(item)
         match item:
             case ast.Struct() | ast.Schema():
                 for field in item.fields or ():
@@ -244,6 +248,20 @@ def _visit_item(r: Resolver, item: ast.Item) -> None:
                 _visit_config(r, item)
             case ast.Pipeline():
                 visit_pipeline(r, item)
+
+
+def _visit_addition(r: Resolver, item: ast.Schema) -> None:
+    """`schema T;` names a schema and adds its validators (O-2.18)."""
+    found = find_item(r, item.name)
+    if isinstance(found, StructSymbol) and isinstance(found.declaration, ast.Schema):
+        found.forms.append(item)
+    elif found is None:
+        r.unknown_name(item.name, "E1002", "type")
+    elif not isinstance(found, UnbuiltSymbol):
+        r.report("E4022", item.name.span, f"`{item.name.text}` is not a schema", help="without a body it names a declared schema")
+    with r.body(None):
+        for decorator in item.decorators:
+            _visit_decorator(r, decorator)
 
 
 def _visit_decorator(r: Resolver, decorator: ast.Decorator) -> None:

@@ -294,6 +294,8 @@ class World:
                 steps=limits.get("steps"),
                 depth=limits.get("depth", 10_000),
                 seconds=limits.get("seconds"),
+                tokens=limits.get("tokens"),
+                cost=limits.get("cost"),
                 function=self.function,
             )
             self.outcome = outcome = self.loop.run_until_complete(work)

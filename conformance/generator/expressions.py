@@ -292,7 +292,8 @@ class Expressions(Declared):
             case 4:
                 return Expr(t, "({ let w = ", *self.scoped("w", self.scalar(), lambda: self.expr(t, sited)), " })")
             case 5:
-                return Expr(t, "(loop { break ", self.expr(t, sited), " })") if not self.loops else None
+                # No type is expected of what `break` gives (L-3.2.4).
+                return Expr(t, "(loop { break ", self.expr(t), " })") if not self.loops else None
             case 6:
                 return self.fill(t, "(@ ?? $)", ("Option", t), t)
             case 7:

@@ -12,22 +12,7 @@ from .library.shapes import parse_as
 from .places import read, write
 from .scopes import METHODS, Builtin, Frame, Function, Item, Local, Missing, Program, Scope, Variant, declared, resolve, type_of
 from .types import (
-    ANY,
-    FLOAT,
-    INT,
-    NIL,
-    STRING,
-    NotClaimed,
-    Param,
-    Type,
-    Var,
-    convert,
-    has_kind,
-    inside,
-    known,
-    prune,
-    served,
-    substitute,
+    ANY, FLOAT, INT, NIL, STRING, NotClaimed, Param, Type, Var, convert, has_kind, inside, known, prune, served, substitute,
     to_float,
 )  # fmt: skip
 from .values import NONE, PARENTS, Case, Err, Fn, Map, Panic, Rec, display, head_of, kind_of

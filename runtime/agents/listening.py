@@ -11,7 +11,9 @@ from ...vm.values import Err, Ok, from_json
 from ...vm.values.json import to_json
 from ..errors import Origin
 from ..schema.json_text import compact_json
-from ..schema.validation import Accepted, validate
+from ..schema.validation import Accepted
+from ..schema.verdict import admitted
+from ..validators import validators
 from .messages import fields_of
 
 TYPE_CHECKING = False
@@ -49,16 +51,16 @@ class Listening:
         if handler is None:
             self.run.runtime_emit(UNHANDLED, message)
             return None
-        value = await self.run.call(self.effect, handler, [self._argument(message, schema)])
+        value = await self.run.call(self.effect, handler, [await self._argument(message, schema)])
         if type(value) is Err:
             raise HandlerLeft(value)
         return plain(value.value if type(value) is Ok else value)
 
-    def _argument(self, message: dict[str, Any], schema: str | None) -> Any:
+    async def _argument(self, message: dict[str, Any], schema: str | None) -> Any:
         fields = fields_of(message)
         if schema is None:
             return from_json(fields)
-        outcome = validate(self.run.schemas[schema].shape, fields)
+        outcome = await admitted(self.run.schemas[schema], fields, validators(self.run, self.effect, schema))
         if isinstance(outcome, Accepted):
             return self.run.builder.value(outcome.tree)
         text = f'a message "{message["type"]}" does not fit {schema}: ' + "; ".join(violation.text for violation in outcome)

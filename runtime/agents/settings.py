@@ -6,7 +6,7 @@ Hands on `AgentSettings`. Must not know: processes, the machine.
 from __future__ import annotations
 
 from ..errors import ConfigFailure
-from ..field_checks import check_fields, duration, fields_of, listed, one_of, text, texts_by_name
+from ..field_checks import check_decorators, check_fields, duration, fields_of, listed, one_of, text, texts_by_name
 from ..retry import RetryPolicy
 
 TYPE_CHECKING = False
@@ -40,6 +40,9 @@ class AgentSettings:
         """`given`: what the host says of the connector, over the manifest. Raises ConfigFailure."""
         check_fields(f"agent {name}", fields, FIELDS)
         check_fields(f"agent {name}", given, PROCESS)
+        check_decorators(f"agent {name}", decorators)
+        if fields.get("connector") is None:
+            raise ConfigFailure("E4002", f"agent {name} lacks connector")
         process = {**(fields.get("process") or {}), **given}
         self.name = name
         self.connector: str = fields["connector"]

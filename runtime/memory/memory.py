@@ -87,9 +87,11 @@ class Memory(MemoryReader):
     def append_all(self, messages: Sequence[Msg]) -> int:
         """One turn (M-6.2); the new length. Err InvalidUnit for an incomplete tool unit or an unknown role."""
         check_units(messages)
-        if messages:
-            self.write([Draft(message) for message in messages])
-        return len(self)
+        if not messages:
+            return len(self)
+        head = self._written([Draft(message) for message in messages])
+        assert head is not None, "only a turn with a run can be stored already"
+        return head.length
 
     def pin(self, role: str, content: str) -> None:
         """M-6.3."""
@@ -110,27 +112,33 @@ class Memory(MemoryReader):
     def write(self, drafts: Sequence[Draft], turn: Turn | None = None, expect: int | None = None) -> bool:
         """One commit of messages as one turn. With `expect` a log of another version is Err Conflict; without, the turn goes
         behind whatever was committed meanwhile. False: the turn's run is stored already (M-5.10)."""
+        return self._written(drafts, turn, expect) is not None
+
+    def _written(self, drafts: Sequence[Draft], turn: Turn | None = None, expect: int | None = None) -> Head | None:
+        """`write`, with the head it made: reading that again might fail, and the caller take what is stored for lost (M-12.7)."""
         if self._log is not None and expect is None and not any(draft.pinned for draft in drafts):
-            return self._log.add(drafts, turn, self.now())
+            return self._log.stored if self._log.add(drafts, turn, self.now()) else None
         ready = prepared(self.policy, drafts)
         while True:
             log = self._stored()
             if expect is not None and log.head.version != expect:
                 if self._knows(turn):
-                    return False
+                    return None
                 raise conflict(expect, log.head.version)
             change = self._change(log)
             change.add(ready, self.now(), turn)
             change.retain()
+            batch = change.batch(self.now())
             try:
-                stored = self._commit(log, change.batch(self.now()))
+                stored = self._commit(log, batch)
             except MemoryFailure as failure:
                 if failure.variant != "Conflict" or expect is not None:
                     raise
                 continue
-            if stored:
-                self._tell_commit(change, turn)
-            return stored
+            if not stored:
+                return None
+            self._tell_commit(change, turn)
+            return batch.head
 
     def _knows(self, turn: Turn | None) -> bool:
         return turn is not None and turn.run is not None and bool(self.store.entries(self.key, limit=1, run=turn.run))

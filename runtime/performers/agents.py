@@ -18,6 +18,7 @@ from ..guard import Access, Denied, guarded, permissions_of
 from ..secrets import is_secret_name
 from ..settled import Settled
 from ..translation import failed, response_value
+from ..validators import validators
 from .models import committed
 
 TYPE_CHECKING = False
@@ -85,7 +86,7 @@ class AgentCalls:
                 return Settled(lambda: committed(lambda: _value(call, response())), after)
             validated = await answered_with_schema(
                 services, call_settings(settings), call.prompt, self.run.schemas[call.schema], conversation,
-                run_id=name, retry_message=call.retry_message,
+                run_id=name, retry_message=call.retry_message, validators=validators(self.run, effect, call.schema),
             )  # fmt: skip
             return Settled(lambda: committed(lambda: self.run.builder.value(validated().tree)), after)
         except CallFailure as failure:
@@ -121,7 +122,8 @@ def _value(call: AgentCall, response: Response) -> Any:
 def agent_settings(run: Running, name: str) -> AgentSettings:
     """Declaration, manifest and host together."""
     declared = next(agent for agent in run.program.image.agents if agent.name == name)
-    given = run.host.agents.get(declared.fields.get("connector"), {})
+    connector = declared.fields.get("connector")
+    given = run.host.agents.get(connector, {}) if type(connector) is str else {}
     try:
         return AgentSettings(name, declared.fields, dict(declared.decorators), given)
     except ConfigFailure as failure:

@@ -5,20 +5,22 @@ Must not know: the loop that asks, the command line.
 
 from __future__ import annotations
 
-from ...vm.values import UNSET
+from ...vm.effects import ModelLife
+from ...vm.values import UNSET, ModelRef
 from ..attached import conversation, run_id
-from ..call_settings import call_settings
+from ..call_settings import system_text
 from ..calls import answered, answered_with_schema
-from ..errors import CallFailure, ConfigFailure
-from ..field_checks import check_model
+from ..errors import CallFailure
+from ..model_instances import ModelInstance
 from ..records import ROLES, Call, Msg
-from ..reply_cache import ReplyCache
 from ..settled import Settled
+from ..system_blocks import context_block, knowledge_block
 from ..translation import failed, response_value, succeeded, to_plain
+from ..validators import validators
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
     from typing import Any
 
     from ...vm.bytecode.image import Model
@@ -34,101 +36,116 @@ async def perform(run: Running, effect: Effect) -> Any:
     calls = run.state.get("models")
     if calls is None:
         calls = run.state["models"] = ModelCalls(run)
+    if type(effect.payload) is ModelLife:
+        return await calls.live(effect)
     return await calls.call(effect)  # what it gives is committed when the task goes on
 
 
 class ModelCalls:
-    """The model calls of one session: settings of each model, made once, and their reply caches."""
+    """The models of one session and their instances, made when they are first used."""
 
     def __init__(self, run: Running) -> None:
         self.run = run
         self.models = {model.name: (number, model) for number, model in enumerate(run.program.image.models)}
-        self.caches: dict[str, ReplyCache] = {}
-        self.settings: dict[str, CallSettings] = {}
+        self.instances: dict[tuple[str, int], ModelInstance] = {}
+        self.spawned = 0
         self.calls = 0
+
+    # ------------------------------------------------------------ instances
+
+    async def live(self, effect: Effect) -> Any:
+        """`spawn` and `shutdown` (O-1.64, O-1.65)."""
+        life: ModelLife = effect.payload
+        if life.method == "shutdown":
+            await self._instance(life.model, life.instance).shut_down()
+            return None
+        self.spawned += 1
+        number = self.spawned
+        model: Model = self.models[life.model][1]
+        computed = None if model.computed is None else await self.run.call(effect, self.run.program.codes[model.computed], [])
+        self.instances[life.model, number] = ModelInstance(self.run, model, computed, True)
+        return ModelRef(life.model, number)
+
+    def _instance(self, name: str, number: int) -> ModelInstance:
+        """The declared model is made here; a number no session gave belongs to a session before this one."""
+        made = self.instances.get((name, number))
+        if made is None:
+            index, model = self.models[name]
+            computed = self.run.machine.configured.get(("models", index, "computed"))
+            made = self.instances[name, number] = ModelInstance(self.run, model, computed, number != 0)
+            made.is_down = number != 0
+        return made
+
+    # ------------------------------------------------------------ calls
 
     async def call(self, effect: Effect) -> Any:
         """An Err, or what appends the turn and gives the Ok."""
         call: ModelCall = effect.payload
         self.calls += 1
         number = self.calls
-        services = self._services(call.model)
+        instance = self._instance(call.model, call.instance)
         try:
-            settings = self._settings(call.model).with_prompt(call.overrides)
-            offered = self._offered(effect, call)
-            if offered is not None:
-                settings, services = settings.changed(tools=offered.definitions()), services.with_tools(offered)
-            conversation = self._conversation(effect, call)
-            name = run_id(self.run, call.model, number, conversation)  # tells logs and traces which model ran
-            after = conversation.fold if conversation is not None and conversation.folds else None
-            if call.method == "stream":
-                from ..streams import StreamedCall, begun
-
-                streamed = StreamedCall(services, settings, call.prompt, conversation, name, "stream")
-                if offered is not None:
-                    streamed.serve = offered.serve
-                return await begun(self.run, effect, streamed)
-            if call.schema is None:
-                messages = () if call.messages is None else _chatted(settings, call.messages)
-                response = await answered(services, settings, call.prompt, conversation, run_id=name, messages=messages)
-                return Settled(lambda: committed(lambda: response_value(response())), after)
-            validated = await answered_with_schema(
-                services,
-                settings,
-                call.prompt,
-                self.run.schemas[call.schema],
-                conversation,
-                run_id=name,
-                retry_message=call.retry_message,
-            )
-            return Settled(lambda: committed(lambda: self.run.builder.value(validated().tree)), after)
+            return await instance.calling(self._call(effect, instance, number))
         except CallFailure as failure:
             return failed(failure)
+
+    async def _call(self, effect: Effect, instance: ModelInstance, number: int) -> Any:
+        call: ModelCall = effect.payload
+        services = self._services(call.model).of_task(effect.task)
+        settings = self._settings(instance, call)
+        offered = self._offered(effect, instance)
+        if offered is not None:
+            settings, services = settings.changed(tools=offered.definitions()), services.with_tools(offered)
+        conversation = self._conversation(effect, call)
+        name = run_id(self.run, call.model, number, conversation)  # tells logs and traces which model ran
+        after = conversation.fold if conversation is not None and conversation.folds else None
+        if call.method == "stream":
+            from ..streams import StreamedCall, begun
+
+            streamed = StreamedCall(services, settings, call.prompt, conversation, name, "stream")
+            if offered is not None:
+                streamed.serve = offered.serve
+            return await begun(self.run, effect, streamed, instance.began)
+        if call.schema is None:
+            messages = () if call.messages is None else _chatted(settings, call.messages)
+            response = await answered(services, settings, call.prompt, conversation, run_id=name, messages=messages)
+            return Settled(lambda: committed(lambda: response_value(response())), after)
+        validated = await answered_with_schema(
+            services,
+            settings,
+            call.prompt,
+            self.run.schemas[call.schema],
+            conversation,
+            run_id=name,
+            retry_message=call.retry_message,
+            validators=validators(self.run, effect, call.schema),
+        )
+        return Settled(lambda: committed(lambda: self.run.builder.value(validated().tree)), after)
 
     def _services(self, name: str) -> Services:
         """Those of the run; a mock stands in for the provider only (O-8.16)."""
         mock = self.run.state.get("mocks", {}).get(name)
         return self.run.services if mock is None else self.run.services.asking(mock)
 
-    def _settings(self, name: str) -> CallSettings:
-        """The settings of a model; its fields are evaluated once, at initialisation (O-0.3)."""
-        if name not in self.settings:
-            number, model = self.models[name]
-            fields = {**model.fields, **self._configured(number)}
-            decorators = dict(model.decorators)
-            self._check(model, fields, decorators)
-            if "cache" in decorators:
-                self.caches[name] = ReplyCache(decorators["cache"], self.run.host.now)
-            connection = self.run.connections[model.connection]
-            self.settings[name] = call_settings(name, fields, decorators, connection, cache=self.caches.get(name))
-        return self.settings[name]
+    def _settings(self, instance: ModelInstance, call: ModelCall) -> CallSettings:
+        """Those of the model, with what a Prompt replaces and what this call adds to the system message (O-1.76)."""
+        settings = instance.settings().with_prompt(call.overrides)
+        knowledge = instance.knowledge
+        known = None if knowledge is None else knowledge_block(self.run.machine.stores.ledger(knowledge), call.prompt)
+        context = None if call.context is UNSET else context_block(call.context)
+        return settings.changed(system=system_text(settings.system, known, context))
 
-    def _check(self, model: Model, fields: Mapping[str, Any], decorators: Mapping[str, Any]) -> None:
-        """What no compiler has seen: fields of a foreign image, and values computed at initialisation."""
-        try:
-            check_model(model.name, fields, decorators)
-            if model.connection not in self.run.connections:
-                raise ConfigFailure("E4003", f"model {model.name}: unknown connection {model.connection}")
-        except ConfigFailure as failure:
-            raise CallFailure("AgentError", "InvalidRequest", failure.message, model=model.name) from None
-
-    def _configured(self, number: int) -> dict[str, Any]:
-        return {
-            field: to_plain(value)
-            for (section, entry, field), value in self.run.machine.configured.items()
-            if section == "models" and entry == number
-        }
-
-    def _offered(self, effect: Effect, call: ModelCall) -> Offered | None:
+    def _offered(self, effect: Effect, instance: ModelInstance) -> Offered | None:
         """Static tools, unless excluded, then added ones (O-1.81, O-3.20, O-3.21)."""
+        call: ModelCall = effect.payload
         image = self.run.program.image
-        own = [image.tools[number].name for number in self.models[call.model][1].tools] if call.own_tools else []
+        own = [image.tools[number].name for number in instance.model.tools] if call.own_tools else []
         names = [*own, *call.tools]
         if not names:
             return None
-        from ..tools import Offered, Tools
+        from ..tools import Offered
 
-        return Offered(Tools.of(self.run), effect, names, call.model)
+        return Offered(instance.tools(), effect, names, ModelRef(call.model, call.instance))
 
     def _conversation(self, effect: Effect, call: ModelCall) -> Conversation | None:
         """with_memory, else the model's own memory, else none (O-3.24)."""

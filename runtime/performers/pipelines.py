@@ -6,8 +6,9 @@ limit stops it where it stands. Must not know: what stages do, how tasks are sch
 
 from __future__ import annotations
 
+from ...vm.panics import Panic
 from ...vm.pipelines import fitting
-from ...vm.values import Err, ErrorValue, Map, Ok, Struct, share
+from ...vm.values import Err, ErrorValue, Map, Ok, Struct, share, typeof
 from ...vm.values.display import display
 from ...vm.values.enums import EnumValue
 from ..retry import RetryPolicy
@@ -99,6 +100,8 @@ class Stage:
             result = await (calling if self.seconds is None else self.session.within(self.seconds, calling))
         except TimeoutError:
             return Err(self._timeout())
+        if type(result) not in (Ok, Err):  # the function of a foreign image may give anything
+            raise Panic("P007", f"expected Result, found {typeof(result)}")
         if self.is_open and type(result) is Ok and type(result.value) in (Ok, Err):
             return result.value
         return result

@@ -1,12 +1,12 @@
-"""`parse_schema<T>(x)`: extraction and validation of a text, as of a reply, without a model (O-2.41)."""
+"""`parse_schema<T>(x)`: extraction, validation and validators on a text, as on a reply, without a model (O-2.41)."""
 
 from __future__ import annotations
 
-from ..schema.extraction import extract
+from ..records import Reply
 from ..schema.failures import schema_failure
-from ..schema.json_text import JsonRefused
-from ..schema.validation import Accepted, parse_violation, validate
+from ..schema.verdict import Verdict, judge
 from ..translation import failed, succeeded
+from ..validators import validators
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,10 +18,7 @@ if TYPE_CHECKING:
 
 async def perform(run: Running, effect: Effect) -> Any:
     name, text = effect.payload
-    try:
-        outcome = validate(run.schemas[name].shape, extract(text).value)
-    except JsonRefused as refused:
-        outcome = [parse_violation(refused.reason)]
-    if isinstance(outcome, Accepted):
+    outcome = await judge(run.schemas[name], Reply(text), validators(run, effect, name))
+    if isinstance(outcome, Verdict):
         return succeeded(run.builder.value(outcome.tree))
     return failed(schema_failure(outcome, text))

@@ -24,12 +24,21 @@ RESPOND_DESCRIPTION = "Give the final answer."
 
 
 class Schema:
-    """A schema as the image holds it: its type and both JSON Schemas, which are made here when not given."""
+    """A schema as the image holds it: its type, both JSON Schemas, which are made here when not given, and what the machine
+    calls its validators by."""
 
-    __slots__ = ("name", "shape", "plain", "strict")
+    __slots__ = ("name", "shape", "plain", "strict", "validators")
 
-    def __init__(self, name: str, shape: SchemaType, plain: Json | None = None, strict: Json | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        shape: SchemaType,
+        plain: Json | None = None,
+        strict: Json | None = None,
+        validators: Sequence[Any] = (),
+    ) -> None:
         self.name = name
+        self.validators = validators
         self.shape = shape
         self.plain = plain_form(shape) if plain is None else plain
         self.strict = strict_form(shape) if plain is None else strict

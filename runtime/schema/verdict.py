@@ -1,6 +1,6 @@
 """Whether a reply is accepted: extraction, validation, validators (O-2.18 to O-2.29, O-2.40).
 
-Hands on a `Verdict` or the violations. Must not know: attempts, memories.
+Hands on `judge`: a `Verdict` or the violations, and `admitted`. Must not know: attempts, memories.
 """
 
 from __future__ import annotations
@@ -44,8 +44,13 @@ async def judge(schema: Schema, reply: Reply, validators: Validators | None) -> 
         extracted = extract(reply.text)
     except JsonRefused as refused:
         return [truncated_violation() if reply.finish == "length" else parse_violation(refused.reason)]
-    outcome = validate(schema.shape, extracted.value)
-    if not isinstance(outcome, Accepted):
+    outcome = await admitted(schema, extracted.value, validators)
+    return Verdict(outcome.tree, extracted.repaired) if isinstance(outcome, Accepted) else outcome
+
+
+async def admitted(schema: Schema, data: Any, validators: Validators | None) -> Accepted | list[Violation]:
+    """Plain data as a value of the schema: its structure, then its validators (O-2.18)."""
+    outcome = validate(schema.shape, data)
+    if not isinstance(outcome, Accepted) or validators is None:
         return outcome
-    rejected = [validator_violation(message) for message in await validators(outcome.tree)] if validators else []
-    return rejected or Verdict(outcome.tree, extracted.repaired)
+    return [validator_violation(message) for message in await validators(outcome.tree)] or outcome

@@ -46,8 +46,8 @@ SHAPE: list[Any] = ["object", "Point", [], [[name, ["any"], False, False, None, 
 SECTIONS = {
     "constants": CONSTANTS,
     "types": TYPES,
-    "schemas": [i.Schema("Point", 1, SHAPE, plain_form(SHAPE), None)],
-    "models": [i.Model("M", "openai", {"base": "m-1"}, 0, [], [["cache", {"seconds": 5}]])],
+    "schemas": [i.Schema("Point", 1, SHAPE, plain_form(SHAPE), None, [])],
+    "models": [i.Model("M", "openai", {"base": "m-1"}, None, 0, [], [["cache", {"seconds": 5}]])],
     "connections": [i.Connection("openai", {"key": "OPENAI_KEY"})],
     "memories": [i.Memory("log", 20, {"window": 4}, None)],
 }

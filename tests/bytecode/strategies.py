@@ -23,6 +23,7 @@ FLOAT = st.floats(allow_nan=False) | st.sampled_from([0.0, -0.0, 1e308, 5e-324, 
 INT = st.integers(-(1 << 63), (1 << 63) - 1)
 SMALL = st.integers(0, 6)
 NATURAL = SMALL | st.integers(0, (1 << 32) - 1)
+POSITIVE = st.integers(1, 2**63 - 1)
 PLAIN = st.recursive(
     st.none() | st.booleans() | INT | FLOAT | TEXT,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
@@ -113,7 +114,7 @@ def images(draw: st.DrawFn) -> i.Image:
         models=draw(st.lists(model, max_size=2)),
         tools=draw(st.lists(tool, max_size=2)),
         connections=draw(st.lists(st.builds(i.Connection, TEXT, FIELDS), max_size=2)),
-        memories=draw(st.lists(st.builds(i.Memory, TEXT, st.none() | NATURAL, STEPS, st.none() | NATURAL), max_size=2)),
+        memories=draw(st.lists(st.builds(i.Memory, TEXT, st.none() | POSITIVE, STEPS, st.none() | NATURAL), max_size=2)),
         exports=i.Exports(draw(st.dictionaries(TEXT, NATURAL, max_size=2)), draw(st.lists(NATURAL, max_size=2))),
         source_map=draw(st.lists(st.tuples(TEXT, DIGEST).map(list), max_size=2)),
         source=draw(st.lists(TEXT, max_size=2)),

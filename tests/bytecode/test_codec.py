@@ -205,6 +205,8 @@ MISSHAPEN = {
     "slots beyond 32 bits": _set(_SECTION["functions"], 0, 3, 1 << 32),
     "bytes in plain data": _set(_SECTION["models"], 0, 2, {"a": b"x"}),
     "memory of -1": _set(_SECTION["memories"], 0, 1, -1),
+    "memory of no message": _set(_SECTION["memories"], 0, 1, 0),
+    "memory of more than an Int": _set(_SECTION["memories"], 0, 1, 1 << 63),
     "an agent": _set(_SECTION["agents"], [["x"]]),
     "source is bytes": _set(_SECTION["source"], [b"x"]),
     "digest of 31": _set(_SECTION["source_map"], 0, ["a", bytes(31)]),
@@ -219,6 +221,12 @@ def test_shape(image: i.Image, name: str) -> None:
     assert refusal(with_value(image, MISSHAPEN[name])) == "V008"
 
 
+def test_a_memory_is_bounded_by_any_int_from_1() -> None:
+    for bound in (None, 1, (1 << 63) - 1):
+        read = decode(encode(empty_image(memories=[i.Memory("log", bound, {}, None)])))
+        assert read.memories[0].max_messages == bound
+
+
 def test_refusal_names_the_place(image: i.Image) -> None:
     with pytest.raises(i.ImageError, match=r"V008: functions\[1\]\.handlers\[0\]: a list of 4 expected"):
         decode(with_value(image, _set(_SECTION["functions"], 1, 9, [[1, 2, 3]])))
@@ -229,8 +237,8 @@ LIMITED = {
     "functions": (2, {}),
     "constants": (8, {}),
     "string": (5, {"constants": [(i.K_STRING, "äb!?")], "source_map": []}),
-    "name": (8, {"models": [i.Model("Mmmmmmmm", "c", {}, None, [], [])]}),
-    "nesting": (3, {"models": [i.Model("M", "c", {"a": [[[]]]}, None, [], [])]}),
+    "name": (8, {"models": [i.Model("Mmmmmmmm", "c", {}, None, None, [], [])]}),
+    "nesting": (3, {"models": [i.Model("M", "c", {"a": [[[]]]}, None, None, [], [])]}),
 }
 
 

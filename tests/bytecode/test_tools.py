@@ -38,7 +38,7 @@ REFUSED = [
     (image(X, X, X), "V119"),
     (image(X, function=CHANGING), "V119"),
     (image(shape=["array", ["int"]], schema={"a": 1}), "V119"),
-    (image(X, sections={"models": [i.Model("M", "c", {}, None, [1], [])]}), "V108"),
+    (image(X, sections={"models": [i.Model("M", "c", {}, None, None, [1], [])]}), "V108"),
 ]
 
 

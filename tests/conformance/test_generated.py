@@ -10,7 +10,7 @@ import pytest
 from conformance import generate
 from conformance.generator.reduce import reduce
 from conformance.generator.statements import generate as program
-from conformance.generator.tree import program_text
+from conformance.generator.tree import Expr, program_text, walk
 
 COUNT = int(os.environ.get("CONCERTO_GENERATED", "150"))
 
@@ -31,6 +31,13 @@ def test_a_difference_is_found_and_reduced(capsys: pytest.CaptureFixture[str]) -
 
 def test_a_seed_always_gives_the_same_program() -> None:
     assert program_text(program(7)) == program_text(program(7)) != program_text(program(8))
+
+
+def test_no_type_is_expected_of_what_break_gives() -> None:
+    """`loop { break Box { v: false } }` is no `Box<Bool?>`, as only the forms of L-3.2.4 hand an expected type on."""
+    nodes = (node for seed in range(150) for item in program(seed) for node in walk(item))
+    given = [node.parts[1] for node in nodes if isinstance(node, Expr) and node.parts[0] == "(loop { break "]
+    assert given and not any(value.open for value in given)
 
 
 def test_programs_are_of_5_to_200_lines() -> None:

@@ -71,6 +71,18 @@ def test_append_and_read(make):
     assert memory.tokens() == 5 * 5
 
 
+@pytest.mark.parametrize("steps", [{}, {"retain": 3}, {"window": 2}, {"tokens": 90}])
+def test_what_reading_gives_is_a_copy(make, steps):
+    memory = make(**steps)
+    for n in range(3):
+        memory.append("user", str(n))
+    for read in (memory.messages, lambda: memory.last(2), memory.entries, memory.appended):
+        read().clear()
+        read().append(Msg("user", "of the caller"))
+    assert texts(memory.messages()) == ["0", "1", "2"]
+    assert len(memory) == len(memory.entries()) == 3
+
+
 def test_a_hundred_turns_on_twenty_messages(make):
     memory = make(retain=20)
     for n in range(100):
@@ -311,7 +323,8 @@ def test_ttl(make, clock):
 
 
 def test_a_commit_sweeps_expired_keys(make, clock, store):
-    keyed = Memories([Declaration("chat", Policy(ttl=60_000), per=["user"], store="s")], clock=clock, stores=lambda name: store)["chat"]
+    declared = Declaration("chat", Policy(ttl=60_000), per=["user"], store="s")
+    keyed = Memories([declared], clock=clock, stores=lambda name: store)["chat"]
     for number in range(3):
         keyed.key(user=number).append("user", "x")
     clock.seconds += 61
@@ -320,7 +333,8 @@ def test_a_commit_sweeps_expired_keys(make, clock, store):
 
 
 def test_keys_keep_logs_apart(store, clock):
-    memories = Memories([Declaration("chat", per=["tenant", "user"], store="s")], namespace="app", clock=clock, stores=lambda name: store)
+    declared = Declaration("chat", per=["tenant", "user"], store="s")
+    memories = Memories([declared], namespace="app", clock=clock, stores=lambda name: store)
     keyed = memories["chat"]
     for tenant, user in (("a", "b:c"), ("a:b", "c"), ("A", "b:c"), ("a", 1), ("a", "1")):
         keyed.key(tenant=tenant, user=user).append("user", f"{tenant}/{user}")

@@ -26,7 +26,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from . import reference
-from .histories import ROLES, TEXTS, policies, tool_units, turns
+from .histories import ROLES, TEXTS, base_forms, policies, tool_units, turns
 
 PROMPT = "and now?"
 
@@ -288,6 +288,14 @@ class LogMachine(RuleBasedStateMachine):
             assert self.other.dump() == self.other_dump
 
 
+class BaseFormMachine(LogMachine):
+    """The same without steps, which random policies rarely are."""
+
+    @initialize(policy=base_forms())
+    def start(self, policy):
+        super().start(policy)
+
+
 class DurableMachine(LogMachine):
     """The same over SQLite, with other handles and faults."""
 
@@ -327,12 +335,30 @@ class DurableMachine(LogMachine):
         self.resync()
 
 
+def test_what_is_stored_is_not_told_to_have_failed(tmp_path):
+    """Nothing is read after the commit of `append_all`: the disk fills up at each of its statements in turn."""
+    for step in range(20):
+        store = FaultySqlite(str(tmp_path / f"{step}.db"))
+        memory = Memory(Policy(), name="chat", store=store)
+        store.countdown = step
+        try:
+            told = memory.append_all([Msg("user", "a"), Msg("assistant", "b")])
+        except MemoryFailure:
+            told = 0
+        store.countdown = None
+        assert told == len(memory)
+        store.close()
+    assert told == 2
+
+
 SETTINGS = {
     "deadline": None,
     "suppress_health_check": list(HealthCheck),
     "stateful_step_count": 30,
 }
 LogMachine.TestCase.settings = settings(max_examples=40, **SETTINGS)
+BaseFormMachine.TestCase.settings = settings(max_examples=20, **SETTINGS)
 DurableMachine.TestCase.settings = settings(max_examples=8, **SETTINGS)
 TestVolatile = LogMachine.TestCase
+TestBaseForm = BaseFormMachine.TestCase
 TestSqlite = DurableMachine.TestCase

@@ -17,6 +17,7 @@ from concerto.runtime.memory import (
     entries,
     keys,
     memory,
+    policy,
     reading,
     stages,
     summaries,
@@ -95,6 +96,17 @@ def pins(tmp_path):
     test_views.test_a_budget_is_divided_by_weight()
 
 
+def role(tmp_path):
+    test_views.test_roles({"assistant"}, ["look"])
+
+
+def copies(tmp_path):
+    def make(**steps):
+        return memory.Memory(policy.Policy(**steps))
+
+    test_api.test_what_reading_gives_is_a_copy(make, {})
+
+
 def isolation(tmp_path):
     contract.no_two_keys_meet(Files(tmp_path))
 
@@ -137,7 +149,7 @@ def versions(tmp_path):
 
 MUTANTS = {
     "window cut by message": (laws, views, "units_back(source.back())\n    return", "([e] for e in source.back())\n    return"),
-    "roles filter drops results only": (laws, stages, "return [shown_as(first, Msg(", "return unit[:1] or [shown_as(first, Msg("),
+    "roles filter drops results only": (role, stages, "return [shown_as(first, Msg(", "return unit[:1] or [shown_as(first, Msg("),
     "retain by message": (laws, changes, "going = units(unpinned)", "going = iter([[entry] for entry in unpinned])"),
     "evict newest": (laws, changes, "going = units(unpinned)", "going = iter(list(units(unpinned))[::-1])"),
     ">= for >": (laws, changes, "count > policy.retain)", "count >= policy.retain)"),
@@ -148,7 +160,7 @@ MUTANTS = {
     "pins not counted in the window's slice": (pins, views, "max(window - len(pins), 0)", "window"),
     "pins not counted in the budget": (pins, views, "_tokens_of(system) + pinned > limit", "_tokens_of(system) > limit"),
     "prompt not counted": (pins, views, "_tokens_of(system) + prompt_tokens", "_tokens_of(system)"),
-    "skip a unit that does not fit and go on": (laws, views, "if reason:\n            break", "if reason:\n            continue"),
+    "skip a unit that does not fit and go on": (pins, views, "if reason:\n            break", "if reason:\n            continue"),
     "pins moved to front": (laws, views, "if first is None or pin.seq < first", "if True"),
     "cut moves at every commit": (
         laws,
@@ -160,7 +172,7 @@ MUTANTS = {
     "run ids lost on load": (laws, entries, 'run=held["run"]', "run=None"),
     "load evicts": (laws, memory, "entries=content.entries, turns", "entries=content.entries[1:], turns"),
     "fork shares the list": (laws, branching, "wanted = with_branch(key, name)\n    if name ==", "wanted = key\n    if name =="),
-    "returned list aliases the log": (laws, reading, "return list(self._log.messages())", "return self._log.messages()"),
+    "returned list aliases the log": (copies, reading, "return list(self._log.messages())", "return self._log.messages()"),
     "stored run forgotten": (laws, volatile, "self.runs[turn.run] = turn.turn", "pass"),
     "turn of half its messages": (laws, volatile, "in batch.entries:\n", "in batch.entries[:1]:\n"),
     "keys joined by a colon": (isolation, keys, 'b"".join(parts)', '":".join(map(str, key)).encode("utf-8", "surrogatepass")'),

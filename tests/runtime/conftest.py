@@ -58,6 +58,7 @@ class Bench:
         class Listening:
             name = inner.name
             free_and_instant = inner.free_and_instant
+            unmetered = inner.unmetered
 
             async def send(self, request: Any) -> Any:
                 bench.requests.append(request)

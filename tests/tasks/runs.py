@@ -18,6 +18,7 @@ class Slow:
 
     name = "slow"
     free_and_instant = True
+    unmetered = False
 
     def __init__(self, sleep: Callable[[float], Any]) -> None:
         self.sleep = sleep

@@ -5,6 +5,7 @@ The generated loop marks each opcode's lines with a comment; a trace of the loop
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import re
 import sys
@@ -69,7 +70,11 @@ def run_program(program: Program) -> None:
         emit=lambda channel, value, by_runtime: None, print=lambda text: None, env={}, now=lambda: 0.0, sleep=instant,
         random=lambda: 0.5, offline=True,
     )  # fmt: skip
-    run_offline(Session(program, host), steps=4000, depth=50)
+    session = Session(program, host)
+    if program.image.agents:  # processes need asyncio; none is started without permission
+        asyncio.run(session.run(steps=4000, depth=50))
+    else:
+        run_offline(session, steps=4000, depth=50)
 
 
 def test_every_opcode_is_produced_and_reached() -> None:

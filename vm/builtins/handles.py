@@ -33,6 +33,15 @@ for _kind in ("ModelRef", "ModelBuilder"):
         doc="Sends the messages as they are.",
     )  # fmt: skip
 
+handle(
+    "ModelRef", "spawn() -> ModelRef", clause="L-6.8.4",
+    doc="A new instance: its fields are evaluated now, and its cache and the state of its tools are its own.",
+)  # fmt: skip
+handle(
+    "ModelRef", "shutdown() -> Nil", clause="L-6.8.4",
+    doc="Ends a spawned instance: running calls are cancelled, later ones give `Err(AgentError::Shutdown)`.",
+)  # fmt: skip
+
 # An agent, and what the compiler knows to be a builder of one; the machine knows ModelBuilder alone.
 for _kind in ("AgentRef", "AgentBuilder"):
     handle(

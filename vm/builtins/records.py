@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from ..values.casts import check
 from ..values.containers import Array
-from ..values.records import Message, Prompt
+from ..values.records import Message, Prompt, ToolCall
 from ..values.sharing import share
 from .guards import float_of, integer, text
 from .registry import associated, method
@@ -76,3 +77,34 @@ def message_assistant(s: Any) -> Any:
 def message_tool(call_id: Any, s: Any) -> Any:
     """A message of role `tool` that answers the call of that id."""
     return message("tool", text(s), text(call_id))
+
+
+# ---------------------------------------------------------------- literals
+
+
+def _made(record: Any, *values: Any) -> Any:
+    """A record whose fields are of its types, also where the code that says so comes from elsewhere."""
+    return record.of([check(value, type_) for value, type_ in zip(values, record.decl.types, strict=True)])
+
+
+@associated(
+    "Records", "Message(role: String, content: String, tool_calls: Array<ToolCall>, tool_call_id: String?) -> Message",
+    clause="L-6.9.6",
+)  # fmt: skip
+def message_literal(role: Any, content: Any, tool_calls: Any, tool_call_id: Any) -> Any:
+    """`Message { … }`."""
+    return _made(Message, role, content, tool_calls, tool_call_id)
+
+
+@associated(
+    "Records", "Prompt(text: String, model: String?, temperature: Float?, max_tokens: Int?) -> Prompt", clause="L-6.9.6"
+)  # fmt: skip
+def prompt_literal(content: Any, model: Any, temperature: Any, max_tokens: Any) -> Any:
+    """`Prompt { … }`."""
+    return _made(Prompt, content, model, temperature, max_tokens)
+
+
+@associated("Records", "ToolCall(id: String, name: String, arguments: Map<String, Any>) -> ToolCall", clause="L-6.9.6")
+def tool_call_literal(call_id: Any, name: Any, arguments: Any) -> Any:
+    """`ToolCall { … }`."""
+    return _made(ToolCall, call_id, name, arguments)

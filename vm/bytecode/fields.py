@@ -33,6 +33,12 @@ def natural(value: Any, limits: Limits) -> None:
         raise Misshapen(f"a number from 0 to {LARGEST} expected")
 
 
+def positive(value: Any, limits: Limits) -> None:
+    """A bound: an Int that is at least 1 (M-2.5)."""
+    if type(value) is not int or not 1 <= value <= MAX_INT:
+        raise Misshapen("an Int from 1 expected")
+
+
 def int64(value: Any, limits: Limits) -> None:
     if type(value) is not int or not MIN_INT <= value <= MAX_INT:
         raise Misshapen("an Int of 64 bits expected")

@@ -119,6 +119,7 @@ class _Graph:
     def _model(self, model: i.Model) -> Node:
         named = [] if model.memory is None else [("memories", model.memory)]
         named += [("tools", tool) for tool in model.tools]
+        named += [] if model.computed is None else [("functions", model.computed)]
         if model.connection in self.connections:
             named.append(("connections", self.connections[model.connection]))
         return self._node([model.name, model.connection, model.fields, model.memory is None, model.decorators], named)
@@ -143,7 +144,8 @@ class _Graph:
         return self._node([pipeline.name, [[s[0], s[1] is None, s[3]] for s in pipeline.stages]], named)
 
     def _schema(self, schema: i.Schema) -> Node:
-        return self._node([schema.name, schema.shape, schema.plain, schema.strict], [("types", schema.type)])
+        named = [("types", schema.type), *(("functions", number) for number in schema.validators)]
+        return self._node([schema.name, schema.shape, schema.plain, schema.strict], named)
 
 
 def _methods(image: i.Image) -> dict[str, list[tuple[str, int]]]:

@@ -94,24 +94,28 @@ class Function(Record):
 
 class Schema(Record):
     """`fields`, `partial`, `coerce`: the source of validation (vm/schema.py); `plain` and `strict` JSON Schemas
-    ready to send, strict None where not expressible; `type`: index of the struct type its values have."""
+    ready to send, strict None where not expressible; `type`: index of the struct type its values have; `validators`: the
+    functions that accept a value or not, in order (O-2.18)."""
 
-    __slots__ = ("name", "type", "shape", "plain", "strict")
+    __slots__ = ("name", "type", "shape", "plain", "strict", "validators")
     name: str
     type: int
     shape: Any
     plain: Any
     strict: Any
+    validators: list[int]
 
 
 class Model(Record):
-    """`fields`: constants by name as plain data; those evaluated at initialisation are absent until CONFIGURE.
-    `memory`: memory index or None. `tools`: tool indexes. `decorators`: [[name, {argument: value}]]."""
+    """`fields`: constants by name as plain data; `computed`: the function that evaluates the others into a Map of them, run at
+    initialisation and by each `spawn` (O-1.64), or None. `memory`: memory index or None. `tools`: tool indexes. `decorators`:
+    [[name, {argument: value}]]."""
 
-    __slots__ = ("name", "connection", "fields", "memory", "tools", "decorators")
+    __slots__ = ("name", "connection", "fields", "computed", "memory", "tools", "decorators")
     name: str
     connection: str
     fields: dict[str, Any]
+    computed: int | None
     memory: int | None
     tools: list[int]
     decorators: list[list[Any]]

@@ -63,11 +63,12 @@ RECORDS: dict[type[i.Record], tuple[f.Checker, ...]] = {
         f.binary,  # lines
         f.digest,  # hash
     ),
-    i.Schema: (f.name, f.natural, f.plain, f.plain, f.optional(f.plain)),
+    i.Schema: (f.name, f.natural, f.plain, f.plain, f.optional(f.plain), f.listed(f.natural)),
     i.Model: (
         f.name,
         f.name,  # connection
         f.mapped(f.plain),
+        f.optional(f.natural),  # computed
         f.optional(f.natural),  # memory
         f.listed(f.natural),  # tools
         f.listed(f.row(f.name, f.mapped(f.plain))),  # decorators
@@ -82,7 +83,7 @@ RECORDS: dict[type[i.Record], tuple[f.Checker, ...]] = {
     i.Connection: (f.name, f.mapped(f.plain)),
     i.HashMap: (f.name, f.natural, f.natural, f.optional(f.text)),
     i.Ledger: (f.name,),
-    i.Memory: (f.name, f.optional(f.natural), steps, f.optional(f.natural)),
+    i.Memory: (f.name, f.optional(f.positive), steps, f.optional(f.natural)),
     i.Pipeline: (
         f.name,
         f.natural,  # input

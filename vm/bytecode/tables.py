@@ -139,6 +139,11 @@ def _declarations(scope: Scope) -> None:
     for index, schema in enumerate(image.schemas):
         if schema.type >= len(scope.fields) or scope.fields[schema.type] is None:
             refuse("V107", f"schema {index}", f"type {schema.type} has no fields")
+        for number in schema.validators:
+            if number >= len(image.functions):
+                refuse("V106", f"schema {index}", f"there is no function {number}")
+            elif image.functions[number].captures or scope.parameters[number] != 1:
+                refuse("V119", f"schema {index}", f"validator {number} is no function of one value")
     for index, store in enumerate(image.hashmaps):
         if max(store.key, store.value) >= len(image.types):
             refuse("V107", f"hashmap {index}", f"there is no type {max(store.key, store.value)}")
@@ -148,6 +153,8 @@ def _declarations(scope: Scope) -> None:
     for index, pipeline in enumerate(image.pipelines):
         _pipeline(scope, f"pipeline {index}", pipeline)
     for index, model in enumerate(image.models):
+        if model.computed is not None:
+            _entry(image, f"model {index}", model.computed)
         if model.memory is not None and model.memory >= len(image.memories):
             refuse("V108", f"model {index}", f"there is no memory {model.memory}")
         for number in model.tools:
@@ -209,16 +216,20 @@ def _entries(scope: Scope) -> None:
     image = scope.image
     entry = [] if image.header.entry is None else [image.header.entry]
     for number in [*entry, *image.exports.init, *(test.function for test in image.tests)]:
-        if number >= len(image.functions):
-            refuse("V106", "entry functions", f"there is no function {number}")
-        elif image.functions[number].params or image.functions[number].captures:
-            refuse("V123", place(image.functions[number]), "it is an entry and takes parameters or captures")
+        _entry(image, "entry functions", number)
     for name, number in image.exports.functions.items():
         _name("exports", name)
         if number >= len(image.functions):
             refuse("V106", f"export `{name}`", f"there is no function {number}")
         elif image.functions[number].captures:
             refuse("V123", place(image.functions[number]), "it is exported and captures")
+
+
+def _entry(image: i.Image, at: str, number: int) -> None:
+    if number >= len(image.functions):
+        refuse("V106", at, f"there is no function {number}")
+    elif image.functions[number].params or image.functions[number].captures:
+        refuse("V123", place(image.functions[number]), "it is an entry and takes parameters or captures")
 
 
 # ---------------------------------------------------------------- names

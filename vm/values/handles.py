@@ -47,9 +47,21 @@ class Ref:
 
 
 class ModelRef(Ref):
-    __slots__ = ()
+    """A declared model, or with `instance` what a `spawn` made of it (O-1.64)."""
+
+    __slots__ = ("instance",)
     type_name = "ModelRef"
     word = "model"
+
+    def __init__(self, name: str, instance: int = 0) -> None:
+        self.name = name
+        self.instance = instance
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is ModelRef and other.name == self.name and other.instance == self.instance
+
+    def __hash__(self) -> int:
+        return hash((ModelRef, self.name, self.instance))
 
 
 class AgentRef(Ref):
@@ -213,9 +225,10 @@ class TaskHandle:
 
 class Stream:
     """A reply on its way (L-3.1.19). `effect` is the one that began it: who closes that ends the reply. `response` is there once
-    it has ended, however it did (O-1.74); `walked`: somebody waits for its next chunk."""
+    it has ended, however it did (O-1.74); `walked`: somebody waits for its next chunk; `failure`: the Err that ended it while
+    nobody did, for who asks next."""
 
-    __slots__ = ("name", "effect", "response", "walked")
+    __slots__ = ("name", "effect", "response", "walked", "failure")
     type_name = "Stream"
     word = "stream"
 
@@ -224,3 +237,4 @@ class Stream:
         self.effect = effect
         self.response: Any = None
         self.walked = False
+        self.failure: Any = None

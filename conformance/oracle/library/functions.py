@@ -17,35 +17,8 @@ from typing import Any
 from .. import values
 from ..scopes import METHODS, Builtin, Program
 from ..values import (
-    MAX,
-    MIN,
-    NONE,
-    Arr,
-    Case,
-    Err,
-    Map,
-    Panic,
-    Queue,
-    Rec,
-    Rng,
-    Set,
-    Stack,
-    Tup,
-    arithmetic,
-    compared,
-    display,
-    equal,
-    err,
-    failed,
-    in_range,
-    is_good,
-    is_number,
-    key_of,
-    kind_of,
-    mismatch,
-    ok,
-    saturated,
-    some,
+    MAX, MIN, NONE, Arr, Case, Err, Map, Panic, Queue, Rec, Rng, Set, Stack, Tup, arithmetic, compared, display, equal, err,
+    failed, in_range, is_good, is_number, key_of, kind_of, mismatch, ok, saturated, some,
 )  # fmt: skip
 from .signatures import BAG, LIBRARY, NUMBER
 
