@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 
 from .errors import CallFailure
+from .memory.errors import nested
 from .translation import to_plain
 
 TYPE_CHECKING = False
@@ -46,12 +47,28 @@ def conversation(
         attached if len(attached) > 1 else attached[0], auto, tokens=tokens, meta=None if meta is None else to_plain(meta)
     )
     made.locks = _turn_locks(run, made.memory)
+    if auto and made.memory.policy.on_conflict != "Append":
+        _enter(run, effect, made)
     if made.folds:
         from .summarising import summariser
 
         made.summarise = summariser(run, effect)
         made.report = lambda text: run.host.log("warn", text)
     return made
+
+
+def _enter(run: Running, effect: Effect, made: Conversation) -> None:
+    """Err Nested for a run inside another one that writes the same log: it would wait for itself (M-5.20)."""
+    turns: dict[Effect, Memory] = run.state.setdefault("turns", {})
+    inside = set()
+    task = effect.task
+    while task is not None:
+        inside.add(task)
+        task = task.parent
+    if any(other.task in inside and memory == made.memory for other, memory in turns.items()):
+        raise nested()
+    turns[effect] = made.memory
+    made.ended = lambda: turns.pop(effect, None)
 
 
 def run_id(run: Running, name: str, number: int, conversation: Conversation | None) -> str:

@@ -81,7 +81,7 @@ class StepFunction:
     def __call__(self, value: Any) -> Any:
         outer = self.machine()
         given, taken = FORMS[self.step]
-        return taken(StepMachine(outer.program, outer).value(configured(outer, self.place), [given(value)]))
+        return taken(StepMachine(outer.program, outer).value(configured(outer, self.place, 1), [given(value)]))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, StepFunction) and (other.step, other.place) == (self.step, self.place)
@@ -90,11 +90,11 @@ class StepFunction:
         return hash((self.step, self.place))
 
 
-def configured(machine: Machine, place: Sequence[int]) -> Closure:
-    """The function that initialisation gave a step."""
+def configured(machine: Machine, place: Sequence[int], parameters: int) -> Closure:
+    """The function that initialisation gave a step. A foreign image may give none that can be called so."""
     found = machine.configured.get(("memories", place[0], f"step{place[1]}"))
-    if type(found) is not Closure:
-        raise Panic("P013", "the image gives the step of a memory no function")
+    if type(found) is not Closure or found.function.argc != parameters:
+        raise Panic("P013", "the image gives the step of a memory no function that fits")
     return found
 
 

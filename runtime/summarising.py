@@ -39,7 +39,7 @@ def summariser(run: Running, effect: Effect) -> Callable[[Memory, str], Summaris
             return await _asked(run, effect, who[0], prompt)
 
         async def by_function(previous: str, messages: list[Msg]) -> str:
-            function = configured(run.machine, who)
+            function = configured(run.machine, who, 2)
             return _text(await run.call(effect, function, [previous, message_array(messages)]))
 
         return by_model if kind == "model" else by_function
@@ -49,10 +49,10 @@ def summariser(run: Running, effect: Effect) -> Callable[[Memory, str], Summaris
 
 async def _asked(run: Running, effect: Effect, model: str, prompt: str) -> str:
     """Without memory and tools; budgets and mocks apply."""
-    from .performers import models
+    from .performers import performer
 
     call = ModelCall(model, "execute", prompt, {}, None, True, UNSET, None, None, (), False)
-    answer = await models.perform(run, Effect(effect.key, "model", call, True, effect.task))
+    answer = await performer("model")(run, Effect(effect.key, "model", call, True, effect.task))
     value = answer if type(answer) is Err else answer.commit()
     return _text(Ok(value.value.get("text")) if type(value) is Ok else value)
 

@@ -55,6 +55,7 @@ class Conversation:
         "lead",
         "blocking",
         "report",
+        "ended",
         "_locked",
     )
 
@@ -83,6 +84,8 @@ class Conversation:
         self.summarise = summarise
         self.locks = locks
         self.perform = perform
+        self.ended: Callable[[], object] = lambda: None
+        """Told that it holds no turn any more."""
         self.report: Callable[[str], object] = lambda text: None
         """Told why a fold failed (M-9.6)."""
         self.run: Run | None = None
@@ -174,6 +177,7 @@ class Conversation:
     def close(self) -> None:
         """Gives the lock back. Who drops a call between its answer and its commit has to ask for it."""
         self.run = None
+        self.ended()
         if self._locked and self.locks is not None:
             self._locked = False
             self.locks.release(self.memory)

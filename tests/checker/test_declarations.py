@@ -130,7 +130,7 @@ UNBUILT = [
     ("context C { }", "context"),
     ("mcp Q { }", "mcp"),
     ("use std::tools; fn f() { tools::ShellTool; }", "std::tools::ShellTool"),
-    ("memory m: Memory = Memory::new().shape(3);", "memory step shape"),
+    ("memory m: Memory = Memory::new().recall(k: 3);", "memory step recall"),
     ("model M { provider: offline, knowledge: 1 }", "model field knowledge"),
     ('model M { provider: offline } fn f() { M.spawn(); }', "spawn"),
 ]

@@ -182,7 +182,7 @@ def test_a_pattern_names_the_fields_of_an_error_variant(pattern: str, codes: lis
     assert all("`last_error`, `raw_response` of" in d.message for d in checked.diagnostics)
 
 
-@pytest.mark.parametrize("text", ["print(«KeyedMemory<Int>::new());"])
+@pytest.mark.parametrize("text", ["print(«McpRef<Int>::new());"])
 def test_what_is_not_built_says_only_that(text: str, expect: Any) -> None:
     expect("E4999", text)
 
