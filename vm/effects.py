@@ -25,7 +25,9 @@ if TYPE_CHECKING:
         def clear(self) -> None: ...
 
     class Memories(Protocol):
-        """The memories of a session by name, handed to its machine."""
+        """The memories of a session by name, handed to its machine. `failure`: what a store that fails raises."""
+
+        failure: Any
 
         def __getitem__(self, name: str) -> Memory: ...
         def at(self, ref: Any) -> Memory: ...

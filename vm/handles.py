@@ -96,32 +96,51 @@ def memory_append(machine: Running, task: Task, memory: MemoryRef, site: Site, a
     role, content = arguments_of(site, arguments, ("role", "content"))
     expect(content, str, "String")
     _check_role(role)
-    log_of(machine, memory).append(role, content)
+    try:
+        log_of(machine, memory).append(role, content)
+    except machine.memories.failure as failure:
+        raise store_failure(failure) from None
 
 
 def memory_messages(machine: Running, task: Task, memory: MemoryRef, site: Site, arguments: list[Any]) -> Any:
     arguments_of(site, arguments, ())
-    return message_array(log_of(machine, memory).messages())
+    try:
+        return message_array(log_of(machine, memory).messages())
+    except machine.memories.failure as failure:
+        raise store_failure(failure) from None
 
 
 def memory_last(machine: Running, task: Task, memory: MemoryRef, site: Site, arguments: list[Any]) -> Any:
     (count,) = arguments_of(site, arguments, ("n",))
-    return message_array(log_of(machine, memory).last(expect(count, int, "Int")))
+    expect(count, int, "Int")
+    try:
+        return message_array(log_of(machine, memory).last(count))
+    except machine.memories.failure as failure:
+        raise store_failure(failure) from None
 
 
 def memory_len(machine: Running, task: Task, memory: MemoryRef, site: Site, arguments: list[Any]) -> Any:
     arguments_of(site, arguments, ())
-    return len(log_of(machine, memory))
+    try:
+        return len(log_of(machine, memory))
+    except machine.memories.failure as failure:
+        raise store_failure(failure) from None
 
 
 def memory_is_empty(machine: Running, task: Task, memory: MemoryRef, site: Site, arguments: list[Any]) -> Any:
     arguments_of(site, arguments, ())
-    return len(log_of(machine, memory)) == 0
+    try:
+        return len(log_of(machine, memory)) == 0
+    except machine.memories.failure as failure:
+        raise store_failure(failure) from None
 
 
 def memory_clear(machine: Running, task: Task, memory: MemoryRef, site: Site, arguments: list[Any]) -> None:
     arguments_of(site, arguments, ())
-    log_of(machine, memory).clear()
+    try:
+        log_of(machine, memory).clear()
+    except machine.memories.failure as failure:
+        raise store_failure(failure) from None
 
 
 def keyed_method(machine: Running, task: Task, memory: KeyedRef, site: Site, arguments: list[Any]) -> Any:
@@ -142,6 +161,11 @@ def keyed_initial(machine: Running, task: Task, memory: KeyedRef, site: Site, ar
 def _check_role(role: Any) -> None:
     if expect(role, str, "String") not in ROLES:
         raise Panic("P408", f'unknown message role "{role}": expected system, user or assistant')
+
+
+def store_failure(failure: Exception) -> Panic:
+    """Of methods without Result (M-6.22)."""
+    return Panic("P451", str(failure))
 
 
 def message_array(messages: Sequence[StoredMessage]) -> Array:

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from time import time
 
 from ...vm.panics import Panic
+from .errors import MemoryFailure
 from .keys import MAIN_BRANCH, branch_of, key_values, memory_key
 from .policy import Policy
 
@@ -137,6 +138,7 @@ class Memories:
 
     __slots__ = (
         "_declared", "_views", "_volatile", "_open", "_namespace", "_clock", "_listener", "_hears", "_stores", "initialising",
+        "failure",
     )  # fmt: skip
 
     def __init__(
@@ -160,6 +162,7 @@ class Memories:
         self._hears = hears
         self._stores = stores
         self.initialising = False
+        self.failure = MemoryFailure  # what a store that fails raises
 
     @contextmanager
     def beginning(self, machine: Any) -> Iterator[None]:
@@ -201,14 +204,17 @@ class Memories:
         """A method of the direct API with values of the machine (M-6.2 to M-6.20)."""
         from .direct import perform
 
-        memory = self.at(ref)
-        return perform(ref, memory, method, arguments, is_view=isinstance(memory, DerivedMemory))
+        def opened() -> tuple[Any, bool]:
+            memory = self.at(ref)
+            return memory, isinstance(memory, DerivedMemory)
+
+        return perform(ref, opened, method, arguments)
 
     def keyed(self, ref: KeyedRef, method: str, values: dict[str, Any]) -> Any:
         """`key`, `keys` and `erase` with values of the machine (M-7.3)."""
         from .direct import perform_keyed
 
-        return perform_keyed(ref, self[ref.name], method, values)
+        return perform_keyed(ref, lambda: self[ref.name], method, values)
 
     def allows(self, name: str, by: str, writes: bool) -> bool:
         """Whether a model or agent may attach it (M-4.16). A view is attached as the memory it is of."""
@@ -270,6 +276,7 @@ class _Beginning:
 
     def __init__(self, memories: Memories) -> None:
         self.memories = memories
+        self.failure = memories.failure
 
     def __getitem__(self, name: str) -> Any:
         return self.memories[name] if self.memories.is_open(name) else _Begun(self.memories, name)

@@ -16,7 +16,7 @@ from .tokens import count_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     from . import entries as stored
@@ -26,11 +26,12 @@ RESULTS = frozenset(("append_all", "fork", "branch", "rewind", "load", "erase"))
 """Those whose failure is an Err; that of the others panics (M-6.22)."""
 
 
-def perform(ref: MemoryRef, memory: Any, method: str, arguments: Sequence[Any], *, is_view: bool) -> Any:
-    """`is_view`: the memory is a derived view, which has few methods (M-6.21)."""
-    if is_view and method not in OF_A_VIEW:
-        raise Panic("P014", f"the derived view {ref.name} has no method {method}")
+def perform(ref: MemoryRef, opened: Callable[[], tuple[Any, bool]], method: str, arguments: Sequence[Any]) -> Any:
+    """`opened` gives the memory, and whether it is a derived view, which has few methods (M-6.21)."""
     try:
+        memory, is_view = opened()
+        if is_view and method not in OF_A_VIEW:
+            raise Panic("P014", f"the derived view {ref.name} has no method {method}")
         value = (OF_A_VIEW if is_view else METHODS)[method](ref, memory, *arguments)
     except InvalidValue as error:
         raise Panic("P452", str(error)) from None
@@ -41,11 +42,12 @@ def perform(ref: MemoryRef, memory: Any, method: str, arguments: Sequence[Any], 
     return Ok(value) if method in RESULTS else value
 
 
-def perform_keyed(ref: KeyedRef, memory: Any, method: str, values: dict[str, Any]) -> Any:
+def perform_keyed(ref: KeyedRef, opened: Callable[[], Any], method: str, values: dict[str, Any]) -> Any:
     """`key`, `keys` and `erase` (M-7.3)."""
     try:
         if method == "key":
             return MemoryRef(ref.name, "", key_values(ref.names, values))
+        memory = opened()
         if method == "keys":
             found = memory.keys()
             return Array([from_json(key) for key in found])
