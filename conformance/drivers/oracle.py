@@ -23,7 +23,7 @@ from conformance.oracle.values import RESULT, Case, Err, Panic, display, is_good
 
 Json = dict[str, Any]
 STACK = 512 * 1024 * 1024
-MEMORY = 4 * 1024 * 1024 * 1024  # a program that outgrows it is not claimed
+MEMORY = 2560 * 1024 * 1024  # a program that outgrows it is not claimed
 LARGEST, DEEPEST = 1024 * 1024, 256  # limits of the machine (G-6.1), which the evaluator does not have
 HELLO = {
     "event": "hello", "name": "oracle", "version": "1", "spec": "1.0", "protocol": 1, "levels": [0, 1, 2], "features": [],

@@ -122,21 +122,22 @@ class Evaluator(Calls):
 
     def on_MapExpr(self, node: ast.MapExpr, scope: Scope, expected: Type | None) -> Typed:
         keys, values = self._joins(expected, "Map", 2)
-        rows = [
-            (self.converted(self.collect(keys, e.key, scope), key_of, e.key), self.collect(values, e.value, scope))
-            for e in node.entries
-        ]
+        codes = [self.converted(self.collect(keys, e.key, scope), key_of, e.key) for e in node.entries]
+        rows = list(zip(codes, [self.collect(values, e.value, scope) for e in node.entries], strict=True))
         types = [j.close() if rows else j.expected or Var() for j in (keys, values)]
         return ("Map", *types), lambda env: Map({key(env): value(env) for key, value in rows})
 
     def on_StructExpr(self, node: ast.StructExpr, scope: Scope, expected: Type | None) -> Typed:
         found = resolve(scope, [s.text for s in node.path])
         if isinstance(found, Variant) and isinstance(found.item, str):
-            rows = [(f.name.text, self.expr(f.value, scope)[1]) for f in node.fields]
-            return (found.item,), lambda env: Err(found.item, found.name, found.name, {name: code(env) for name, code in rows})
+            given = {"message": lambda env: found.name, **{f.name.text: self.expr(f.value, scope)[1] for f in node.fields}}
+            made = lambda env: {name: code(env) for name, code in given.items()}  # noqa: E731
+            return (found.item,), lambda env: Err(found.item, found.name, (extra := made(env)).pop("message"), extra)
         of = found if isinstance(found, Variant) else None
         arguments = [type_of(t, scope) for t in node.type_arguments or []]
         item = of.item if of else declared(found)
+        if not isinstance(item, Item):
+            raise NotClaimed("a record of the host")
         type_ = found if isinstance(found, tuple) else (item, *arguments) if arguments else item.fresh()
         convert(type_, inside(expected, item) or ANY)
         types = item.parts(type_, of)
@@ -167,8 +168,6 @@ class Evaluator(Calls):
             condition = self.site(node.operand, scope, BOOL)
             return BOOL, lambda env: not condition(env)
         type_, code = self.expr(node.operand, scope)
-        if isinstance(node.operand, ast.IntLiteral):
-            return INT, lambda env: -code(env)
         return type_, lambda env: negative(code(env))
 
     def on_Binary(self, node: ast.Binary, scope: Scope, expected: Type | None) -> Typed:
@@ -239,8 +238,8 @@ class Evaluator(Calls):
             return t[1 + node.index.value] if literal else joined(t[1:]), "index", key
         if prune(key_type) == RANGE:
             return t, "index", key
-        plain = {"Array": t[1] if t[0] == "Array" else ANY, "String": STRING, "Range": INT}
-        return plain.get(t[0], ANY) if prune(key_type) == INT else ANY, "index", key
+        plain = t[1] if t[0] == "Array" else {"String": STRING, "Range": INT}.get(t[0], ANY)
+        return plain if prune(key_type) == INT else ANY, "index", key
 
     def _field_type(self, t: Type, name: str, place: bool) -> Type:
         if isinstance(t[0], Item):
@@ -565,9 +564,7 @@ class Evaluator(Calls):
         """A function's body: its tail and its returns convert to the result type, else to their join."""
         discards = frame.result == NIL
         code = frame.returns.add(*self.expr(node, scope, frame.returns.expected))
-        type_ = NIL if discards else frame.returns.close()
-
-        return type_, landing((lambda env: code(env) and None) if discards else code, frame)
+        return frame.result or frame.returns.close(), landing((lambda env: code(env) and None) if discards else code, frame)
 
 
 def _element(t: Type) -> Type:

@@ -237,14 +237,12 @@ def equal(a: Any, b: Any) -> bool:
     """L-5.3.1, L-5.3.2. Python compares Int with Float by mathematical value too."""
     if is_number(a) and is_number(b):
         return bool(a == b)
-    if type(a) is not type(b):
+    if type(a) is not type(b) or (isinstance(a, (Rec, Case)) and a.item is not b.item):
         return False
     if isinstance(a, dict):
         return a.keys() == b.keys() and all(equal(v, b[key]) for key, v in a.items())
     if type(a) is Set:
         return len(a) == len(b) and all(any(equal(x, y) for y in b) for x in a)
-    if isinstance(a, (Rec, Case)) and a.item is not b.item:
-        return False
     if isinstance(a, tuple):
         start = 1 if isinstance(a, (Rec, Case)) else 0
         return len(a) == len(b) and all(map(equal, a[start:], b[start:]))
@@ -274,15 +272,18 @@ def saturated(value: float) -> int:
 
 
 def negative(value: Any) -> Any:
-    if not is_number(value):
-        raise mismatch("a number", value)
-    return in_range(-value) if type(value) is int else -value
+    if is_number(value):
+        return in_range(-value) if type(value) is int else -value
+    raise mismatch("a number", value)
 
 
 def arithmetic(op: str, a: Any, b: Any) -> Any:
     """L-5.2, L-3.6.1 to L-3.6.3."""
     if op == "+" and (type(a) is str or type(b) is str):
-        return display(a) + display(b)
+        text = display(a) + display(b)
+        if len(text) < 1 << 26:
+            return text
+        raise MemoryError  # long before the limit of memory, which would hit what runs next too
     if not is_number(a) or not is_number(b):
         raise Panic("P007", f"expected numbers, found {kind_of(a)} and {kind_of(b)}")
     if type(a) is type(b) is int:

@@ -102,14 +102,16 @@ def images(draw: st.DrawFn) -> i.Image:
         list(i.FORMAT), 1, 1, draw(TEXT), draw(TEXT), draw(st.none() | NATURAL), draw(st.lists(TEXT)), budgets, draw(pricing)
     )
     decorators = st.lists(st.tuples(TEXT, FIELDS).map(list), max_size=2)
-    model = st.builds(i.Model, TEXT, TEXT, FIELDS, st.none() | NATURAL, st.lists(NATURAL, max_size=2), decorators)
+    maybe, some = st.none() | NATURAL, st.lists(NATURAL, max_size=2)
+    model = st.builds(i.Model, TEXT, TEXT, FIELDS, maybe, maybe, some, decorators)
+    schema = st.builds(i.Schema, TEXT, NATURAL, PLAIN, PLAIN, PLAIN, some)
     method = st.tuples(TEXT, NATURAL, TEXT, TEXT, PLAIN, PLAIN, st.none() | TEXT).map(list)
     tool = st.builds(i.Tool, TEXT, TEXT, NATURAL, st.lists(method, max_size=2))
     return empty_image(
         header=header,
         constants=draw(st.lists(CONSTANT, max_size=6)),
         types=draw(st.lists(TYPE, max_size=4)),
-        schemas=draw(st.lists(st.builds(i.Schema, TEXT, NATURAL, PLAIN, PLAIN, PLAIN), max_size=2)),
+        schemas=draw(st.lists(schema, max_size=2)),
         functions=draw(st.lists(functions(), max_size=3)),
         models=draw(st.lists(model, max_size=2)),
         tools=draw(st.lists(tool, max_size=2)),
