@@ -247,9 +247,12 @@ class Memories:
         return memory
 
     def take_over(self, earlier: Memories) -> None:
-        """Go on with the logs of an earlier session where a name is in both and declared alike there."""
+        """Go on with the volatile logs of an earlier session where a name is in both and declared alike there. Those in a store
+        are opened anew: the earlier session has closed its stores."""
         for name, mine in self._declared.items():
             theirs = earlier._declared.get(name)
+            if (self._declared[mine.of] if mine.of else mine).store is not None:
+                continue
             if theirs is not None and (theirs.policy, theirs.per, theirs.of) == (mine.policy, mine.per, mine.of):
                 self._open[name] = earlier[name]
 

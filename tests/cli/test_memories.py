@@ -101,3 +101,32 @@ def test_tests_have_fresh_stores(cli, write, tmp_path):
     )
     assert cli("test", "main.conc").code == 0
     assert not (tmp_path / ".concerto").exists()
+
+
+def test_entries_of_a_repl_share_the_log_and_its_steps(cli):
+    """M-5.10, M-9.1: calls of later entries are runs of their own; a memory with functions in its steps goes on."""
+    entries = (
+        'memory log: Memory = Memory::new().pin(when: |m| m.content == "a").summary(|p, n| "${p}${n.len()}", every: 1);',
+        "model M { provider: offline, memory: log }",
+        'let one = M.execute("a")?;',
+        'let two = M.execute("b")?;',
+        "[log.len(), log.turns().len()]",
+        "log.summary()",
+        "log.entries().filter(|e| e.pinned).len()",
+    )
+    ended = cli("repl", "--offline", stdin="\n".join(entries).encode())
+    assert ended.out.splitlines() == ["[4, 2]", '"22"', "1"]
+
+
+def test_a_durable_memory_of_a_repl(cli):
+    """M-8.2: entries go on with the store."""
+    entries = (
+        'memory log: Memory = Memory::new().store("durable");',
+        "model M { provider: offline, memory: log }",
+        'let one = M.execute("a")?;',
+        'log.append("user", "x");',
+        'let two = M.execute("b")?;',
+        "log.len()",
+    )
+    ended = cli("repl", "--offline", stdin="\n".join(entries).encode())
+    assert (ended.out, ended.err) == ("5\n", "")
