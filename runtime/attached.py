@@ -13,6 +13,7 @@ from .translation import to_plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
     from ..vm.effects import Effect
@@ -59,16 +60,24 @@ def conversation(
 
 def _enter(run: Running, effect: Effect, made: Conversation) -> None:
     """Err Nested for a run inside another one that writes the same log: it would wait for itself (M-5.20)."""
-    turns: dict[Effect, Memory] = run.state.setdefault("turns", {})
+    turns: dict[Effect, Conversation] = run.state.setdefault("turns", {})
     inside = set()
     task = effect.task
     while task is not None:
         inside.add(task)
         task = task.parent
-    if any(other.task in inside and memory == made.memory for other, memory in turns.items()):
+    if any(other.task in inside and turn.memory == made.memory for other, turn in turns.items()):
         raise nested()
-    turns[effect] = made.memory
+    turns[effect] = made
     made.ended = lambda: turns.pop(effect, None)
+
+
+def drop_turns(run: Running, effects: Sequence[Effect]) -> None:
+    """Nobody waits for these any more: a turn whose reply came, but was not committed, gives its lock back (O-6.12)."""
+    turns = run.state.get("turns", {})
+    for effect in effects:
+        if effect in turns:
+            turns[effect].close()
 
 
 def run_id(run: Running, name: str, number: int, conversation: Conversation | None) -> str:

@@ -14,6 +14,7 @@ from ..vm.machine import Machine, Stopped
 from ..vm.panics import Panic
 from ..vm.tasks import DONE
 from ..vm.values import Closure, Err, from_json
+from .attached import drop_turns
 from .call_services import Services
 from .connections import resolve_all
 from .emits import EmitBus
@@ -359,6 +360,7 @@ class Session:
             self.host.print(self.redactor.clean(effect.payload))
         elif effect.kind == "cancel":
             await self.work.close(effect.payload)
+            drop_turns(self, effect.payload)
         else:
             self.work.begin(effect, performer(effect.kind)(self, effect))
 
