@@ -66,13 +66,21 @@ def _run(words: list[str]) -> int:
     module.configure(parser)
     split = getattr(module, "words_of", None)  # a verb whose command line is more than options and files
     given, beside = split(words[1:]) if split is not None else (words[1:], {})
-    arguments = parser.parse_args(given, argparse.Namespace(**beside))
+    arguments, unknown = parser.parse_known_args(given, argparse.Namespace(**beside))
+    hint = module.hint_of(words[1:]) if split is not None else ""
+    if unknown:
+        parser.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
     if vars(arguments).get("file", "") is None or vars(arguments).get("files") == []:
         from .inputs import entry_file
 
         arguments.file = entry_file()
         arguments.files = [arguments.file]
-    return int(module.execute(arguments))
+    try:
+        return int(module.execute(arguments))
+    except exits.Exit as ended:
+        if ended.code == exits.NO_INPUT:
+            ended.message += hint
+        raise
 
 
 def prepare_streams() -> None:

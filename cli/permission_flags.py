@@ -1,6 +1,6 @@
 """The permission flags of O-4.18: `--allow-net=a.org,b.org:80`, bare for the whole capability.
 
-Hands on `add_flags`, `words_of`, which prepares the words for argparse, and `granted`. Must not know: verbs.
+Hands on `add_flags`, `words_of`, which prepares the words for argparse, `hint_of`, and `granted`. Must not know: verbs.
 """
 
 from __future__ import annotations
@@ -59,6 +59,17 @@ def words_of(words: Sequence[str]) -> tuple[list[str], dict[str, Any]]:
     end = words.index("--") if "--" in words else len(words)
     spelled_out = [f"{word}={EVERYTHING}" if word in FLAGS else word for word in words[:end]]
     return spelled_out, {"program_arguments": list(words[end + 1 :])}
+
+
+def hint_of(words: Sequence[str]) -> str:
+    """For `--allow-net a.org`: the word after a bare flag is no list of it, which shows when the word turns out to be no file."""
+    for flag, word in zip(words, words[1:], strict=False):
+        if flag == "--":
+            break
+        if flag in FLAGS and not word.startswith("-"):
+            list_form = "" if flag == WITHOUT_LIST else f"; write {flag}={word} if that was meant"
+            return f" ({flag} takes no word behind it{list_form})"
+    return ""
 
 
 def granted(arguments: argparse.Namespace) -> Permissions:

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import sys
 
-from ..compiler.interactive import Entry, Transcript, needs_more
+from ..compiler.interactive import Entry, Transcript, completed, needs_more
 from ..compiler.render import render_text
 from . import exits
 from .inputs import read, use_colour
 from .interactive_session import InteractiveSession
+from .permission_flags import hint_of as hint_of
 from .permission_flags import words_of as words_of
 from .run import configure_run, trace_lines
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 HELP = """\
 Type items (fn, struct, model, …), statements or expressions; values are shown in debug form.
-An entry goes on over several lines while a bracket is open; an empty line ends it.
+An entry goes on over several lines while something is open or missing; an empty line ends it. The last `;` may be left out.
 """
 
 
@@ -70,6 +71,7 @@ class Shell:
     # ------------------------------------------------------------ entries
 
     def _enter(self, text: str) -> None:
+        text = completed(text)
         entry = self._compiled(text)
         if entry.compilation.image is None:
             self.transcript.skip(text)

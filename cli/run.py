@@ -10,6 +10,7 @@ import time
 from . import exits
 from .inputs import load_program, project_folder, project_permissions, read
 from .permission_flags import add_flags, granted
+from .permission_flags import hint_of as hint_of
 from .permission_flags import words_of as words_of
 from .terminal import shown
 

@@ -8,6 +8,7 @@ import sys
 
 from . import exits
 from .inputs import compilation, is_image, load_program, read, refused, report, use_colour
+from .permission_flags import hint_of as hint_of
 from .permission_flags import words_of as words_of
 from .run import configure_run, host_of, run_session
 

@@ -48,22 +48,25 @@ KEYS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "env": (lambda value: isinstance(value, dict) and all(map(_is_text, value.values())), "a table of names of variables"),
     "params": (lambda value: isinstance(value, dict) and _is_json(value), "a table that JSON can hold"),
 }
+HELPS = {"command": 'write `command = "python3"` and `args = ["worker.py"]`', "args": 'write `args = ["worker.py"]`'}
 
 
 def read_agents(table: dict[str, Any], report: Report) -> dict[str, dict[str, Any]]:
-    """The fields of each connector by its name."""
+    """The sound fields of each connector by its name."""
     found: dict[str, dict[str, Any]] = {}
     for name, fields in table.items():
         where = f"[agents.{name}]"
         if not isinstance(fields, dict):
             report("E4004", ("agents", name), f"`{name}` is a table: write {where}", None)
             continue
+        sound = found[name] = {}
         for key, value in fields.items():
             if key not in KEYS:
                 report("E4001", ("agents", key), f"{where} has no key `{key}`", did_you_mean(key, KEYS))
             elif not KEYS[key][0](value):
-                report("E4004", ("agents", key), f"`{key}` of {where} is {KEYS[key][1]}", None)
+                report("E4004", ("agents", key), f"`{key}` of {where} is {KEYS[key][1]}", HELPS.get(key))
+            else:
+                sound[key] = value
         if "command" not in fields:
-            report("E4002", ("agents",), f"{where} lacks `command`", None)
-        found[name] = fields
+            report("E4002", ("agents",), f"{where} lacks `command`", HELPS["command"])
     return found

@@ -166,12 +166,23 @@ class _Repair:
     def report_stray(self, closer: int) -> None:
         self.note_break(self.tokens.starts[closer])
         wanted = _TEXT[_CLOSES.get(self.tokens.types[closer], "ISTR_START")]
-        self.report(self.span(closer), f"`{self.name(closer)}` has no `{wanted}` to close")
+        self.report(
+            self.span(closer), f"`{self.name(closer)}` has no `{wanted}` to close",
+            help=f"drop it, or open it with `{wanted}`",
+        )
 
     def report_unclosed(self, opener: int) -> None:
         self.note_break(self.tokens.starts[opener])
         wanted = _TEXT[_CLOSER_OF[self.tokens.types[opener]]]
-        self.report(self.span(opener), f"`{self.name(opener)}` is never closed by `{wanted}`", help=f"add `{wanted}`")
+        self.report(
+            self.span(opener), f"`{self.name(opener)}` is never closed by `{wanted}`",
+            help=self.place_of_closer(opener, wanted),
+        )
+
+    def place_of_closer(self, opener: int, wanted: str) -> str:
+        """`fn main( {`: the bracket was forgotten before the block."""
+        before_block = wanted == ")" and self.tokens.types[opener + 1] == "LBRACE"
+        return f"add `{wanted}` before the `{{`" if before_block else f"add `{wanted}`"
 
     def note_break(self, offset: int) -> None:
         if self.broken_at is None or offset < self.broken_at:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from . import ast
 from .diagnostics import Diagnostic, Diagnostics
+from .lexer import lex
 from .parse import parse
 from .pipeline import Compilation, compile_source
 from .source import Source, Span
@@ -21,6 +22,7 @@ from .types import NEVER, NIL, Type
 FILE = "repl"
 FUNCTION = "entry"
 VALUE = "value_of_the_entry"
+HEAD = "fn f() {"  # around statements, so that the grammar takes them
 NEEDS_MORE = ("E0102", "E0003", "E0005", "E0006")  # an open bracket, string or comment
 UNUSED = ("W0001", "W0002", "W0011")  # a later entry may use it
 # These give nil, and read as statements rather than as values.
@@ -131,7 +133,11 @@ class Transcript:
         return [piece for piece in self.pieces if piece.key not in keys]
 
     def _syntax(self, text: str) -> Entry | None:
-        """The syntax errors of statements, found without our text around their parts."""
+        """The syntax errors of statements, found without our text around their parts; of brackets, without any text of ours."""
+        alone = self._entry([], text, [])
+        unbalanced = [found for found in alone.diagnostics if found.code in NEEDS_MORE]
+        if unbalanced:
+            return replace(alone, diagnostics=unbalanced, statements=True)
         around = [Insertion(0, f"fn {FUNCTION}() {{ "), Insertion(len(text), "\n}")]
         entry = self._entry([], text, around)
         return replace(entry, statements=True) if entry.compilation.checked is None else None
@@ -141,12 +147,12 @@ class Transcript:
         parameters = ", ".join(f"{v.name}: {v.type}" for v in self.variables)
         changeable = "".join(f"let mut {v.name} = {v.name}; " for v in self.variables if v.mutable)
         head = f"async fn {FUNCTION}({parameters}) -> Result<Array<Any>, Error> {{ {changeable}"
-        tree = parse(Source(FILE, f"fn f() {{{text}\n}}"), Diagnostics())
+        tree = parse(Source(FILE, f"{HEAD}{text}\n}}"), Diagnostics())
         function = tree.items[0] if tree.items else None
         tail = function.body.result if isinstance(function, ast.Function) and function.body is not None else None
         insertions = [Insertion(0, head)]
         if tail is not None:
-            start, end = (at - len("fn f() {") for at in (tail.span.start, tail.span.end))
+            start, end = (at - len(HEAD) for at in (tail.span.start, tail.span.end))
             kept = not isinstance(tail, STATEMENTS)
             insertions += [Insertion(start, f"let {VALUE} = ")] * kept + [Insertion(end, ";")]
             tail = tail if kept else None
@@ -219,10 +225,27 @@ class _Back:
 
 
 def needs_more(text: str) -> bool:
-    """True when something opened in the text is not closed."""
+    """True when something opened in the text is not closed, or when its end is the first place where something is missing."""
+    found = _syntax_errors(f"{HEAD}{text}\n}}")
+    if any(d.code in NEEDS_MORE for d in found):
+        return True
+    return bool(found) and found[0].span.start > len(HEAD) + len(text) and completed(text) == text
+
+
+def completed(text: str) -> str:
+    """The text, with the `;` that alone is missing at its end."""
+    if not text.strip() or not _syntax_errors(f"{HEAD}{text}\n}}") or not _syntax_errors(text):
+        return text
+    last = lex(Source(FILE, text), Diagnostics()).ends[-2:]
+    end = last[0] if len(last) == 2 else len(text)
+    longer = f"{text[:end]};{text[end:]}"
+    return text if _syntax_errors(f"{HEAD}{longer}\n}}") and _syntax_errors(longer) else longer
+
+
+def _syntax_errors(source: str) -> list[Diagnostic]:
     diagnostics = Diagnostics()
-    parse(Source(FILE, f"fn f() {{{text}\n}}"), diagnostics)
-    return any(d.code in NEEDS_MORE for d in diagnostics.found)
+    parse(Source(FILE, source), diagnostics)
+    return diagnostics.ordered()
 
 
 def _body(compilation: Compilation) -> ast.Block | None:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from .ast import Comment
 from .diagnostics import Diagnostics
 from .source import Source, Span
-from .strings import decode_escapes, trim_pieces
+from .strings import RAW_FORM, decode_escapes, trim_pieces
 from .tokens import END, HARD_KEYWORDS, OPERATORS, TokenList
 
 MAX_TOKENS = 1_000_000
@@ -43,6 +43,7 @@ _RADIX = re.compile(r"0(?:[xX][0-9A-Fa-f_]*|[oO][0-7_]*|[bB][01_]*)")
 _TOUCHING = re.compile(r"[A-Za-z0-9_]+")
 _DIGITS = re.compile(r"[0-9]+")
 _HASHES = re.compile(r"#+")
+_RAW_WORD = re.compile(r"(?<![A-Za-z0-9_])[rR]\Z")
 _COMMENT_EDGE = re.compile(r"/\*|\*/")
 _LABEL_NAME = re.compile(r"'([A-Za-z_][A-Za-z0-9_]*)")
 _LABEL_TAIL = re.compile(r"[ \t]*:(?!:)")
@@ -245,7 +246,8 @@ class _Lexer:
         digits = digits.replace("_", "")
         full_end = self.refuse_touching(start, end)
         if not digits and full_end == end:
-            self.error("E0009", start, end, f"malformed number `{self.text[start:end]}`: it has no digit")
+            message = f"malformed number `{self.text[start:end]}`: it has no digit"
+            self.error("E0009", start, end, message, "write digits behind the prefix, such as `0x1F`")
         value = self.value_of(digits, radix) if full_end == end else 0
         # 2^63 may stand under unary minus; the grammar's actions know whether it does.
         if value > INT_LIMIT or (value == INT_LIMIT and radix != 10):
@@ -267,7 +269,8 @@ class _Lexer:
         if found is None:
             return end
         text = self.text[start : found.end()]
-        self.error("E0009", start, found.end(), f"malformed number `{text if len(text) <= 40 else text[:39] + '…'}`")
+        message = f"malformed number `{text if len(text) <= 40 else text[:39] + '…'}`"
+        self.error("E0009", start, found.end(), message, "numbers are written `1_000`, `0x1F`, `1.5e3`")
         return found.end()
 
     # ------------------------------------------------------------ strings and labels
@@ -382,10 +385,11 @@ class _Lexer:
 
     def check_escapes(self, opened: _Open, texts: list[str]) -> list[str]:
         decoded = []
+        raw = _RAW_WORD.search(self.text[max(0, opened.start - 2) : opened.start]) is not None
         for (_, begin, _), text in zip(opened.pieces, texts, strict=True):
 
             def report(code: str, start: int, end: int, message: str, help: str, at: int = begin) -> None:
-                self.error(code, at + start, at + end, message, help)
+                self.error(code, at + start, at + end, message, RAW_FORM if raw and code == "E0007" else help)
 
             decoded.append(decode_escapes(text, report))
         return decoded

@@ -79,7 +79,7 @@ def report_misplaced(context: Context) -> None:
     for number in context.int_limits.values():
         context.int_out_of_range(number.span, number.value)
     for rest in context.rests.values():
-        context.error("E3008", rest.span, "`..` stands only among the elements of an array pattern")
+        context.error("E3008", rest.span, "`..` stands only among the elements of an array pattern", "write `[first, .., last]`")
     for parameter in context.selves.values():
         message = "`self` is legal only as the first parameter of a method"
         context.error("E1009", parameter.span, message, "move the function into an `impl` block")

@@ -70,7 +70,7 @@ def _generate(result: Compilation, file: str, name: str) -> None:
     try:
         image = generate(result.checked, sources, name)
     except RecursionError:  # of a walk over a type; trees are walked by levels
-        result.diagnostics.report("E0114", Span(file, 0, 0), "a type of the program nests too deeply")
+        result.diagnostics.report("E0114", Span(file, 0, 0), "a type of the program nests too deeply", help="split the type up")
         return
     for number, line, column, message in excesses(image):
         start = sources[number].line_starts[line - 1] + column - 1

@@ -15,7 +15,8 @@ Report = Callable[[str, int, int, str, str], None]
 _ESCAPE = re.compile(r"\\(?:u\{([^}\"'\n]*)\}|(u)|(.)|$)", re.DOTALL)
 _SIMPLE = {"\\": "\\", '"': '"', "'": "'", "n": "\n", "r": "\r", "t": "\t", "0": "\0", "$": "$"}
 _HEX = re.compile(r"[0-9A-Fa-f]{1,6}\Z")
-LEGAL_ESCAPES = r"legal escapes are \\ \" \' \n \r \t \0 \$ \u{…}"
+RAW_FORM = 'a raw string is `r#"…"#`'
+LEGAL_ESCAPES = rf"legal escapes are \\ \" \' \n \r \t \0 \$ \u{{…}}; {RAW_FORM}"
 
 
 def decode_escapes(text: str, report: Report) -> str:

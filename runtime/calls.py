@@ -166,7 +166,7 @@ class CallRun:
             return await work()
         except CallFailure as failure:
             self.services.metrics.errors += 1
-            await self._abandon(failure.message, failure.fields.get("text", ""), _cause(failure))
+            await self._abandon(failure.message, failure.fields.get("text", ""), failure.cause)
             raise
         except BaseException as stop:
             await self._abandon("cancelled", "", "cancelled" if type(stop).__name__ == "CancelledError" else "")
@@ -222,7 +222,7 @@ class CallRun:
             reply = await self._send(self._request(messages, plan))
             answer = plan.answer(reply) if plan else None
             if answer is not None:
-                return _with_text(reply, answer)
+                return reply.with_text(answer)
             if not reply.calls:
                 return reply
             rounds += 1
@@ -410,23 +410,3 @@ class CallRun:
 
     def _elapsed_ms(self, since: float) -> int:
         return 0 if self.provider.free_and_instant else round((self.services.clock() - since) * 1000)
-
-
-def _cause(failure: CallFailure) -> str:
-    """Which of the ends that `Record` stores this is (M-5.12); empty for none of them."""
-    if failure.variant == "ToolLoopLimit":
-        return "tool_loop"
-    if failure.kind in ("SchemaError", "MemoryError"):
-        return ""
-    return "timeout" if failure.kind == "TimeoutError" else "provider"
-
-
-def _with_text(reply: Reply, text: str) -> Reply:
-    return Reply(
-        text,
-        finish=reply.finish,
-        model=reply.model,
-        tokens_in=reply.tokens_in,
-        tokens_out=reply.tokens_out,
-        notes=reply.notes,
-    )

@@ -35,6 +35,15 @@ class CallFailure(Exception):
         message = f"{self.message} ({attempts} attempts)"
         return CallFailure(self.kind, self.variant, message, self.retry_class, **self.fields)
 
+    @property
+    def cause(self) -> str:
+        """Which of the ends that `Record` stores this is (M-5.12); empty for none of them."""
+        if self.variant == "ToolLoopLimit":
+            return "tool_loop"
+        if self.kind in ("SchemaError", "MemoryError"):
+            return ""
+        return "timeout" if self.kind == "TimeoutError" else "provider"
+
     def as_json(self) -> dict[str, Any]:
         return {"kind": self.kind, "variant": self.variant, "message": self.message, **self.fields}
 

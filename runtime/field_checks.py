@@ -22,6 +22,7 @@ STRATEGIES = ("auto", "native", "tool", "prompt")
 BACKOFFS = ("none", "linear", "exponential")
 RETRY_CLASSES = ("rate_limit", "server", "connection", "timeout")
 LONGEST_SECONDS = 10_000_000
+NO_FORMS: Mapping[str, str] = {}
 
 
 def text(value: Any) -> bool:
@@ -102,13 +103,24 @@ DECORATORS: dict[str, dict[str, Check]] = {
 }  # fmt: skip
 
 
-def check_fields(owner: str, fields: Mapping[str, Any], table: Mapping[str, Check]) -> None:
-    """ConfigFailure E4001 for an unknown field, E4004 for a value it does not take; nil counts as absent."""
+def check_fields(
+    owner: str, fields: Mapping[str, Any], table: Mapping[str, Check], forms: Mapping[str, str] = NO_FORMS
+) -> None:
+    """ConfigFailure E4001 for an unknown field, E4004 for a value it does not take; nil counts as absent. `forms`: how the value
+    of a field is written, where its name does not tell."""
     for name, value in fields.items():
         if name not in table:
-            raise ConfigFailure("E4001", f"{owner}: unknown field {name}")
+            raise ConfigFailure("E4001", f"{owner}: unknown field {name}; fields are {', '.join(table)}")
         if value is not None and not table[name](value):
-            raise ConfigFailure("E4004", f"{owner}: {name} does not take {type(value).__name__} {value!r:.80}")
+            form = f"; write {forms[name]}" if name in forms else ""
+            raise ConfigFailure("E4004", f"{owner}: {name} does not take {_shown(value)}{form}")
+
+
+def _shown(value: Any) -> str:
+    """As JSON, which programs and scripts are written in; values that it does not have in their own form."""
+    import json  # a run that refuses nothing starts without it
+
+    return f"{json.dumps(value, ensure_ascii=False, default=str):.80}"
 
 
 def check_connections(layers: list[Mapping[str, Mapping[str, Any]]]) -> None:

@@ -194,6 +194,12 @@ class Reply:
         self.notes = notes
         self.data = data
 
+    def with_text(self, text: str) -> Reply:
+        """The same answer, found elsewhere than in its text: no call is left in it (O-2.43)."""
+        return Reply(
+            text, finish=self.finish, model=self.model, tokens_in=self.tokens_in, tokens_out=self.tokens_out, notes=self.notes
+        )
+
     def as_json(self) -> Json:
         return {
             "text": self.text,

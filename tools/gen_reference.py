@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from concerto.cli.verbs import VERBS
+from concerto.compiler.checker.unbuilt import is_unbuilt
 from concerto.compiler.codes import CODES
 from concerto.vm.builtins import FUNCTIONS, METHODS, STD_MODULES, Row, std_module
 from concerto.vm.builtins.stores import MACHINERY
@@ -19,9 +20,7 @@ from concerto.vm.bytecode import operands as k
 from concerto.vm.bytecode.opcodes import FLOWS, OPCODE_SET_VERSION, OPCODES, Opcode
 from concerto.vm.bytecode.operands import KINDS
 from concerto.vm.bytecode.rules import LOADING, NOT_APPLICABLE, RULES
-from concerto.vm.handles import HANDLERS
 from concerto.vm.panics import PANICS
-from concerto.vm.store_methods import HANDLERS as STORE_HANDLERS
 
 TARGET = Path(__file__).resolve().parent.parent / "docs" / "generated"
 
@@ -75,13 +74,8 @@ def builtins() -> str:
 
 
 def _builtin(row: Row) -> str:
-    mark = (" *mut*" if row.mut else "") + ("" if _is_built(row) else " (not built yet)")
+    mark = (" *mut*" if row.mut else "") + (" (not built yet)" if is_unbuilt(row.receiver, row.name) else "")
     return f"| `{_cell(row.text)}`{mark} | {row.clause} | {_cell(' '.join(row.doc.split()))} |"
-
-
-def _is_built(row: Row) -> bool:
-    """Methods of handles need a handler of the machine, effects a host that answers them."""
-    return (row.receiver, row.name) in {**HANDLERS, **STORE_HANDLERS} if row.kind == "handle" else row.kind != "effect"
 
 
 def _cell(text: str) -> str:

@@ -80,7 +80,7 @@ def check_project(project: Project, diagnostics: Diagnostics) -> CheckedProgram:
     try:
         return on_fresh_stack(_check, project, diagnostics)
     except RecursionError:  # of a walk over a declared type; trees are walked by levels
-        diagnostics.report("E0114", Span(project.main, 0, 0), "a type of the program nests too deeply")
+        diagnostics.report("E0114", Span(project.main, 0, 0), "a type of the program nests too deeply", help="split the type up")
         return CheckedProgram(project.trees[project.main], init=[])
 
 
@@ -89,6 +89,7 @@ def _check(project: Project, diagnostics: Diagnostics) -> CheckedProgram:
     c = Checker(project.sources, diagnostics, RULES, MUTATING)
     c.modules = ModuleMap(project, module.modules)
     c.connections = [symbol.name for symbol in module.symbols if isinstance(symbol, ConnectionSymbol)]
+    c.mockable = [s.name for s in module.symbols if isinstance(s, (ModelSymbol, AgentSymbol, ToolSymbol))]
     c.agents = project.agents
     c.manifest = project.connections
     c.memory_tables = project.memory_tables
@@ -108,7 +109,7 @@ def _check(project: Project, diagnostics: Diagnostics) -> CheckedProgram:
             if c.deferring:
                 check_assignments(c, symbol)
     check_step_functions(c)
-    warn_unused(module, diagnostics)
+    warn_unused(module, diagnostics, project.sources)
     return _checked(c, project, module)
 
 

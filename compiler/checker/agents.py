@@ -49,7 +49,10 @@ def _connector(c: Checker, symbol: AgentSymbol, entry: ast.ConfigEntry) -> None:
     elif isinstance(value, ast.StringLiteral):
         name = value.value
     else:
-        c.report("E4004", value.span, "`connector` is a name or a String")
+        c.report(
+            "E4004", value.span, "`connector` is a name or a String",
+            help="write `connector: name` of [agents.name] of Concerto.toml",
+        )
         return
     symbol.fields.setdefault("connector", name)
     if c.agents is None:
@@ -95,10 +98,16 @@ def _handler(c: Checker, node: ast.ListenHandler, seen: dict[str, ast.ListenHand
     if kind in RESERVED_TYPES:
         c.report("E4060", pattern.span, f'`listen` itself takes messages of type "{kind}"', help="choose another type of message")
     elif kind in seen:
-        c.report("E4060", pattern.span, f'"{kind}" has two handlers', first=seen[kind].pattern.span)
+        c.report(
+            "E4060", pattern.span, f'"{kind}" has two handlers', first=seen[kind].pattern.span,
+            help="join them in one handler",
+        )
     seen.setdefault(kind, node)
     if len(closure.parameters) != 1:
-        c.report("E2006", closure.span, f"a handler takes one message, {len(closure.parameters)} parameters given")
+        c.report(
+            "E2006", closure.span, f"a handler takes one message, {len(closure.parameters)} parameters given",
+            help="write `|m| { … }`",
+        )
     for parameter in closure.parameters:
         type_ = _parameter(c, node, parameter)
         if parameter.binding is not None:

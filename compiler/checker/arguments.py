@@ -29,7 +29,7 @@ def match_arguments(
 ) -> Matched | None:
     """None after a report; the arguments are then still to be typed by `infer_all`."""
     if formals and formals[-1].variadic:
-        return _match_variadic(c, callee, arguments)
+        return _match_variadic(c, callee, formals, arguments)
     positions = {formal.name: i for i, formal in enumerate(formals)}
     matched = Matched([None] * len(formals), [])
     sound = True
@@ -38,7 +38,7 @@ def match_arguments(
         if index is None or index >= len(formals):
             sound = False
             if argument.name is not None:
-                _unknown(c, callee, argument.name, positions)
+                _unknown(c, callee, argument.name, formals)
             continue
         if matched.values[index] is not None:
             sound = False
@@ -50,14 +50,19 @@ def match_arguments(
     return matched if _check_count(c, callee, formals, arguments, matched, span) and sound else None
 
 
-def _unknown(c: Checker, callee: str, name: ast.Ident, known: dict[str, int]) -> None:
-    c.report("E2007", name.span, f"`{callee}` has no parameter `{name.text}`", help=did_you_mean(name.text, known))
+def _unknown(c: Checker, callee: str, name: ast.Ident, formals: Sequence[Formal]) -> None:
+    variadic = bool(formals) and formals[-1].variadic
+    known = "give it by position" if variadic else signature_help(formals)
+    help = did_you_mean(name.text, [formal.name for formal in formals]) or known
+    c.report("E2007", name.span, f"`{callee}` has no parameter `{name.text}`", help=help)
 
 
-def _match_variadic(c: Checker, callee: str, arguments: list[ast.Argument]) -> Matched | None:
+def _match_variadic(
+    c: Checker, callee: str, formals: Sequence[Formal], arguments: list[ast.Argument]
+) -> Matched | None:
     named = next((a.name for a in arguments if a.name is not None), None)
     if named is not None:
-        _unknown(c, callee, named, {})
+        _unknown(c, callee, named, formals)
         return None
     return Matched([a.value for a in arguments], list(range(len(arguments))))
 
@@ -69,13 +74,13 @@ def _check_count(
     missing = [f.name for f, v in zip(formals, matched.values, strict=True) if v is None and f.required]
     if positional > len(formals):
         message = f"`{callee}` takes {_count(formals)}, {len(arguments)} given"
-        c.report("E2006", span, message, help=_piped_help(arguments, span))
+        c.report("E2006", span, message, help=_piped_help(arguments, span) or signature_help(formals))
         return False
     unknown = len(arguments) - len(matched.order)
     if missing and not unknown:
         names = ", ".join(f"`{name}`" for name in missing)
         message = f"`{callee}` takes {_count(formals)}, {len(arguments)} given: missing {names}"
-        c.report("E2006", span, message, help=_piped_help(arguments, span))
+        c.report("E2006", span, message, help=_piped_help(arguments, span) or signature_help(formals))
     return not missing
 
 
@@ -83,6 +88,12 @@ def _piped_help(arguments: list[ast.Argument], callee: Span) -> str | None:
     """The left side of `|>` is an argument that stands before its function."""
     piped = bool(arguments) and arguments[0].value.span.end <= callee.start
     return "the value before `|>` is the first argument" if piped else None
+
+
+def signature_help(formals: Sequence[Formal]) -> str:
+    """The parameters, as their declaration says them."""
+    parts = ", ".join(f"{f.name}: {f.type}{'' if f.required else ' = …'}" for f in formals)
+    return f"it takes `({parts})`" if parts else "it takes no arguments: `()`"
 
 
 def _count(formals: Sequence[Formal]) -> str:

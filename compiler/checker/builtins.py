@@ -11,7 +11,7 @@ from ...vm.builtins import ASSOCIATED, FUNCTIONS, Row, lookup
 from .. import ast
 from ..resolver import everyday
 from ..source import Span
-from ..types import ANY, NIL, Function, Generic, Nilable, Nominal, Parameter, Simple, Tuple, Type
+from ..types import ANY, NIL, Function, Generic, Nilable, Nominal, Simple, Tuple, Type
 from .arguments import Matched, infer_all, match_arguments
 from .context import Checker, Expected
 from .relations import close, generic, is_complete, widen
@@ -41,6 +41,8 @@ def everyday_method(type_: Type, name: str) -> str | None:
     known = next((m for m in everyday.METHODS.get(name, ()) if lookup(kind, m) is not None), None)
     if known is not None:
         return f"use `{known}()`"
+    if kind == "HashMap" and name in ("entries", "items", "iter"):
+        return "write `for (k, v) in h { … }`, or `h.query(|_k, _v| true)` for a Map"
     return everyday.FORMS.get(name) if kind in ("Array", "Map", "Range", "String") else None
 
 
@@ -93,12 +95,16 @@ def hints_of(result: Type, expected: Expected) -> Bindings:
     """What the expected type says about the type parameters of the result."""
     hints: Bindings = {}
     wanted = expected.type
-    if isinstance(result, Parameter):
-        while isinstance(wanted, Nilable) or generic(wanted, "Option"):
-            wanted = wanted.inner if isinstance(wanted, Nilable) else wanted.arguments[0]  # type: ignore[union-attr]
+    while _is_wrapped(wanted) and not _is_wrapped(result):
+        wanted = wanted.inner if isinstance(wanted, Nilable) else wanted.arguments[0]  # type: ignore[union-attr]
     if wanted is not None and wanted != ANY:
         unify(result, wanted, hints)
     return hints
+
+
+def _is_wrapped(type_: Type | None) -> bool:
+    """Whether a plain value converts to it by being wrapped (L-3.3.5, L-3.3.6)."""
+    return isinstance(type_, Nilable) or generic(type_, "Option") is not None
 
 
 def infer_arguments(

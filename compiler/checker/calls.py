@@ -38,7 +38,7 @@ from .context import FREE, Checker, Expected, ExpressionRule
 from .emits import emit
 from .generics import Instance, written_arguments
 from .impls import require_visible_method
-from .mismatch import absent_help
+from .mismatch import absent_help, condition_help
 from .places import require_mutable, root_of
 from .relations import ERRONEOUS, is_text
 from .schemas import instance_fault
@@ -204,7 +204,7 @@ def variant_call(
     named = next((a.name for a in node.arguments if a.name is not None), None)
     if named is not None:
         infer_all(c, node.arguments)
-        return c.report("E2007", named.span, f"`{name}` takes no named argument `{named.text}`")
+        return c.report("E2007", named.span, f"`{name}` takes no named argument `{named.text}`", help="give it by position")
     formals = [Formal(part, type_, True) for part, type_, _, _ in symbol.fields]
     matched = match_arguments(c, name, formals, node.arguments, callee.span)
     if matched is None:
@@ -238,12 +238,17 @@ def value_call(
     named = next((a.name for a in arguments if a.name is not None), None)
     if named is not None:
         infer_all(c, arguments)
-        return c.report("E2007", named.span, f"a function value takes no named argument `{named.text}`")
+        return c.report(
+            "E2007", named.span, f"a function value takes no named argument `{named.text}`", help="give it by position"
+        )
     if len(arguments) != len(type_.parameters):
         infer_all(c, arguments)
         wanted = len(type_.parameters)
         plural = "" if wanted == 1 else "s"
-        return c.report("E2006", callee.span, f"`{type_}` takes {wanted} argument{plural}, {len(arguments)} given")
+        return c.report(
+            "E2006", callee.span, f"`{type_}` takes {wanted} argument{plural}, {len(arguments)} given",
+            help=f"it takes `({', '.join(map(str, type_.parameters))})`",
+        )
     for number, (argument, parameter) in enumerate(zip(arguments, type_.parameters, strict=True), 1):
         c.value(argument.value, Expected(parameter, "E2009", f"argument {number}"))
     node.target = ValueCall([a.value for a in arguments], list(range(len(arguments))), callee)
@@ -268,7 +273,7 @@ def _builtin_call(c: Checker, node: ast.Call, callee: ast.PathExpr, name: str, e
         return special(c, node, callee, expected)
     given = collection_arguments(c, callee, name)
     if callee.type_arguments is not None and given is None and name not in CONSTRUCTORS:
-        c.report("E2028", callee.span, f"`{name}` takes no type arguments")
+        c.report("E2028", callee.span, f"`{name}` takes no type arguments", help="drop the `<…>`")
     if name.startswith("Memory"):
         infer_all(c, node.arguments)
         return c.report(
@@ -312,7 +317,10 @@ def _len(c: Checker, node: ast.Call, callee: ast.PathExpr, expected: Expected) -
     if isinstance(node.target, BuiltinCall) and node.target.arguments[0] is not None:
         argument = node.target.arguments[0]
         if argument.type != ANY and argument.type != NEVER and kind_of(argument.type) not in LENGTHS:
-            return c.report("E2009", argument.span, f"`{argument.type}` has no length")
+            return c.report(
+                "E2009", argument.span, f"`{argument.type}` has no length",
+                help="strings, arrays, maps, tuples and ranges have one",
+            )
     return result
 
 
@@ -321,7 +329,10 @@ def _assert(c: Checker, node: ast.Call, callee: ast.PathExpr, expected: Expected
     if isinstance(node.target, BuiltinCall) and node.target.arguments[0] is not None:
         condition = node.target.arguments[0]
         if condition.type not in (ANY, NEVER) and str(condition.type) != "Bool":
-            return c.report("E2009", condition.span, f"expected `Bool` for parameter `c`, found `{condition.type}`")
+            return c.report(
+                "E2009", condition.span, f"expected `Bool` for parameter `c`, found `{condition.type}`",
+                help=condition_help(condition.type),
+            )
     return result
 
 
@@ -338,7 +349,10 @@ def _parse_schema(c: Checker, node: ast.Call, callee: ast.PathExpr, expected: Ex
     node.target.schema = schema
     text = node.target.arguments[0]
     if text is not None and not (is_text(text.type) or text.type in (ANY, NEVER, RESPONSE)):
-        return c.report("E2009", text.span, f"expected `String` or `Response` for parameter `x`, found `{text.type}`")
+        return c.report(
+            "E2009", text.span, f"expected `String` or `Response` for parameter `x`, found `{text.type}`",
+            help="give the reply of a call, or its text",
+        )
     return result
 
 
@@ -350,7 +364,10 @@ def schema_argument(
         c.report("E2029", name.span, f"`{name.text}` needs a type argument", help=f"write `{name.text}<T>(…)`")
         return None
     if len(written) != 1:
-        c.report("E2028", name.span, f"`{name.text}` takes 1 type argument, {len(written)} given")
+        c.report(
+            "E2028", name.span, f"`{name.text}` takes 1 type argument, {len(written)} given",
+            help=f"write `{name.text}<T>(…)`",
+        )
         return None
     type_ = written_type(c, written[0])
     symbol = c.declared(type_)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from .. import ast
 from ..diagnostics import Diagnostics
 from ..resolver.everyday import FIELDS
-from ..resolver.spelling import did_you_mean
+from ..resolver.spelling import did_you_mean, listed
 from .context import Checker, Expected
 from .declarations import FAILED, at_module_level, folded
 from .fields import Rule
@@ -23,14 +23,17 @@ def duplicates(c: Checker, owner: str, names: Iterable[ast.Ident]) -> None:
     seen: dict[str, ast.Ident] = {}
     for name in names:
         if name.text in seen:
-            c.report("E4001", name.span, f"`{name.text}` is given twice in {owner}", first=seen[name.text].span)
+            c.report(
+                "E4001", name.span, f"`{name.text}` is given twice in {owner}", first=seen[name.text].span,
+                help="keep one of them",
+            )
         seen.setdefault(name.text, name)
 
 
 def unknown_key(c: Checker, owner: str, name: ast.Ident, known: Iterable[str]) -> None:
     known = tuple(known)
     everyday = next((f"use `{field}`" for field in FIELDS.get(name.text, ()) if field in known), None)
-    help = everyday or did_you_mean(name.text, known)
+    help = everyday or did_you_mean(name.text, known) or listed("fields", known)
     c.report("E4001", name.span, f"{owner} has no field `{name.text}`", help=help)
 
 
@@ -77,17 +80,17 @@ def check_object(
         value = value.inner
     if not isinstance(value, ast.MapExpr):
         at_module_level(c, value, Expected())
-        c.report(code, value.span, f"{owner} is an object `{{ … }}` of constants")
+        c.report(code, value.span, f"{owner} is an object `{{ … }}` of constants", help="write `{ key: value }`")
         return None
     found: dict[str, object] = {}
     for entry in value.entries:
         key = entry.key
         if not isinstance(key, ast.StringLiteral):
-            c.report("E4001", key.span, f"a key of {owner} is a word")
+            c.report("E4001", key.span, f"a key of {owner} is a word", help="write the key without quotes")
             continue
         name = ast.Ident(span=key.span, text=key.value)
         if key.value in found:
-            c.report("E4001", key.span, f"`{key.value}` is given twice in {owner}")
+            c.report("E4001", key.span, f"`{key.value}` is given twice in {owner}", help="keep one of them")
         elif key.value not in rules:
             unknown_key(c, owner, name, rules)
         else:

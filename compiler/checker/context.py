@@ -28,8 +28,8 @@ from ..symbols import (
     TraitSymbol,
     TypeParameterSymbol,
 )
-from ..types import ANY, NEVER, NIL, Implementation, Nominal, Type, bare
-from .mismatch import explain
+from ..types import ANY, FLOAT, INT, NEVER, NIL, Implementation, Nominal, Type, bare
+from .mismatch import explain, number_help
 from .privacy import ModuleMap
 from .relations import ERRONEOUS, MISMATCH, _Mismatch, convert, is_complete, join, join_all, nilable
 
@@ -123,7 +123,7 @@ HEAVIEST = 5_000  # what a type may weigh: walks over types take as many steps
 class Checker:
     __slots__ = (
         "sources", "diagnostics", "error_count", "expressions", "nesting", "targets", "loops", "nominals", "modules",
-        "connections", "agents", "manifest",
+        "connections", "mockable", "agents", "manifest",
         "aliases", "constants", "methods", "self_type", "deferring", "main", "visiting", "mutating", "links",
         "traits", "models", "trait_symbols", "implementations", "error_impls", "waiting_bounds",
         "outside", "step_functions", "memory_tables",
@@ -150,6 +150,7 @@ class Checker:
         self.nominals: dict[str, StructSymbol | EnumSymbol] = {}
         self.modules: ModuleMap
         self.connections: list[str] = []  # names of those declared, for suggestions
+        self.mockable: list[str] = []  # names of models, agents and tools, for suggestions
         self.agents: Mapping[str, Mapping[str, object]] | None = None  # those of the manifest by name; None: there is none
         self.manifest: dict[str, dict[str, object]] = {}  # fields of connections that Concerto.toml gives
         self.aliases: dict[AliasSymbol, Type | None] = {}  # None: being resolved
@@ -245,7 +246,10 @@ class Checker:
         for node, found in branches:
             wider = join(joined, found)
             if wider is None:
-                self.report(code, node.span, f"the branches disagree: `{joined}` and `{found}`")
+                self.report(
+                    code, node.span, f"the branches disagree: `{joined}` and `{found}`",
+                    help="convert one of them, or end each with `;`",
+                )
                 return ERRONEOUS
             joined = wider
         for node, found in branches:
@@ -302,6 +306,8 @@ class Checker:
         elif wanted == NIL and expected.code == "E2023":
             is_main = self.function_target.name == "`main`"
             help = "`main` gives no value: drop it" if is_main else f"declare the result: `-> {found}`"
+        elif isinstance(node, ast.StringLiteral) and wanted in (INT, FLOAT):
+            help = number_help(node.value, wanted)
         else:
             help = explain(found, wanted)
         where = f" for {expected.place}" if expected.place else ""

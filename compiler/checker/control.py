@@ -11,7 +11,7 @@ from ..source import Span
 from ..types import ANY, BOOL, CHUNK, INT, NEVER, NIL, RANGE, STREAM, STRING, Generic, Nilable, Nominal, Tuple, Type, error
 from .context import DISCARD, FREE, Checker, Expected, ExpressionRule, LoopFrame, Raise
 from .exhaustiveness import check_arms
-from .mismatch import absent_help, condition_help
+from .mismatch import ITERABLE, absent_help, condition_help
 from .patterns import bind_irrefutable, check_pattern, matches_nil_only
 from .propagation import discarded_result, leave
 from .relations import ERRONEOUS, MISMATCH, close, convert, generic, is_complete, is_text, join_all
@@ -40,7 +40,10 @@ def block(c: Checker, node: ast.Block, expected: Expected) -> Type:
 
 
 def unreachable(c: Checker, span: Span) -> bool:
-    c.report("W0005", span, "this code is never reached")
+    c.report(
+        "W0005", span, "this code is never reached",
+        help="remove it, or move it before the `return`, `throw`, `break` or endless loop",
+    )
     return True
 
 
@@ -224,7 +227,8 @@ def element_type(c: Checker, iterable: ast.Expr, type_: Type) -> Type:
         return CHUNK
     if type_ in (ANY, NEVER):
         return type_
-    help = absent_help(type_) or (f"write a range: `0..{c.text(iterable)}`" if type_ == INT else "use `.entries()` or a range")
+    counted = f"write a range: `0..{c.text(iterable)[1:-1]}`"
+    help = absent_help(type_) or (counted if type_ == INT else f"a `for` goes through {ITERABLE}")
     return c.report("E2015", iterable.span, f"`{type_}` cannot be iterated", help=help)
 
 
@@ -265,6 +269,7 @@ def _loop_value(c: Checker, node: ast.Expr, frame: LoopFrame) -> Type:
         return c.report(
             "E2021", valued[-1][0].span if valued else node.span,
             f"the values of `break` disagree: `{wanted}` and `{valued[-1][1] if valued else NIL}`",
+            help="give every `break` of the loop a value of one type",
         )  # fmt: skip
     for value, found in valued:
         c.coerce(value, found, Expected(joined, "E2021"))
@@ -300,7 +305,7 @@ def _loop_of(c: Checker, word: str, label: ast.Ident | None, span: Span) -> Loop
         _leaves_task(c, word, span, barrier)
         return None
     if not c.loops or barrier is not None:
-        c.report("E3009", span, f"`{word}` outside a loop")
+        c.report("E3009", span, f"`{word}` outside a loop", help="use `return` to leave the function")
         return None
     return c.loops[-1]
 

@@ -55,7 +55,10 @@ def _fields(c: Checker, owner: str, fields: list[ast.Field]) -> Fields:
     for field in fields:
         name = field.name.text
         if name in seen:
-            c.report("E2014", field.name.span, f"field `{name}` of `{owner}` is declared twice", first=seen[name])
+            c.report(
+                "E2014", field.name.span, f"field `{name}` of `{owner}` is declared twice", first=seen[name],
+                help="remove or rename one of them",
+            )
             continue
         seen[name] = field.name.span
         found.append((name, written_type(c, field.type), field.default, False))
@@ -140,7 +143,7 @@ def _value_of(c: Checker, symbol: ConstSymbol, node: ast.Node) -> object:
     """Folds a constant once; one that needs itself is E2032."""
     state = c.constants.get(symbol)
     if state == "busy":
-        c.report("E2032", node.span, f"the constant `{symbol.name}` depends on itself")
+        c.report("E2032", node.span, f"the constant `{symbol.name}` depends on itself", help="give one of them a literal")
         raise NotConstant(node)
     if state == "failed":
         raise NotConstant(node)
@@ -170,10 +173,13 @@ def folded(c: Checker, node: ast.Expr, code: str) -> object:
         return c.nesting.call(fold, node, lookup)
     except NotConstant as part:
         if len(c.diagnostics.found) == before and not _reported(c, part.node):
-            c.report(code, part.node.span, "this part is not constant")
+            c.report(
+                code, part.node.span, "this part is not constant",
+                help="constants are made of literals, other constants and operators; compute the rest in a function",
+            )
     except Fault as fault:
         if not _reported(c, fault.node):
-            c.report("E2033", fault.node.span, f"the constant cannot be evaluated: {fault.text}")
+            c.report("E2033", fault.node.span, f"the constant cannot be evaluated: {fault.text}", help="change the operands")
     except (AttributeError, TypeError, ValueError):
         pass  # operands of wrong types, reported when they were typed
     return FAILED

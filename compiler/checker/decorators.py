@@ -30,7 +30,7 @@ def check_decorators(c: Checker, decorators: list[ast.Decorator], place: str) ->
             places = ", ".join(DECORATOR_PLACES[name])
             c.report("E4009", node.span, f"`@{name}` cannot stand on {_article(place)} {place}", help=f"it belongs on: {places}")
         elif name in seen:
-            c.report("E4009", node.span, f"`@{name}` stands twice", first=seen[name].span)
+            c.report("E4009", node.span, f"`@{name}` stands twice", first=seen[name].span, help="keep one of them")
         elif place in DECORATOR_UNBUILT.get(name, ()):
             c.unbuilt(node.span, f"@{name}")
         elif name == "validate":
@@ -61,17 +61,20 @@ def _arguments(c: Checker, node: ast.Decorator, rules: dict[str, Rule]) -> dict[
         elif position < len(order):
             key = order[position]
         else:
-            c.report("E4009", argument.span, f"`@{name}` takes {len(order)} argument(s), {len(node.arguments)} given")
+            c.report(
+                "E4009", argument.span, f"`@{name}` takes {len(order)} argument(s), {len(node.arguments)} given",
+                help=f"it takes `({', '.join(order)})`",
+            )
             continue
         if key not in rules:
             assert argument.name is not None
             help = did_you_mean(key, rules)
             c.report("E4001", argument.name.span, f"`@{name}` has no argument `{key}`", help=help)
         elif key in given:
-            c.report("E4009", argument.span, f"`@{name}` gets `{key}` twice")
+            c.report("E4009", argument.span, f"`@{name}` gets `{key}` twice", help="keep one of them")
         else:
             given[key] = check_value(c, key, argument.value, rules[key], constant=True, code="E4009")
     required = DECORATOR_REQUIRED.get(name)
     if required is not None and required not in given and not node.arguments:
-        c.report("E4009", node.span, f"`@{name}` needs `{required}`")
+        c.report("E4009", node.span, f"`@{name}` needs `{required}`", help=f"write `@{name}({required}: …)`")
     return {key: value for key, value in given.items() if value is not FAILED}

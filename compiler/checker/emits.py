@@ -60,14 +60,20 @@ def _call(c: Checker, node: ast.Call, callee: ast.PathExpr, row: Row, expected: 
         return _row(c, node, callee, row, expected, ())
     if len(written) != 1:
         infer_all(c, node.arguments)
-        return c.report("E2028", callee.span, f"`emit` takes 1 type argument, {len(written)} given")
+        return c.report(
+            "E2028", callee.span, f"`emit` takes 1 type argument, {len(written)} given",
+            help="write `emit<T>(channel, payload)`",
+        )
     wanted = written_type(c, written[0])
     payload = next((a.value for a in node.arguments if a.name is not None and a.name.text == "payload"), None)
     if payload is None and len(node.arguments) > 1 and node.arguments[1].name is None:
         payload = node.arguments[1].value
     if payload is None:
         infer_all(c, node.arguments)
-        return c.report("E2006", callee.span, "`emit<T>` takes 2 arguments: missing `payload`")
+        return c.report(
+            "E2006", callee.span, "`emit<T>` takes 2 arguments: missing `payload`",
+            help="write `emit<T>(channel, payload)`",
+        )
     c.value(payload, Expected(wanted, "E4080", "the payload"))
     coercion = payload.coercion
     result = _row(c, node, callee, row, expected, (wanted,))

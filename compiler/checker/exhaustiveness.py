@@ -324,7 +324,7 @@ def check_arms(c: Checker, node: ast.Match, subject: Type) -> None:
         if covering is not None:
             c.report(
                 "W0004", arm.pattern.span, f"this arm can never match: {c.text(covering.pattern)} covers it",
-                first=covering.pattern.span, note="covered by this one",
+                first=covering.pattern.span, note="covered by this one", help="remove it, or move it before the other",
             )  # fmt: skip
         if arm.guard is None:
             rows.append((arm.pattern,))

@@ -136,7 +136,7 @@ def path_expr(c: Checker, node: ast.PathExpr, expected: Expected) -> Type:
     symbol = node.binding
     known = symbol is not None and not isinstance(symbol, (BuiltinSymbol, UnbuiltSymbol))
     if node.type_arguments is not None and known and not _is_generic(symbol):
-        return c.report("E2028", node.span, f"`{written(node)}` takes no type arguments")
+        return c.report("E2028", node.span, f"`{written(node)}` takes no type arguments", help="drop the `<…>`")
     match symbol:
         case Local() | ConstSymbol():
             return symbol.type
@@ -170,7 +170,10 @@ def path_expr(c: Checker, node: ast.PathExpr, expected: Expected) -> Type:
         case StdFunctionSymbol():
             return std_function(c, node, symbol)
         case ModuleSymbol() | StdModuleSymbol():
-            return c.report("E1001", node.span, f"`{written(node)}` is a module, not a value")
+            return c.report(
+                "E1001", node.span, f"`{written(node)}` is a module, not a value",
+                help=f"name something in it: `{written(node)}::…`",
+            )
         case ErrorFamilySymbol() if len(node.segments) > 1:
             made = error(symbol.name)
             return made if symbol.variant is not None else Function((STRING,), made)
@@ -260,7 +263,10 @@ def _no_value(c: Checker, node: ast.PathExpr, symbol: Symbol | None) -> Type:
     if isinstance(symbol, (StructSymbol, EnumSymbol, AliasSymbol, ErrorFamilySymbol, TraitSymbol)):
         return c.report("E1001", node.span, f"`{written(node)}` is a type, not a value", help=_type_help(c, node, symbol))
     if isinstance(symbol, ConnectionSymbol):
-        return c.report("E1001", node.span, f"`{written(node)}` is a connection, not a value")
+        return c.report(
+            "E1001", node.span, f"`{written(node)}` is a connection, not a value",
+            help=f"a model names it: `provider: {written(node)}`",
+        )
     return ERRONEOUS
 
 
@@ -296,7 +302,7 @@ def _builtin_value(c: Checker, node: ast.PathExpr, name: str, expected: Expected
     signature = function_value(c, node, name)
     if signature is not None:
         return signature
-    return c.report("E1001", node.span, f"`{name}` is a type, not a value", help=NAMES.get(name))
+    return c.report("E1001", node.span, f"`{name}` is a type, not a value", help=NAMES.get(name) or "write a value of it")
 
 
 # ---------------------------------------------------------------- collections
@@ -355,7 +361,10 @@ def _duplicate_keys(c: Checker, node: ast.MapExpr) -> None:
             key = (type(entry.key), entry.key.value)
             if key in seen:
                 shown = f'"{entry.key.value}"' if isinstance(entry.key, ast.StringLiteral) else str(entry.key.value)
-                c.report("E2020", entry.key.span, f"the key {shown} stands twice", first=seen[key].key.span)
+                c.report(
+                    "E2020", entry.key.span, f"the key {shown} stands twice", first=seen[key].key.span,
+                    help="remove one of the two",
+                )
             seen.setdefault(key, entry)
 
 
@@ -376,7 +385,7 @@ def range_expr(c: Checker, node: ast.RangeExpr, expected: Expected) -> Type:
             continue
         found = c.infer(bound)
         if found not in (INT, ANY, NEVER):
-            c.report("E2002", bound.span, f"`{operator}` takes Int bounds, found `{found}`")
+            c.report("E2002", bound.span, f"`{operator}` takes Int bounds, found `{found}`", help="cast it: `as Int`")
         else:
             c.coerce(bound, found, Expected(INT))
     return RANGE

@@ -108,7 +108,7 @@ def record(target: Target) -> None:
 def return_(c: Checker, node: ast.Return, expected: Expected) -> Type:
     target = c.function_target
     if target.kind == "none":
-        c.report("E3012", node.span, "`return` stands outside a function")
+        c.report("E3012", node.span, "`return` stands outside a function", help="move it into a function")
     elif target.kind == "task":
         c.report("E4050", node.span, f"`return` cannot leave {target.name}", help="its value is its last expression")
     wanted = target.result
@@ -137,7 +137,7 @@ def closure(c: Checker, node: ast.Closure, expected: Expected) -> Type:
         count = len(node.parameters)
         c.report(
             "E2006", node.span, f"expected a function of {len(wanted.parameters)} parameter(s), the closure has {count}"
-        )
+        , help=f"write `|{', '.join('abcdefgh'[:len(wanted.parameters)])}| …`; `_` stands for those not needed")
         wanted = None
         mismatched = True
     else:

@@ -66,7 +66,10 @@ class Instance:
         """Written type arguments give all of them (E2028)."""
         if len(given) != len(names):
             plural = "" if len(names) == 1 else "s"
-            self.checker.report("E2028", span, f"`{self.name}` takes {len(names)} type argument{plural}, {len(given)} given")
+            self.checker.report(
+                "E2028", span, f"`{self.name}` takes {len(names)} type argument{plural}, {len(given)} given",
+                help=f"write `{self.name}<{', '.join(names)}>`",
+            )
             self.bindings.update(dict.fromkeys(names, ERRONEOUS))
             return
         self.bindings.update(zip(names, given, strict=True))

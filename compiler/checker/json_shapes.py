@@ -27,7 +27,10 @@ def parse_as_call(
     written = callee.type_arguments or []
     if len(written) > 1:
         infer_all(c, node.arguments)
-        return c.report("E2028", callee.span, f"`{symbol.name}` takes 1 type argument, {len(written)} given")
+        return c.report(
+            "E2028", callee.span, f"`{symbol.name}` takes 1 type argument, {len(written)} given",
+            help=f"write `{symbol.name}<T>(…)`",
+        )
     wanted = written_type(c, written[0]) if written else _expected(expected)
     if wanted is None:
         infer_all(c, node.arguments)

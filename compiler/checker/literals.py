@@ -54,7 +54,7 @@ def struct_expr(c: Checker, node: ast.StructExpr, expected: Expected) -> Type:
         help = "literals make " + ", ".join(f"`{name}`" for name in WRITTEN)
         c.report("E1002", node.path[-1].span, f"`{symbol.name}` has no literal: the runtime makes it", help=help)
     elif is_other:
-        c.report("E1002", node.path[-1].span, f"`{node.path[-1].text}` is not a struct")
+        c.report("E1002", node.path[-1].span, f"`{node.path[-1].text}` is not a struct", help="only structs have literals")
     return ERRONEOUS
 
 
@@ -136,7 +136,10 @@ def _check_entry(
         c.infer(entry.value)
         return
     if name in given:
-        c.report("E2013", entry.name.span, f"field `{name}` of `{made}` is given twice", first=given[name].name.span)
+        c.report(
+            "E2013", entry.name.span, f"field `{name}` of `{made}` is given twice", first=given[name].name.span,
+            help="keep one of them",
+        )
     given.setdefault(name, entry)
     if not instance.names:
         c.value(entry.value, Expected(types[name], place=f"field `{name}`"))

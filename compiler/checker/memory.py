@@ -89,7 +89,10 @@ def _new(c: Checker, call: ast.Call, steps: Steps) -> None:
     flags = [a for a in call.arguments if a.name is not None and a.name.text == "tools"]
     if len(bounds) > 1 or len(flags) > 1:
         most = 2 if flags or len(positional) > 1 else 1
-        c.report("E2006", call.callee.span, f"`Memory::new` takes 0 to {most} arguments, {len(call.arguments)} given")
+        c.report(
+            "E2006", call.callee.span, f"`Memory::new` takes 0 to {most} arguments, {len(call.arguments)} given",
+            help="write `Memory::new()`, or `Memory::new(20)` for the newest 20 messages",
+        )
         return
     if bounds:
         count = bound(c, bounds[0].value, "the bound of a memory")
@@ -101,7 +104,7 @@ def _new(c: Checker, call: ast.Call, steps: Steps) -> None:
         if isinstance(value, bool):
             steps.found["tools"] = {"tools": True} if value else {}
         elif found is not ERRONEOUS and value is not FAILED:
-            c.report("E4004", flags[0].value.span, "`tools` is a constant Bool")
+            c.report("E4004", flags[0].value.span, "`tools` is a constant Bool", help="write `true` or `false`")
 
 
 def _shown(c: Checker, symbol: MemorySymbol, call: ast.Call) -> MemorySymbol | None:
@@ -122,7 +125,7 @@ def _take_over(c: Checker, symbol: MemorySymbol, steps: Steps, like: ast.PathExp
     other = like.binding
     assert isinstance(other, MemorySymbol)
     if other is symbol or _is_like(other, symbol):
-        c.report("E4501", like.span, f"`{symbol.name}` takes over its own steps")
+        c.report("E4501", like.span, f"`{symbol.name}` takes over its own steps", help="name another memory")
         return
     check_memory(c, other)
     steps.take_over(other)
@@ -209,7 +212,10 @@ def check_init(c: Checker, statement: ast.InitStatement, home: ModuleSymbol) -> 
     if owner is ERRONEOUS:
         infer_all(c, call.arguments)
     elif owner not in (MEMORY, KEYED_MEMORY) and not is_store:
-        c.report("E4501", receiver.span, "an initialisation statement calls a method of a memory, hashmap or ledger")
+        c.report(
+            "E4501", receiver.span, "an initialisation statement calls a method of a memory, hashmap or ledger",
+            help="put it in `fn main() { … }`",
+        )
         infer_all(c, call.arguments)
     elif isinstance(receiver, ast.PathExpr) and receiver.binding.home is not home:
         help = "write the statement where the memory is declared"

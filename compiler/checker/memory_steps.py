@@ -12,14 +12,13 @@ from ...vm.bytecode.memory_steps import ON_CONFLICT, ON_FAILURE, REDACTORS, ROLE
 from .. import ast
 from ..memory_tables import milliseconds
 from ..resolver.memory import is_word
-from ..resolver.spelling import did_you_mean
+from ..resolver.spelling import did_you_mean, listed
 from ..symbols import AgentSymbol, MemorySymbol, ModelSymbol, StepFunction
 from ..types import BOOL, FLOAT, INT, MESSAGE, STRING, Function, Type, array
 from .arguments import infer_all
 from .context import FREE, Checker, Expected
 from .declarations import FAILED, at_module_level, folded
 from .memory_summary import read_summary
-from .mismatch import listed
 from .relations import ERRONEOUS
 
 COUNT, SHARE, DURATION, ATTACHING, TEXT, FLAG = "count", "share", "duration", "attaching", "text", "flag"
@@ -75,7 +74,7 @@ class Steps:
             message = f"`{name}` is no step of a derived view: it acts when a turn is stored"
             c.report("E4507", node.name.span, message, help="write it at the memory the view is derived from")
         elif name in self.found and name not in REPEATED or name == "like" and self.like is not None:
-            c.report("E4503", node.name.span, f"the step `{name}` is written twice")
+            c.report("E4503", node.name.span, f"the step `{name}` is written twice", help="join them in one step")
         elif name == "pin" and self.is_view:
             c.unbuilt(node.name.span, "pin of a derived view")
         elif name == "like":
@@ -105,13 +104,19 @@ class Steps:
         if name == "tools":
             said["tools"] = True
         elif not written:
-            self.c.report("E2006", at.span, f"the step `{name}` takes at least 1 argument, 0 given")
+            self.c.report(
+                "E2006", at.span, f"the step `{name}` takes at least 1 argument, 0 given",
+                help="give what it keeps, such as a number",
+            )
         self._check_bounds(name, written)
 
     def _unknown(self, name: str, label: str, argument: ast.Argument) -> None:
         infer_all(self.c, [a for a in [argument] if not is_word(a.value)])
         if not label:
-            self.c.report("E2006", argument.span, f"the step `{name}` takes fewer arguments without a name")
+            self.c.report(
+                "E2006", argument.span, f"the step `{name}` takes fewer arguments without a name",
+                help="drop it, or give it by its name",
+            )
             return
         assert argument.name is not None
         known = [word for word in STEPS[name] if word]
@@ -187,7 +192,7 @@ class Steps:
         if found is FAILED:
             return FAILED
         if not isinstance(found, (int, float)) or not 0 <= found <= 1:
-            self.c.report("E4004", value.span, f"`{step}` takes a constant number from 0 to 1")
+            self.c.report("E4004", value.span, f"`{step}` takes a constant number from 0 to 1", help="write it as `0.5`")
             return FAILED
         return float(found)
 
@@ -198,7 +203,10 @@ class Steps:
             message = f"`low` of `{name}` is not below its bound"
             self.c.report("E4504", written["low"].value.span, message, help=f"write `.{name}(40, low: 24)`")
         if name == "window" and "" in written and "turns" in written:
-            self.c.report("E4504", written["turns"].value.span, "a window counts messages or turns, not both")
+            self.c.report(
+                "E4504", written["turns"].value.span, "a window counts messages or turns, not both",
+                help="keep one of the two",
+            )
 
     def _like(self, node: ast.MethodCall) -> None:
         value = node.arguments[0].value if len(node.arguments) == 1 and node.arguments[0].name is None else None
@@ -264,6 +272,6 @@ def bound(c: Checker, value: ast.Expr, what: str) -> Any:
     if count is FAILED:
         return FAILED
     if not isinstance(count, int) or count < 1:
-        c.report("E4004", value.span, f"{what} is a constant Int of at least 1")
+        c.report("E4004", value.span, f"{what} is a constant Int of at least 1", help="write a number, such as `20`")
         return FAILED
     return count

@@ -11,12 +11,11 @@ from ...vm.bytecode.memory_steps import INJECT, SUMMARY_ROLES
 from .. import ast
 from ..memory_tables import milliseconds
 from ..resolver.memory import is_word
-from ..resolver.spelling import did_you_mean
+from ..resolver.spelling import did_you_mean, listed
 from ..symbols import ModelSymbol, StepFunction
 from ..types import ANY, INT, MESSAGE, NEVER, STRING, Function, Open, Type, array
 from .context import FREE, Checker, Expected, Target
 from .declarations import FAILED, at_module_level, folded
-from .mismatch import listed
 from .relations import ERRONEOUS, generic, is_text
 
 EVICT = "Evict"

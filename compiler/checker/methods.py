@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ...vm.builtins import Row, lookup, method_names
 from .. import ast
-from ..resolver.spelling import did_you_mean
+from ..resolver.spelling import did_you_mean, listed
 from ..source import Span
 from ..symbols import BuiltinCall, CheckAny, DynamicCall, Local, MemorySymbol, MethodTarget, ModelSymbol, TraitCall
 from ..types import (
@@ -39,16 +39,16 @@ from .generics import Instance
 from .impls import find_method, methods_of, require_visible_method
 from .keyed import keyed_method, without_key
 from .memory import check_role
-from .mismatch import absent_help, listed
+from .mismatch import absent_help
 from .places import fields_of, root_of
 from .relations import ERRONEOUS, fits, generic, is_text, nilable
 from .tools import tool_of, with_tools
 from .trait_calls import Chosen, bounded_methods, bounded_names, names_through_traits, one_of, trait_methods
 from .types import written_type
+from .unbuilt import is_unbuilt
 
 AGENTS = (AGENT_REF, AGENT_BUILDER)
 NOT_OF_AGENTS = ("with_tools", "without_tools", "chat", "stream")
-MEMORY_UNBUILT = ("remember", "recall")
 VIEW_METHODS = ("messages", "last", "len", "is_empty", "view", "summary", "tokens", "recall", "to_string")
 
 
@@ -66,7 +66,7 @@ def method_call(c: Checker, node: ast.MethodCall, expected: Expected) -> Type:
         return c.report("E4041", node.name.span, f"an agent has no method `{name}`", help=help)
     if receiver == KEYED_MEMORY and name != "to_string":
         return keyed_method(c, node)
-    if _is_unbuilt(receiver, name):
+    if is_unbuilt(kind_of(receiver), name):
         infer_all(c, node.arguments)
         return c.unbuilt(node.name.span, name)
     declared = find_method(c, receiver, name)
@@ -124,10 +124,6 @@ def _tool_method(c: Checker, node: ast.MethodCall, expected: Expected) -> Type:
     return c.report("E2011", node.name.span, f"tool `{tool.name}` has no method `{name}`", help=help)
 
 
-def _is_unbuilt(receiver: Type, name: str) -> bool:
-    return receiver == MEMORY and name in MEMORY_UNBUILT
-
-
 def _may_change(node: ast.MethodCall) -> None:
     """The method is not known, so it may need the `mut` of the variable it is called on (W0011)."""
     root = root_of(node.receiver)
@@ -164,7 +160,7 @@ def _declared(
     if not fits(receiver, instance.type(symbol.parameters[0])):
         infer_all(c, node.arguments)
         message = f"`{symbol.path}` is a method of `{symbol.parameters[0]}`, not of `{receiver}`"
-        return c.report("E2011", name.span, message)
+        return c.report("E2011", name.span, message, help=f"call it on a `{symbol.parameters[0]}`")
     formals = formals_of(symbol)[1:]
     matched = match_arguments(c, symbol.path, formals, node.arguments, name.span)
     if matched is None:
@@ -208,8 +204,16 @@ def _method_help(c: Checker, receiver: Type, name: str, place: Span) -> str | No
         return "`nil` is what calls without a result give; methods such as `sort` and `push` change the value they are called on"
     through = [*bounded_names(c, receiver), *names_through_traits(c, receiver, place)]
     names = list(dict.fromkeys([*through, *method_names(kind_of(receiver)), *methods_of(c, receiver)]))
-    known = everyday_method(receiver, name) or did_you_mean(name, names) or absent_help(receiver)
-    return known or listed("methods", names)
+    known = _bound_help(c, receiver, name) or everyday_method(receiver, name) or did_you_mean(name, names)
+    return known or absent_help(receiver) or listed("methods", names)
+
+
+def _bound_help(c: Checker, receiver: Type, name: str) -> str | None:
+    """For a type parameter: the trait that would bring the method."""
+    if not (isinstance(receiver, Nominal) and receiver.kind == "parameter" and name in c.traits):
+        return None
+    bounds = [str(bound) for bound in receiver.facts.bounds]
+    return f"bound it: `<{receiver}: {' + '.join([*bounds, c.traits[name][0].name])}>`"
 
 
 # ---------------------------------------------------------------- rows
@@ -219,7 +223,7 @@ def _built_in(c: Checker, node: ast.MethodCall, receiver: Type, row: Row, expect
     if row.name == "execute_with_schema":
         return _execute_with_schema(c, node, row)
     if node.type_arguments is not None:
-        c.report("E2028", node.name.span, f"`{row.name}` takes no type arguments")
+        c.report("E2028", node.name.span, f"`{row.name}` takes no type arguments", help="drop the `<…>`")
     if row.special == "numeric":
         return _numeric(c, node, receiver, row)
     if row.name == "sort" and not _sortable(receiver):
@@ -264,7 +268,10 @@ def _hashmap_method(
     """Scopes need String keys (O-5.8); a value behind Any is checked by the store itself, with P415 (O-5.13)."""
     entry = generic(receiver, "HashMap")
     if row.name == "scope" and entry and entry[0] not in (ANY, STRING):
-        c.report("E4041", node.name.span, f"`{receiver}` has no `scope`: its keys are no Strings")
+        c.report(
+            "E4041", node.name.span, f"`{receiver}` has no `scope`: its keys are no Strings",
+            help="declare it `HashMap<String, …>`",
+        )
     if row.name == "set":
         for argument in arguments:
             if argument is not None and isinstance(argument.coercion, CheckAny):
@@ -322,7 +329,10 @@ def _with_memory(c: Checker, node: ast.MethodCall, row: Row) -> Type:
         if empty or given not in (MEMORY, Nilable(MEMORY), NIL, ANY, NEVER, array(MEMORY)):
             infer_all(c, [argument for argument in node.arguments if argument is not first])
             message = "the list of `with_memory` is empty" if empty else f"`with_memory` takes a Memory or nil, found `{given}`"
-            return c.report("E4040", first.value.span, message, help="declare one: `memory log: Memory = Memory::new();`")
+            return c.report(
+                "E4040", first.value.span, message,
+                help="give the name of a memory: `memory log: Memory = Memory::new();`",
+            )
     found, matched = call_row(c, row, None, node.arguments, node.name.span, FREE)
     if matched is None:
         return ERRONEOUS

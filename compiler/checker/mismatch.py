@@ -5,9 +5,13 @@ Pure. Must not know: where the value stands.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
 
 from ..types import FLOAT, INT, STRING, Function, Generic, Nilable, Nominal, Open, Simple, Type, Union
+
+ITERABLE = "arrays, maps, strings, tuples, ranges, sets, hashmaps and streams"
+_INT_TEXT = re.compile(r"-?[0-9]{1,18}")
+_FLOAT_TEXT = re.compile(r"-?[0-9]{1,18}\.[0-9]{1,18}")
 
 
 def absent_help(type_: Type) -> str | None:
@@ -38,17 +42,20 @@ def condition_help(found: Type) -> str:
     return "compare it, or cast it: `as Bool`"
 
 
-def listed(what: str, names: Sequence[str]) -> str | None:
-    """`methods are: …`, the first few."""
-    shown = ", ".join(f"`{name}`" for name in names[:8])
-    return f"{what} are: {shown}{', …' if len(names) > 8 else ''}" if names else None
-
-
 TEXT_FOR_ERROR = "use `throw`, or make an error: `RuntimeError::new(…)`"
 
 
 def _is_text_for_error(found: Type, wanted: Type) -> bool:
     return (found == STRING or isinstance(found, Union)) and isinstance(wanted, Nominal) and wanted.kind == "error"
+
+
+def number_help(text: str | None, wanted: Type) -> str:
+    """For a String where a number is expected; `text` is what a literal holds."""
+    method = "parse_int" if wanted == INT else "parse_float"
+    form = _INT_TEXT if wanted == INT else _FLOAT_TEXT
+    if text is not None and form.fullmatch(text):
+        return f"write the number without quotes: `{text}`"
+    return f"write a number literal, or parse the text: `.{method}()?`"
 
 
 def explain(found: Type, wanted: Type) -> str | None:
@@ -80,8 +87,8 @@ def explain(found: Type, wanted: Type) -> str | None:
             return "call it: `()`"
     if wanted == STRING:
         return "convert it: `.to_string()` or `${…}`"
-    if wanted == INT and found in (FLOAT, STRING):
+    if wanted == INT and found == FLOAT:
         return "cast it: `as Int`"
-    if wanted == FLOAT and found == STRING:
-        return "cast it: `as Float`"
+    if wanted in (INT, FLOAT) and found == STRING:
+        return number_help(None, wanted)
     return None

@@ -108,7 +108,10 @@ def coalesce(c: Checker, node: ast.Binary, expected: Expected) -> Type:
         return left
     joined = join(inside, right)
     if joined is None:
-        return c.report("E2021", node.right.span, f"the branches disagree: `{inside}` and `{right}`")
+        return c.report(
+            "E2021", node.right.span, f"the branches disagree: `{inside}` and `{right}`",
+            help="give a default of the type before `??`",
+        )
     coercion = convert(right, joined)
     node.right.coercion = None if coercion is MISMATCH else coercion
     return joined

@@ -48,7 +48,10 @@ def check_connection(c: Checker, symbol: ConnectionSymbol) -> None:
     if "provider" not in known and "provider" not in keys:
         c.report("E4002", node.name.span, f"{owner} lacks `provider`", help=f"one of {', '.join(PROVIDERS)}")
     if known.get("provider") == "custom" and "base_url" not in keys:
-        c.report("E4002", node.name.span, f"{owner} lacks `base_url`, which a custom provider needs")
+        c.report(
+            "E4002", node.name.span, f"{owner} lacks `base_url`, which a custom provider needs",
+            help='add `base_url: "https://…"`',
+        )
     for entry in node.entries:
         _carried(c, owner, entry, known.get("provider"))
 
@@ -104,13 +107,13 @@ def _headers(c: Checker, value: ast.Expr) -> dict[str, object]:
     """A String or `env("N")` per header; the latter is held as `{"env": "N"}` (O-1.13)."""
     found: dict[str, object] = {}
     if not isinstance(value, ast.MapExpr):
-        c.report("E4004", value.span, '`headers` is a map of Strings or `env("N")`')
+        c.report("E4004", value.span, '`headers` is a map of Strings or `env("N")`', help='write `{ "X-Name": "value" }`')
         return found
     for entry in value.entries:
         if not isinstance(entry.key, ast.StringLiteral):
-            c.report("E4004", entry.key.span, "the name of a header is a String")
+            c.report("E4004", entry.key.span, "the name of a header is a String", help='write it in quotes: `"X-Name"`')
         elif entry.key.value in found:
-            c.report("E4001", entry.key.span, f'header "{entry.key.value}" is given twice')
+            c.report("E4001", entry.key.span, f'header "{entry.key.value}" is given twice', help="keep one of them")
         elif _is_env(entry.value):
             variable = environment_name(c, entry.value, "E4004", "a header")
             found[entry.key.value] = {"env": variable}
@@ -160,7 +163,10 @@ def _provider(c: Checker, symbol: ModelSymbol, owner: str) -> dict[str, object] 
         symbol.connection = name
         known = {**PREDECLARED.get(name, {}), **c.manifest.get(name, {})}
         if "provider" not in known:
-            c.report("E4002", value.span, f"[connections.{name}] of Concerto.toml lacks `provider`")
+            c.report(
+                "E4002", value.span, f"[connections.{name}] of Concerto.toml lacks `provider`",
+                help='add `provider = "openai"`, or another one',
+            )
         return known
     if declared is None or not isinstance(declared, UnbuiltSymbol):
         c.report("E4003", value.span, f"unknown connection `{name}`", help=_connection_help(c, name))
@@ -202,14 +208,18 @@ def _model_memory(c: Checker, symbol: ModelSymbol, value: ast.Expr) -> None:
         c.unbuilt(value.span, "a store as the memory of a model")
     elif found is not ERRONEOUS:
         what: Type | str = found if found != MEMORY else "an expression"
-        c.report("E4004", value.span, f"`memory` is the name of a memory, found `{what}`")
+        c.report(
+            "E4004", value.span, f"`memory` is the name of a memory, found `{what}`",
+            help="declare `memory log: Memory = Memory::new();` and write `memory: log`",
+        )
 
 
 def _knowledge(c: Checker, value: ast.Expr) -> None:
     """A ledger or a scope of one, evaluated with the other fields (O-1.41)."""
     found = at_module_level(c, value, Expected())
     if found not in (LEDGER, ERRONEOUS):
-        c.report("E4004", value.span, f"`knowledge` is a ledger or a scope of one, found `{found}`")
+        help = "declare `ledger facts: Ledger = Ledger::new();` and write `knowledge: facts`"
+        c.report("E4004", value.span, f"`knowledge` is a ledger or a scope of one, found `{found}`", help=help)
 
 
 def _check_model_against(c: Checker, symbol: ModelSymbol, owner: str, connection: dict[str, object]) -> None:

@@ -68,7 +68,7 @@ def matches_nil_only(node: ast.Pattern) -> bool:
 
 
 def cannot_match(c: Checker, node: ast.Pattern, what: str, type_: Type) -> None:
-    c.report("E3003", node.span, f"a pattern of `{what}` cannot match `{type_}`")
+    c.report("E3003", node.span, f"a pattern of `{what}` cannot match `{type_}`", help=f"match what a `{type_}` may be")
 
 
 def _set_local(c: Checker, place: ast.Node, local: Local | None, type_: Type) -> None:
@@ -78,7 +78,10 @@ def _set_local(c: Checker, place: ast.Node, local: Local | None, type_: Type) ->
     if local.declared_at is place:
         local.type = type_
     elif local.type != type_ and ERRONEOUS is not type_ and local.type is not ERRONEOUS:
-        c.report("E3004", place.span, f"`{local.name}` is `{local.type}` in one alternative and `{type_}` in another")
+        c.report(
+            "E3004", place.span, f"`{local.name}` is `{local.type}` in one alternative and `{type_}` in another",
+            help="write an arm for each",
+        )
 
 
 # ---------------------------------------------------------------- names and literals
@@ -149,10 +152,13 @@ def _range(c: Checker, node: ast.RangePattern, type_: Type) -> None:
     if start is not None and end is not None:
         shown = f"{start}{'..=' if node.inclusive else '..'}{end}"
         if type(start) is not type(end):
-            c.report("E3007", node.span, f"the range `{shown}` mixes Int and Float bounds")
+            c.report(
+                "E3007", node.span, f"the range `{shown}` mixes Int and Float bounds",
+                help="write both bounds as Float or both as Int",
+            )
             return
         if start > end or (start == end and not node.inclusive):
-            c.report("E3007", node.span, f"the range `{shown}` is empty")
+            c.report("E3007", node.span, f"the range `{shown}` is empty", help="write the smaller bound first")
             return
     bound = start if start is not None else end
     _require(c, node, FLOAT if isinstance(bound, float) else INT, type_)
@@ -181,7 +187,10 @@ def _path(c: Checker, node: ast.PathPattern, type_: Type) -> None:
         case None | UnbuiltSymbol():
             return
         case _:
-            c.report("E3003", node.span, f"`{'::'.join(s.text for s in node.path)}` is not a pattern")
+            c.report(
+                "E3003", node.span, f"`{'::'.join(s.text for s in node.path)}` is not a pattern",
+                help="patterns are literals, ranges, names, variants, structs, tuples and arrays",
+            )
 
 
 def _require_error(c: Checker, node: ast.Pattern, family: str, type_: Type) -> None:
@@ -193,7 +202,10 @@ def _tuple_struct(c: Checker, node: ast.TupleStructPattern, type_: Type) -> None
     payloads = _payloads(c, node, node.binding, type_)
     if payloads is not None and len(payloads) != len(node.items):
         name = "::".join(s.text for s in node.path)
-        c.report("E3003", node.span, f"`{name}` holds {len(payloads)} value(s), the pattern has {len(node.items)}")
+        c.report(
+            "E3003", node.span, f"`{name}` holds {len(payloads)} value(s), the pattern has {len(node.items)}",
+            help=f"write `{name}({', '.join(['_'] * len(payloads))})` with a name for each value you need",
+        )
         payloads = None
     for item, payload in zip(node.items, payloads or [ERRONEOUS] * len(node.items), strict=True):
         check_pattern(c, item, payload)
@@ -214,7 +226,10 @@ def _payloads(c: Checker, node: ast.TupleStructPattern, symbol: Symbol | None, t
             return None
         return [part for _, part, _, _ in parts_in(c, symbol, _without_nil(type_))]
     if symbol is not None and not isinstance(symbol, UnbuiltSymbol):
-        c.report("E3003", node.span, f"`{node.path[-1].text}` is not a variant that holds values")
+        c.report(
+            "E3003", node.span, f"`{node.path[-1].text}` is not a variant that holds values",
+            help="match it without parentheses",
+        )
     return None
 
 
@@ -250,7 +265,10 @@ def _struct(c: Checker, node: ast.StructPattern, type_: Type) -> None:
         own = error(symbol.name)
     if own is None:
         if symbol is not None and not isinstance(symbol, UnbuiltSymbol):
-            c.report("E1002", node.path[-1].span, f"`{node.path[-1].text}` is not a struct")
+            c.report(
+                "E1002", node.path[-1].span, f"`{node.path[-1].text}` is not a struct",
+                help="only structs and struct variants have fields to match",
+            )
         for entry in node.fields:
             check_pattern(c, entry.pattern, ERRONEOUS)
         return
@@ -301,7 +319,10 @@ def _named_parts(
         if name not in known:
             c.report("E2010", entry.name.span, f"`{own}` has no field `{name}`", help=did_you_mean(name, known))
         if name in seen:
-            c.report("E2013", entry.name.span, f"field `{name}` of `{own}` stands twice in the pattern")
+            c.report(
+                "E2013", entry.name.span, f"field `{name}` of `{own}` stands twice in the pattern",
+                help="remove one of the two",
+            )
         seen.add(name)
         check_pattern(c, entry.pattern, known.get(name, ERRONEOUS))
     missing = [name for name in needed if name not in seen]

@@ -159,6 +159,7 @@ def _check_neighbours(c: Checker, symbol: PipelineSymbol) -> None:
                 "E4031", _place(stage).span,
                 f"stage `{stage.name}` takes `{stage.parameters[0]}`, but stage `{before.name}` gives `{before.effective}`",
                 first=before.stage.name.span, note="the stage before it",
+                help="change one of the two types, or put a stage between",
             )  # fmt: skip
 
 
@@ -169,7 +170,10 @@ def _check_signature(c: Checker, symbol: PipelineSymbol) -> None:
         first = stages[0]
         if not assignable(symbol.input, first.parameters[0]):
             message = f"pipeline `{symbol.name}` takes `{symbol.input}`, but its first stage takes `{first.parameters[0]}`"
-            c.report("E4032", node.parameter.span, message, first=_place(first).span, note="the first stage")
+            c.report(
+                "E4032", node.parameter.span, message, first=_place(first).span, note="the first stage",
+                help="declare both with the same type",
+            )
     given = stages[-1].effective if stages else symbol.input
     if node.result is not None and not assignable(given, symbol.output):
         what = "its last stage" if stages else "its input"

@@ -9,14 +9,14 @@ from ...vm.builtins import lookup, method_names
 from ...vm.values.errors import ADDED_FIELDS, FAMILIES, is_family
 from .. import ast
 from ..resolver import everyday
-from ..resolver.spelling import did_you_mean
-from ..symbols import ConstSymbol, FieldByName, FieldByPosition, FieldOfError, Local, StructSymbol, Symbol
+from ..resolver.spelling import did_you_mean, listed
+from ..symbols import ConstSymbol, FieldByName, FieldByPosition, FieldOfError, Local, StructSymbol, Symbol, ToolSymbol
 from ..types import ANY, ERROR, FLOAT, INT, NEVER, RANGE, STRING, Generic, Nilable, Nominal, Tuple, Type
 from .builtins import everyday_method, kind_of
 from .context import FREE, Checker, Expected, ExpressionRule
 from .generics import parts_in
 from .impls import find_method
-from .mismatch import absent_help, listed
+from .mismatch import absent_help
 from .operators import operand_error, operator_type
 from .privacy import private_fields
 from .records import RECORD_FIELDS
@@ -93,8 +93,18 @@ def _unknown_field(c: Checker, node: ast.FieldAccess, receiver: Type, name: str)
     elif lookup(kind_of(receiver), name) is not None or find_method(c, receiver, name) is not None:
         help = f"call the method: `{name}()`"
     else:
-        help = absent_help(receiver) or _member_help(c, receiver, name)
+        help = _tool_help(node, name) or absent_help(receiver) or _member_help(c, receiver, name)
     return c.report("E2010", node.name.span, f"`{receiver}` has no field `{name}`", help=help)
+
+
+def _tool_help(node: ast.FieldAccess, name: str) -> str | None:
+    """The state of a tool is seen within the tool only (O-4.6)."""
+    root = root_of(node.receiver)
+    tool = root.binding if isinstance(root, ast.PathExpr) else None
+    if not isinstance(tool, ToolSymbol):
+        return None
+    known = any(method.name == name for method in tool.arguments)
+    return f"call the method: `{name}(…)`" if known else f"only its methods see its fields: add `pub fn {name}(self)` to the tool"
 
 
 def _member_help(c: Checker, receiver: Type, name: str) -> str | None:
@@ -123,7 +133,8 @@ def tuple_access(c: Checker, node: ast.TupleAccess, expected: Expected) -> Type:
         return receiver
     if isinstance(receiver, Tuple) and node.index < len(receiver.items):
         return receiver.items[node.index]
-    return c.report("E2017", node.span, f"`{receiver}` has no element {node.index}")
+    elements = f"`.0` to `.{len(receiver.items) - 1}`" if isinstance(receiver, Tuple) else "those of tuples only"
+    return c.report("E2017", node.span, f"`{receiver}` has no element {node.index}", help=f"elements are {elements}")
 
 
 def index(c: Checker, node: ast.Index, expected: Expected) -> Type:
@@ -143,11 +154,23 @@ def index(c: Checker, node: ast.Index, expected: Expected) -> Type:
 
 def _not_indexable(c: Checker, node: ast.Index, receiver: Type, found: Type) -> Type:
     if isinstance(receiver, Tuple) and isinstance(node.index, ast.IntLiteral):
-        return c.report("E2017", node.index.span, f"`{receiver}` has no element {node.index.value}")
+        return c.report(
+            "E2017", node.index.span, f"`{receiver}` has no element {node.index.value}",
+            help=f"elements are `0` to `{len(receiver.items) - 1}`",
+        )
     help = "cast it: `as Int`" if found == FLOAT else "an index is an `Int`" if is_text(found) else None
     if _element(receiver, INT, node.index) is None:
-        help = absent_help(receiver)
+        help = absent_help(receiver) or _stored_help(c, node, receiver)
     return c.report("E2017", node.index.span, f"`{receiver}` cannot be indexed by `{found}`", help=help)
+
+
+def _stored_help(c: Checker, node: ast.Index, receiver: Type) -> str | None:
+    """Stores and collections with keys are asked by methods."""
+    if lookup(kind_of(receiver), "get") is None:
+        return "strings, arrays, tuples, ranges and maps have elements"
+    what, key = c.text(node.receiver)[1:-1], c.text(node.index)[1:-1]
+    writes = f", write with `{what}.set({key}, …)`" if lookup(kind_of(receiver), "set") is not None else ""
+    return f"read with `{what}.get({key})`{writes}"
 
 
 def _element(receiver: Type, found: Type, written: ast.Expr) -> Type | None:
@@ -189,7 +212,10 @@ def assign(c: Checker, node: ast.Assign, expected: Expected) -> Type:
     if result is None:
         return operand_error(c, node, operator, target, found)
     if result not in (ANY, NEVER, target):
-        return c.report("E2001", node.value.span, f"expected `{target}`, found `{result}`: `{operator}` widens the value")
+        return c.report(
+            "E2001", node.value.span, f"expected `{target}`, found `{result}`: `{operator}` widens the value",
+            help=f"declare the variable `{result}`, or cast the right side: `as {target}`",
+        )
     return target
 
 
@@ -212,7 +238,10 @@ def _check_writable(c: Checker, target: ast.Expr, type_: Type) -> None:
     if isinstance(inner, ast.Index) and type_ is not ERRONEOUS:
         receiver = inner.receiver.type
         if is_text(receiver) or receiver == RANGE or inner.index.type == RANGE:
-            c.report("E0104", target.span, f"a part of a `{receiver}` is no place that can be assigned")
+            c.report(
+                "E0104", target.span, f"a part of a `{receiver}` is no place that can be assigned",
+                help="make a new value and assign the whole",
+            )
 
 
 def root_of(place: ast.Expr) -> ast.Expr:
@@ -242,7 +271,7 @@ def require_mutable(c: Checker, place: ast.Expr, by: str | None = None) -> None:
             help = f"copy it first: `let mut x = {name};`"
             c.report("E2034" if direct else "E2035", place.span, f"`{name}` is a constant", help=help)
         case _ if direct:
-            c.report("E2034", place.span, f"`{name}` is a declaration, not a variable")
+            c.report("E2034", place.span, f"`{name}` is a declaration, not a variable", help="declare a variable with `let mut`")
 
 
 def _require_local(c: Checker, place: ast.Expr, local: Local, direct: bool, by: str | None) -> None:

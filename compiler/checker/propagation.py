@@ -29,7 +29,7 @@ def leave(c: Checker, raised: Raise) -> Coercion | None:
         target.raised.append(raised)
         return None
     if target.kind == "none":
-        c.report("E3012", raised.node.span, f"`{raised.by}` stands outside a function")
+        c.report("E3012", raised.node.span, f"`{raised.by}` stands outside a function", help="move it into a function")
         return None
     target.raised.append(raised)
     if target.accepts_all:
@@ -118,7 +118,7 @@ def propagate(c: Checker, node: ast.Propagate, expected: Expected) -> Type:
     if found == ANY:
         _leave_unknown(c, node)
         return ANY
-    help = "use `??` with a default" if isinstance(found, Nilable) else None
+    help = "use `??` with a default" if isinstance(found, Nilable) else "drop the `?`"
     return c.report("E2041", node.span, f"`?` takes a Result or an Option, found `{found}`", help=help)
 
 
@@ -190,7 +190,10 @@ def _clause(c: Checker, clause: ast.CatchClause, earlier: list[ast.CatchClause])
     """Types a clause and its name; a clause that nothing can reach draws W0004."""
     caught = None if clause.type is None else written_type(c, clause.type)
     if isinstance(caught, (Function, Union, Nilable)) and clause.type is not None:
-        c.report("E3003", clause.type.span, f"`catch` cannot tell a `{caught}` apart")
+        c.report(
+            "E3003", clause.type.span, f"`catch` cannot tell a `{caught}` apart",
+            help="catch an error family, or `Error` for all",
+        )
         caught = ERRONEOUS
     clause.caught = None if caught == ANY else caught
     if clause.binding is not None:
@@ -200,7 +203,7 @@ def _clause(c: Checker, clause: ast.CatchClause, earlier: list[ast.CatchClause])
             c.report(
                 "W0004", clause.type.span if clause.type is not None else clause.span,
                 f"this clause can never match: `catch{f' {other.caught}' if other.caught else ''}` covers it",
-                first=other.span, note="covered by this one",
+                first=other.span, note="covered by this one", help="remove it, or move it before the other",
             )  # fmt: skip
             return
 

@@ -29,7 +29,10 @@ def declare_schema(c: Checker, symbol: StructSymbol, node: ast.Schema) -> None:
     for position, field in enumerate(fields):
         name = field.name.text
         if name in seen:
-            c.report("E4021", field.name.span, f"field `{name}` of `{symbol.name}` is declared twice", first=seen[name])
+            c.report(
+                "E4021", field.name.span, f"field `{name}` of `{symbol.name}` is declared twice", first=seen[name],
+                help="remove or rename one of them",
+            )
             continue
         seen[name] = field.name.span
         own = [d for d in field.decorators if not (position == 0 and d.name.text in MODES)]

@@ -149,6 +149,8 @@ def unify(formal: Type, found: Type, bindings: Bindings, hints: Bindings | None 
             _unify_through_impl(formal, found, bindings, hints)
         case Nominal() if isinstance(found, Nominal) and found.bare != formal.bare:
             return
+        case Generic() if isinstance(found, Generic) and found.name != formal.name:
+            return
         case _ if type(formal) is type(found):
             for a, b in zip(_parts(formal), _parts(found), strict=False):
                 unify(a, b, bindings, hints)

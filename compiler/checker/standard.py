@@ -50,7 +50,7 @@ def std_call(
     if row.kind == "special":
         return parse_as_call(c, node, callee, symbol, row, expected)
     if callee.type_arguments is not None:
-        c.report("E2028", callee.span, f"`{symbol.name}` takes no type arguments")
+        c.report("E2028", callee.span, f"`{symbol.name}` takes no type arguments", help="drop the `<…>`")
     if row.special == "numeric":
         return _numeric(c, node, callee, symbol, row)
     found, matched = call_row(c, row, None, node.arguments, callee.span, expected)
@@ -91,6 +91,9 @@ def collection_arguments(c: Checker, callee: ast.PathExpr, name: str) -> Binding
     if written is None or not member or owner not in STD_TYPES["collections"]:
         return None
     if len(written) != 1:
-        c.report("E2028", callee.span, f"`{owner}` takes 1 type argument, {len(written)} given")
+        c.report(
+            "E2028", callee.span, f"`{owner}` takes 1 type argument, {len(written)} given",
+            help=f"write `{owner}<T>::new()`",
+        )
         return {}
     return {"T": written_type(c, written[0])}

@@ -59,7 +59,10 @@ def _constructor(c: Checker, node: ast.Expr, owner: str, form: str) -> None:
         binding = node.callee.binding
         if isinstance(binding, BuiltinSymbol) and binding.name in (f"{owner}::new", f"{owner}Ref::new"):
             if node.arguments:
-                c.report("E2006", node.callee.span, f"`{owner}::new` takes 0 arguments, {len(node.arguments)} given")
+                c.report(
+                    "E2006", node.callee.span, f"`{owner}::new` takes 0 arguments, {len(node.arguments)} given",
+                    help="write `()`",
+                )
             return
     c.report("E4004", node.span, f"a {owner.lower()} begins with `{owner}::new()`", help=form)
 
@@ -67,7 +70,10 @@ def _constructor(c: Checker, node: ast.Expr, owner: str, form: str) -> None:
 def _path(c: Checker, call: ast.MethodCall) -> str | None:
     """The file: a constant String, so that tools see from outside what a program wants (O-10.21)."""
     if len(call.arguments) != 1 or call.arguments[0].name is not None:
-        c.report("E2006", call.name.span, f"`with_persistence` takes 1 argument, {len(call.arguments)} given")
+        c.report(
+            "E2006", call.name.span, f"`with_persistence` takes 1 argument, {len(call.arguments)} given",
+            help='write `.with_persistence("data.json")`',
+        )
         return None
     value = call.arguments[0].value
     found = at_module_level(c, value, Expected(STRING, "E2009", "parameter `path`"))
@@ -81,9 +87,15 @@ def _storable(c: Checker, node: ast.Store, type_: Type) -> None:
     if entry is None:
         return
     if entry[0] == ANY:
-        c.report("E4004", node.type.span, "a hashmap with a file needs keys of type String, Int or Bool")
+        c.report(
+            "E4004", node.type.span, "a hashmap with a file needs keys of type String, Int or Bool",
+            help="declare it `HashMap<String, …>`, or drop `with_persistence`",
+        )
     if not _has_json_form(entry[1]):
-        c.report("E4020", node.type.span, f"`{entry[1]}` has no JSON form, so no file can hold it")
+        c.report(
+            "E4020", node.type.span, f"`{entry[1]}` has no JSON form, so no file can hold it",
+            help="store a struct, schema or type that JSON has, or drop `with_persistence`",
+        )
 
 
 def _has_json_form(type_: Type) -> bool:

@@ -81,11 +81,11 @@ def race(c: Checker, node: ast.Call, callee: ast.PathExpr, expected: Expected) -
     """`race(a, b)`: the join of the operands (L-9.2.2)."""
     named = next((argument.name for argument in node.arguments if argument.name is not None), None)
     if named is not None:
-        return c.report("E2007", named.span, f"`race` takes no named argument `{named.text}`")
+        return c.report("E2007", named.span, f"`race` takes no named argument `{named.text}`", help="give it by position")
     if node.tasks is None:
         return c.report("E2016", callee.span, "`race` takes its operands itself", help="write `race(a, b)`")
     if not node.tasks:
-        return c.report("E2006", callee.span, "`race` takes one operand or more, none given")
+        return c.report("E2006", callee.span, "`race` takes one operand or more, none given", help="write `race(f(), g())`")
     return c.join_branches([(task, body(c, task, expected=expected)) for task in node.tasks])
 
 

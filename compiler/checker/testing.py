@@ -6,6 +6,7 @@ Must not know: how tests are run, what a mock answers.
 from __future__ import annotations
 
 from .. import ast
+from ..resolver.spelling import did_you_mean
 from ..source import Span
 from ..symbols import AgentSymbol, FunctionSymbol, ModelSymbol, TestInfo, ToolSymbol
 from ..types import ANY, STRING, Generic, Type, array, map_
@@ -53,7 +54,7 @@ def mock(c: Checker, node: ast.Mock) -> None:
     if not any(target.test for target in c.targets):
         c.report("E4072", node.span, "`mock` stands outside a test", help="mark the function with `@test`")
     elif not isinstance(node.target, (ModelSymbol, AgentSymbol, ToolSymbol)):
-        help = "a mock stands in for a model, agent, tool or mcp server"
+        help = did_you_mean(name, c.mockable) or "a mock stands in for a model, agent, tool or mcp server"
         c.report("E4072", node.name.span, f"`{name}` cannot be mocked", help=help)
     duplicates(c, f"mock `{name}`", [entry.key for entry in node.config])
     if isinstance(node.target, ToolSymbol):
@@ -64,7 +65,10 @@ def mock(c: Checker, node: ast.Mock) -> None:
     answers = {entry.key.text: entry.key for entry in node.config if entry.key.text in ANSWERS}
     if len(answers) > 1:
         one, other = list(answers.values())[:2]
-        c.report("E4001", other.span, f"`{other.text}` and `{one.text}` exclude each other", first=one.span)
+        c.report(
+            "E4001", other.span, f"`{other.text}` and `{one.text}` exclude each other", first=one.span,
+            help="keep one of the two",
+        )
     elif not node.config:
         help = "give one of " + ", ".join(f"`{field}`" for field in fields)
         c.report("E4002", node.name.span, f"mock `{name}` says nothing", help=help)
@@ -82,7 +86,10 @@ def _entry(c: Checker, owner: str, entry: ast.ConfigEntry, fields: dict[str, Typ
         return
     found = c.infer(entry.value, Expected(map_(STRING, ANY)) if isinstance(entry.value, ast.MapExpr) else FREE)
     if found is not ERRONEOUS and not _may_be_scripted(found):
-        c.report("E4004", entry.value.span, f"`{key}` is a String or a Map, found `{found}`")
+        c.report(
+            "E4004", entry.value.span, f"`{key}` is a String or a Map, found `{found}`",
+            help="write the text of the reply, or `{ \"text\": \"…\" }`",
+        )
 
 
 def _may_be_scripted(found: Type) -> bool:

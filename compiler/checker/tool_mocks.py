@@ -27,7 +27,9 @@ def _check_answer(c: Checker, name: str, value: ast.Expr, method: FunctionSymbol
     if isinstance(value, ast.Closure):
         found = c.infer(value, Expected(Function(tuple(parameters), ANY)))
         if found is not ERRONEOUS and len(value.parameters) != len(parameters):
-            c.report("E4004", value.span, f"`{name}` takes {len(parameters)} arguments, the closure {len(value.parameters)}")
+            message = f"`{name}` takes {len(parameters)} arguments, the closure {len(value.parameters)}"
+            names = [p.name.text for p in method.declaration.parameters[method.takes_self :]]
+            c.report("E4004", value.span, message, help=f"write `|{', '.join(names)}| …`")
         return
     sides = generic(method.result, "Result")
     found = c.infer(value, Expected(method.result))

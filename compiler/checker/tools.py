@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from ...vm.builtins import Row
 from .. import ast
+from ..resolver.spelling import did_you_mean
 from ..source import Span
 from ..symbols import BuiltinCall, FunctionSymbol, StructSymbol, ToolSymbol
 from ..types import ANY, NEVER, TOOL_REF, Nilable, Nominal, Type
@@ -122,9 +123,15 @@ def _parameter_texts(c: Checker, method: FunctionSymbol) -> dict[str, str]:
             continue
         name, text = found
         if name not in parameters:
-            c.report("E4011", decorator.span, f"`{method.path}` has no parameter `{name}`")
+            c.report(
+                "E4011", decorator.span, f"`{method.path}` has no parameter `{name}`",
+                help=did_you_mean(name, parameters) or "name one of its parameters",
+            )
         elif name in texts:
-            c.report("E4011", decorator.span, f"the parameter `{name}` of `{method.path}` is described twice")
+            c.report(
+                "E4011", decorator.span, f"the parameter `{name}` of `{method.path}` is described twice",
+                help="keep one of the two",
+            )
         texts.setdefault(name, text)
     for name, parameter in parameters.items():
         if name not in texts:
@@ -184,7 +191,7 @@ def tools_named(c: Checker, value: ast.Expr) -> list[ToolSymbol]:
         if tool is not None:
             found.append(tool)
         elif type_ is not ERRONEOUS:
-            c.report("E4004", item.span, f"`tools` holds names of tools, found `{type_}`")
+            c.report("E4004", item.span, f"`tools` holds names of tools, found `{type_}`", help="write `tools: [Name]`")
     return found
 
 

@@ -311,7 +311,7 @@ def model_entry(module: Module, model: symbols.ModelSymbol) -> im.Model:
 
 def agent_entry(module: Module, agent: symbols.AgentSymbol) -> im.Agent:
     process = agent.fields.get("process")
-    if isinstance(process, dict):
+    if isinstance(process, dict) and "command" in process:  # without it the manifest has an error
         module.wanted.add(wanted_command(process["command"], process.get("args")))
     return im.Agent(module.names[agent], agent.fields, [[name, arguments] for name, arguments in agent.decorators])
 

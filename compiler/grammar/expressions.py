@@ -353,7 +353,7 @@ def _split_base(p: Reduction, entries: list[Any]) -> tuple[list[ast.FieldInit], 
             continue
         base = entry
         if at < len(entries) - 1:
-            p.context.error("E3008", entry.span, "`..base` must be the last entry of a struct literal")
+            p.context.error("E3008", entry.span, "`..base` must be the last entry of a struct literal", "move it to the end")
     return fields, base
 
 

@@ -9,8 +9,12 @@ from collections.abc import Iterable
 
 from ..diagnostics import Diagnostics
 from ..source import Source, Span
-from ..tokens import END, HARD_KEYWORDS, describe, describe_found, words
+from ..strings import RAW_FORM
+from ..tokens import END, HARD_KEYWORDS, describe, words
+from . import foreign_words
 from .driver import Machine
+from .error_place import ErrorPlace
+from .store_help import of_a_store
 from .tables import Tables
 
 # What begins an expression, a type, a pattern; a few members tell which of them is expected.
@@ -61,7 +65,7 @@ def report_syntax_error(machine: Machine, source: Source, diagnostics: Diagnosti
 
 def _unexpected(place: ErrorPlace, expected: set[str]) -> str:
     found = f"unexpected {place.found().removeprefix('a ').removeprefix('the ')}"
-    if place.word_before() in _FOREIGN_ITEMS and _is_module_level(place, expected):
+    if place.word_before() in foreign_words.ITEMS and _is_module_level(place, expected):
         return f"{found}: there is no `{place.word_before()}`"
     if _is_statement(place, expected):
         return f"{found}: a statement stands in a function"
@@ -85,48 +89,6 @@ def _is_statement(place: ErrorPlace, expected: set[str]) -> bool:
     if place.word_before():
         return place.kind() in _ASSIGNMENT | {"LPAREN", "LBRACKET", "DOT", "PIPEGT"}
     return place.kind() in _EXPRESSION | {"LET"}
-
-
-class ErrorPlace:
-    """The tokens around a syntax error, as help texts look at them."""
-
-    def __init__(self, machine: Machine, source: Source) -> None:
-        self.tokens = machine.tokens
-        self.source = source
-        row = machine.row
-        if self.tokens.types[row] == "BLKEND":
-            row += 1
-        self.row = row
-
-    def kind(self, ahead: int = 0) -> str:
-        at = min(self.row + ahead, len(self.tokens) - 1)
-        return self.tokens.types[at]
-
-    def before(self, count: int) -> str:
-        return self.tokens.types[self.row - count] if self.row >= count else ""
-
-    def text(self, ahead: int = 0) -> str:
-        at = min(self.row + ahead, len(self.tokens) - 1)
-        return self.source.text[self.tokens.starts[at] : self.tokens.ends[at]]
-
-    def word_before(self) -> str:
-        return str(self.tokens.values[self.row - 1]) if self.before(1) == "IDENT" else ""
-
-    def adjacent(self, first: int, second: int) -> bool:
-        """Whether two rows, counted from the error, touch in the source."""
-        return self.row + first >= 0 and self.tokens.ends[self.row + first] == self.tokens.starts[self.row + second]
-
-    def range(self) -> tuple[int, int]:
-        return self.tokens.starts[self.row], self.tokens.ends[self.row]
-
-    def found(self) -> str:
-        start, end = self.range()
-        return describe_found(self.kind(), self.source.text[start:end])
-
-    def line(self, ahead: int = 0) -> int:
-        row = self.row + ahead
-        offset = self.tokens.starts[row] if ahead >= 0 else self.tokens.ends[row]
-        return self.source.position(offset).line
 
 
 # ---------------------------------------------------------------- expected forms
@@ -187,44 +149,6 @@ def _join(forms: list[str]) -> str:
 
 # ---------------------------------------------------------------- help (L-2.6.8)
 
-_CLOSURE = "a closure is written `|a, b| …`"
-# Words that begin a declaration elsewhere.
-_FOREIGN_ITEMS = {
-    "class": "use `struct`",
-    "interface": "use `trait`",
-    "protocol": "use `trait`",
-    **dict.fromkeys(("import", "from", "include", "require"), "write `use std::json;`"),
-    "def": "use `fn`",
-    "func": "use `fn`",
-    "fun": "use `fn`",
-    "function": "use `fn`",
-    "var": "use `let` or `let mut`; at module level `const NAME: T = …;`",
-}
-_FOREIGN_WORDS = {
-    **_FOREIGN_ITEMS,
-    "switch": "use `match`",
-    **dict.fromkeys(("except", "rescue"), "use `catch`"),
-    "finally": "there is no `finally`; write the code behind the `try`",
-    "var": "use `let` or `let mut`",
-    "new": "call a constructor, such as `T::new()`, or write a struct literal",
-    "null": "write `nil`",
-    "elif": "write `else if`",
-    "elsif": "write `else if`",
-    "elseif": "write `else if`",
-    "foreach": "write `for x in xs { … }`",
-    "lambda": _CLOSURE,
-    "not": "logical not is `!`",
-    "and": "logical and is `&&`",
-    "or": "logical or is `||`",
-}
-# Words that begin a block elsewhere and here a struct literal or a call.
-_FOREIGN_BLOCKS = {
-    **dict.fromkeys(("except", "rescue"), "use `catch`"),
-    "finally": "there is no `finally`; write the code behind the `try`",
-    "do": "use `loop` with `break`",
-    "unless": "write `if !…`",
-    "until": "write `while !…`",
-}
 _MACROS = {"vec": "[…]", "format": "\"…${x}\""}
 _NO_TERNARY = "there is no `?:`; write `if a { b } else { c }`"
 _NO_BIT_OPERATORS = "the language has no bit operators"
@@ -234,7 +158,7 @@ _LITERAL_TYPES = {"INT": "Int", "FLOAT": "Float", "STRING": "String", "TRUE": "B
 
 def help_for(place: ErrorPlace, expected: set[str]) -> str | None:
     for rule in (
-        _at_module_level, _foreign_word, _doubled_operator, _wrong_form, _foreign_form, _ternary, _missing_semicolon,
+        of_a_store, _at_module_level, _foreign_word, _doubled_operator, _wrong_form, _foreign_form, _ternary, _missing_semicolon,
     ):  # fmt: skip
         help = rule(place, expected)
         if help is not None:
@@ -245,8 +169,8 @@ def help_for(place: ErrorPlace, expected: set[str]) -> str | None:
 def _at_module_level(place: ErrorPlace, expected: set[str]) -> str | None:
     if not _is_module_level(place, expected):
         return None
-    if place.word_before() in _FOREIGN_ITEMS:
-        return _FOREIGN_ITEMS[place.word_before()]
+    if place.word_before() in foreign_words.ITEMS:
+        return foreign_words.ITEMS[place.word_before()]
     if place.kind() == "LET":
         return f"{_IN_MAIN}, or write `{_as_constant(place)}`"
     return _IN_MAIN if _is_statement(place, expected) else None
@@ -264,14 +188,14 @@ def _as_constant(place: ErrorPlace) -> str:
 
 def _foreign_word(place: ErrorPlace, expected: set[str]) -> str | None:
     if place.kind() == "IDENT" and place.text() in ("and", "or"):
-        return _FOREIGN_WORDS[place.text()]
-    return _FOREIGN_WORDS.get(place.word_before()) or _FOREIGN_BLOCKS.get(_word_of_block(place))
+        return foreign_words.WORDS[place.text()]
+    return foreign_words.WORDS.get(place.word_before()) or foreign_words.BLOCKS.get(_word_of_block(place))
 
 
 def _word_of_block(place: ErrorPlace) -> str:
     """The name that `name {` or `name (x) {` begins with, where the parser read a struct literal or a call."""
     for back in (2, 3, 4, 5):
-        if place.before(back) == "IDENT" and place.text(-back) in _FOREIGN_BLOCKS:
+        if place.before(back) == "IDENT" and place.text(-back) in foreign_words.BLOCKS:
             return place.text(-back)
     return ""
 
@@ -319,6 +243,8 @@ def _foreign_form(place: ErrorPlace, expected: set[str]) -> str | None:
     """Forms of other languages that are told by one or two tokens."""
     kind, before = place.kind(), place.before(1)
     if kind in ("STRING", "ISTR_START") and place.word_before() and place.adjacent(-1, 0):
+        if place.word_before() in ("r", "R"):
+            return RAW_FORM
         return "write `\"…${x}\"`; every string may hold `${ }`"
     if kind == "NOT" and place.word_before() and place.adjacent(-1, 0):
         return f"there are no macros; write `{_MACROS.get(place.word_before(), place.word_before() + '(…)')}`"
@@ -340,8 +266,10 @@ def _foreign_form(place: ErrorPlace, expected: set[str]) -> str | None:
         return "fields are separated by `,`"
     if before == "CATCH" and kind == "LPAREN":
         return "write `catch Error(e) { … }`"
+    if kind == "IDENT" and place.text() == "where" and "LBRACE" in expected:
+        return "there is no `where`; write the bound in the brackets: `<T: Shape>`"
     if kind == "FATARROW" and before in ("RPAREN", "IDENT"):
-        return _CLOSURE
+        return foreign_words.CLOSURE
     if kind == "LET" and before == "LPAREN" and place.before(2) == "FOR":
         return "write `for i in 0..n { … }`"
     if kind == "EQ" and before == "IDENT" and {"COLON", "COMMA", "RBRACE"} <= expected:

@@ -104,7 +104,7 @@ def struct(p: Reduction) -> ast.StructPattern:
             continue
         rest = True
         if at < len(p[3]) - 1:
-            p.context.error("E3008", entry.span, "`..` must be the last entry of a struct pattern")
+            p.context.error("E3008", entry.span, "`..` must be the last entry of a struct pattern", "move it to the end")
     return ast.StructPattern(span=p.span, path=p[1], fields=fields, rest=rest)
 
 
@@ -144,7 +144,7 @@ def array_pattern(p: Reduction) -> ast.ArrayPattern:
     for rest in rests:
         p.context.rests.pop(id(rest), None)
     for rest in rests[1:]:
-        p.context.error("E3008", rest.span, "an array pattern has at most one `..`")
+        p.context.error("E3008", rest.span, "an array pattern has at most one `..`", "keep one of them")
     return ast.ArrayPattern(span=p.span, items=p[2])
 
 

@@ -6,12 +6,13 @@ symbols in order. Must not know: types.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from .. import ast
 from ..diagnostics import Diagnostics
 from ..loading import Project
-from ..source import Span
+from ..source import Source, Span
 from ..symbols import FunctionSymbol, Local, ModuleSymbol
 from . import expressions, paths, patterns, tasks
 from .impls import declare_impls
@@ -70,7 +71,7 @@ def _declare(r: Resolver) -> dict[ModuleSymbol, Sequence[ast.TopLevel]]:
     return bodies
 
 
-def warn_unused(module: Module, diagnostics: Diagnostics) -> None:
+def warn_unused(module: Module, diagnostics: Diagnostics, sources: dict[str, Source]) -> None:
     """W0001 for locals that nothing reads; W0011 for `mut` that nothing needs. Needs the checker's marks. After an error the
     marks are incomplete, so nothing is said then."""
     if diagnostics.has_errors:
@@ -84,11 +85,16 @@ def warn_unused(module: Module, diagnostics: Diagnostics) -> None:
         if span in shadowing:
             continue
         if not local.read and not local.name.startswith("_"):
-            diagnostics.report(
-                "W0001", span, f"unused variable `{local.name}`", help=f"write `_{local.name}` if that is meant"
-            )
+            help = _hole_help(sources[span.file].text, span, local) or f"write `_{local.name}` if that is meant"
+            diagnostics.report("W0001", span, f"unused variable `{local.name}`", help=help)
         elif local.mutable and not local.changed:
             diagnostics.report("W0011", span, f"`{local.name}` need not be `mut`", help="remove `mut`")
+
+
+def _hole_help(text: str, span: Span, local: Local) -> str | None:
+    """A string behind the declaration that holds `{name}`, as strings of other languages do."""
+    hole = re.compile(r'"[^"\n]*(?<!\$)\{' + re.escape(local.name) + r'[^}"\n]*\}').search(text, span.end)
+    return f"write `${{{local.name}}}` in the string: a hole has a `$`" if hole is not None else None
 
 
 def _name_span(place: ast.Node, local: Local) -> Span:

@@ -78,6 +78,10 @@ TYPES: dict[str, str] = {
 ASSOCIATED: dict[tuple[str, str], str] = {
     **dict.fromkeys((("Map", "new"), ("Map", "from")), "write a map literal: `{}`"),
     **dict.fromkeys((("Array", "new"), ("Array", "from"), ("Array", "of")), "write an array literal: `[]`"),
+    ("Option", "Some"): "write `Some(x)`",
+    ("Option", "None"): "write `None`",
+    ("Result", "Ok"): "write `Ok(x)`",
+    ("Result", "Err"): "write `Err(e)`",
     **dict.fromkeys((("String", "new"), ("String", "from")), 'write a string literal: `""`'),
 }
 
@@ -97,6 +101,7 @@ NAMES: dict[str, str] = {
     "True": "write `true`",
     "False": "write `false`",
     "this": "write `self`",
+    "Memory": "declare `memory log: Memory = Memory::new();` at module level and give its name: `log`",
     "not": "logical not is `!`",
     "finally": "there is no `finally`; write the code behind the `try`",
     **dict.fromkeys(("console", "echo", "puts", "printf", "log"), "use `println`"),

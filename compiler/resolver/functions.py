@@ -31,10 +31,13 @@ def type_parameters(r: Resolver, declared: list[ast.TypeParameter]) -> list[Type
         name = node.name.text
         if name in found:
             first = found[name].declaration.name.span
-            r.report("E1003", node.name.span, f"duplicate type parameter `{name}`", first=first)
+            r.report("E1003", node.name.span, f"duplicate type parameter `{name}`", first=first, help="rename one of them")
             continue
         if not name[:1].isupper():
-            r.report("E1014", node.name.span, f"the type name `{name}` begins with a lower-case letter")
+            r.report(
+                "E1014", node.name.span, f"the type name `{name}` begins with a lower-case letter",
+                help=f"write `{name[:1].upper()}{name[1:]}`",
+            )
         found[name] = TypeParameterSymbol(name, node, Nominal("parameter", name, key=r.parameter_key(name)))
         r.scope.names[name] = found[name]
     for node in declared:
@@ -62,7 +65,10 @@ def parameters(r: Resolver, declared: list[ast.Parameter]) -> None:
             continue
         name = parameter.name.text
         if name in seen and name != "_":
-            r.report("E1003", parameter.name.span, f"duplicate parameter `{name}`", first=seen[name].name.span)
+            r.report(
+                "E1003", parameter.name.span, f"duplicate parameter `{name}`", first=seen[name].name.span,
+                help="rename one of them",
+            )
         seen.setdefault(name, parameter)
         if name != "_":
             parameter.binding = r.declare(name, parameter, parameter.mutable and parameter.is_self)

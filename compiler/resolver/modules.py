@@ -48,7 +48,10 @@ def declare_module(r: Resolver, item: ast.Module) -> Symbol:
     module = file_module(r, file, name, r.at)
     if r.at.is_inside(module):
         circle = " -> ".join([str(module), *(str(m) for m in _down_to(r.at, module)), str(module)])
-        r.report("E1007", item.name.span, f"the modules declare each other in a circle: `{circle}`")
+        r.report(
+            "E1007", item.name.span, f"the modules declare each other in a circle: `{circle}`",
+            help="remove one of the `mod` lines",
+        )
     return module
 
 

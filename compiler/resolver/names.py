@@ -12,6 +12,7 @@ from typing import NamedTuple
 from ...vm.builtins.std import STD_MODULES, STD_TYPES, std_module
 from .. import ast
 from ..symbols import BuiltinSymbol, EnumSymbol, Local, ModuleSymbol, StdFunctionSymbol, StdModuleSymbol, Symbol, VariantSymbol
+from .library_help import library_help, offers_help
 from .scopes import AmbiguousSymbol, Import, Scope, UnbuiltSymbol, sees
 from .spelling import did_you_mean
 from .state import Resolver
@@ -197,7 +198,10 @@ def _relative(r: Resolver, path: list[ast.Ident]) -> tuple[Symbol | None, list[a
     rest = path[1:] if path[0].text == "self" else path
     while len(rest) > 1 and rest[0].text == "super":
         if at.home is None:
-            r.report("E1004", rest[0].span, f"unresolved path `{written(path)}`: `super` leads out of the project root")
+            r.report(
+                "E1004", rest[0].span, f"unresolved path `{written(path)}`: `super` leads out of the project root",
+                help="use one `super` less, or `crate::…`",
+            )
             return None, rest
         at, rest = at.home, rest[1:]
     return at, rest
@@ -220,7 +224,9 @@ def _library(r: Resolver, owner: StdModuleSymbol, name: ast.Ident, path: list[as
         r.unbuilt(name.span, f"std::tools::{name.text}")
         return UnbuiltSymbol(name.text)
     found = _std_symbol(r, owner, name.text)
-    return unresolved(r, path, name, _std_names(owner)) if found is None else found
+    if found is not None:
+        return found
+    return unresolved(r, path, name, _std_names(owner), offers_help(owner.name, name.text))
 
 
 def _heads(r: Resolver) -> Iterator[str]:
@@ -228,12 +234,15 @@ def _heads(r: Resolver) -> Iterator[str]:
 
 
 def unresolved(
-    r: Resolver, path: list[ast.Ident], unknown: ast.Ident, candidates: Iterable[str]
+    r: Resolver, path: list[ast.Ident], unknown: ast.Ident, candidates: Iterable[str], offered: str | None = None
 ) -> Symbol | None:
-    """E1004 with the nearest name, or the files that a module would stand in."""
+    """E1004 with the nearest name, what is `offered` instead, or the files that a module would stand in."""
     help = did_you_mean(unknown.text, [name for name in candidates if name != "self"])
-    if help is None and unknown is path[0] and len(path) > 1:
-        help = f"tried `{unknown.text}.conc` and `{unknown.text}/mod.conc` in the project root"
+    if unknown is path[0] and len(path) > 1:
+        tried = f"tried `{unknown.text}.conc` and `{unknown.text}/mod.conc` in the project root"
+        help = library_help(unknown.text, path[1].text) or help or tried
+    else:
+        help = help or offered or f"declare `{unknown.text}` there"
     r.report("E1004", unknown.span, f"unresolved path `{written(path)}`: unknown `{unknown.text}`", help=help)
     return None
 
@@ -270,7 +279,10 @@ def _target(r: Resolver, one: Import) -> Symbol | None:
             return found
         found = r.associated(r, found, name)
     if found is not None and one.name.text == "*" and not _has_members(found):
-        r.report("E1004", one.path[-1].span, f"`{written(one.path)}` is no module: it offers nothing to `*`")
+        r.report(
+            "E1004", one.path[-1].span, f"`{written(one.path)}` is no module: it offers nothing to `*`",
+            help="name it without `::*`",
+        )
         return None
     return found
 

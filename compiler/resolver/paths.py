@@ -25,7 +25,7 @@ from . import everyday
 from .names import find, find_item, walk
 from .predeclared import LIBRARY_TYPES, TYPES, associated
 from .scopes import UnbuiltSymbol
-from .spelling import did_you_mean
+from .spelling import did_you_mean, listed
 from .state import Handler, Resolver
 from .trait_paths import members_through_traits, trait_item
 
@@ -47,7 +47,7 @@ def use_local(r: Resolver, local: Local) -> None:
 
 def _name(r: Resolver, name: ast.Ident) -> Symbol | None:
     if name.text == "_":
-        r.report("E1001", name.span, "`_` discards its value and cannot be read")
+        r.report("E1001", name.span, "`_` discards its value and cannot be read", help="give the variable a name")
         return None
     symbol = find(r, name)
     if symbol is not None:
@@ -92,7 +92,8 @@ def associated_item(r: Resolver, owner: Symbol, name: ast.Ident) -> Symbol | Non
             return _associated(r, owner, name)
     found = trait_item(r, owner, name)
     if found is None:
-        help = did_you_mean(name.text, [*members, *members_through_traits(r, owner)])
+        names = [*members, *members_through_traits(r, owner)]
+        help = did_you_mean(name.text, names) or listed("functions", names) or "declare it in an `impl`"
         r.report("E1010", name.span, f"`{owner.name}` has no associated item `{name.text}`", help=help)
     return found
 
@@ -103,7 +104,7 @@ def variant_of(r: Resolver, owner: EnumSymbol, name: ast.Ident) -> Symbol | None
     found = trait_item(r, owner, name)
     if found is None:
         known = [*owner.variants, *r.module.members_of(owner), *members_through_traits(r, owner)]
-        help = did_you_mean(name.text, known)
+        help = did_you_mean(name.text, known) or listed("variants", known)
         r.report("E1010", name.span, f"enum `{owner.name}` has no variant `{name.text}`", help=help)
     return found
 
@@ -116,7 +117,8 @@ def _error_member(r: Resolver, owner: ErrorFamilySymbol, name: ast.Ident) -> Sym
         return ErrorFamilySymbol(owner.name, name.text)
     found = trait_item(r, owner, name)
     if found is None:
-        help = did_you_mean(name.text, (*variants, "new", *members_through_traits(r, owner)))
+        known = (*variants, "new", *members_through_traits(r, owner))
+        help = did_you_mean(name.text, known) or listed("variants", known)
         r.report("E1010", name.span, f"error family `{owner.name}` has no variant `{name.text}`", help=help)
     return found
 
@@ -129,6 +131,7 @@ def _associated(r: Resolver, owner: BuiltinSymbol, name: ast.Ident) -> Symbol | 
     if found is not None:
         return found
     help = everyday.ASSOCIATED.get((owner.name, name.text)) or did_you_mean(name.text, known)
+    help = help or listed("functions", known) or f"methods stand behind a value: `x.{name.text}(…)`"
     r.report("E1010", name.span, f"`{owner.name}` has no associated item `{name.text}`", help=help)
     return None
 
@@ -142,11 +145,12 @@ def named_type(r: Resolver, node: ast.NamedType) -> None:
     name = node.path[0]
     symbol = find_item(r, name)
     if symbol is None and name.text == "Self":
-        r.report("E1009", name.span, "`Self` stands outside an `impl` or `trait`")
+        r.report("E1009", name.span, "`Self` stands outside an `impl` or `trait`", help="write the name of the type")
         return
     if symbol is None or not is_type(symbol):
         candidates = (text for text, found in r.scope.visible(r.function) if is_type(found))
         help = r.elsewhere(name.text) or everyday.everyday_type(name.text) or did_you_mean(name.text, candidates)
+        help = help or "declare it with `struct`, `enum`, `schema` or `type`"
         r.report("E1002", name.span, f"undefined type `{name.text}`", help=help)
         return
     node.binding = _reported(r, symbol, name)
@@ -157,7 +161,10 @@ def _type_path(r: Resolver, path: list[ast.Ident]) -> Symbol | None:
     symbol = resolve_path(r, path)
     if symbol is None or is_type(symbol):
         return symbol
-    r.report("E1002", path[-1].span, f"`{'::'.join(segment.text for segment in path)}` is not a type")
+    r.report(
+        "E1002", path[-1].span, f"`{'::'.join(segment.text for segment in path)}` is not a type",
+        help="name a struct, enum, schema, trait or type alias",
+    )
     return None
 
 

@@ -74,7 +74,7 @@ def _declare(
         first = names[name.text].declared_at
         r.report(
             "E3005", name.span, f"`{name.text}` is bound twice in this pattern", first=first.span if first else None
-        )
+        , help="rename one of them and compare in a guard: `if a == b`")
         return names[name.text]
     local = reuse.get(name.text) or r.declare(name.text, place, mutable)
     names[name.text] = local
@@ -94,7 +94,10 @@ def _bind_alternatives(r: Resolver, pattern: ast.OrPattern, names: Names, reuse:
     missing = {name for mine in sets for name in mine if not all(name in other for other in sets)}
     if missing:
         listed = ", ".join(f"`{name}`" for name in sorted(missing))
-        r.report("E3004", pattern.span, f"not every alternative binds {listed}")
+        r.report(
+            "E3004", pattern.span, f"not every alternative binds {listed}",
+            help="bind the same names in each, or write an arm for each",
+        )
 
 
 def visit_pattern(r: Resolver, pattern: ast.Pattern) -> None:

@@ -26,12 +26,17 @@ def visit_pipeline(r: Resolver, node: ast.Pipeline) -> None:
     for stage in node.stages:
         name = stage.name.text
         if name in seen:
-            r.report("E1003", stage.name.span, f"stage `{name}` is defined twice", first=seen[name].name.span)
+            r.report(
+                "E1003", stage.name.span, f"stage `{name}` is defined twice", first=seen[name].name.span,
+                help="rename one of them",
+            )
         for decorator in stage.decorators:
             for argument in decorator.arguments:
                 r.visit(argument.value)
         _stage(r, symbol, stage)
         seen.setdefault(name, stage)
+        r.stages.append(name)
+    r.stages = []
 
 
 def _stage(r: Resolver, pipeline: PipelineSymbol, stage: ast.Stage) -> None:

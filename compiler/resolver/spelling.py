@@ -1,11 +1,11 @@
 """The nearest known spelling of an unknown name (L-4.1.5).
 
-Hands on `nearest` and `did_you_mean`. Must not know: what the names denote.
+Hands on `nearest`, `did_you_mean` and `listed`. Must not know: what the names denote.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 
 def distance(a: str, b: str, limit: int) -> int:
@@ -41,3 +41,9 @@ def did_you_mean(name: str, candidates: Iterable[str]) -> str | None:
     """The help text, or None when nothing is near."""
     near = nearest(name, candidates)
     return None if near is None else f"did you mean `{near}`?"
+
+
+def listed(what: str, names: Sequence[str]) -> str | None:
+    """`methods are: …`, the first few."""
+    shown = ", ".join(f"`{name}`" for name in names[:8])
+    return f"{what} are: {shown}{', …' if len(names) > 8 else ''}" if names else None

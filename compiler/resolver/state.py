@@ -5,6 +5,7 @@ Hands on `Resolver`, `Module`. Must not know: the forms of the language; the tab
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -18,8 +19,12 @@ from ..source import Span
 from ..symbols import EnumSymbol, FunctionScope, FunctionSymbol, ImplSymbol, Local, ModuleSymbol, Symbol, TraitSymbol
 from ..types import ANY
 from .everyday import NAMES
+from .library_help import library_help
 from .scopes import Import, Scope
 from .spelling import did_you_mean
+
+DECLARE = {"name": "declare it first, or import it with `use`", "type": "declare it with `struct`, `enum` or `schema`"}
+_DOTTED = re.compile(r"\s*\.\s*(\w+)")
 
 
 @dataclass(slots=True)
@@ -66,7 +71,7 @@ class Resolver:
     __slots__ = (
         "diagnostics", "handlers", "module", "at", "root", "project", "spaces", "by_file", "imports", "edges", "outermost",
         "rooted", "scope", "function", "nesting", "type_keys", "parameters", "associated", "asking",
-        "undeclared", "library", "library_tool",
+        "undeclared", "library", "library_tool", "stages",
     )  # fmt: skip
 
     def __init__(
@@ -83,6 +88,7 @@ class Resolver:
         self.associated = associated  # what a type offers under a name
         self.library: dict[str, Symbol] = {}  # what was declared of it so far
         self.library_tool = library_tool  # what `std::tools` offers under a name
+        self.stages: list[str] = []  # of the pipeline being resolved, those before the present one
         self.asking: set[tuple[ModuleSymbol, str]] = set()  # names being looked for behind the globs of a module
         self.project = project
         self.module = Module()
@@ -178,9 +184,18 @@ class Resolver:
         """`offered` tells which visible symbols make sense where the name stands."""
         visible = self.scope.visible(self.function)
         candidates = (text for text, found in visible if offered is None or offered(found))
-        help = self.elsewhere(name.text) or self.as_variant(name.text) or NAMES.get(name.text)
-        help = help or did_you_mean(name.text, candidates)
+        help = self._stage(name.text) or self.elsewhere(name.text) or self.as_variant(name.text) or NAMES.get(name.text)
+        help = help or self._library(name) or did_you_mean(name.text, candidates) or DECLARE[what]
         self.report(code, name.span, f"undefined {what} `{name.text}`", help=help)
+
+    def _stage(self, name: str) -> str | None:
+        """For a stage with parameters that asks for an earlier one: it sees the value of the one before it only (O-6.18)."""
+        return f"only `stage x = …;` sees `{name}`; hand its value on" if name in self.stages else None
+
+    def _library(self, name: ast.Ident) -> str | None:
+        """For `json.parse(x)` and `Math.max(a, b)`: the module of the library, and the member that follows."""
+        dotted = _DOTTED.match(self.project.sources[name.span.file].text, name.span.end)
+        return library_help(name.text, dotted[1]) if dotted is not None else None
 
     def elsewhere(self, name: str) -> str | None:
         """The `use` that would bring in a public item of that name from another module of the program."""

@@ -22,6 +22,7 @@ PARTS = {
     "text": text, "chunks": listed(text), "tokens_in": whole(0), "tokens_out": whole(0), "model": text, "delay_ms": whole(0),
     "finish": one_of("stop", "length", "tool"), "tool_calls": listed(record(TOOL_CALL, "tool")), "error": text,
 }  # fmt: skip
+FORMS = {"tool_calls": '[{ "tool": "T.method", "arguments": { … } }]'}
 
 # Scripted fault: the status that gives its error, or None for those without one.
 FAULT_STATUS = {"rate_limit": 429, "server": 500, "auth": 401, "not_found": 404}
@@ -125,6 +126,6 @@ def _check(reply: Any, index: int) -> None:
         return
     if not isinstance(reply, dict):
         raise ConfigFailure("E4004", f"scripted reply {index}: expected a String or a Map")
-    check_fields(f"scripted reply {index}", reply, PARTS)
+    check_fields(f"scripted reply {index}", reply, PARTS, FORMS)
     if len({"error", "text", "chunks"} & set(reply)) != 1 and "tool_calls" not in reply:
         raise ConfigFailure("E4004", f"scripted reply {index}: expected one of text, chunks, tool_calls, error")

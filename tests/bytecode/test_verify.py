@@ -14,8 +14,9 @@ from concerto.vm.bytecode.image import Image, ImageError
 from concerto.vm.bytecode.limits import Limits
 from concerto.vm.bytecode.opcodes import BY_NAME, OPCODES
 from concerto.vm.bytecode.verify import Verified, verify
+from concerto.vm.schema import plain_form
 
-from .builder import BUILTINS, SECTIONS, code, with_functions
+from .builder import BUILTINS, SECTIONS, SHAPE, code, with_functions
 
 F = code  # one function
 G = code("NIL; RETURN", name="g")
@@ -128,6 +129,8 @@ CASES: dict[str, Case] = {
             of(F("NIL; RETURN", params='[["a", 0, 9]]')),
             of(TWO, **types(["trait", "X", [[1, [1]]]])),
             of(TWO, pipelines=[i.Pipeline("P", 0, 0, [["a", 0, 0, [], 1]])]),
+            of(ONE, schemas=[i.Schema("Point", 1, SHAPE, plain_form(SHAPE), None, [1])]),
+            of(ONE, models=[i.Model("M", "c", {}, 1, None, [], [])]),
         ],
     ),
     "V107": Case(
@@ -252,6 +255,7 @@ CASES: dict[str, Case] = {
             of(F("NIL; RETURN", params='[["a", 0, 1]]'), TWO),
             of(G, **constants((i.K_METHOD, ["m", 1, "a", "b"]))),
             of(TWO, pipelines=[i.Pipeline("P", 0, 0, [["a", 0, 0, [], 0]])]),
+            of(ONE, TWO, schemas=[i.Schema("Point", 1, SHAPE, plain_form(SHAPE), None, [0, 1])]),
             of(ONE, pipelines=[i.Pipeline("P", 0, 0, [["a", 0, 0, [], 0], ["b", None, 0, [], 0]])]),
             of(F("CONST 8; RETURN"), **types(PAIR), **constants((i.K_VARIANT, [4, 0]))),
         ],
@@ -279,7 +283,12 @@ CASES: dict[str, Case] = {
     ),
     "V123": Case(
         exported(entry(of(G, TWO), 0), {"two": 1}, [0]),
-        [entry(of(TWO), 0), exported(of(TWO), {}, [0]), exported(of(CAPTURES.replace("LOAD_CELL 0", "NIL")), {"inner": 0}, [])],
+        [
+            entry(of(TWO), 0),
+            of(TWO, models=[i.Model("M", "c", {}, 0, None, [], [])]),
+            exported(of(TWO), {}, [0]),
+            exported(of(CAPTURES.replace("LOAD_CELL 0", "NIL")), {"inner": 0}, []),
+        ],
     ),
     "V125": Case(
         of(code("NIL; RETURN", name="std::text::<2>.x#1"), **constants((i.K_STRING, "\U0001f600 \x00"))),

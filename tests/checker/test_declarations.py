@@ -114,6 +114,10 @@ CASES = [
     ("E3016", "fn f() { print(«await 1); } fn main() { f(); }"),
     ("E4050", "loop { parallel for i in [1] { print(i); «break; } }"),
     ("W0404", "let mut x = 1; parallel for i in [1] { «x = i; } print(x);"),
+    # validators
+    ("E4024", "@validate(«fn(n: Int) -> Result<Bool, String> { Ok(n > 1) }) schema V { a: Int } fn main() { }"),
+    ("E4009 E4009", "«@validate(f: 1) schema V { a: Int } «@coerce schema V; fn main() { }"),
+    ("E1002", "schema «V; fn main() { }"),
     ("E2007", 'emit("a", 1, «timeout_ms: 5);'),
     ("E2009", 'let _ = await emit("a", 1, timeout_ms: «"x");'),
     ("E4080", 'let _ = await emit<Int>("a", «"x");'),
@@ -131,8 +135,6 @@ UNBUILT = [
     ("mcp Q { }", "mcp"),
     ("use std::tools; fn f() { tools::ShellTool; }", "std::tools::ShellTool"),
     ("memory m: Memory = Memory::new().recall(k: 3);", "memory step recall"),
-    ("model M { provider: offline, knowledge: 1 }", "model field knowledge"),
-    ('model M { provider: offline } fn f() { M.spawn(); }', "spawn"),
 ]
 
 

@@ -82,7 +82,9 @@ def test_unknown_names_suggest_the_nearest(text: str, near: str, snippet: Any) -
 )
 def test_no_candidate_that_makes_no_sense(text: str, snippet: Any) -> None:
     """Neither for one letter nor a type for a value."""
-    assert [(d.code, d.help) for d in snippet(text).diagnostics] == [("E1001", None)]
+    assert [(d.code, d.help) for d in snippet(text).diagnostics] == [
+        ("E1001", "declare it first, or import it with `use`")
+    ]
 
 
 def test_unused_names_are_held_back_while_there_are_errors(expect: Callable[[str, str], None]) -> None:

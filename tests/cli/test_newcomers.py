@@ -42,3 +42,26 @@ def test_a_wrong_reply_in_a_script_names_file_and_place(cli, tmp_path: Path, rep
     code, out, err = cli("run", str(source), "--offline-script", str(script))
     assert (code, out) == (2, "")
     assert "replies.json: scripted reply 1: " in err
+
+
+def test_the_form_of_a_scripted_tool_call_is_shown(cli, tmp_path: Path) -> None:
+    source, script = tmp_path / "a.conc", tmp_path / "replies.json"
+    source.write_text("model M { provider: offline }\nfn main() { println(M.execute(\"x\")?.text); }\n", encoding="utf-8")
+    script.write_text('[{"tool_calls": [{"name": "T.a"}]}]', encoding="utf-8")
+    code, _, err = cli("run", str(source), "--offline-script", str(script))
+    assert code == 2
+    assert 'does not take [{"name": "T.a"}]; write [{ "tool": "T.method", "arguments": { … } }]' in err
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [('command = ["python3", "a.py"]', "is a string of words"), ('args = ["a.py"]', "lacks `command`")],
+)
+def test_a_connector_that_is_written_wrongly(cli, tmp_path: Path, table: str, said: str) -> None:
+    head = '[project]\nname = "p"\nversion = "0.1.0"\nentry = "a.conc"\n\n[agents.worker]\n'
+    (tmp_path / "Concerto.toml").write_text(f"{head}{table}\n", encoding="utf-8")
+    source = tmp_path / "a.conc"
+    source.write_text("agent A { connector: worker }\nfn main() { println(A.execute(\"x\")); }\n", encoding="utf-8")
+    code, out, err = cli("run", str(source))
+    assert (code, out) == (65, "")
+    assert said in err and 'help: write `command = "python3"` and `args = ["worker.py"]`' in err

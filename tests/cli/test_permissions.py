@@ -201,3 +201,16 @@ def test_tools_of_the_manifest_have_their_form(cli, write, value):
     write("Concerto.toml", MANIFEST + f"[permissions]\ntools = {value}\n")
     code, _, err = cli("run", "--offline", write("a.conc", TOOL))
     assert code == 65 and "error[E4004]" in err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["--allow-fs-read", "data", "FILE"], ["FILE", "--allow-fs-read", "data"], ["--allow-fs-read", "data"]],
+)
+def test_a_list_behind_a_space_is_explained(cli, write, tmp_path, words):
+    (tmp_path / "data").mkdir()
+    path = write("a.conc", "fn main() { }")
+    code, out, err = cli("run", *(path if word == "FILE" else word for word in words))
+    assert code in (2, 66) and out == ""
+    assert "--allow-fs-read takes no word behind it; write --allow-fs-read=data if that was meant" in err
+    assert cli("run", "--allow-fs-read", path) == (0, "", "")

@@ -81,7 +81,7 @@ def test_an_entry_that_fails_changes_no_variable(repl):
 
 
 def test_unfinished_entries(repl):
-    out, err = repl("let xs = [", "  1,", "  2", "];", "xs", "1 +", "fn f( {", "", "xs.len()")
+    out, err = repl("let xs = [", "  1,", "  2", "];", "xs", "1 +", "", "fn f( {", "", "xs.len()")
     assert out == ["[1, 2]", "2"]
     assert err[0] == "repl:6:4: error[E0101]: unexpected end of the entry: expected an expression"
 
@@ -115,3 +115,31 @@ def test_steps_are_limited_per_entry(repl):
     out, err = repl("loop { }", "1", words=("--offline", "--max-steps", "1000"))
     assert out == ["1"]
     assert err[0].startswith("panic[P101]")
+
+
+@pytest.mark.parametrize(
+    ("lines", "shown"),
+    [
+        (["let x = 4", "x + 1"], ["5"]),
+        (["let x = 4 // four", "x"], ["4"]),
+        (["use std::math", "math::max(1, 2)"], ["2"]),
+        (["const K: Int = 4", "K"], ["4"]),
+        (["let mut x = 1 +", "2", "x += 1", "x"], ["4"]),
+        (["fn half(", "n: Int) -> Int", "{ n / 2 }", "half(8)"], ["4"]),
+        (["if true", "{ 1 } else", "{ 2 }"], ["1"]),
+    ],
+)
+def test_the_last_semicolon_may_be_left_out_and_what_is_unfinished_goes_on(repl, lines, shown):
+    assert repl(*lines) == (shown, [])
+
+
+TYPED = ["fn half(", "fn half", "let x =", "model M", "(1", "1 +)", "{", "}", '"abc', "/* a", "let x = foo", "1 2"]
+
+
+@pytest.mark.parametrize("line", TYPED)
+def test_a_message_shows_what_the_user_typed_and_nothing_else(repl, line):
+    out, err = repl(line, "", "1")
+    shown = [text.partition("|")[2].strip() for text in err if text.startswith("  1 | ")]
+    assert out == ["1"]
+    assert shown and all(text in (line, f"{line};") for text in shown)
+    assert all("fn f" not in text and "entry" not in text.replace("end of the entry", "") for text in err)

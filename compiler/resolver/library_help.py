@@ -1,0 +1,74 @@
+"""Helps for functions of the library called without their import, or under the names other languages give them (L-4.1.5).
+
+Must not know: scopes, what a name denotes.
+"""
+
+from __future__ import annotations
+
+from ...vm.builtins.std import STD_MODULES, STD_TYPES, std_module
+from .spelling import listed, nearest
+
+# Modules of other languages and the one that does the same here.
+MODULES: dict[str, str] = {
+    **dict.fromkeys(("Math", "Random", "random"), "math"),
+    **dict.fromkeys(("Date", "datetime", "Instant"), "time"),
+    **dict.fromkeys(("JSON", "serde_json"), "json"),
+    **dict.fromkeys(("os", "process", "sys"), "env"),
+    **dict.fromkeys(("path", "pathlib", "File"), "fs"),
+    **dict.fromkeys(("requests", "reqwest", "axios", "fetch", "urllib"), "http"),
+    **dict.fromkeys(("re", "RegExp", "Regex"), "regex"),
+    **dict.fromkeys(("logging", "logger"), "log"),
+    **dict.fromkeys(("hashlib", "uuid"), "crypto"),
+}
+# Their functions, by module.
+MEMBERS: dict[str, dict[str, str]] = {
+    "json": {
+        **dict.fromkeys(("loads", "load", "decode", "from_str"), "parse"),
+        **dict.fromkeys(("dumps", "dump", "encode"), "stringify"),
+    },
+    "fs": {
+        **dict.fromkeys(("read", "read_to_string", "read_text", "readFile", "readFileSync", "open"), "read_file"),
+        **dict.fromkeys(("write", "write_text", "writeFile", "writeFileSync", "create"), "write_file"),
+        **dict.fromkeys(("append", "appendFile"), "append_file"),
+        **dict.fromkeys(("remove", "delete", "unlink"), "remove_file"),
+        **dict.fromkeys(("read_dir", "listdir", "readdir", "list"), "list_dir"),
+        **dict.fromkeys(("size", "stat"), "file_size"),
+        **dict.fromkeys(("is_file", "existsSync"), "exists"),
+    },
+    "env": {**dict.fromkeys(("var", "getenv"), "get"), **dict.fromkeys(("vars", "environ", "env"), "all"), "argv": "args"},
+    "regex": {**dict.fromkeys(("match", "search", "test"), "is_match"), "findall": "find_all", "sub": "replace"},
+    "time": {"time": "now_ms"},
+    "math": {"randint": "random_int", "ceiling": "ceil"},
+}
+
+
+def library_help(head: str, member: str) -> str | None:
+    """For `head::member` or `head.member` where `head` is not declared."""
+    module = head if head in STD_MODULES else MODULES.get(head)
+    if module is None:
+        return None
+    known = _member(module, member)
+    call = f"`{module}::{known}(…)`" if known is not None else f"`{module}::…`"
+    offers = "" if known is not None else f"; its {offers_help(module, member)}"
+    return f"add `use std::{module};` and write {call}{offers}"
+
+
+def offers_help(module: str, member: str) -> str | None:
+    """For a function that a module does not have, and for a module that the library does not have."""
+    known = _member(module, member)
+    if known is not None:
+        return f"use `{known}`"
+    if not module:
+        return listed("modules", STD_MODULES)
+    return listed("functions", (*std_module(module), *STD_TYPES.get(module, ()))) if module in STD_MODULES else None
+
+
+def _member(module: str, name: str) -> str | None:
+    """The function of this name here, in other languages, or spelled nearly so."""
+    functions = std_module(module)
+    if name in functions:
+        return name
+    elsewhere = MEMBERS.get(module, {}).get(name)
+    if elsewhere is not None:
+        return elsewhere
+    return nearest(name, functions)
