@@ -100,7 +100,7 @@ DECLARATIONS = [
         "use String, Int, Float, Bool, a string union, Array, Map<String, T>, a schema, or Any",
     ),
     ("memory m: Memory = Memory::new(max_messages: 3); fn main() {}", "E4502", "the largest number of messages is `max`"),
-    (MODEL + '{ let _ = M.with_memory([1]).execute("a")?; }', "E4040", "give the name of a memory: `memory log: Memory = Memory::new();`"),
+    (MODEL + '{ let _ = M.with_memory([1])?; }', "E4040", "give the name of a memory: `memory log: Memory = Memory::new();`"),
     (
         'memory m: Memory = Memory::new(2); m.append("system", "x"); fn main() {}', "W0451",
         "pin it, or keep it in the model's `system_prompt`",
