@@ -208,6 +208,7 @@ def host_of(
         folder=working_directory(),
         network=None if offline else LazyNetwork(),
         project=project_folder(file),
+        hears=lambda: bool(arguments.verbose),
     )
     if offline:
         use_virtual_time(host, processes=program is not None and starts_processes(program.image))

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from . import ast
 from .diagnostics import Diagnostics
 from .lexer import lex
+from .memory_tables import MemoryTables
 from .parse import decode_source, parse_tokens
 from .source import Source, Span
 from .tokens import TokenList
@@ -45,6 +46,7 @@ class Project:
     rejected: list[tuple[str, Span, str, str]] = field(default_factory=list)  # code, place, message, help
     agents: Mapping[str, Mapping[str, object]] | None = None
     servers: Mapping[str, Mapping[str, object]] = field(default_factory=dict)  # MCP servers of the manifest, with their fields
+    memory_tables: MemoryTables = field(default_factory=MemoryTables)
 
     @classmethod
     def single(cls, tree: ast.Program, source: Source) -> Project:

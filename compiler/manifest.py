@@ -14,23 +14,25 @@ from typing import Any
 from ..vm.builtins.capabilities import BY_KEY, GROUP_KEYS, Malformed
 from .checker.fields import CONNECTION, CONNECTION_FIELDS, CONNECTION_OBJECTS, DURATION, Rule, number, whole
 from .diagnostics import Diagnostics
+from .memory_tables import MemoryTables
 from .process_tables import read_agents, read_servers
 from .resolver.spelling import did_you_mean
 from .source import Source, Span
+from .store_tables import read_memory, read_stores
 from .types import FLOAT, INT, STRING, Type
 
 NAME = "Concerto.toml"
 PROJECT_KEYS = ("name", "version", "entry")
 # Tables of the language that this version does not read yet.
-UNBUILT_TABLES = ("memory", "stores", "embedders")
+UNBUILT_TABLES = ("embedders",)
 PRICES = ("input_per_million", "output_per_million")
 BUDGETS = {"steps": whole(1), "depth": whole(1), "seconds": DURATION, "tokens": whole(1), "cost": number(0, above=True)}
 
 
 class Manifest:
     """What a manifest says: `entry`, the source path it names, `permissions`, a scope per capability key, `tools`, which of
-    them may be called, the fields of each of `connections`, `agents` and
-    `servers`, `pricing` as [input, output] per model id, `budgets`.
+    them may be called, the fields of each of `connections`, `agents` and `servers`, `memory_tables`, `pricing` as [input, output]
+    per model id, `budgets`.
     `folder` is the root of the project, without links."""
 
     def __init__(self, path: str) -> None:
@@ -44,6 +46,7 @@ class Manifest:
         self.connections: dict[str, dict[str, object]] = {}
         self.pricing: dict[str, list[float]] = {}
         self.budgets: dict[str, object] = {}
+        self.memory_tables = MemoryTables()
         self.source = Source(NAME, "")
         self._read(path)
 
@@ -100,6 +103,8 @@ def _project(manifest: Manifest, table: dict[str, Any]) -> None:
             manifest.report("E4002", ("project",), f"[project] lacks `{key}`")
     entry = table.get("entry")
     manifest.entry = entry if isinstance(entry, str) else None
+    if manifest.memory_tables.namespace is None and isinstance(table.get("name"), str):
+        manifest.memory_tables.namespace = table["name"]  # M-7.1
 
 
 def _permissions(manifest: Manifest, table: dict[str, Any]) -> None:
@@ -246,9 +251,17 @@ def _mcp(manifest: Manifest, table: dict[str, Any]) -> None:
     manifest.servers = read_servers(table, manifest.report)
 
 
+def _stores(manifest: Manifest, table: dict[str, Any]) -> None:
+    read_stores(manifest.memory_tables, table, manifest.report)
+
+
+def _memory(manifest: Manifest, table: dict[str, Any]) -> None:
+    read_memory(manifest.memory_tables, table, manifest.report)
+
+
 TABLES: dict[str, Callable[[Manifest, dict[str, Any]], None]] = {
     "project": _project, "permissions": _permissions, "connections": _connections, "pricing": _pricing, "budgets": _budgets,
-    "agents": _agents, "mcp": _mcp,
+    "agents": _agents, "mcp": _mcp, "stores": _stores, "memory": _memory,
 }  # fmt: skip
 
 

@@ -314,12 +314,22 @@ class MemorySymbol(Symbol):
     max_messages: int | None
     steps: dict[str, dict[str, Any]] | None = None
     of: MemorySymbol | None = None
+    keys: list[str] = field(default_factory=list)  # of `per`
 
     @property
     def image_steps(self) -> dict[str, Any]:
         """What the image carries beside `max_messages` (M-2.13)."""
         merged = {name: value for step in (self.steps or {}).values() for name, value in step.items()}
         return {name: merged[name] for name in sorted(merged) if name != "retain"}
+
+
+@dataclass(eq=False, slots=True)
+class StepFunction:
+    """The function of a memory step as written: a closure, or a name. `place`: (memory, number) of the value that initialisation
+    gives it, once the image is made."""
+
+    value: ast.Expr
+    place: list[int] | None = None
 
 
 @dataclass(eq=False, slots=True)

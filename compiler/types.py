@@ -194,6 +194,7 @@ MODEL_BUILDER = Simple("ModelBuilder")
 AGENT_REF = Simple("AgentRef")
 AGENT_BUILDER = Simple("AgentBuilder")  # a ModelBuilder of an agent, as the compiler knows it; it cannot be written
 MEMORY = Simple("Memory")
+KEYED_MEMORY = Simple("KeyedMemory")
 STREAM = Simple("Stream")
 CHUNK = Nominal("record", "Chunk")
 TOOL_REF = Simple("ToolRef")

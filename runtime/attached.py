@@ -1,38 +1,99 @@
-"""The conversation a call records its turn in: an attached memory with the turn locks of its session (M-5.17).
+"""The conversation a call records its turn in: memories, with turn locks and summarisers of the session (M-5.17, M-9).
 
-Hands on `conversation` to the performers of models and agents. Must not know: effects, providers, agents.
+Hands on `conversation` to the performers of models and agents. Must not know: effects' kinds, providers, agents.
 """
 
 from __future__ import annotations
 
+import os
+
+from .errors import CallFailure
+from .memory.errors import nested
+from .translation import to_plain
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from ..vm.effects import Effect
     from ..vm.values import MemoryRef
     from .memory.conversation import Conversation
-    from .memory.declared import DerivedMemory
     from .memory.locks import TurnLocks
     from .memory.memory import Memory
     from .running import Running
 
 
-def conversation(run: Running, name: str | MemoryRef, auto: bool) -> Conversation:
-    """`name`: a declared memory, or the handle of a branch; `auto`: whether the turn is appended (O-3.5)."""
+def conversation(
+    run: Running,
+    effect: Effect,
+    given: MemoryRef | tuple[MemoryRef, ...],
+    auto: bool,
+    by: str,
+    turn: tuple[int | None, Any] | None,
+) -> Conversation:
+    """`given`: handles of memories, the turn goes to the last; `auto`: whether it is appended (O-3.5); `by`: the model or agent;
+    `turn`: `tokens` and `meta` of with_memory. Err when one of them may not be attached (M-4.16) or opened."""
     from .memory.conversation import Conversation
 
-    attached = run.memories.attached(name)
-    return Conversation(attached, auto, locks=_turn_locks(run, attached))
+    refs = given if isinstance(given, tuple) else (given,)
+    for ref in refs:
+        writes = auto and ref is refs[-1]
+        if not run.memories.allows(ref.name, by, writes):
+            way = "" if writes else " to be read"
+            raise CallFailure("AgentError", "InvalidRequest", f"the memory {ref.name} does not allow {by}{way}", model=by)
+    attached = [run.memories.at(ref) for ref in refs]
+    tokens, meta = turn or (None, None)
+    made = Conversation(
+        attached if len(attached) > 1 else attached[0], auto, tokens=tokens, meta=None if meta is None else to_plain(meta)
+    )
+    made.locks = _turn_locks(run, made.memory)
+    if auto and made.memory.policy.on_conflict != "Append":
+        _enter(run, effect, made)
+    if made.folds:
+        from .summarising import summariser
+
+        made.summarise = summariser(run, effect)
+        made.report = lambda text: run.host.log("warn", text)
+    return made
 
 
-def _turn_locks(run: Running, attached: Memory | DerivedMemory) -> TurnLocks | None:
+def _enter(run: Running, effect: Effect, made: Conversation) -> None:
+    """Err Nested for a run inside another one that writes the same log: it would wait for itself (M-5.20)."""
+    turns: dict[Effect, Conversation] = run.state.setdefault("turns", {})
+    inside = set()
+    task = effect.task
+    while task is not None:
+        inside.add(task)
+        task = task.parent
+    if any(other.task in inside and turn.memory == made.memory for other, turn in turns.items()):
+        raise nested()
+    turns[effect] = made
+    made.ended = lambda: turns.pop(effect, None)
+
+
+def drop_turns(run: Running, effects: Sequence[Effect]) -> None:
+    """Nobody waits for these any more: a turn whose reply came, but was not committed, gives its lock back (O-6.12)."""
+    turns = run.state.get("turns", {})
+    for effect in effects:
+        if effect in turns:
+            turns[effect].close()
+
+
+def run_id(run: Running, name: str, number: int, conversation: Conversation | None) -> str:
+    """Unique in the log the turn goes to: a store holds the turns of other sessions too (M-5.10)."""
+    if conversation is None:
+        return f"{name}-{number}"
+    return f"{name}-{number}{run.tag(conversation.blocking)}"
+
+
+def _turn_locks(run: Running, memory: Memory) -> TurnLocks | None:
     """Those of the session, made when a memory needs one."""
-    from .memory.declared import DerivedMemory
-
-    memory = attached.memory if isinstance(attached, DerivedMemory) else attached
     if memory.policy.on_conflict != "Serial":
         return None
     locks: TurnLocks | None = run.state.get("turn_locks")
     if locks is None:
         from .memory.locks import TurnLocks
 
-        locks = run.state["turn_locks"] = TurnLocks(loop=lambda: run.work.loop)
+        locks = run.state["turn_locks"] = TurnLocks(os.urandom(8).hex(), loop=lambda: run.work.loop)
     return locks

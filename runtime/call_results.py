@@ -7,13 +7,14 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
-    from .records import Reply
+    from .records import Msg, Reply
 
 
 class Response:
-    """The fields of the struct `Response`, in order."""
+    """The fields of the struct `Response`, in order, and what its methods give: the run and its messages (M-5.22)."""
 
     __slots__ = (
         "text",
@@ -27,6 +28,8 @@ class Response:
         "attempts",
         "cached",
         "data",
+        "run_id",
+        "appended",
     )
 
     def __init__(
@@ -43,6 +46,8 @@ class Response:
         attempts: int = 0,
         cached: bool = False,
         data: dict[str, Any] | None = None,
+        run_id: str = "",
+        appended: Sequence[Msg] = (),
     ) -> None:
         self.text = text
         self.tokens_in = tokens_in
@@ -55,9 +60,11 @@ class Response:
         self.attempts = attempts
         self.cached = cached
         self.data = data
+        self.run_id = run_id
+        self.appended = appended
 
     def as_json(self) -> dict[str, Any]:
-        return {**{name: getattr(self, name) for name in self.__slots__}, "data": self.data or {}}
+        return {**{name: getattr(self, name) for name in self.__slots__[:-2]}, "data": self.data or {}}
 
 
 class Validated:

@@ -111,6 +111,7 @@ class CallRun:
         "method",
         "messages",
         "head",
+        "rounds",
         "tally",
         "started",
         "sent_at",
@@ -136,6 +137,7 @@ class CallRun:
         self.method = method
         self.messages = messages
         self.head: list[Msg] = []
+        self.rounds: list[Msg] = []  # tool units of the attempt
         self.tally = Tally()
         self.started = self.sent_at = services.clock()
         self.waited = 0.0  # for rate limits
@@ -146,11 +148,13 @@ class CallRun:
         if self.conversation is None:
             self.head = [] if system is None else [Msg("system", system)]
             return
-        asked = [m for m in self.messages if m.role != "system"] or [Msg("user", self.prompt)]
         offered = bool(self.settings.tools)
         self.head = await self.conversation.open(
-            self.run_id, asked, system=system, tools_offered=offered, by=self.settings.name, timeout=self.settings.timeout
+            self.run_id, self._asked(), system=system, tools_offered=offered, by=self.settings.name, timeout=self.settings.timeout
         )
+
+    def _asked(self) -> list[Msg]:
+        return [m for m in self.messages if m.role != "system"] or [Msg("user", self.prompt)]
 
     def _user(self, text: str) -> Msg:
         return self.conversation.user(text) if self.conversation else Msg("user", text)
@@ -198,6 +202,7 @@ class CallRun:
                 raise self._exhausted(outcome, reply)
             self.tally.schema_attempt += 1
             self.services.metrics.schema_retries += 1
+            self.rounds.clear()
             if self.conversation is not None:
                 self.conversation.new_attempt()
             user = self.prompt + why_block(outcome, retry_message) + plan.block()
@@ -228,7 +233,9 @@ class CallRun:
             results = await self.services.tools.run(self.settings, reply.calls)
             if self.conversation is not None:
                 self.conversation.add_round(reply.text, reply.calls, results, reply.tokens_out or None)
-            messages = [*messages, Msg("assistant", reply.text, reply.calls, raw=reply.raw), *results]
+            unit = [Msg("assistant", reply.text, reply.calls, raw=reply.raw), *results]
+            self.rounds += unit
+            messages = [*messages, *unit]
 
     def _loop_limit(self, text: str) -> CallFailure:
         rounds = self.settings.max_tool_rounds
@@ -397,6 +404,8 @@ class CallRun:
             attempts=tally.attempts,
             cached=cached,
             data=reply.data,
+            run_id=self.run_id,
+            appended=[*self._asked(), *self.rounds, Msg("assistant", reply.text)],
         )
 
     def _elapsed_ms(self, since: float) -> int:

@@ -40,6 +40,9 @@ if TYPE_CHECKING:
         def emit(self, channel: str, value: Any) -> None:
             """An emit of the program."""
 
+        def tag(self, lasting: bool) -> str:
+            """What makes ids of runs unique (M-5.10): in the session, with `lasting` among all sessions."""
+
         def clean(self, value: Any) -> Any:
             """A value of the machine without secrets (G-10.3)."""
 

@@ -14,13 +14,14 @@ from ..vm.machine import Machine, Stopped
 from ..vm.panics import Panic
 from ..vm.tasks import DONE
 from ..vm.values import Closure, EnumValue, Err, Struct, display, from_json, get_error_member
+from .attached import drop_turns
 from .call_services import Services
 from .connections import resolve_all
 from .emits import EmitBus
 from .field_checks import check_connections, check_stages
 from .jobs import asyncio_loop, gather, within
 from .memory.declared import Memories
-from .memory.from_image import declarations
+from .memory.from_image import declarations, namespace, open_stores
 from .metrics import Metrics
 from .offline_loop import OfflineLoop
 from .performers import performer
@@ -28,6 +29,7 @@ from .providers.pool import ProviderPool
 from .schema.strategy import Schema
 from .secrets import Redactor
 from .settled import Settled
+from .step_functions import StepFunction
 from .translation import TreeBuilder
 from .work import Work
 
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
     from .connections import ConnectionSettings
     from .http_requests import Network
     from .mcp.settings import McpSettings
+    from .memory.stores.protocol import Store
     from .permissions import Permissions
 
     # Values of the machine, or what makes them of the values that functions of the program give by their numbers.
@@ -97,7 +100,9 @@ class Host:
     `run(number, arguments)` calls a function of the program;
     `tools` hold by tool and method what runs in its place, given the arguments, the type of the result and `run` as above;
     `emit_interval` is the flush interval of buffered mode in seconds; `loop` is the event loop that runs the
-    session, None: asyncio's, which `new_loop` makes where it is not the usual one.
+    session, None: asyncio's, which `new_loop` makes where it is not the usual one; `hears()`: whether anybody listens to
+    `memory:*`, whose events are built only then (M-6.31). `stores` replace or add stores of memories by name (M-8.3); with
+    `volatile` no memory outlives the session (M-8.15).
     """
 
     def __init__(
@@ -132,6 +137,9 @@ class Host:
         server: Callable[[McpSettings], Awaitable[Any]] | None = None,
         project: str | None = None,
         children: Callable[[str, list[str], dict[str, str], str], Awaitable[Any]] | None = None,
+        hears: Callable[[], bool] = lambda: False,
+        stores: Mapping[str, Store] | None = None,
+        volatile: bool = False,
     ) -> None:
         self.new_loop: Callable[[], Any] | None = None
         self.tools: dict[tuple[str, str], Callable[[list[Any], Any, Any], Awaitable[Any]]] = {}
@@ -164,6 +172,9 @@ class Host:
         self.server = server
         self.project = folder if project is None else project
         self.children = children
+        self.hears = hears
+        self.stores = stores or {}
+        self.volatile = volatile
         self.redactor = Redactor()  # what one session of a host has learnt, the next one keeps too
 
 
@@ -173,13 +184,19 @@ class Session:
 
     def __init__(self, program: Program, host: Host, *, earlier: Session | None = None) -> None:
         self.earlier = earlier
+        self.generation: int = 0 if earlier is None else earlier.generation + 1
+        self.name = ""  # told only to stores that others use too
         image = program.image
         self.program = program
         self.host = host
         self.redactor = host.redactor
         self.metrics = Metrics()
         self.emits = EmitBus(host.emit, host.emit_interval, lambda: self.work.loop)
-        self.memories = Memories(declarations(image), clock=host.wall)
+        self.open_stores = open_stores(image, host)
+        self.memories = Memories(
+            declarations(image, lambda step, place: StepFunction(lambda: self.machine, step, place)),
+            namespace=namespace(image), clock=host.wall, listener=self.runtime_emit, hears=host.hears, stores=self.open_stores,
+        )  # fmt: skip
         layers: list[Mapping[str, Mapping[str, Any]]] = [host.connections, {c.name: c.fields for c in image.connections}]
         check_connections(layers)
         check_stages(image.pipelines)
@@ -296,8 +313,9 @@ class Session:
         return Account(tokens, cost, self.services.pricing, self.future)
 
     async def _initialise(self) -> None:
-        for number in self.program.image.exports.init:
-            await self._finish(self.machine.start(self.program.codes[number], []))
+        with self.memories.beginning(self.machine):
+            for number in self.program.image.exports.init:
+                await self._finish(self.machine.start(self.program.codes[number], []))
         if self.earlier is not None:
             self.memories.take_over(self.earlier.memories)
             self.machine.stores.take_over(self.earlier.machine.stores)
@@ -309,6 +327,7 @@ class Session:
     async def aclose(self) -> None:
         """Give back connections, and what families of effects hold open of the system."""
         await self.pool.aclose()
+        self.open_stores.close()
         for name, kept in list(self.state.items()):
             if hasattr(kept, "aclose"):
                 await kept.aclose()
@@ -372,6 +391,7 @@ class Session:
             self.host.print(self.redactor.clean(effect.payload))
         elif effect.kind == "cancel":
             await self.work.close(effect.payload)
+            drop_turns(self, effect.payload)
         else:
             self.work.begin(effect, performer(effect.kind)(self, effect))
 
@@ -386,7 +406,10 @@ class Session:
         try:
             value = job.result()
             if type(value) is Settled:
-                value = value.commit()
+                settled, value = value, value.commit()
+                if settled.after is not None:
+                    self.work.begin(effect, _then(settled.after(), value))
+                    return
         except Panic as panic:
             raise panic if panic.trace else self.machine.placed(effect.task, panic) from None
         self.machine.resume(effect, value)
@@ -442,6 +465,14 @@ class Session:
     def runtime_emit(self, channel: str, payload: dict[str, Any]) -> None:
         self.emits.send(channel, self.clean(from_json(payload)), True)
 
+    def tag(self, lasting: bool) -> str:
+        """What tells the runs of this session from those of the ones before it, and with `lasting` from all others."""
+        if not lasting:
+            return f"-{self.generation}" if self.generation else ""
+        if not self.name:
+            self.name = self.host.secure_bytes(8).hex()
+        return f"-{self.name}"
+
     def clean(self, value: Any) -> Any:
         """What leaves the session, without secrets (G-10.3)."""
         if self.redactor.is_empty:
@@ -449,6 +480,11 @@ class Session:
         from .redaction import without_secrets
 
         return without_secrets(value, self.redactor)
+
+
+async def _then(work: Awaitable[None], value: Any) -> Any:
+    await work
+    return value
 
 
 def run_offline(session: Session, **limits: Any) -> Outcome:

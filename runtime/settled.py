@@ -7,15 +7,17 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
     from typing import Any
 
 
 class Settled:
     """`commit` writes and gives the value. It is called when the task goes on, and never when the task was cancelled while the
-    outcome was on its way: a race loser whose reply came leaves nothing in a memory (O-6.12)."""
+    outcome was on its way: a race loser whose reply came leaves nothing in a memory (O-6.12). `after`: work that follows the
+    writing and that the task waits for, such as the folds of a summary (M-9.5)."""
 
-    __slots__ = ("commit",)
+    __slots__ = ("commit", "after")
 
-    def __init__(self, commit: Callable[[], Any]) -> None:
+    def __init__(self, commit: Callable[[], Any], after: Callable[[], Awaitable[None]] | None = None) -> None:
         self.commit = commit
+        self.after = after

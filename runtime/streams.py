@@ -103,7 +103,8 @@ class StreamedCall(CallRun):
             return failed(outcome)
         if isinstance(outcome, Exception):
             raise outcome
-        return Settled(lambda: self._written(outcome))
+        after = self.conversation.fold if self.conversation is not None and self.conversation.folds else None
+        return Settled(lambda: self._written(outcome), after)
 
     def _written(self, commit: Callable[[], Response]) -> Any:
         try:

@@ -59,7 +59,9 @@ def run_tests(
             if not by_runtime:
                 emits.append((channel, value))
 
-        session = Session(program, host(keep))
+        made = host(keep)
+        made.volatile = True  # every test has fresh stores (M-8.15)
+        session = Session(program, made)
         session.state[EMITS] = emits
         outcome = run(session, test.function)
         yield judged(test, outcome, emits, session.redactor.clean)

@@ -5,6 +5,7 @@ Hands on machine values for responses, accepted schema trees and failures, and p
 
 from __future__ import annotations
 
+from ..vm.handles import message_array
 from ..vm.schema import bare_name
 from ..vm.values import (
     NONE,
@@ -47,7 +48,8 @@ def to_plain(value: Any) -> Any:
 
 def response_value(response: call_results.Response) -> Any:
     """The record `Response` (O-1.106 ff.)."""
-    return Response.of([from_json(part) for part in response.as_json().values()])
+    value = Response.of([from_json(part) for part in response.as_json().values()])
+    return value.of_run((response.run_id, tuple(message_array(response.appended).items)))
 
 
 def error_value(failure: CallFailure) -> ErrorValue:

@@ -25,10 +25,14 @@ if TYPE_CHECKING:
         def clear(self) -> None: ...
 
     class Memories(Protocol):
-        """The memories of a session by name, handed to its machine."""
+        """The memories of a session by name, handed to its machine. `failure`: what a store that fails raises."""
+
+        failure: Any
 
         def __getitem__(self, name: str) -> Memory: ...
-        def branch(self, ref: Any) -> Memory: ...
+        def at(self, ref: Any) -> Memory: ...
+        def keyed(self, ref: Any, method: str, values: dict[str, Any]) -> Any: ...
+        def initial(self, name: str, role: str, content: str, pinned: bool) -> None: ...
         def perform(self, ref: Any, method: str, arguments: list[Any]) -> Any: ...
 
     class Running(Protocol):
@@ -92,7 +96,8 @@ class ModelCall:
     """Effect `model`: execute, execute_with_schema, chat or stream on a model or builder.
 
     `model`: the name, of the declared one or of an instance that `spawn` made, which has a number;
-    `memory`: name of the attached memory, or a MemoryRef of a branch; None for none, UNSET for the model's own (O-3.24);
+    `memory`: the attached memory, or a tuple of memories; None for none, UNSET for the model's own (O-3.24); `turn`: `tokens` and
+    `meta` of with_memory, None for neither;
     `context`: a value or UNSET; `overrides`: what a Prompt replaces (O-1.67); `schema`: schema name or None. `tools`: handles of
     added tools; `own_tools`: whether the model's static ones are offered too (O-3.20, O-3.21); `messages`: those of chat, as
     the program gave them.
@@ -100,7 +105,7 @@ class ModelCall:
 
     __slots__ = (
         "model", "method", "prompt", "overrides", "memory", "auto", "context", "schema", "retry_message", "tools", "own_tools",
-        "messages", "instance",
+        "messages", "instance", "turn",
     )  # fmt: skip
 
     def __init__(
@@ -118,6 +123,7 @@ class ModelCall:
         own_tools: bool = True,
         messages: list[Any] | None = None,
         instance: int = 0,
+        turn: tuple[int | None, Any] | None = None,
     ) -> None:
         self.model = model
         self.method = method
@@ -132,6 +138,7 @@ class ModelCall:
         self.own_tools = own_tools
         self.messages = messages
         self.instance = instance
+        self.turn = turn
 
 
 class ModelLife:
@@ -172,11 +179,11 @@ class ToolUse:
 class AgentCall:
     """Effect `agent`: execute or execute_with_schema on an agent or builder of one, and `listen` around either.
 
-    `memory`, `auto`, `context`, `schema`, `retry_message`: as in ModelCall; `handlers`: those of `listen` as (type of message,
-    closure, name of the schema of its parameter or None), None for a call without.
+    `memory`, `auto`, `context`, `schema`, `retry_message`, `turn`: as in ModelCall; `handlers`: those of `listen` as (type
+    of message, closure, name of the schema of its parameter or None), None for a call without.
     """
 
-    __slots__ = ("agent", "prompt", "memory", "auto", "context", "schema", "retry_message", "handlers")
+    __slots__ = ("agent", "prompt", "memory", "auto", "context", "schema", "retry_message", "handlers", "turn")
 
     def __init__(
         self,
@@ -188,6 +195,7 @@ class AgentCall:
         schema: str | None,
         retry_message: str | None,
         handlers: list[tuple[str, Any, str | None]] | None = None,
+        turn: tuple[int | None, Any] | None = None,
     ) -> None:
         self.agent = agent
         self.prompt = prompt
@@ -197,3 +205,4 @@ class AgentCall:
         self.schema = schema
         self.retry_message = retry_message
         self.handlers = handlers
+        self.turn = turn

@@ -14,6 +14,7 @@ from .values import (
     UNSET,
     AgentRef,
     Array,
+    KeyedRef,
     Map,
     McpRef,
     MemoryRef,
@@ -77,7 +78,7 @@ def expect(value: Any, kind: type, name: str) -> Any:
 
 
 def log_of(machine: Running, memory: MemoryRef) -> Any:
-    return machine.memories.branch(memory) if memory.branch else machine.memories[memory.name]
+    return machine.memories.at(memory) if memory.branch or memory.key else machine.memories[memory.name]
 
 
 def memory_method(machine: Running, task: Task, memory: MemoryRef, site: Site, arguments: list[Any]) -> Any:
@@ -87,43 +88,85 @@ def memory_method(machine: Running, task: Task, memory: MemoryRef, site: Site, a
     defaults = tuple([parameter.default for parameter in parameters if parameter.optional])
     values = arguments_of(site, arguments, tuple([parameter.name for parameter in parameters]), defaults)
     checked = [check(value, parameter.type) for value, parameter in zip(values, parameters, strict=True)]
-    if site.name == "pin" and values[0] not in ROLES:
-        raise Panic("P408", f'unknown message role "{values[0]}": expected system, user or assistant')
+    if site.name == "pin":
+        _check_role(values[0])
     return machine.memories.perform(memory, site.name, checked)
 
 
 def memory_append(machine: Running, task: Task, memory: MemoryRef, site: Site, arguments: list[Any]) -> None:
     role, content = arguments_of(site, arguments, ("role", "content"))
-    expect(role, str, "String")
     expect(content, str, "String")
-    if role not in ROLES:
-        raise Panic("P408", f'unknown message role "{role}": expected system, user or assistant')
-    log_of(machine, memory).append(role, content)
+    _check_role(role)
+    try:
+        log_of(machine, memory).append(role, content)
+    except machine.memories.failure as failure:
+        raise store_failure(failure) from None
 
 
 def memory_messages(machine: Running, task: Task, memory: MemoryRef, site: Site, arguments: list[Any]) -> Any:
     arguments_of(site, arguments, ())
-    return message_array(log_of(machine, memory).messages())
+    try:
+        return message_array(log_of(machine, memory).messages())
+    except machine.memories.failure as failure:
+        raise store_failure(failure) from None
 
 
 def memory_last(machine: Running, task: Task, memory: MemoryRef, site: Site, arguments: list[Any]) -> Any:
     (count,) = arguments_of(site, arguments, ("n",))
-    return message_array(log_of(machine, memory).last(expect(count, int, "Int")))
+    expect(count, int, "Int")
+    try:
+        return message_array(log_of(machine, memory).last(count))
+    except machine.memories.failure as failure:
+        raise store_failure(failure) from None
 
 
 def memory_len(machine: Running, task: Task, memory: MemoryRef, site: Site, arguments: list[Any]) -> Any:
     arguments_of(site, arguments, ())
-    return len(log_of(machine, memory))
+    try:
+        return len(log_of(machine, memory))
+    except machine.memories.failure as failure:
+        raise store_failure(failure) from None
 
 
 def memory_is_empty(machine: Running, task: Task, memory: MemoryRef, site: Site, arguments: list[Any]) -> Any:
     arguments_of(site, arguments, ())
-    return len(log_of(machine, memory)) == 0
+    try:
+        return len(log_of(machine, memory)) == 0
+    except machine.memories.failure as failure:
+        raise store_failure(failure) from None
 
 
 def memory_clear(machine: Running, task: Task, memory: MemoryRef, site: Site, arguments: list[Any]) -> None:
     arguments_of(site, arguments, ())
-    log_of(machine, memory).clear()
+    try:
+        log_of(machine, memory).clear()
+    except machine.memories.failure as failure:
+        raise store_failure(failure) from None
+
+
+def keyed_method(machine: Running, task: Task, memory: KeyedRef, site: Site, arguments: list[Any]) -> Any:
+    """`key`, `keys` and `erase` of a memory with `.per(…)`: arguments are named like its key parts (M-7.3)."""
+    unknown = [name for name in site.names if name not in memory.names]
+    if len(site.names) < len(arguments) or unknown:
+        raise Panic("P015", f"{site.name} of {memory.name} takes {', '.join(memory.names)}, each by its name")
+    return machine.memories.keyed(memory, site.name, dict(zip(site.names, arguments, strict=True)))
+
+
+def keyed_initial(machine: Running, task: Task, memory: KeyedRef, site: Site, arguments: list[Any]) -> None:
+    """`append` and `pin` of an initialisation statement, for every key (M-2.10)."""
+    role, content = arguments_of(site, arguments, ("role", "content"))
+    _check_role(role)
+    machine.memories.initial(memory.name, role, expect(content, str, "String"), site.name == "pin")
+
+
+def _check_role(role: Any) -> None:
+    if expect(role, str, "String") not in ROLES:
+        raise Panic("P408", f'unknown message role "{role}": expected system, user or assistant')
+
+
+def store_failure(failure: Exception) -> Panic:
+    """Of methods without Result (M-6.22)."""
+    return Panic("P451", str(failure))
 
 
 def message_array(messages: Sequence[StoredMessage]) -> Array:
@@ -144,14 +187,34 @@ def builder_of(receiver: Any) -> ModelBuilder:
 
 
 def with_memory(machine: Running, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
-    memory, auto = arguments_of(site, arguments, ("m", "auto"), (True,))
+    memory, auto, tokens, meta = arguments_of(site, arguments, ("m", "auto", "tokens", "meta"), (True, None, None))
     if memory is not None and type(memory) is not MemoryRef:
-        raise Panic("P411", f"with_memory expects a Memory, found {typeof(memory)}")
+        memory = memory_list(memory)
     if type(auto) is not bool:
         expect(auto, bool, "Bool")
+    extra = None if tokens is None and meta is None else turn_settings(tokens, meta)
     if type(receiver) is ModelBuilder:
-        return receiver.with_(memory, auto)
-    return ModelBuilder(receiver, memory, auto)
+        return receiver.with_(memory, auto, turn=extra)
+    return ModelBuilder(receiver, memory, auto, turn=extra)
+
+
+def memory_list(given: Any) -> tuple[MemoryRef, ...]:
+    """The elements of `with_memory([…])` (M-9.12)."""
+    if type(given) is not Array:
+        raise Panic("P411", f"with_memory expects a Memory, found {typeof(given)}")
+    for item in given.items:
+        if type(item) is not MemoryRef:
+            raise Panic("P411", f"with_memory expects memories, found {typeof(item)}")
+    if not given.items:
+        raise Panic("P411", "with_memory expects at least one memory")
+    return tuple(given.items)
+
+
+def turn_settings(tokens: Any, meta: Any) -> tuple[int | None, Any]:
+    """`tokens:` and `meta:` of with_memory (M-9.14, M-5.21)."""
+    if tokens is not None and (expect(tokens, int, "Int") < 1):
+        raise Panic("P452", f"with_memory: tokens is {tokens}; it is at least 1")
+    return tokens, None if meta is None else share(expect(meta, Map, "Map"))
 
 
 def with_tools(machine: Running, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
@@ -206,16 +269,16 @@ def request(
 ) -> Any:
     text, overrides = prompt_parts(prompt)
     attached: Any = builder.memory
-    if type(attached) is MemoryRef and not attached.branch:
-        attached = attached.name
     if isinstance(builder.model, AgentRef):
-        asked = AgentCall(builder.model.name, text, attached, builder.auto, builder.context, schema, retry_message)
+        asked = AgentCall(
+            builder.model.name, text, attached, builder.auto, builder.context, schema, retry_message, turn=builder.turn
+        )
         machine.suspend(task, "agent", asked)
         return SUSPENDED
     call = ModelCall(
         builder.model.name, method, text, overrides, attached, builder.auto, builder.context, schema, retry_message,
         builder.tools, not builder.without_tools,
-        messages, builder.model.instance,
+        messages, builder.model.instance, builder.turn,
     )  # fmt: skip
     machine.suspend(task, "model", call)
     return SUSPENDED
@@ -253,10 +316,11 @@ def listen_call(agent: Any, schema: Any, prompt: Any, retry_message: Any, handle
     text, _ = prompt_parts(prompt)
     if retry_message is not None:
         expect(retry_message, str, "String")
-    memory = builder.memory.name if type(builder.memory) is MemoryRef else builder.memory
     given = [(kind, closure, None if shape is None else shape.name) for kind, closure, shape in handlers.items]
     name = None if schema is None else schema.name
-    return AgentCall(builder.model.name, text, memory, builder.auto, builder.context, name, retry_message, given)
+    return AgentCall(
+        builder.model.name, text, builder.memory, builder.auto, builder.context, name, retry_message, given, builder.turn
+    )
 
 
 def prompt_parts(prompt: Any) -> tuple[str, dict[str, Any]]:
@@ -356,6 +420,8 @@ _STREAM = {"response": stream_response, "_chunk": stream_next, "_leave": stream_
 HANDLERS: dict[tuple[str, str], Any] = {
     **{("Memory", name): memory_method for receiver, name in METHODS if receiver == "Memory"},
     **{("Memory", name): handler for name, handler in _MEMORY.items()},
+    **{("KeyedMemory", name): keyed_method for name in ("key", "keys", "erase")},
+    **{("KeyedMemory", name): keyed_initial for name in ("append", "pin")},
     **{("Stream", name): handler for name, handler in _STREAM.items()},
     **{("Task", name): handler for name, handler in _TASK.items()},
     **{(kind, name): handler for kind in ("ModelRef", "ModelBuilder") for name, handler in _MODEL.items()},

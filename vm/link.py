@@ -19,6 +19,7 @@ from .values import (
     EnumType,
     EnumValue,
     HashMapRef,
+    KeyedRef,
     LedgerRef,
     McpRef,
     MemoryRef,
@@ -59,7 +60,7 @@ class Program:
         self.constants = [self._constant(kind, value) for kind, value in image.constants]
         self.models = [ModelRef(m.name) for m in image.models]
         self.agents = [AgentRef(a.name) for a in image.agents]
-        self.memories = [MemoryRef(m.name) for m in image.memories]
+        self.memories = [_memory(image, m) for m in image.memories]
         self.hashmaps = [HashMapRef(h.name) for h in image.hashmaps]
         self.ledgers = [LedgerRef(e.name) for e in image.ledgers]
         self.pipelines = [PipelineRef(p.name) for p in image.pipelines]
@@ -261,6 +262,13 @@ class Program:
         file, line, column = position_at(self.image.functions[code.number].lines, offset)
         name = self.image.source_map[file][0] if file < len(self.image.source_map) else ""
         return name, line, column
+
+
+def _memory(image: im.Image, memory: im.Memory) -> MemoryRef | KeyedRef:
+    """The handle of a declaration; a view of a keyed memory is keyed alike (M-7.3)."""
+    base = memory if memory.of is None else image.memories[memory.of]
+    names = tuple(base.steps.get("keys", ()))
+    return KeyedRef(memory.name, names) if names else MemoryRef(memory.name)
 
 
 def fuse(code: Code, nodes: list[list[Any]], names: list[str], targets: set[int]) -> None:

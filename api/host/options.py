@@ -103,7 +103,8 @@ class Options(TypedDict, total=False):
     those of the source; `api_key` may stand here. `agents`: fields of agents by connector, over those of the manifest; `mcp`:
     those of MCP servers by name. `pricing`: model id to `{"input_per_million", "output_per_million"}`. `env`: the
     environment, that of the process when left out. `seed` fixes random numbers and retry jitter. `emit_mode`: Immediate() or
-    Buffered(…). `emit_timeout_ms`: how long an awaited emit waits by default.
+    Buffered(…). `emit_timeout_ms`: how long an awaited emit waits by default. `stores`: stores of memories by name, over those
+    of the manifest (M-8.3).
     """
 
     permissions: Permissions | None
@@ -118,6 +119,7 @@ class Options(TypedDict, total=False):
     seed: int | None
     emit_mode: Immediate | Buffered
     emit_timeout_ms: int | None
+    stores: Mapping[str, Any]
 
 
 class _Network:
@@ -134,6 +136,7 @@ def host_of(
     emit: Callable[[str, Any, bool], None],
     answer: Callable[[str, Any, Any], Awaitable[Any]] | None,
     project: str | None,
+    hears: Callable[[], bool] = lambda: False,
 ) -> Host:
     """Raises TypeError for an option that does not exist."""
     for name in options:
@@ -165,6 +168,8 @@ def host_of(
         answer=answer,
         emit_timeout_ms=_checked_timeout(options.get("emit_timeout_ms")),
         emit_interval=mode.flush_interval_ms / 1000 if isinstance(mode, Buffered) else None,
+        hears=hears,
+        stores=options.get("stores", {}),
     )
 
 

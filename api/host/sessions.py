@@ -52,7 +52,7 @@ class Session:
         self._runner: asyncio.Runner | None = None
         self._running: tuple[asyncio.Future[Any], asyncio.AbstractEventLoop] | None = None
         try:
-            self._session = runtime.Session(program, host_of(options, self._hear, self._answer, project))
+            self._session = runtime.Session(program, host_of(options, self._hear, self._answer, project, self._hears))
         except ConfigFailure as failure:
             raise ValueError(f"{failure.code}: {failure.message}") from None
 
@@ -64,6 +64,8 @@ class Session:
         if fn is None:
             return lambda given: self.on(channel, given)
         self._listeners.setdefault(channel, []).append(fn)
+        if self._hears():
+            self._session.memories.listen()
         return fn
 
     def off(self, channel: str, fn: Callable[..., Any] | None = None) -> None:
@@ -111,6 +113,10 @@ class Session:
             self._tell(listener, emit.payload, channel)
         for listener in list(self._listeners.get(EVERY_CHANNEL, ())):
             self._tell(listener, emit, channel)
+
+    def _hears(self) -> bool:
+        """Whether anybody listens to memories."""
+        return any(channel == EVERY_CHANNEL or channel.startswith("memory:") for channel in self._listeners)
 
     def _tell(self, listener: Listener, what: Any, channel: str) -> None:
         try:

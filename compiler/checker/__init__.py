@@ -43,6 +43,7 @@ from .functions import check_function, declare_signature
 from .impls import declare_impls
 from .mcp import check_mcp, declare_mcp
 from .memory import check_init, check_memory
+from .memory_effects import check_step_functions
 from .orchestration import check_connection, check_model
 from .pipelines import check_pipeline, declare_pipeline
 from .privacy import ModuleMap
@@ -94,6 +95,7 @@ def _check(project: Project, diagnostics: Diagnostics) -> CheckedProgram:
     c.agents = project.agents
     c.manifest = project.connections
     c.servers = project.servers
+    c.memory_tables = project.memory_tables
     c.main = module.main if isinstance(module.main, FunctionSymbol) else None
     for symbol in module.symbols:
         if isinstance(symbol, (StructSymbol, EnumSymbol)):
@@ -109,6 +111,7 @@ def _check(project: Project, diagnostics: Diagnostics) -> CheckedProgram:
             check_function(c, symbol)
             if c.deferring:
                 check_assignments(c, symbol)
+    check_step_functions(c)
     warn_unused(module, diagnostics, project.sources)
     return _checked(c, project, module)
 

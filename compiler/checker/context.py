@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from .. import ast
 from ..diagnostics import Diagnostics, Related
+from ..memory_tables import MemoryTables
 from ..nesting import Nesting
 from ..source import Source, Span
 from ..symbols import (
@@ -22,6 +23,7 @@ from ..symbols import (
     FunctionSymbol,
     ImplSymbol,
     ModelSymbol,
+    StepFunction,
     StructSymbol,
     ToolSymbol,
     TraitSymbol,
@@ -125,7 +127,7 @@ class Checker:
         "connections", "mockable", "agents", "manifest", "servers", "tools",
         "aliases", "constants", "methods", "self_type", "deferring", "main", "visiting", "mutating", "links",
         "traits", "models", "trait_symbols", "implementations", "error_impls", "waiting_bounds",
-        "outside",
+        "outside", "step_functions", "memory_tables",
     )  # fmt: skip
 
     def __init__(
@@ -165,6 +167,8 @@ class Checker:
         self.implementations: dict[Implementation, ImplSymbol] = {}
         self.error_impls: list[ImplSymbol] = []
         self.waiting_bounds: list[WaitingBounds] | None = []  # None: all impls are known
+        self.step_functions: list[StepFunction] = []  # of memories, that may ask nothing of the host
+        self.memory_tables = MemoryTables()  # what Concerto.toml says of memories
         self.self_type: Type | None = None  # what `Self` is in the present impl
         self.deferring: bool = False  # whether the present function has a `let` without initialiser
 

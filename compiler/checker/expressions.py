@@ -44,6 +44,7 @@ from ..types import (
     BOOL,
     FLOAT,
     INT,
+    KEYED_MEMORY,
     LEDGER,
     MCP_REF,
     MEMORY,
@@ -70,6 +71,7 @@ from .builtins import function_value
 from .context import Checker, Expected, ExpressionRule
 from .generics import Instance, written_arguments
 from .impls import require_visible_method
+from .memory import check_memory
 from .pipelines import pipeline_type
 from .relations import ERRONEOUS, MISMATCH, convert, generic, join
 from .signatures import Bindings
@@ -156,7 +158,8 @@ def path_expr(c: Checker, node: ast.PathExpr, expected: Expected) -> Type:
         case AgentSymbol():
             return AGENT_REF
         case MemorySymbol():
-            return MEMORY
+            check_memory(c, symbol)
+            return KEYED_MEMORY if symbol.keys else MEMORY
         case ToolSymbol():
             return c.tools.get(symbol, TOOL_REF)
         case McpSymbol():

@@ -5,10 +5,15 @@ Hands on `check_memory`, `check_init` and `check_role`. Must not know: how calls
 
 from __future__ import annotations
 
+from typing import Any
+
+from ...vm.builtins import lookup
 from .. import ast
-from ..symbols import BuiltinSymbol, MemorySymbol, ModuleSymbol
-from ..types import BOOL, LEDGER, MEMORY, NIL
+from ..resolver.spelling import did_you_mean
+from ..symbols import BuiltinCall, BuiltinSymbol, MemorySymbol, ModuleSymbol
+from ..types import BOOL, KEYED_MEMORY, LEDGER, MEMORY, NIL
 from .arguments import infer_all
+from .builtins import call_row
 from .context import FREE, Checker, Expected, Target
 from .declarations import FAILED, at_module_level, folded
 from .memory_steps import Steps, bound
@@ -45,6 +50,9 @@ def check_memory(c: Checker, symbol: MemorySymbol) -> None:
     symbol.steps = steps.found
     if steps.like is not None:
         _take_over(c, symbol, steps, steps.like)
+    steps.defaults(c.memory_tables.defaults)
+    symbol.keys = symbol.of.keys if symbol.of is not None else steps.found.get("per", {}).get("keys", [])
+    _store(c, symbol)
     _check_together(c, symbol)
     symbol.max_messages = steps.found.get("retain", {}).get("retain")
 
@@ -123,6 +131,30 @@ def _take_over(c: Checker, symbol: MemorySymbol, steps: Steps, like: ast.PathExp
     steps.take_over(other)
 
 
+def _store(c: Checker, symbol: MemorySymbol) -> None:
+    """What `store` names, as the image holds it (M-8.2, M-8.3)."""
+    steps = symbol.steps or {}
+    said = steps.get("store", {})
+    name = said.get("store")
+    node = symbol.declaration
+    place = next((step.name for step in _chain(node.value)[1] if step.name.text in ("store", "ttl")), node.name)
+    if name is None:
+        if "ttl" in steps:
+            c.report("E4507", place.span, "`ttl` needs `store`", help='.store("durable").ttl("30d")')
+    elif isinstance(name, str):
+        tables = c.memory_tables
+        if name not in tables.stores:
+            help = did_you_mean(name, tables.stores) or 'use "durable", or declare it: [stores.NAME] in Concerto.toml'
+            c.report("E4508", place.span, f'unknown store "{name}"', help=help)
+            return
+        held: dict[str, Any] = {"name": name, **tables.stores[name]}
+        if said.get("compress"):
+            held["compress"] = True
+        if tables.namespace is not None:
+            held["namespace"] = tables.namespace
+        steps["store"] = {"store": held}
+
+
 def _is_like(start: MemorySymbol, target: MemorySymbol) -> bool:
     """Whether `target` is met along the `like` steps from `start`."""
     seen: set[MemorySymbol] = set()
@@ -179,7 +211,7 @@ def check_init(c: Checker, statement: ast.InitStatement, home: ModuleSymbol) -> 
     is_store = owner == LEDGER or generic(owner, "HashMap") is not None
     if owner is ERRONEOUS:
         infer_all(c, call.arguments)
-    elif owner != MEMORY and not is_store:
+    elif owner not in (MEMORY, KEYED_MEMORY) and not is_store:
         c.report(
             "E4501", receiver.span, "an initialisation statement calls a method of a memory, hashmap or ledger",
             help="put it in `fn main() { … }`",
@@ -190,11 +222,26 @@ def check_init(c: Checker, statement: ast.InitStatement, home: ModuleSymbol) -> 
         what = "store" if is_store else "memory"
         c.report("E4501", receiver.span, f"the {what} `{receiver.segments[-1].text}` belongs to another module", help=help)
         infer_all(c, call.arguments)
+    elif call.name.text == "remember" and not is_store:
+        infer_all(c, call.arguments)
+        c.unbuilt(call.name.span, "remember")
     elif call.name.text not in INIT_METHODS and not is_store:
         c.report(
             "E4501", call.name.span, f"an initialisation statement cannot call `{call.name.text}`", help="use `append`"
         )
         infer_all(c, call.arguments)
+    elif owner == KEYED_MEMORY:
+        _keyed_init(c, call)
     else:
         c.infer(call, Expected(used=False))
     c.targets.pop()
+
+
+def _keyed_init(c: Checker, call: ast.MethodCall) -> None:
+    """For every key of the memory, when it is first opened."""
+    row = lookup("Memory", call.name.text)
+    assert row is not None
+    _, matched = call_row(c, row, None, call.arguments, call.name.span, FREE)
+    if matched is not None:
+        call.target = BuiltinCall(matched.values, matched.order, "Memory", row.name)
+        check_role(c, call.receiver, matched.values[0], pinned=row.name == "pin")

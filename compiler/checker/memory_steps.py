@@ -5,37 +5,48 @@ Hands on `Steps`. Must not know: how a chain begins, what a step does.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from ...vm.bytecode.memory_steps import ON_CONFLICT, ON_FAILURE, REDACTORS, ROLES
 from .. import ast
+from ..memory_tables import milliseconds
 from ..resolver.memory import is_word
 from ..resolver.spelling import did_you_mean, listed
-from ..symbols import MemorySymbol
-from ..types import FLOAT, INT
+from ..symbols import AgentSymbol, MemorySymbol, ModelSymbol, StepFunction
+from ..types import BOOL, FLOAT, INT, MESSAGE, STRING, Function, Type, array
 from .arguments import infer_all
-from .context import FREE, Checker
+from .context import FREE, Checker, Expected
 from .declarations import FAILED, at_module_level, folded
+from .memory_summary import read_summary
 from .relations import ERRONEOUS
 
-COUNT, SHARE, UNBUILT = "count", "share", "unbuilt"
-# Per step its arguments: "" is the positional one; the name in the image, and COUNT, SHARE or the words it takes.
+COUNT, SHARE, DURATION, ATTACHING, TEXT, FLAG = "count", "share", "duration", "attaching", "text", "flag"
+TO_TEXT = Function((STRING,), STRING)
+MESSAGES = array(MESSAGE)
+# Per step its arguments: "" is the positional one; the name in the image, and what it takes: one of the kinds above, words, or
+# the type of a function. `per` and `summary` are read on their own.
 STEPS: dict[str, dict[str, tuple[str, Any]]] = {
     "retain": {"": ("retain", COUNT), "low": ("retain_low", COUNT), "tokens": ("retain_tokens", COUNT)},
     "tools": {},
     "redact": {"": ("redact", REDACTORS)},
     "roles": {"": ("roles", ROLES)},
-    "pin": {"": ("pin_roles", ROLES), "when": ("pin_when", UNBUILT)},
+    "pin": {"": ("pin_roles", ROLES), "when": ("pin_when", Function((MESSAGE,), BOOL))},
     "prune": {"similar": ("prune", SHARE)},
-    "clip": {"": ("clip", COUNT), "with": ("clip_with", UNBUILT)},
+    "clip": {"": ("clip", COUNT), "with": ("clip_with", TO_TEXT)},
     "window": {"": ("window", COUNT), "low": ("window_low", COUNT), "turns": ("window_turns", COUNT)},
     "tokens": {"": ("tokens", COUNT)},
     "on_failure": {"": ("on_failure", ON_FAILURE)},
     "on_conflict": {"": ("on_conflict", ON_CONFLICT)},
+    "shape": {"": ("shape", Function((MESSAGES,), MESSAGES))},
+    "weight": {"": ("weight", COUNT)},
+    "ttl": {"": ("ttl", DURATION)},
+    "store": {"": ("store", TEXT), "compress": ("compress", FLAG)},
+    "allow": {"read": ("allow_read", ATTACHING), "write": ("allow_write", ATTACHING)},
+    "per": {},
+    "summary": {},
 }
-UNBUILT_STEPS = (
-    "per", "store", "ttl", "summary", "weight", "recall", "context", "decay", "learn", "embed", "shape", "allow",
-)  # fmt: skip
+UNBUILT_STEPS = ("recall", "context", "decay", "learn", "embed")
 REPEATED = ("pin", "learn")
 LISTS = ("roles", "pin_roles")  # written as `[A, B]`
 OF_A_VIEW = ("roles", "pin", "prune", "clip", "window", "tokens", "summary", "recall", "shape", "weight", "like")
@@ -68,6 +79,10 @@ class Steps:
             c.unbuilt(node.name.span, "pin of a derived view")
         elif name == "like":
             self._like(node)
+        elif name == "per":
+            self._per(node)
+        elif name == "summary":
+            self.found[name] = {"summary": said} if (said := read_summary(c, node)) is not None else {}
         else:
             self.add(name, node.arguments, node.name)
 
@@ -110,10 +125,17 @@ class Steps:
         self.c.report("E4502", argument.name.span, message, help=help)
 
     def _value(self, step: str, field: str, kind: Any, value: ast.Expr) -> Any:
-        if kind == UNBUILT:
-            return self._unbuilt(step, value)
+        if isinstance(kind, Function):
+            made = step_function(self.c, value, kind)
+            return [made] if field == "pin_when" and made is not FAILED else made
         if kind == COUNT:
             return bound(self.c, value, f"the bound of `{step}`")
+        if kind == DURATION:
+            return duration(self.c, value, f"`{step}`")
+        if kind in (TEXT, FLAG):
+            return constant(self.c, value, STRING if kind == TEXT else BOOL, f"an argument of `{step}`")
+        if kind == ATTACHING:
+            return self._attaching(step, value)
         if kind == SHARE:
             return self._share(step, value)
         if field in LISTS:
@@ -123,13 +145,35 @@ class Steps:
             words = [self._word(step, kind, item) for item in value.items]
             return FAILED if FAILED in words else words
         if step == "redact" and not is_word(value):
-            return self._unbuilt(step, value)
+            made = step_function(self.c, value, TO_TEXT)
+            return FAILED if made is FAILED else [made]
         found = self._word(step, kind, value)
         return [found] if step == "redact" and found is not FAILED else found
 
-    def _unbuilt(self, step: str, value: ast.Expr) -> Any:
-        self.c.unbuilt(value.span, f"a function as argument of the memory step {step}")
-        return FAILED
+    def _attaching(self, step: str, value: ast.Expr) -> Any:
+        """The models and agents of `allow`."""
+        items = value.items if isinstance(value, ast.ArrayExpr) else [value]
+        named = [item.binding for item in items if isinstance(item, ast.PathExpr)]
+        if len(named) < len(items) or not all(isinstance(symbol, (ModelSymbol, AgentSymbol)) for symbol in named):
+            self.c.report("E4502", value.span, f"`{step}` takes names of models and agents", help=".allow(write: [Planner])")
+            return FAILED
+        return named
+
+    def _per(self, node: ast.MethodCall) -> None:
+        """The names of key parts (M-7.3): words of the program, bound to nothing."""
+        names: list[str] = []
+        for argument in node.arguments:
+            value = argument.value
+            if argument.name is not None or not (isinstance(value, ast.PathExpr) and len(value.segments) == 1):
+                self.c.report("E4502", argument.span, "`per` takes names of key parts", help=".per(tenant, user)")
+                return
+            if value.segments[0].text in names:
+                self.c.report("E4502", argument.span, f"the key part `{value.segments[0].text}` is named twice")
+                return
+            names.append(value.segments[0].text)
+        if not names:
+            self.c.report("E2006", node.name.span, "the step `per` takes at least 1 argument, 0 given")
+        self.found["per"] = {"keys": names}
 
     def _word(self, step: str, words: tuple[str, ...], value: ast.Expr) -> Any:
         text = value.segments[0].text if isinstance(value, ast.PathExpr) and is_word(value) else None
@@ -178,8 +222,45 @@ class Steps:
             if name not in self.found and (not self.is_view or name in OF_A_VIEW and name != "pin"):
                 self.found[name] = said
 
+    def defaults(self, table: Mapping[str, Any]) -> None:
+        """Those of `[memory.defaults]` neither written nor taken over."""
+        for name, said in table.items():
+            if name not in self.found and (not self.is_view or name in OF_A_VIEW):
+                self.found[name] = said
 
-REPEATED_FIELDS = ("pin_roles",)
+
+REPEATED_FIELDS = ("pin_roles", "pin_when")
+
+
+def step_function(c: Checker, value: ast.Expr, type_: Function) -> Any:
+    """A closure or the name of a function."""
+    if at_module_level(c, value, Expected(type_)) is ERRONEOUS:
+        return FAILED
+    made = StepFunction(value)
+    c.step_functions.append(made)
+    return made
+
+
+def constant(c: Checker, value: ast.Expr, type_: Type, what: str) -> Any:
+    if at_module_level(c, value, Expected(type_, "E4502", what)) is ERRONEOUS:
+        return FAILED
+    return folded(c, value, "E4004")
+
+
+def duration(c: Checker, value: ast.Expr, what: str) -> Any:
+    """Milliseconds of a constant duration (M-2.7)."""
+    found = at_module_level(c, value, FREE)
+    if found is ERRONEOUS:
+        return FAILED
+    held = folded(c, value, "E4004") if found in (INT, FLOAT, STRING) else None
+    if held is FAILED:
+        return FAILED
+    ms = milliseconds(held)
+    if ms is None:
+        help = 'a number and a unit, such as "30d" or "1.5h", or seconds'
+        c.report("E4004", value.span, f"{what} takes a duration", help=help)
+        return FAILED
+    return ms
 
 
 def bound(c: Checker, value: ast.Expr, what: str) -> Any:

@@ -16,6 +16,7 @@ from ..types import (
     ANY,
     FLOAT,
     INT,
+    KEYED_MEMORY,
     MCP_REF,
     MEMORY,
     NEVER,
@@ -27,14 +28,17 @@ from ..types import (
     Nilable,
     Nominal,
     Type,
+    array,
     error,
 )  # fmt: skip
 from .arguments import infer_all, match_arguments
+from .attaching import check_allowed
 from .builtins import call_row, everyday_method, kind_of
 from .calls import check_mutation, formals_of, give_arguments, schema_argument, tool_call, value_call
 from .context import FREE, Checker, Expected, ExpressionRule
 from .generics import Instance
 from .impls import find_method, methods_of, require_visible_method
+from .keyed import keyed_method, without_key
 from .memory import check_role
 from .mismatch import absent_help
 from .places import fields_of, root_of
@@ -61,6 +65,8 @@ def method_call(c: Checker, node: ast.MethodCall, expected: Expected) -> Type:
         infer_all(c, node.arguments)
         help = "agents have `execute`, `execute_with_schema`, `with_memory`, `with_context`"
         return c.report("E4041", node.name.span, f"an agent has no method `{name}`", help=help)
+    if receiver == KEYED_MEMORY and name != "to_string":
+        return keyed_method(c, node)
     if is_unbuilt(kind_of(receiver), name):
         infer_all(c, node.arguments)
         return c.unbuilt(node.name.span, name)
@@ -326,28 +332,27 @@ def _execute_with_schema(c: Checker, node: ast.MethodCall, row: Row) -> Type:
 
 
 def _with_memory(c: Checker, node: ast.MethodCall, row: Row) -> Type:
-    """`with_memory(m, auto = true)`: a Memory or nil (E4040)."""
+    """`with_memory(m, auto = true, tokens, meta)`: a Memory, a list of them that is not empty, or nil (E4040)."""
     first = next((a for a in node.arguments if a.name is None or a.name.text == "m"), None)
     if first is not None:
         given = c.infer(first.value)
-        legal = given in (MEMORY, Nilable(MEMORY), NIL, ANY, NEVER)
-        if generic(given, "Array") and not legal:
-            infer_all(c, node.arguments)
-            if generic(given, "Array") != (MEMORY,):
-                message = f"`with_memory` takes a Memory or nil, found `{given}`"
-                return c.report("E4040", first.value.span, message, help="declare one: `memory log: Memory = Memory::new();`")
-            return c.unbuilt(first.value.span, "with_memory of several memories")
-        if not legal:
-            infer_all(c, node.arguments)
+        if given == KEYED_MEMORY or given is ERRONEOUS:
+            infer_all(c, [argument for argument in node.arguments if argument is not first])
+            return ERRONEOUS if given is ERRONEOUS else without_key(c, first.value)
+        empty = isinstance(first.value, ast.ArrayExpr) and not first.value.items
+        if empty or given not in (MEMORY, Nilable(MEMORY), NIL, ANY, NEVER, array(MEMORY)):
+            infer_all(c, [argument for argument in node.arguments if argument is not first])
+            message = "the list of `with_memory` is empty" if empty else f"`with_memory` takes a Memory or nil, found `{given}`"
             return c.report(
-                "E4040", first.value.span, f"`with_memory` takes a Memory or nil, found `{given}`",
+                "E4040", first.value.span, message,
                 help="give the name of a memory: `memory log: Memory = Memory::new();`",
             )
     found, matched = call_row(c, row, None, node.arguments, node.name.span, FREE)
     if matched is None:
         return ERRONEOUS
-    if first is not None and given == ANY:
+    if first is not None:
         first.value.coercion = None  # the call itself refuses what is no memory, with P411
+    check_allowed(c, node, matched.values)
     node.target = BuiltinCall(matched.values, matched.order, row.receiver, row.name)
     return found
 

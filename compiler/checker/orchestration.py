@@ -9,7 +9,8 @@ from .. import ast
 from ..resolver.scopes import UnbuiltSymbol
 from ..resolver.spelling import did_you_mean, distance
 from ..symbols import BuiltinSymbol, ConnectionSymbol, MemorySymbol, ModelSymbol
-from ..types import LEDGER, MEMORY, Type
+from ..types import KEYED_MEMORY, LEDGER, MEMORY, Type
+from .attaching import refuse_attaching
 from .config import check_object, check_value, duplicates, unknown_key
 from .context import Checker, Expected
 from .declarations import FAILED, at_module_level
@@ -26,6 +27,7 @@ from .fields import (
     SHAPED_LIKE_OPENAI,
     TEXT,
 )
+from .keyed import without_key
 from .relations import ERRONEOUS
 from .store_tools import offers_tools
 from .tools import tools_named
@@ -198,8 +200,11 @@ def _model_field(c: Checker, symbol: ModelSymbol, entry: ast.ConfigEntry) -> Non
 def _model_memory(c: Checker, symbol: ModelSymbol, value: ast.Expr) -> None:
     found = at_module_level(c, value, Expected())
     binding = value.binding if isinstance(value, ast.PathExpr) else None
-    if isinstance(binding, MemorySymbol):
+    if found == KEYED_MEMORY:
+        without_key(c, value)
+    elif isinstance(binding, MemorySymbol):
         symbol.memory = binding
+        refuse_attaching(c, value, symbol, binding, writes=True)
     elif found is not ERRONEOUS and offers_tools(c, symbol, value):
         return
     elif found is not ERRONEOUS:

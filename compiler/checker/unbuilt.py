@@ -12,8 +12,7 @@ from .relations import ERRONEOUS
 
 # By the kind of the receiver, as the table of built-ins names it.
 METHODS: dict[str, tuple[str, ...]] = {
-    "Memory": ("remember", "recall", "key"),
-    "Response": ("run_id", "appended"),
+    "Memory": ("remember", "recall"),
 }
 
 

@@ -201,7 +201,7 @@ class Generator:
 
 PLAIN = {
     "Int", "Float", "String", "Bool", "Nil", "Range", "never", "ModelRef", "ModelBuilder", "AgentRef", "AgentBuilder",
-    "Memory", "SchemaRef", "Ledger", "LedgerQuery", "ToolRef", "McpRef",
+    "Memory", "KeyedMemory", "SchemaRef", "Ledger", "LedgerQuery", "ToolRef", "McpRef",
 }  # fmt: skip
 
 

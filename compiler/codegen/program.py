@@ -202,8 +202,15 @@ def initialisation(module: Module, checked: CheckedProgram) -> list[int]:
         rank = tool.home.rank if tool.home is not None else 0
         steps.append(((rank, tool.declaration.span.start), tool))
     steps.extend(((h.home.rank if h.home else 0, h.declaration.span.start), h) for h in checked.hashmaps if h.path is not None)
-    if not steps:
+    functions = [function for memory in checked.memories for function in step_functions(module, memory)]
+    if not steps and not functions:
         return []
+    for function in functions:  # before any memory is used
+        assert function.place is not None
+        memory, number = function.place
+        g.at(function.value.span)
+        g.bound(function.value)
+        g.emitter.emit("CONFIGURE", module.pool.constant(im.K_CONFIG, ["memories", memory, f"step{number}"]))
     for _, step in sorted(steps, key=lambda pair: pair[0]):
         if isinstance(step, ast.InitStatement):
             g.effect(step.call)
@@ -221,9 +228,9 @@ def initialisation(module: Module, checked: CheckedProgram) -> list[int]:
             g.emitter.emit("CONFIGURE", module.pool.constant(im.K_CONFIG, ["models", number, "computed"]))
     g.emitter.emit("NIL")
     g.emitter.emit("RETURN")
-    function = module.pool.reserve_function()
-    finish(g, function, "init", [], module.pool.type(t.NIL), 0)
-    return [function]
+    init = module.pool.reserve_function()
+    finish(g, init, "init", [], module.pool.type(t.NIL), 0)
+    return [init]
 
 
 def validator_functions(module: Module, schema: symbols.StructSymbol) -> None:
@@ -273,7 +280,32 @@ def computed_fields(model: symbols.ModelSymbol) -> list[tuple[str, ast.Expr]]:
 
 def memory_entry(module: Module, memory: symbols.MemorySymbol) -> im.Memory:
     of = None if memory.of is None else module.memories[memory.of]
-    return im.Memory(module.names[memory], memory.max_messages, memory.image_steps, of)
+    return im.Memory(module.names[memory], memory.max_messages, _in_image(module, memory.image_steps), of)
+
+
+def _in_image(module: Module, value: Any) -> Any:
+    """The value of a step with names in place of symbols."""
+    if isinstance(value, dict):
+        return {name: _in_image(module, part) for name, part in value.items()}
+    if isinstance(value, list):
+        return [_in_image(module, part) for part in value]
+    if isinstance(value, symbols.StepFunction):
+        return value.place
+    return module.names[value] if isinstance(value, symbols.Symbol) else value
+
+
+def step_functions(module: Module, memory: symbols.MemorySymbol) -> list[symbols.StepFunction]:
+    """Those of its steps that have no place yet: what `like` takes over has one at its own memory."""
+    found: list[symbols.StepFunction] = []
+    todo: list[Any] = [memory.image_steps]
+    while todo:
+        value = todo.pop()
+        if isinstance(value, symbols.StepFunction) and value.place is None:
+            value.place = [module.memories[memory], len(found)]
+            found.append(value)
+        elif isinstance(value, (dict, list)):
+            todo += value.values() if isinstance(value, dict) else value
+    return found
 
 
 def model_entry(module: Module, model: symbols.ModelSymbol) -> im.Model:

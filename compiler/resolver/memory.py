@@ -16,7 +16,7 @@ def memory_chain(r: Resolver, value: ast.Expr) -> None:
     while isinstance(value, ast.MethodCall):
         for type_ in value.type_arguments or ():
             r.visit(type_)
-        for argument in value.arguments:
+        for argument in value.arguments if value.name.text != "per" else ():  # the names of key parts name nothing
             _argument(r, argument, value.name.text)
         value = value.receiver
     r.visit(value)

@@ -16,7 +16,7 @@ TYPES: dict[str, int] = {
     "Array": 1, "Map": 2, "Option": 1, "Result": 2, "Schema": 1, "Task": 1, "Set": 1, "Queue": 1, "Stack": 1,
     **dict.fromkeys(("Prompt", "Response", "Message", "ToolCall", "Emit", "Entry", "Turn"), 0),
     **dict.fromkeys(("ModelRef", "ModelBuilder", "SchemaRef", "Memory", "MemoryRef", "ToolRef", "AgentRef", "Agent"), 0),
-    **dict.fromkeys(("McpRef", "Stream", "Chunk"), 0),
+    **dict.fromkeys(("KeyedMemory", "McpRef", "Stream", "Chunk"), 0),
     **dict.fromkeys(("HashMapRef", "Ledger", "LedgerRef", "LedgerQuery", "LedgerEntry"), 0), "HashMap": 2,
     "PipelineRef": 0,
 }
@@ -25,7 +25,7 @@ TYPES: dict[str, int] = {
 LIBRARY_TYPES = {"HttpResponse": 0, "RegexMatch": 0}
 
 UNBUILT_TYPES = (
-    "Fact", "Provenance", "Learned", "KeyedMemory",
+    "Fact", "Provenance", "Learned",
 )  # fmt: skip
 UNBUILT_FUNCTIONS: tuple[str, ...] = ()
 

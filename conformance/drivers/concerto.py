@@ -158,7 +158,7 @@ def run(op: Json) -> Json:
     if isinstance(program, str):
         return {"status": "rejected", "stage": "asm", "code": program, "exit": 74, "diagnostics": diagnostics}
     try:
-        with file_system(op) as folder:
+        with file_system(op, program) as folder:
             ended = World(op, program, folder).run() if op["mode"] == "run" else run_tests(op, program, folder)
             return {**ended, "diagnostics": diagnostics}
     except ConfigFailure as failure:
@@ -207,9 +207,10 @@ def by_route(route: str, result: Compilation) -> Program | str:
 
 
 @contextlib.contextmanager
-def file_system(op: Json) -> Iterator[str]:
+def file_system(op: Json, program: Program) -> Iterator[str]:
     """The files of the run, in a directory of their own that ends with it."""
-    if not op.get("fs") and not any(text.startswith("fs:") for text in op.get("permissions", ())):
+    stores = any("store" in memory.steps for memory in program.image.memories)
+    if not stores and not op.get("fs") and not any(text.startswith("fs:") for text in op.get("permissions", ())):
         yield "/"
         return
     with tempfile.TemporaryDirectory() as folder:
@@ -278,6 +279,7 @@ class World:
             agents=connectors(program),
             children=self.child,
             server=self.server,
+            volatile=function is not None,
         )
         self.session = Session(program, host)
         if function is not None:
@@ -311,7 +313,10 @@ class World:
         made: Json = {"status": "ok", "exit": outcome.exit_code, "fuel": outcome.fuel, "calls": self.calls}
         memories = self.session.memories
         clean = self.session.redactor.clean
-        made["memories"] = {name: [m.as_json() for m in memories[name].messages()] for name in memories}
+        image = self.program.image
+        bases = {m.name: m if m.of is None else image.memories[m.of] for m in image.memories}
+        plain = [name for name, base in bases.items() if not {"store", "keys"} & base.steps.keys()]
+        made["memories"] = {name: [m.as_json() for m in memories[name].messages()] for name in plain}
         if outcome.panic is not None:
             panic = outcome.panic
             trace = [dict(zip(("function", "file", "line", "column"), frame, strict=True)) for frame in panic.trace]

@@ -54,6 +54,8 @@ class Conversation:
         "run",
         "lead",
         "blocking",
+        "report",
+        "ended",
         "_locked",
     )
 
@@ -82,6 +84,10 @@ class Conversation:
         self.summarise = summarise
         self.locks = locks
         self.perform = perform
+        self.ended: Callable[[], object] = lambda: None
+        """Told that it holds no turn any more."""
+        self.report: Callable[[str], object] = lambda text: None
+        """Told why a fold failed (M-9.6)."""
         self.run: Run | None = None
         self.lead = ""
         self._locked = False
@@ -90,6 +96,11 @@ class Conversation:
     def memory(self) -> Memory:
         """The one the turn goes to."""
         return self.attached[-1].memory
+
+    @property
+    def folds(self) -> bool:
+        """Whether a summary may be due after its commit."""
+        return self.auto and any(policy.summary is not None for policy in self.memory.views.values())
 
     async def open(
         self,
@@ -150,7 +161,9 @@ class Conversation:
 
         for view, policy in self.memory.views.items():
             if policy.summary is not None:
-                await refresh(self.memory, view, self.summarise(self.memory, view), self.perform)
+                reason = await refresh(self.memory, view, self.summarise(self.memory, view), self.perform)
+                if reason is not None:
+                    self.report(f"the memory {view or self.memory.name} was not summarised: {reason}")
 
     async def abandon(self, reason: str, text: str = "", *, cause: str = "") -> None:
         """The call failed: nothing is stored, but for `Record` (M-5.11, M-5.12)."""
@@ -164,6 +177,7 @@ class Conversation:
     def close(self) -> None:
         """Gives the lock back. Who drops a call between its answer and its commit has to ask for it."""
         self.run = None
+        self.ended()
         if self._locked and self.locks is not None:
             self._locked = False
             self.locks.release(self.memory)

@@ -6,32 +6,37 @@ know: the image they were declared in, calls.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from time import time
 
 from ...vm.panics import Panic
+from .errors import MemoryFailure
 from .keys import MAIN_BRANCH, branch_of, key_values, memory_key
 from .policy import Policy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any
 
-    from ...vm.values import MemoryRef
+    from ...vm.values import KeyedRef, MemoryRef
     from ..records import Msg
     from .keys import Key
     from .memory import Listener, Memory
     from .stores.protocol import Store
     from .views import View
 
+    Allow = tuple[frozenset[str], frozenset[str]]
+
 
 class Declaration:
-    """One `memory` declaration: its path in the program, its steps, its key names, its store (None: volatile).
+    """One `memory` declaration: its path in the program, its steps, its key names, its store by name (None: volatile).
 
     `of` names the memory of `Memory::of(m)`. `initial`: what its initialisation statements give a log of version 0 (M-2.10).
+    `allow`: who may attach it, as (readers, writers) by name, None for everybody (M-4.16).
     """
 
-    __slots__ = ("name", "policy", "per", "store", "of", "initial")
+    __slots__ = ("name", "policy", "per", "store", "of", "initial", "allow")
 
     def __init__(
         self,
@@ -39,16 +44,18 @@ class Declaration:
         policy: Policy | None = None,
         *,
         per: Sequence[str] = (),
-        store: Store | None = None,
+        store: str | None = None,
         of: str | None = None,
         initial: Sequence[tuple[str, str, bool]] = (),
+        allow: Allow | None = None,
     ) -> None:
         self.name = name
         self.policy = policy or Policy()
         self.per = tuple(per)
         self.store = store
         self.of = of
-        self.initial = initial
+        self.initial = list(initial)
+        self.allow = allow
 
 
 class KeyedMemory:
@@ -65,7 +72,11 @@ class KeyedMemory:
 
     def key(self, **values: Any) -> Memory:
         """InvalidValue (P452) for a value no key may have."""
-        return self._at((*self._prefix, *key_values(self.per, values), MAIN_BRANCH))
+        return self.at(key_values(self.per, values))
+
+    def at(self, values: Key) -> Memory:
+        """Of values in declared order that were checked."""
+        return self._at((*self._prefix, *values, MAIN_BRANCH))
 
     def keys(self) -> list[dict[str, str | int]]:
         found = [key for key in self._store.keys(self._prefix) if branch_of(key) == MAIN_BRANCH]
@@ -125,7 +136,10 @@ class DerivedMemory:
 class Memories:
     """Everything declared, by name; logs are shared handles and live as long as the session or their store (O-3.3)."""
 
-    __slots__ = ("_declared", "_views", "_volatile", "_open", "_namespace", "_clock", "_listener")
+    __slots__ = (
+        "_declared", "_views", "_volatile", "_open", "_namespace", "_clock", "_listener", "_hears", "_stores", "initialising",
+        "failure",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -134,6 +148,8 @@ class Memories:
         namespace: str = "",
         clock: Callable[[], float] = time,
         listener: Listener | None = None,
+        hears: Callable[[], bool] = lambda: True,
+        stores: Callable[[str], Store] | None = None,
     ) -> None:
         made = [each if isinstance(each, Declaration) else Declaration(each[0], Policy(retain=each[1])) for each in declared]
         self._declared = {each.name: each for each in made}
@@ -143,6 +159,29 @@ class Memories:
         self._namespace = namespace
         self._clock = clock
         self._listener = listener
+        self._hears = hears
+        self._stores = stores
+        self.initialising = False
+        self.failure = MemoryFailure  # what a store that fails raises
+
+    @contextmanager
+    def beginning(self, machine: Any) -> Iterator[None]:
+        """While the program is initialised: `append` and `pin` are kept for the logs that begin (M-2.10)."""
+        machine.memories, self.initialising = _Beginning(self), True
+        try:
+            yield
+        finally:
+            machine.memories, self.initialising = self, False
+
+    def is_open(self, name: str) -> bool:
+        """Whether it was read or written already."""
+        return name in self._open
+
+    def listen(self) -> None:
+        """Somebody hears the events from now on: those of memories in use too (M-6.31)."""
+        for memory in self._open.values():
+            if hasattr(memory, "listen"):
+                memory.listen(self._listener)
 
     def __getitem__(self, name: str) -> Any:
         """The Memory, KeyedMemory or DerivedMemory of this name."""
@@ -151,20 +190,42 @@ class Memories:
             found = self._open[name] = self._opened(self._declared[name])
         return found
 
-    def branch(self, ref: MemoryRef) -> Memory:
-        """A branch that exists, or existed (M-6.17)."""
-        memory = self[ref.name]
-        return memory.with_key((*memory.key[:-1], ref.branch))  # type: ignore[no-any-return]
+    def at(self, ref: MemoryRef) -> Any:
+        """The Memory or DerivedMemory of a handle: at its key, and a branch that exists, or existed (M-6.17)."""
+        memory = self[ref.name] if not ref.key else self._at_key(ref)
+        return memory.with_key((*memory.key[:-1], ref.branch)) if ref.branch else memory
 
-    def attached(self, memory: str | MemoryRef) -> Any:
-        return self[memory] if isinstance(memory, str) else self.branch(memory)
+    def _at_key(self, ref: MemoryRef) -> Any:
+        of = self._declared[ref.name].of
+        memory = self[of or ref.name].at(ref.key)
+        return DerivedMemory(ref.name, memory) if of is not None else memory
 
     def perform(self, ref: MemoryRef, method: str, arguments: Sequence[Any]) -> Any:
         """A method of the direct API with values of the machine (M-6.2 to M-6.20)."""
         from .direct import perform
 
-        memory = self.branch(ref) if ref.branch else self[ref.name]
-        return perform(ref, memory, method, arguments, is_view=isinstance(memory, DerivedMemory))
+        def opened() -> tuple[Any, bool]:
+            memory = self.at(ref)
+            return memory, isinstance(memory, DerivedMemory)
+
+        return perform(ref, opened, method, arguments)
+
+    def keyed(self, ref: KeyedRef, method: str, values: dict[str, Any]) -> Any:
+        """`key`, `keys` and `erase` with values of the machine (M-7.3)."""
+        from .direct import perform_keyed
+
+        return perform_keyed(ref, lambda: self[ref.name], method, values)
+
+    def allows(self, name: str, by: str, writes: bool) -> bool:
+        """Whether a model or agent may attach it (M-4.16). A view is attached as the memory it is of."""
+        allow = self._declared[self._declared[name].of or name].allow
+        return allow is None or by in allow[1] or (not writes and by in allow[0])
+
+    def initial(self, name: str, role: str, content: str, pinned: bool) -> None:
+        """An initialisation statement of a memory: kept for the logs that begin (M-2.10)."""
+        if not self.initialising:
+            raise Panic("P014", f"the memory {name} has keys: call `key` first")
+        self._declared[name].initial.append((role, content, pinned))
 
     def _opened(self, declared: Declaration) -> Any:
         base = self._declared[declared.of] if declared.of is not None else declared
@@ -172,7 +233,7 @@ class Memories:
         if base.per and declared.of is None:
             return KeyedMemory(base.name, base.per, lambda key: self._at(base, key), self._store_of(base), prefix)
         if declared.of is not None:
-            return DerivedMemory(declared.name, self[base.name]) if not base.per else self[base.name]
+            return self[base.name] if base.per else DerivedMemory(declared.name, self[base.name])
         return self._at(base, (*prefix, MAIN_BRANCH))
 
     def _at(self, declared: Declaration, key: Key) -> Memory:
@@ -180,28 +241,26 @@ class Memories:
 
         memory = Memory(
             declared.policy, name=declared.name, store=self._store_of(declared), key=key, clock=self._clock,
-            views=self._views.get(declared.name), listener=self._listener,
+            views=self._views.get(declared.name), listener=self._listener if self._hears() else None,
         )  # fmt: skip
         memory.initialise(declared.initial)
         return memory
 
     def take_over(self, earlier: Memories) -> None:
-        """Go on with the logs of an earlier session where a name is in both and declared alike there."""
+        """Go on with the volatile logs of an earlier session where a name is in both and declared alike there. Those in a store
+        are opened anew: the earlier session has closed its stores."""
         for name, mine in self._declared.items():
             theirs = earlier._declared.get(name)
+            if (self._declared[mine.of] if mine.of else mine).store is not None:
+                continue
             if theirs is not None and (theirs.policy, theirs.per, theirs.of) == (mine.policy, mine.per, mine.of):
                 self._open[name] = earlier[name]
-
-    def derived(self, name: str, key: Mapping[str, Any]) -> DerivedMemory:
-        """`Memory::of` a keyed memory, at a key."""
-        base = self._declared[name].of
-        assert base is not None
-        return DerivedMemory(name, self[base].key(**key))
 
     def _store_of(self, declared: Declaration) -> Store:
         """Its own, or the one volatile store of the session (M-8.1)."""
         if declared.store is not None:
-            return declared.store
+            assert self._stores is not None, "who declares stores gives them"
+            return self._stores(declared.store)
         if self._volatile is None:
             from .stores.volatile import VolatileStore
 
@@ -213,6 +272,49 @@ class Memories:
 
     def __len__(self) -> int:
         return len(self._declared)
+
+
+class _Beginning:
+    """The memories while initialisation statements run; one that was read meanwhile is written at once."""
+
+    def __init__(self, memories: Memories) -> None:
+        self.memories = memories
+        self.failure = memories.failure
+
+    def __getitem__(self, name: str) -> Any:
+        return self.memories[name] if self.memories.is_open(name) else _Begun(self.memories, name)
+
+    def at(self, ref: MemoryRef) -> Any:
+        return self.memories.at(ref)
+
+    def perform(self, ref: MemoryRef, method: str, arguments: Sequence[Any]) -> Any:
+        if method == "pin" and not (ref.branch or ref.key or self.memories.is_open(ref.name)):
+            role, content = arguments
+            return self.initial(ref.name, role, content, True)
+        return self.memories.perform(ref, method, arguments)
+
+    def keyed(self, ref: KeyedRef, method: str, values: dict[str, Any]) -> Any:
+        return self.memories.keyed(ref, method, values)
+
+    def initial(self, name: str, role: str, content: str, pinned: bool) -> None:
+        self.memories.initial(name, role, content, pinned)
+
+
+class _Begun:
+    """One memory that nobody has used."""
+
+    def __init__(self, memories: Memories, name: str) -> None:
+        self._memories = memories
+        self._name = name
+
+    def append(self, role: str, content: str) -> None:
+        self._memories.initial(self._name, role, content, False)
+
+    def __getattr__(self, method: str) -> Any:
+        return getattr(self._memories[self._name], method)
+
+    def __len__(self) -> int:
+        return len(self._memories[self._name])
 
 
 def _views(declared: Sequence[Declaration]) -> dict[str, dict[str, Policy]]:

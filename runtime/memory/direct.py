@@ -7,15 +7,16 @@ from __future__ import annotations
 
 from ...vm.handles import message_array
 from ...vm.panics import Panic
-from ...vm.values import Array, Entry, MemoryRef, Ok, Turn, from_json
+from ...vm.values import Array, Entry, KeyedRef, MemoryRef, Ok, Turn, from_json
 from ..records import Call, Msg
 from ..translation import failed, to_plain
 from .errors import InvalidValue, MemoryFailure
+from .keys import key_values
 from .tokens import count_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     from . import entries as stored
@@ -25,11 +26,12 @@ RESULTS = frozenset(("append_all", "fork", "branch", "rewind", "load", "erase"))
 """Those whose failure is an Err; that of the others panics (M-6.22)."""
 
 
-def perform(ref: MemoryRef, memory: Any, method: str, arguments: Sequence[Any], *, is_view: bool) -> Any:
-    """`is_view`: the memory is a derived view, which has few methods (M-6.21)."""
-    if is_view and method not in OF_A_VIEW:
-        raise Panic("P014", f"the derived view {ref.name} has no method {method}")
+def perform(ref: MemoryRef, opened: Callable[[], tuple[Any, bool]], method: str, arguments: Sequence[Any]) -> Any:
+    """`opened` gives the memory, and whether it is a derived view, which has few methods (M-6.21)."""
     try:
+        memory, is_view = opened()
+        if is_view and method not in OF_A_VIEW:
+            raise Panic("P014", f"the derived view {ref.name} has no method {method}")
         value = (OF_A_VIEW if is_view else METHODS)[method](ref, memory, *arguments)
     except InvalidValue as error:
         raise Panic("P452", str(error)) from None
@@ -38,6 +40,24 @@ def perform(ref: MemoryRef, memory: Any, method: str, arguments: Sequence[Any], 
             return failed(failure)
         raise Panic("P451", failure.message) from None
     return Ok(value) if method in RESULTS else value
+
+
+def perform_keyed(ref: KeyedRef, opened: Callable[[], Any], method: str, values: dict[str, Any]) -> Any:
+    """`key`, `keys` and `erase` (M-7.3)."""
+    try:
+        if method == "key":
+            return MemoryRef(ref.name, "", key_values(ref.names, values))
+        memory = opened()
+        if method == "keys":
+            found = memory.keys()
+            return Array([from_json(key) for key in found])
+        return Ok(memory.erase(**values))
+    except InvalidValue as error:
+        raise Panic("P452", str(error)) from None
+    except MemoryFailure as failure:
+        if method == "erase":
+            return failed(failure)
+        raise Panic("P451", failure.message) from None
 
 
 def message_of(value: Any) -> Msg:
@@ -90,12 +110,12 @@ def _stats(ref: MemoryRef, memory: Memory) -> Any:
 
 def _fork(ref: MemoryRef, memory: Memory, name: str) -> MemoryRef:
     memory.fork(name)
-    return MemoryRef(ref.name, name)
+    return MemoryRef(ref.name, name, ref.key)
 
 
 def _branch(ref: MemoryRef, memory: Memory, name: str) -> MemoryRef:
     memory.branch(name)
-    return MemoryRef(ref.name, name)
+    return MemoryRef(ref.name, name, ref.key)
 
 
 def _load(ref: MemoryRef, memory: Memory, text: str) -> None:

@@ -1,6 +1,6 @@
 """The memories an image declares (M-2.13), as declarations of the runtime.
 
-Must not know: logs, calls.
+Functions of steps arrive as numbers; `functions` gives what calls them. Must not know: logs, calls, how a function is run.
 """
 
 from __future__ import annotations
@@ -10,25 +10,82 @@ from .policy import Policy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from ...vm.bytecode.image import Image, Memory
+    from .declared import Allow
+    from .stores.opened import OpenStores
+
+    Functions = Callable[[str, list[int]], Any]
+    """Step and place of a function to what the policy calls."""
+
+OUTSIDE_THE_POLICY = ("keys", "store", "compress", "allow_read", "allow_write")
+FUNCTIONS = ("clip_with", "shape")
 
 
-def declarations(image: Image) -> list[Declaration]:
+def declarations(image: Image, functions: Functions) -> list[Declaration]:
     found = []
     for memory in image.memories:
+        steps = memory.steps
         of = None if memory.of is None else image.memories[memory.of].name
-        found.append(Declaration(memory.name, _policy(memory), of=of))
+        store = steps.get("store", {}).get("name")
+        found.append(
+            Declaration(
+                memory.name, _policy(memory, functions), per=steps.get("keys", ()), store=store, of=of, allow=_allowed(steps)
+            )
+        )
     return found
 
 
-def _policy(memory: Memory) -> Policy:
+def namespace(image: Image) -> str:
+    """The first part of every key (M-7.1)."""
+    given = (memory.steps.get("store", {}).get("namespace") for memory in image.memories)
+    return next((name for name in given if name), image.header.name)
+
+
+def open_stores(image: Image, host: Any) -> OpenStores:
+    """Nothing is opened, and no code of a store loaded, before a memory needs it (M-14.7)."""
+    from .stores.opened import OpenStores
+
+    configured = {memory.steps["store"]["name"]: memory.steps["store"] for memory in image.memories if "store" in memory.steps}
+    return OpenStores(configured, host.stores, host.project, host.env, host.volatile)
+
+
+def _allowed(steps: dict[str, Any]) -> Allow | None:
+    if "allow_read" not in steps and "allow_write" not in steps:
+        return None
+    return frozenset(steps.get("allow_read", ())), frozenset(steps.get("allow_write", ()))
+
+
+def _policy(memory: Memory, functions: Functions) -> Policy:
     if not memory.steps:
         return Policy(retain=memory.max_messages)
-    steps: dict[str, Any] = {**memory.steps, "retain": memory.max_messages}
+    steps: dict[str, Any] = {name: value for name, value in memory.steps.items() if name not in OUTSIDE_THE_POLICY}
+    steps["retain"] = memory.max_messages
     if "redact" in steps:
-        from .redaction import pii
-
-        steps["redact"] = [pii]  # the verifier knows no other word
+        steps["redact"] = [_redactor(word, functions) for word in steps["redact"]]
+    if "pin_when" in steps:
+        steps["pin_when"] = [functions("pin_when", number) for number in steps["pin_when"]]
+    for name in FUNCTIONS:
+        if name in steps:
+            steps[name] = functions(name, steps[name])
+    if "store" in memory.steps:
+        steps.setdefault("on_conflict", "Serial")
+    if "summary" in steps:
+        steps["summary"] = _summary(steps["summary"])
     return Policy.of(steps)
+
+
+def _summary(said: dict[str, Any]) -> dict[str, Any]:
+    """Who summarises is (model, name) or (function, place)."""
+    held = {name: value for name, value in said.items() if name not in ("model", "function")}
+    return {**held, "by": ("model", said["model"]) if "model" in said else ("function", *said["function"])}
+
+
+def _redactor(word: str | list[int], functions: Functions) -> Any:
+    if isinstance(word, list):
+        return functions("redact", word)
+    from .redaction import pii
+
+    return pii  # the verifier knows no other word

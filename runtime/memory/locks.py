@@ -89,22 +89,27 @@ class TurnLocks:
         del self._waiting[memory]
 
     async def _lease(self, memory: Memory, timeout: float | None) -> None:
-        import asyncio
-
-        loop = asyncio.get_running_loop()
+        loop = self.loop()
         until = None if timeout is None else loop.time() + timeout
         while not await self._acquire(memory):
             if until is not None and loop.time() >= until:
                 raise waited_too_long(memory.version())
-            await asyncio.sleep(LEASE_POLL)
+            await self._sleep(LEASE_POLL)
         self._renewals[memory] = loop.create_task(self._renew(memory))
 
     async def _renew(self, memory: Memory) -> None:
-        import asyncio
-
         while True:
-            await asyncio.sleep(RENEWED_EVERY)
+            await self._sleep(RENEWED_EVERY)
             await self._acquire(memory)
+
+    async def _sleep(self, seconds: float) -> None:
+        loop = self.loop()
+        over = loop.create_future()
+        timer = loop.call_later(seconds, lambda: over.done() or over.set_result(None))
+        try:
+            await over
+        finally:
+            timer.cancel()
 
     async def _acquire(self, memory: Memory) -> bool:
         def work() -> bool:

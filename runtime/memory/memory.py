@@ -61,6 +61,11 @@ class Memory(MemoryReader):
         if plain and isinstance(self.store, VolatileStore):
             self._log = self.store.log(self.key, self.policy.retain)
 
+    def listen(self, listener: Listener | None) -> None:
+        """From now on; what is only noted down tells nobody, so the fast lane is left."""
+        self.listener = listener
+        self._log = None
+
     def with_key(self, key: Key) -> Memory:
         """The same declaration at another key: `.key(…)` and branches."""
         derived = {name: policy for name, policy in self.views.items() if name != OWN_VIEW}

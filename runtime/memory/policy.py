@@ -118,9 +118,9 @@ class Policy:
 
 
 class SummaryPolicy:
-    """M-9.1. `every_turns` or `every_ms` or neither, which is `Evict`; who summarises is handed in where folding is done."""
+    """M-9.1. `every_turns` or `every_ms` or neither, which is `Evict`. `by` names who summarises."""
 
-    __slots__ = ("every_turns", "every_ms", "inject", "role", "max_tokens", "prompt")
+    __slots__ = ("every_turns", "every_ms", "inject", "role", "max_tokens", "prompt", "by")
 
     def __init__(
         self,
@@ -131,6 +131,7 @@ class SummaryPolicy:
         role: str = "system",
         max_tokens: int | None = None,
         prompt: str = SUMMARY_PROMPT,
+        by: tuple[Any, ...] = (),
     ) -> None:
         self.every_turns = every_turns
         self.every_ms = every_ms
@@ -138,6 +139,12 @@ class SummaryPolicy:
         self.role = role
         self.max_tokens = max_tokens
         self.prompt = prompt
+        self.by = by
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SummaryPolicy) and all(getattr(self, n) == getattr(other, n) for n in self.__slots__)
+
+    __hash__ = None  # type: ignore[assignment]
 
     @property
     def on_evict(self) -> bool:

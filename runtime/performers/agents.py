@@ -11,7 +11,7 @@ from ...vm.values import UNSET, from_json
 from ..agents.calls import AgentSender, call_settings
 from ..agents.listening import HandlerLeft, Listening, plain
 from ..agents.settings import AgentSettings
-from ..attached import conversation
+from ..attached import conversation, run_id
 from ..calls import answered, answered_with_schema
 from ..children import Missing, NotStarted, environment, start_process
 from ..errors import CONNECTION, CallFailure, ConfigFailure, Origin
@@ -68,32 +68,34 @@ class AgentCalls:
         """An Err, or what appends the turn and gives the Ok."""
         call: AgentCall = effect.payload
         self.calls += 1
-        run_id = f"{call.agent}-{self.calls}"
+        number = self.calls
         try:
             settings = agent_settings(self.run, call.agent)
             agent = self.run.state.get("mocks", {}).get(call.agent) or self._process(settings)
             context = () if call.context is UNSET else (plain(call.context),)
             sender = AgentSender(agent, context, Listening(self.run, effect))
             services = self.run.services.asking(sender, "agent_calls")
-            conversation = self._conversation(call)
+            conversation = self._conversation(effect, call)
+            name = run_id(self.run, call.agent, number, conversation)
+            after = conversation.fold if conversation is not None and conversation.folds else None
             if call.schema is None:
-                response = await answered(services, call_settings(settings), call.prompt, conversation, run_id=run_id)
-                return Settled(lambda: committed(lambda: _value(call, response())))
+                response = await answered(services, call_settings(settings), call.prompt, conversation, run_id=name)
+                return Settled(lambda: committed(lambda: _value(call, response())), after)
             validated = await answered_with_schema(
                 services, call_settings(settings), call.prompt, self.run.schemas[call.schema], conversation,
-                run_id=run_id, retry_message=call.retry_message, validators=validators(self.run, effect, call.schema),
+                run_id=name, retry_message=call.retry_message, validators=validators(self.run, effect, call.schema),
             )  # fmt: skip
-            return Settled(lambda: committed(lambda: self.run.builder.value(validated().tree)))
+            return Settled(lambda: committed(lambda: self.run.builder.value(validated().tree)), after)
         except CallFailure as failure:
             return failed(failure)
         except HandlerLeft as left:
             return left.outcome
 
-    def _conversation(self, call: AgentCall) -> Conversation | None:
+    def _conversation(self, effect: Effect, call: AgentCall) -> Conversation | None:
         """What records the turn; the agent never sees it (O-3.27)."""
         if call.memory is None or call.memory is UNSET:
             return None
-        return conversation(self.run, call.memory, call.auto)
+        return conversation(self.run, effect, call.memory, call.auto, call.agent, call.turn)
 
     def _process(self, settings: AgentSettings) -> AgentProcess:
         from ..agents.process import AgentProcess

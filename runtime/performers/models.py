@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ...vm.effects import ModelLife
 from ...vm.values import UNSET, ModelRef
-from ..attached import conversation
+from ..attached import conversation, run_id
 from ..call_settings import system_text
 from ..calls import answered, answered_with_schema
 from ..errors import CallFailure
@@ -82,43 +82,45 @@ class ModelCalls:
         """An Err, or what appends the turn and gives the Ok."""
         call: ModelCall = effect.payload
         self.calls += 1
-        run_id = f"{call.model}-{self.calls}"  # tells logs and traces which model ran
+        number = self.calls
         instance = self._instance(call.model, call.instance)
         try:
-            return await instance.calling(self._call(effect, instance, run_id))
+            return await instance.calling(self._call(effect, instance, number))
         except CallFailure as failure:
             return failed(failure)
 
-    async def _call(self, effect: Effect, instance: ModelInstance, run_id: str) -> Any:
+    async def _call(self, effect: Effect, instance: ModelInstance, number: int) -> Any:
         call: ModelCall = effect.payload
         services = self._services(call.model).of_task(effect.task)
         settings = self._settings(instance, call)
         offered = await self._offered(effect, instance)
         if offered is not None:
             settings, services = settings.changed(tools=offered.definitions()), services.with_tools(offered)
-        conversation = self._conversation(call)
+        conversation = self._conversation(effect, call)
+        name = run_id(self.run, call.model, number, conversation)  # tells logs and traces which model ran
+        after = conversation.fold if conversation is not None and conversation.folds else None
         if call.method == "stream":
             from ..streams import StreamedCall, begun
 
-            streamed = StreamedCall(services, settings, call.prompt, conversation, run_id, "stream")
+            streamed = StreamedCall(services, settings, call.prompt, conversation, name, "stream")
             if offered is not None:
                 streamed.serve = offered.serve
             return await begun(self.run, effect, streamed, instance.began)
         if call.schema is None:
             messages = () if call.messages is None else _chatted(settings, call.messages)
-            response = await answered(services, settings, call.prompt, conversation, run_id=run_id, messages=messages)
-            return Settled(lambda: committed(lambda: response_value(response())))
+            response = await answered(services, settings, call.prompt, conversation, run_id=name, messages=messages)
+            return Settled(lambda: committed(lambda: response_value(response())), after)
         validated = await answered_with_schema(
             services,
             settings,
             call.prompt,
             self.run.schemas[call.schema],
             conversation,
-            run_id=run_id,
+            run_id=name,
             retry_message=call.retry_message,
             validators=validators(self.run, effect, call.schema),
         )
-        return Settled(lambda: committed(lambda: self.run.builder.value(validated().tree)))
+        return Settled(lambda: committed(lambda: self.run.builder.value(validated().tree)), after)
 
     def _services(self, name: str) -> Services:
         """Those of the run; a mock stands in for the provider only (O-8.16)."""
@@ -146,15 +148,13 @@ class ModelCalls:
         offers = await offers_of(self.run, handles, instance.tools)
         return Offered(self.run, effect, offers, ModelRef(call.model, call.instance))
 
-    def _conversation(self, call: ModelCall) -> Conversation | None:
+    def _conversation(self, effect: Effect, call: ModelCall) -> Conversation | None:
         """with_memory, else the model's own memory, else none (O-3.24)."""
-        name = call.memory
-        if name is UNSET:
+        attached = call.memory
+        if attached is UNSET:
             model: Model = self.models[call.model][1]
-            name = None if model.memory is None else self.run.program.image.memories[model.memory].name
-        if name is None:
-            return None
-        return conversation(self.run, name, call.auto)
+            attached = None if model.memory is None else self.run.program.memories[model.memory]
+        return None if attached is None else conversation(self.run, effect, attached, call.auto, call.model, call.turn)
 
 
 def _chatted(settings: CallSettings, given: list[Any]) -> list[Msg]:

@@ -176,7 +176,7 @@ CASES: dict[str, Case] = {
             of(F("SCHEMA 1; RETURN")),
             of(F("PIPELINE 1; RETURN")),
             of(G, **constants((i.K_CONFIG, ["models", 1, "base"]))),
-            of(G, **constants((i.K_CONFIG, ["memories", 0, "base"]))),
+            of(G, **constants((i.K_CONFIG, ["connections", 0, "base"]))),
             of(G, models=[i.Model("M", "c", {}, None, 1, [], [])]),
         ],
     ),

@@ -132,7 +132,7 @@ def test_declarations(codes: str, text: str, expect: Callable[[str, str], None])
 
 UNBUILT = [
     ("context C { }", "context"),
-    ("memory m: Memory = Memory::new().shape(3);", "memory step shape"),
+    ("memory m: Memory = Memory::new().recall(k: 3);", "memory step recall"),
 ]
 
 

@@ -100,7 +100,7 @@ DECLARATIONS = [
         "use String, Int, Float, Bool, a string union, Array, Map<String, T>, a schema, or Any",
     ),
     ("memory m: Memory = Memory::new(max_messages: 3); fn main() {}", "E4502", "the largest number of messages is `max`"),
-    (MODEL + '{ let _ = M.with_memory([1]).execute("a")?; }', "E4040", "declare one: `memory log: Memory = Memory::new();`"),
+    (MODEL + '{ let _ = M.with_memory([1])?; }', "E4040", "give the name of a memory: `memory log: Memory = Memory::new();`"),
     (
         'memory m: Memory = Memory::new(2); m.append("system", "x"); fn main() {}', "W0451",
         "pin it, or keep it in the model's `system_prompt`",
@@ -184,7 +184,7 @@ def test_a_pattern_names_the_fields_of_an_error_variant(pattern: str, codes: lis
 
 
 def test_what_is_not_built_says_only_that(expect: Any) -> None:
-    expect("E4999", "print(«KeyedMemory<Int>::new());")
+    expect("E4999", "print(«McpRef<Int>::new());")
 
 
 def test_unused_imports_are_held_back_while_names_are_unknown(snippet: Any) -> None:

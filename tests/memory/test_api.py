@@ -323,7 +323,8 @@ def test_ttl(make, clock):
 
 
 def test_a_commit_sweeps_expired_keys(make, clock, store):
-    keyed = Memories([Declaration("chat", Policy(ttl=60_000), per=["user"], store=store)], clock=clock)["chat"]
+    declared = Declaration("chat", Policy(ttl=60_000), per=["user"], store="s")
+    keyed = Memories([declared], clock=clock, stores=lambda name: store)["chat"]
     for number in range(3):
         keyed.key(user=number).append("user", "x")
     clock.seconds += 61
@@ -332,7 +333,8 @@ def test_a_commit_sweeps_expired_keys(make, clock, store):
 
 
 def test_keys_keep_logs_apart(store, clock):
-    memories = Memories([Declaration("chat", per=["tenant", "user"], store=store)], namespace="app", clock=clock)
+    declared = Declaration("chat", per=["tenant", "user"], store="s")
+    memories = Memories([declared], namespace="app", clock=clock, stores=lambda name: store)
     keyed = memories["chat"]
     for tenant, user in (("a", "b:c"), ("a:b", "c"), ("A", "b:c"), ("a", 1), ("a", "1")):
         keyed.key(tenant=tenant, user=user).append("user", f"{tenant}/{user}")
@@ -348,13 +350,13 @@ def test_keys_keep_logs_apart(store, clock):
 
 
 def test_initialisation_happens_once_a_log(store, clock):
-    declared = Declaration("chat", store=store, initial=[("system", "s", True), ("user", "u", False)])
+    declared = Declaration("chat", store="s", initial=[("system", "s", True), ("user", "u", False)])
     for _ in range(2):  # two programs one after another
-        memory = Memories([declared], clock=clock)["chat"]
+        memory = Memories([declared], clock=clock, stores=lambda name: store)["chat"]
         assert texts(memory.messages()) == ["s", "u"]
         assert memory.version() == 1
     memory.clear()
-    assert Memories([declared], clock=clock)["chat"].messages() == []
+    assert Memories([declared], clock=clock, stores=lambda name: store)["chat"].messages() == []
 
 
 def test_events_come_after_their_change(make):

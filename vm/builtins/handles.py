@@ -14,8 +14,9 @@ for _kind in ("ModelRef", "ModelBuilder"):
         clause="L-6.8.1", doc="Sends the prompt and gives the reply as a value of the schema.",
     )  # fmt: skip
     handle(
-        _kind, "with_memory(m: Memory?, auto: Bool = true) -> ModelBuilder", clause="L-6.8.2",
-        doc="A builder whose conversation is the memory; with `auto: false` the call never writes it.",
+        _kind, "with_memory(m: Any, auto: Bool = true, tokens: Int? = nil, meta: Map<String, Any>? = nil) -> ModelBuilder",
+        clause="L-6.8.2",
+        doc="A builder whose conversation is the memory, or a list of them; with `auto: false` the call never writes.",
     )  # fmt: skip
     handle(_kind, "with_tools(ts: Array<Any>) -> ModelBuilder", clause="L-6.8.2", doc="A builder with further tools.")
     handle(
@@ -52,7 +53,8 @@ for _kind in ("AgentRef", "AgentBuilder"):
         clause="L-6.8.1", doc="Sends the prompt and gives the answer as a value of the schema.",
     )  # fmt: skip
     handle(
-        _kind, "with_memory(m: Memory?, auto: Bool = true) -> AgentBuilder", clause="L-6.8.2",
+        _kind, "with_memory(m: Any, auto: Bool = true, tokens: Int? = nil, meta: Map<String, Any>? = nil) -> AgentBuilder",
+        clause="L-6.8.2",
         doc="A builder that records the turn in the memory; the agent never sees it.",
     )  # fmt: skip
     handle(_kind, "with_context(v: Any) -> AgentBuilder", clause="L-6.8.2", doc="A builder that sends the value along.")
@@ -92,6 +94,14 @@ for _text, _clause, _doc in (
     ),
 ):  # fmt: skip
     handle("Memory", _text, clause=_clause, doc=_doc)
+
+# The parameters of `key` and `erase` are the key parts of the declaration.
+handle("KeyedMemory", "key(parts: Any) -> Memory", clause="M-7.3", doc="The memory of these values of the key parts.")
+handle("KeyedMemory", "keys() -> Array<Map<String, Any>>", clause="M-7.3", doc="The keys that were written.")
+handle(
+    "KeyedMemory", "erase(parts: Any) -> Result<Int, MemoryError>", clause="M-7.3",
+    doc="Erases every key with these values; how many entries there were.",
+)  # fmt: skip
 
 handle(
     "Stream", "response() -> Response", clause="L-6.8.3",

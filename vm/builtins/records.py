@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..values.casts import check
 from ..values.containers import Array
 from ..values.records import Message, Prompt, ToolCall
+from ..values.sharing import share
 from .guards import float_of, integer, text
 from .registry import associated, method
 
@@ -35,6 +36,18 @@ def with_temperature(p: Any, temperature: Any) -> Any:
 def with_max_tokens(p: Any, max_tokens: Any) -> Any:
     """A copy with another bound on the reply's tokens."""
     return Prompt.of((p.f0, p.f1, p.f2, integer(max_tokens)))
+
+
+@method("Response", "run_id() -> String", clause="M-5.22")
+def response_run_id(r: Any) -> Any:
+    """The id of the run that gave it; empty for a response that no call of this program gave."""
+    return r.run[0]
+
+
+@method("Response", "appended() -> Array<Message>", clause="M-5.22")
+def response_appended(r: Any) -> Any:
+    """The messages of its run: prompt, tool units, reply."""
+    return Array([share(message) for message in r.run[1]])
 
 
 def message(role: str, content: str, tool_call_id: str | None = None) -> Any:

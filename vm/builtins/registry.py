@@ -24,6 +24,7 @@ from ..values.functions import Closure
 from ..values.handles import (
     AgentRef,
     HashMapRef,
+    KeyedRef,
     LedgerQuery,
     LedgerRef,
     McpRef,
@@ -245,7 +246,7 @@ KIND_OF: dict[type, str] = {
     ModelRef: "ModelRef", AgentRef: "AgentRef", ModelBuilder: "ModelBuilder", MemoryRef: "Memory", SchemaRef: "SchemaRef",
     HashMapRef: "HashMap", LedgerRef: "Ledger", LedgerQuery: "LedgerQuery", TaskHandle: "Task",
     PipelineRef: "PipelineRef", Stream: "Stream",
-    ToolRef: "ToolRef", McpRef: "McpRef",
+    ToolRef: "ToolRef", McpRef: "McpRef", KeyedRef: "KeyedMemory",
     **{cls: name for name, cls in RECORDS.items()},
 }  # fmt: skip
 

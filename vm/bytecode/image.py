@@ -17,7 +17,7 @@ STD_VERSION = 1
 K_INT, K_FLOAT, K_STRING, K_VARIANT, K_METHOD, K_BUILTIN, K_ERROR, K_CONFIG = range(8)
 #   K_VARIANT: [type index, variant index]            K_METHOD: [name, argument count, trailing argument names…]
 #   K_BUILTIN: [receiver kind or "", name]            K_ERROR:  [family, variant or nil, field names…]
-#   K_CONFIG:  ["models" or "tools", entry index, field name]
+#   K_CONFIG:  ["models", "tools" or "memories", entry index, field name]
 
 # Function flags (V-3.3).
 F_OPTION = 1  # `?` on None returns None instead of raising

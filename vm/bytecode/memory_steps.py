@@ -19,6 +19,9 @@ ROLES = ("User", "Assistant", "System", "Tool")
 ON_FAILURE = ("Discard", "Record")
 ON_CONFLICT = ("Append", "Serial", "Reject", "Fork")
 REDACTORS = ("Pii",)
+INJECT = ("System", "Prefix", "Suffix", "Prompt")
+SUMMARY_ROLES = ("System", "User")
+STORE_KINDS = ("sqlite", "redis", "postgres", "host")
 
 
 def is_count(value: Any) -> bool:
@@ -29,6 +32,31 @@ def is_share(value: Any) -> bool:
     return type(value) in (int, float) and 0 <= value <= 1
 
 
+def is_function(value: Any) -> bool:
+    """(memory, number): where initialisation puts the function."""
+    return type(value) is list and len(value) == 2 and all(type(part) is int and 0 <= part < 1 << 31 for part in value)
+
+
+def is_text(value: Any) -> bool:
+    return type(value) is str and value != ""
+
+
+def _list_of(accepts: Accepts) -> Accepts:
+    return lambda value: type(value) is list and bool(value) and all(accepts(item) for item in value)
+
+
+def _names(value: Any) -> bool:
+    return type(value) is list and all(is_text(name) for name in value) and len(set(value)) == len(value)
+
+
+def _table(fields: dict[str, Accepts], needed: tuple[str, ...]) -> Accepts:
+    return lambda value: (
+        type(value) is dict
+        and all(name in fields and fields[name](part) for name, part in value.items())
+        and all(name in value for name in needed)
+    )
+
+
 def _one_of(words: tuple[str, ...]) -> Accepts:
     return lambda value: type(value) is str and value in words
 
@@ -37,9 +65,27 @@ def _some_of(words: tuple[str, ...]) -> Accepts:
     return lambda value: type(value) is list and all(type(word) is str and word in words for word in value)
 
 
+SUMMARY = _table(
+    {
+        "model": is_text, "function": is_function, "every_turns": is_count, "every_ms": is_count, "max_tokens": is_count,
+        "prompt": is_text, "inject": _one_of(INJECT), "role": _one_of(SUMMARY_ROLES),
+    }, (),
+)  # fmt: skip
+STORE = _table(
+    {
+        "name": is_text, "kind": _one_of(STORE_KINDS), "path": is_text, "url_env": is_text, "namespace": is_text,
+        "compress": lambda value: value is True,
+    }, ("name", "kind"),
+)  # fmt: skip
+
 STEPS: dict[str, Accepts] = {
     "retain_low": is_count, "retain_tokens": is_count, "tools": lambda value: value is True,
-    "redact": _some_of(REDACTORS), "roles": _some_of(ROLES), "pin_roles": _some_of(ROLES), "prune": is_share,
+    "redact": _list_of(lambda value: is_function(value) or _one_of(REDACTORS)(value)),
+    "pin_when": _list_of(is_function),
+    "clip_with": is_function, "shape": is_function, "weight": is_count, "ttl": is_count, "keys": _names,
+    "allow_read": _names, "allow_write": _names, "store": STORE,
+    "summary": lambda value: SUMMARY(value) and ("model" in value) != ("function" in value),
+    "roles": _some_of(ROLES), "pin_roles": _some_of(ROLES), "prune": is_share,
     "clip": is_count, "window": is_count, "window_low": is_count, "window_turns": is_count, "tokens": is_count,
     "on_failure": _one_of(ON_FAILURE), "on_conflict": _one_of(ON_CONFLICT),
 }  # fmt: skip
@@ -54,5 +100,7 @@ def steps(value: Any, limits: Limits) -> None:
             raise f.Misshapen(f"this version knows no memory step {name!r}")
         if not STEPS[name](given):
             raise f.Misshapen("no value of this step").at(f".{name}")
+    if "store" in value and value["store"]["kind"] in ("redis", "postgres") and "url_env" not in value["store"]:
+        raise f.Misshapen("a server has an address").at(".store")
     if "window_low" in value and value["window_low"] >= value.get("window", 0):
         raise f.Misshapen("`window_low` is not below `window`")

@@ -129,7 +129,7 @@ def _variant(scope: Scope, at: str, type_index: int, variant: int) -> None:
 
 
 def _config(scope: Scope, at: str, section: str, entry: int, field: str) -> None:
-    if section not in ("models", "tools") or entry >= scope.sizes[section]:
+    if section not in ("models", "tools", "memories") or entry >= scope.sizes[section]:
         refuse("V108", at, f"there is no entry {entry} of `{section}` to configure")
     _identifiers(at, [field])
 

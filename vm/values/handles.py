@@ -1,8 +1,8 @@
 """Handles: names of things the host keeps, and the immutable `ModelBuilder` (L-3.1.21, O-3.17 to O-3.23).
 
-Hands on `ModelRef`, `AgentRef`, `MemoryRef`, `SchemaRef`, `ToolRef`, `McpRef`, `HashMapRef`, `LedgerRef`, `LedgerQuery`,
-`PipelineRef`, `ModelBuilder`, `TaskHandle`, `Stream`. A handle holds a declared name or the record of a task, never a
-live object of the host.
+Hands on `ModelRef`, `AgentRef`, `MemoryRef`, `KeyedRef`, `SchemaRef`, `ToolRef`, `McpRef`, `HashMapRef`, `LedgerRef`,
+`LedgerQuery`, `PipelineRef`, `ModelBuilder`, `TaskHandle`, `Stream`. A handle holds a declared name or the record of a task,
+never a live object of the host.
 """
 
 from __future__ import annotations
@@ -71,21 +71,34 @@ class AgentRef(Ref):
 
 
 class MemoryRef(Ref):
-    """A declared memory, or with `branch` a branch of it (M-6.16)."""
+    """A declared memory, with `branch` a branch of it (M-6.16), with `key` at the values of its key parts (M-7.3)."""
 
-    __slots__ = ("branch",)
+    __slots__ = ("branch", "key")
     type_name = "MemoryRef"
     word = "memory"
 
-    def __init__(self, name: str, branch: str = "") -> None:
+    def __init__(self, name: str, branch: str = "", key: tuple[str | int, ...] = ()) -> None:
         self.name = name
         self.branch = branch
+        self.key = key
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is MemoryRef and other.name == self.name and other.branch == self.branch
+        return type(other) is MemoryRef and (other.name, other.branch, other.key) == (self.name, self.branch, self.key)
 
     def __hash__(self) -> int:
-        return hash((MemoryRef, self.name, self.branch))
+        return hash((MemoryRef, self.name, self.branch, self.key))
+
+
+class KeyedRef(Ref):
+    """A memory with `.per(…)`: `names` are its key parts (M-7.3)."""
+
+    __slots__ = ("names",)
+    type_name = "KeyedMemory"
+    word = "memory"
+
+    def __init__(self, name: str, names: tuple[str, ...]) -> None:
+        self.name = name
+        self.names = names
 
 
 class SchemaRef(Ref):
@@ -151,18 +164,19 @@ class LedgerQuery(ScopedRef):
 class ModelBuilder:
     """A model or agent with call settings; each change gives a new builder (O-3.17)."""
 
-    __slots__ = ("model", "memory", "auto", "context", "tools", "without_tools")
+    __slots__ = ("model", "memory", "auto", "context", "tools", "without_tools", "turn")
     type_name = "ModelBuilder"
     word = "builder"
 
     def __init__(
         self,
         model: ModelRef | AgentRef,
-        memory: MemoryRef | None | Unset = UNSET,
+        memory: MemoryRef | tuple[MemoryRef, ...] | None | Unset = UNSET,
         auto: bool = True,
         context: Any = UNSET,
         tools: tuple[Any, ...] = (),
         without_tools: bool = False,
+        turn: tuple[int | None, Any] | None = None,
     ) -> None:
         self.model = model
         self.memory = memory
@@ -170,9 +184,16 @@ class ModelBuilder:
         self.context = context
         self.tools = tools
         self.without_tools = without_tools
+        self.turn = turn  # `tokens` and `meta` of with_memory
 
     def with_(
-        self, memory: Any = KEEP, auto: Any = KEEP, context: Any = KEEP, tools: Any = KEEP, without_tools: Any = KEEP
+        self,
+        memory: Any = KEEP,
+        auto: Any = KEEP,
+        context: Any = KEEP,
+        tools: Any = KEEP,
+        without_tools: Any = KEEP,
+        turn: Any = KEEP,
     ) -> ModelBuilder:
         """A copy with the given settings; `tools` are added to those before (O-3.19 to O-3.22)."""
         copy = _new(ModelBuilder)  # stores without a second call: builder chains are measured (V-8.3)
@@ -182,6 +203,7 @@ class ModelBuilder:
         copy.context = self.context if context is KEEP else context
         copy.tools = self.tools if tools is KEEP else self.tools + tools
         copy.without_tools = self.without_tools if without_tools is KEEP else without_tools
+        copy.turn = self.turn if turn is KEEP else turn
         return copy
 
     @property

@@ -119,7 +119,7 @@ _BOOL: Descriptor = ("bool",)
 _ANY_MAP: Descriptor = ("map", _STRING, ("any",))
 
 # Fields of Response in the order of O-1.106 to O-1.115.
-Response = _record(
+_Answer: Any = _record(
     "Response",
     {
         "text": _STRING, "tokens_in": _INT, "tokens_out": _INT, "model": _STRING, "provider": _STRING,
@@ -127,6 +127,22 @@ Response = _record(
         "data": _ANY_MAP,
     },
 )  # fmt: skip
+
+
+class Response(_Answer):  # type: ignore[misc]
+    """`run`: id and messages of the run it came from (M-5.22): no fields, so that they are in no Display and no JSON."""
+
+    __slots__ = ("run",)
+
+    def __init__(self, *fields: Any) -> None:
+        super().__init__(*fields)
+        self.run: tuple[str, tuple[Any, ...]] = ("", ())
+
+    def of_run(self, run: tuple[str, tuple[Any, ...]]) -> Response:
+        self.run = run
+        return self
+
+
 _MESSAGE: dict[str, Descriptor] = {
     "role": _STRING, "content": _STRING, "tool_calls": ("array", ("struct", "ToolCall")), "tool_call_id": ("nilable", _STRING),
 }  # fmt: skip

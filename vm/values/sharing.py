@@ -11,7 +11,7 @@ from .containers import Array, Map, Queue, Set, Stack
 from .enums import EnumValue
 from .functions import Closure
 from .ranges import RangeValue
-from .records import Struct
+from .records import Response, Struct
 from .results import Err, NoneOption, Ok, Some
 
 TYPE_CHECKING = False
@@ -95,7 +95,7 @@ def own(value: Any) -> Any:
         fields = value.values()
         for field in fields:
             share(field)
-        return kind(*fields)
+        return Response(*fields).of_run(value.run) if isinstance(value, Response) else kind(*fields)
     if (kind is Set or kind is Queue or kind is Stack) and value.shared:
         return _collection_copy(value)
     return value

@@ -1,0 +1,59 @@
+"""Functions of memory steps ask nothing of the host and change nothing (E4509): they run in the middle of a commit or a view.
+
+What is called is looked through as far as names lead; what only a run knows is refused there. Hands on `check_step_functions`.
+Must not know: steps.
+"""
+
+from __future__ import annotations
+
+from ...vm.builtins import lookup
+from .. import ast
+from ..symbols import BuiltinCall, FunctionCall, FunctionSymbol, MethodTarget, ToolTarget
+from .context import Checker
+
+ASKING = ("ModelRef", "ModelBuilder", "AgentRef", "AgentBuilder", "Stream", "Memory", "KeyedMemory", "PipelineRef")
+OUTPUT = ("print", "println", "emit", "flush_emits")
+READS = ("get", "has", "keys", "values", "len", "is_empty", "get_many", "query", "find", "require", "scope", "as_ref", "entries",
+         "identifiers", "from_identifier", "from_key", "from_any_keys", "from_exact_keys")  # fmt: skip
+
+
+def check_step_functions(c: Checker) -> None:
+    for function in c.step_functions:
+        found = _forbidden(function.value)
+        if found is not None:
+            c.report(
+                "E4509", function.value.span, f"a function of a memory step cannot use `{found}`",
+                help="it runs while a turn is stored or shown: compute its result from its argument alone",
+            )  # fmt: skip
+
+
+def _forbidden(value: ast.Expr) -> str | None:
+    """The first thing it does that it may not, in what it is and what it calls."""
+    seen: set[FunctionSymbol] = set()
+    todo: list[ast.Node] = [value]
+    while todo:
+        node = todo.pop()
+        target = getattr(node, "target", None)
+        found = _called(target)
+        if found is not None:
+            return found
+        called = target.function if isinstance(target, (FunctionCall, MethodTarget)) else None
+        if isinstance(node, ast.PathExpr) and isinstance(node.binding, FunctionSymbol):
+            called = node.binding
+        if called is not None and called not in seen:
+            seen.add(called)
+            if called.declaration.body is not None:
+                todo.append(called.declaration.body)
+        todo.extend(node.children())
+    return None
+
+
+def _called(target: object) -> str | None:
+    if isinstance(target, ToolTarget):
+        return target.function.name
+    if not isinstance(target, BuiltinCall):
+        return None
+    row = lookup(target.receiver_kind, target.name)
+    asks = target.receiver_kind in ASKING or (not target.receiver_kind and target.name in OUTPUT)
+    writes = target.receiver_kind in ("HashMap", "Ledger") and target.name not in READS
+    return target.name if asks or writes or (row is not None and row.kind == "effect") else None

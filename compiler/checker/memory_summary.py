@@ -1,0 +1,122 @@
+"""The step `summary` of a memory (M-9.1, M-9.2): who summarises, when, and how the text is shown.
+
+Hands on `read_summary`. Must not know: the other steps, how a fold is made.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...vm.bytecode.memory_steps import INJECT, SUMMARY_ROLES
+from .. import ast
+from ..memory_tables import milliseconds
+from ..resolver.memory import is_word
+from ..resolver.spelling import did_you_mean, listed
+from ..symbols import ModelSymbol, StepFunction
+from ..types import ANY, INT, MESSAGE, NEVER, STRING, Function, Open, Type, array
+from .context import FREE, Checker, Expected, Target
+from .declarations import FAILED, at_module_level, folded
+from .relations import ERRONEOUS, generic, is_text
+
+EVICT = "Evict"
+PARAMETERS = (STRING, array(MESSAGE))
+KNOWN = ("every", "inject", "role", "max_tokens", "prompt")
+
+
+def read_summary(c: Checker, node: ast.MethodCall) -> dict[str, Any] | None:
+    """What the image holds, with the model or function still as a symbol; None after a report."""
+    by = [argument for argument in node.arguments if argument.name is None]
+    if len(by) != 1:
+        c.report("E2006", node.name.span, f"`summary` takes 1 argument without a name, {len(by)} given")
+        return None
+    found: dict[str, Any] = {}
+    legal = _by(c, by[0].value, found)
+    for argument in node.arguments:
+        if argument.name is not None:
+            legal = _named(c, argument.name, argument.value, found) and legal
+    return found if legal else None
+
+
+def _by(c: Checker, value: ast.Expr, found: dict[str, Any]) -> bool:
+    if isinstance(value, ast.PathExpr) and isinstance(value.binding, ModelSymbol):
+        found["model"] = value.binding
+        return True
+    c.targets.append(Target("none", result=ERRONEOUS))
+    made = c.infer(value, Expected(Function(PARAMETERS, Open()) if isinstance(value, ast.Closure) else None))
+    c.targets.pop()
+    if made is ERRONEOUS:
+        return False
+    if made == STRING:
+        c.unbuilt(value.span, "a summariser of the host")
+        return False
+    if not (isinstance(made, Function) and made.parameters == PARAMETERS and _gives_text(made.result)):
+        help = "a function `(previous: String, new: Array<Message>) -> String`, or a model"
+        c.report("E4508", value.span, f"`{made}` cannot summarise", help=help)
+        return False
+    found["function"] = StepFunction(value)
+    return True
+
+
+def _gives_text(result: Type) -> bool:
+    inner = generic(result, "Result")
+    text = inner[0] if inner is not None else result
+    return text in (ANY, NEVER) or is_text(text)
+
+
+def _named(c: Checker, name: ast.Ident, value: ast.Expr, found: dict[str, Any]) -> bool:
+    label = name.text
+    if label in ("inject", "role"):
+        held = _word(c, label, INJECT if label == "inject" else SUMMARY_ROLES, value)
+    elif label == "every":
+        return _every(c, value, found)
+    elif label == "max_tokens":
+        held = _constant(c, value, INT, "a constant Int of at least 1", lambda n: n >= 1)
+    elif label == "prompt":
+        held = _constant(c, value, STRING, "a constant String", bool)
+    else:
+        help = did_you_mean(label, KNOWN) or listed("arguments", KNOWN)
+        c.report("E4502", name.span, f"the step `summary` has no argument `{label}`", help=help)
+        return False
+    if held is FAILED:
+        return False
+    found[label] = held
+    return True
+
+
+def _every(c: Checker, value: ast.Expr, found: dict[str, Any]) -> bool:
+    """`Evict`, a number of turns, or a duration as a String."""
+    if is_word(value) and isinstance(value, ast.PathExpr) and value.segments[0].text == EVICT:
+        return True
+    type_ = at_module_level(c, value, FREE)
+    held = folded(c, value, "E4004") if type_ in (INT, STRING) else None
+    if type_ is ERRONEOUS or held is FAILED:
+        return False
+    if isinstance(held, int) and held >= 1:
+        found["every_turns"] = held
+        return True
+    ms = milliseconds(held) if isinstance(held, str) else None
+    if ms is None:
+        c.report("E4004", value.span, "`every` is `Evict`, a number of turns, or a duration", help='every: 3, every: "1h"')
+        return False
+    found["every_ms"] = ms
+    return True
+
+
+def _word(c: Checker, label: str, words: tuple[str, ...], value: ast.Expr) -> Any:
+    text = value.segments[0].text if isinstance(value, ast.PathExpr) and is_word(value) else None
+    if text in words:
+        return text
+    help = did_you_mean(text or "", words) or listed("words", words)
+    c.report("E4502", value.span, f"`{label}` takes one of its words", help=help)
+    return FAILED
+
+
+def _constant(c: Checker, value: ast.Expr, type_: Type, words: str, legal: Any) -> Any:
+    found = at_module_level(c, value, FREE)
+    held = folded(c, value, "E4004") if found == type_ else None
+    if found is ERRONEOUS or held is FAILED:
+        return FAILED
+    if held is None or not legal(held):
+        c.report("E4004", value.span, f"this is {words}")
+        return FAILED
+    return held

@@ -1,0 +1,91 @@
+"""`[stores.NAME]` and `[memory]` of a manifest, read and checked (M-2.12, M-8.3).
+
+Hands on `read_stores` and `read_memory`. Must not know: declarations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ..vm.bytecode.memory_steps import ON_CONFLICT, ON_FAILURE, REDACTORS, STORE_KINDS
+from .memory_tables import MemoryTables, milliseconds
+from .resolver.spelling import did_you_mean
+
+Report = Callable[[str, tuple[str, ...] | None, str, str | None], None]
+STORE_KEYS = ("kind", "path", "url_env")
+
+
+def read_stores(tables: MemoryTables, table: Mapping[str, Any], report: Report) -> None:
+    for name, fields in table.items():
+        place = ("stores", name)
+        if not isinstance(fields, dict):
+            report("E4004", place, f"`{name}` is a table: write [stores.{name}]", None)
+            continue
+        for key, value in fields.items():
+            if key not in STORE_KEYS:
+                report("E4001", ("stores", key), f"[stores.{name}] has no key `{key}`", did_you_mean(key, STORE_KEYS))
+            elif not isinstance(value, str):
+                report("E4004", ("stores", key), f"`{key}` of [stores.{name}] is a string", None)
+        kind = fields.get("kind")
+        if kind not in STORE_KINDS:
+            report("E4004", place, f"`kind` of [stores.{name}] is one of {', '.join(STORE_KINDS)}", None)
+        elif kind in ("redis", "postgres") and "url_env" not in fields:
+            report("E4002", place, f"[stores.{name}] lacks `url_env`, the variable that holds the address", None)
+        else:
+            tables.stores[name] = {key: fields[key] for key in STORE_KEYS if key in fields}
+
+
+def _count(value: object) -> Any:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 1 else None
+
+
+def _share(value: object) -> Any:
+    legal = isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= 1
+    return float(value) if legal else None  # type: ignore[arg-type]
+
+
+def _word(words: tuple[str, ...]) -> Callable[[object], Any]:
+    return lambda value: value if value in words else None
+
+
+# Per step with a scalar argument: its name in the image, what reads it, what it takes.
+DEFAULTS: dict[str, tuple[str, Callable[[object], Any], str]] = {
+    **{name: (name, _count, "an integer of at least 1") for name in ("retain", "window", "tokens", "clip", "weight")},
+    "prune": ("prune", _share, "a number from 0 to 1"),
+    "tools": ("tools", lambda value: value if value is True else None, "true"),
+    "redact": ("redact", lambda value: [value] if value in REDACTORS else None, "one of " + ", ".join(REDACTORS)),
+    "on_failure": ("on_failure", _word(ON_FAILURE), "one of " + ", ".join(ON_FAILURE)),
+    "on_conflict": ("on_conflict", _word(ON_CONFLICT), "one of " + ", ".join(ON_CONFLICT)),
+    "store": ("store", lambda value: value if isinstance(value, str) else None, "the name of a store"),
+    "ttl": ("ttl", milliseconds, "a duration"),
+}
+
+
+def read_memory(tables: MemoryTables, table: Mapping[str, Any], report: Report) -> None:
+    for key, value in table.items():
+        if key == "namespace" and isinstance(value, str) and value:
+            tables.namespace = value
+        elif key == "namespace":
+            report("E4004", ("memory", key), "`namespace` of [memory] is a string", None)
+        elif key != "defaults":
+            report("E4001", ("memory", key), f"[memory] has no key `{key}`", did_you_mean(key, ("namespace", "defaults")))
+        elif not isinstance(value, dict):
+            report("E4004", ("memory", key), "`defaults` is a table: write [memory.defaults]", None)
+        else:
+            _read_defaults(tables, value, report)
+
+
+def _read_defaults(tables: MemoryTables, table: Mapping[str, Any], report: Report) -> None:
+    for step, given in table.items():
+        place = ("memory", step)
+        if step not in DEFAULTS:
+            message = f"[memory.defaults] has no step `{step}` with one plain argument"
+            report("E4502", place, message, did_you_mean(step, DEFAULTS))
+            continue
+        name, read, takes = DEFAULTS[step]
+        held = read(given)
+        if held is None:
+            report("E4004", place, f"`{step}` of [memory.defaults] is {takes}", None)
+        else:
+            tables.defaults[step] = {name: held}

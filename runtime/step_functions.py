@@ -1,0 +1,119 @@
+"""The functions in the steps of memories: `redact`, `pin`, `clip`, `shape` (M-4.4, M-4.6, M-4.8, M-4.13).
+
+They act in the middle of a commit or a view, which nothing may interrupt: each runs to its end on a machine of its own, on the
+fuel of the session, and may ask nothing of the host (E4509). A summariser is none of them: it waits. Must not know: logs, calls.
+"""
+
+from __future__ import annotations
+
+from ..vm.handles import message_array
+from ..vm.machine import Machine
+from ..vm.panics import Panic
+from ..vm.tasks import DONE
+from ..vm.values import Array, Closure
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from ..vm.link import Program
+
+DEPTH = 1_000
+
+
+class NoMemories:
+    """A function that acts in the middle of a commit sees no memory."""
+
+    failure: tuple[type[Exception], ...] = ()
+
+    def __getitem__(self, name: str) -> Any:
+        raise Panic("P013", f"the function of a memory step cannot use the memory {name}")
+
+    def at(self, ref: Any) -> Any:
+        return self[ref.name]
+
+    def perform(self, ref: Any, method: str, arguments: Sequence[Any]) -> Any:
+        return self[ref.name]
+
+    def keyed(self, ref: Any, method: str, values: Any) -> Any:
+        return self[ref.name]
+
+    def initial(self, name: str, role: str, content: str, pinned: bool) -> None:
+        self[name]
+
+
+class StepMachine(Machine):
+    """Runs pure functions with the stores and the fuel of another machine, which waits meanwhile; what stops that stops it."""
+
+    def __init__(self, program: Program, outer: Machine) -> None:
+        super().__init__(program, NoMemories())
+        self.stores = outer.stores
+        self.outer = outer
+        self.limit(outer.reserve, DEPTH)
+
+    def refill(self, overdraft: int) -> int:
+        self.stop = self.outer.stop
+        return super().refill(overdraft)
+
+    def value(self, function: Closure, arguments: Sequence[Any]) -> Any:
+        code = function.function
+        cells = [*function.cells, *[None] * (code.cell_count - len(function.cells))]
+        task = self.new_task(None, code, list(arguments), cells)
+        try:
+            effects = self.step()
+        finally:
+            self.outer.reserve -= self.used
+        if task.status is not DONE or effects:
+            self.cancel_all()
+            raise Panic("P013", "the function of a memory step asked something of the host")
+        return task.result
+
+
+class StepFunction:
+    """What a policy calls. Two are equal when they are the same function of the same declaration, whatever the session."""
+
+    __slots__ = ("machine", "step", "place")
+
+    def __init__(self, machine: Callable[[], Machine], step: str, place: Sequence[int]) -> None:
+        self.machine = machine
+        self.step = step
+        self.place = tuple(place)
+
+    def __call__(self, value: Any) -> Any:
+        outer = self.machine()
+        given, taken = FORMS[self.step]
+        return taken(StepMachine(outer.program, outer).value(configured(outer, self.place, 1), [given(value)]))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, StepFunction) and (other.step, other.place) == (self.step, self.place)
+
+    def __hash__(self) -> int:
+        return hash((self.step, self.place))
+
+
+def configured(machine: Machine, place: Sequence[int], parameters: int) -> Closure:
+    """The function that initialisation gave a step. A foreign image may give none that can be called so."""
+    found = machine.configured.get(("memories", place[0], f"step{place[1]}"))
+    if type(found) is not Closure or found.function.argc != parameters:
+        raise Panic("P013", "the image gives the step of a memory no function that fits")
+    return found
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _messages(value: Array) -> Any:
+    from .memory.direct import message_of
+
+    return [message_of(message) for message in value.items]
+
+
+FORMS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "redact": (_same, _same),
+    "clip_with": (_same, _same),
+    "pin_when": (lambda message: message_array([message]).items[0], _same),
+    "shape": (message_array, _messages),
+}
+"""Per step how its argument and its result cross."""

@@ -1,0 +1,66 @@
+"""Who summarises a memory: a model of the program, or a function of it (M-9.1, M-9.9).
+
+Hands on `summariser`, which makes it for a view. Must not know: when a fold is due, how it is stored.
+"""
+
+from __future__ import annotations
+
+from ..vm.effects import Effect, ModelCall
+from ..vm.handles import message_array
+from ..vm.values import UNSET, Err, Ok, display
+from .step_functions import configured
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from .memory.memory import Memory
+    from .memory.summaries import Summarise
+    from .records import Msg
+    from .running import Running
+
+
+class SummaryFailed(Exception):
+    """The summariser gave an Err."""
+
+
+def summariser(run: Running, effect: Effect) -> Callable[[Memory, str], Summarise]:
+    """`effect`: the call whose turn makes the fold due; the summariser runs for it."""
+
+    def of(memory: Memory, view: str) -> Summarise:
+        policy = memory.views[view].summary
+        assert policy is not None
+        kind, *who = policy.by
+
+        async def by_model(previous: str, messages: list[Msg]) -> str:
+            lines = "\n".join(f"{message.role}: {message.content}" for message in messages)
+            prompt = "\n\n".join(part for part in (policy.prompt, previous, lines) if part)
+            return await _asked(run, effect, who[0], prompt)
+
+        async def by_function(previous: str, messages: list[Msg]) -> str:
+            function = configured(run.machine, who, 2)
+            return _text(await run.call(effect, function, [previous, message_array(messages)]))
+
+        return by_model if kind == "model" else by_function
+
+    return of
+
+
+async def _asked(run: Running, effect: Effect, model: str, prompt: str) -> str:
+    """Without memory and tools; budgets and mocks apply."""
+    from .performers import performer
+
+    call = ModelCall(model, "execute", prompt, {}, None, True, UNSET, None, None, (), False)
+    answer = await performer("model")(run, Effect(effect.key, "model", call, True, effect.task))
+    value = answer if type(answer) is Err else answer.commit()
+    return _text(Ok(value.value.get("text")) if type(value) is Ok else value)
+
+
+def _text(value: Any) -> str:
+    if type(value) is Err:
+        raise SummaryFailed(getattr(value.value, "message", None) or display(value.value))
+    text = value.value if type(value) is Ok else value
+    if type(text) is not str:
+        raise SummaryFailed("the summariser gave no text")
+    return text

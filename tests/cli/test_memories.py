@@ -1,0 +1,132 @@
+"""Memories of projects on disk: stores, defaults of the manifest, events, what `inspect` shows (M-2.12, M-2.13, M-6.26, M-8)."""
+
+import sqlite3
+
+import pytest
+
+PROJECT = '[project]\nname = "p"\nversion = "1"\nentry = "main.conc"\n'
+PROGRAM = """memory log: Memory = Memory::new()%s;
+log.append("system", "s");
+model M { provider: offline, memory: log }
+fn main() {
+    M.execute("hello")?;
+    println(log.len());
+}
+"""
+
+
+def test_a_durable_memory_outlives_the_session(cli, write, tmp_path):
+    """M-8.2, M-8.5, M-2.10: turns of every session, and what the memory begins with only once."""
+    write("main.conc", PROGRAM % '.store("durable")')
+    assert [cli("run", "--offline", "main.conc").out for _ in range(3)] == ["3\n", "5\n", "7\n"]
+    with sqlite3.connect(tmp_path / ".concerto" / "memory.db") as file:
+        runs = [run for (run,) in file.execute("SELECT run FROM turn")]
+    assert len(set(runs)) == 3
+
+
+def test_a_store_of_the_manifest_has_its_own_file(cli, write, tmp_path):
+    """M-8.3"""
+    write("Concerto.toml", PROJECT + '[stores.notes]\nkind = "sqlite"\npath = "kept/notes.db"\n')
+    write("main.conc", PROGRAM % '.store("notes", compress: true)')
+    assert cli("run", "--offline", "main.conc").out == "3\n"
+    assert cli("run", "--offline", "main.conc").out == "5\n"
+    assert (tmp_path / "kept" / "notes.db").exists() and not (tmp_path / ".concerto").exists()
+
+
+def test_the_namespace_is_part_of_the_key(cli, write):
+    """M-7.1: the project's name, unless [memory] says another."""
+    write("main.conc", PROGRAM % '.store("durable")')
+    for manifest, kept in ((PROJECT, "3\n"), (PROJECT + '[memory]\nnamespace = "q"\n', "3\n"), (PROJECT, "5\n")):
+        write("Concerto.toml", manifest)
+        assert cli("run", "--offline", "main.conc").out == kept
+
+
+def test_defaults_of_the_manifest_are_steps_left_out(cli, write):
+    """M-2.12, M-13.78"""
+    write("Concerto.toml", PROJECT + '[memory.defaults]\nretain = 2\non_conflict = "Reject"\n')
+    write("main.conc", PROGRAM % "")
+    assert cli("run", "--offline", "main.conc").out == "2\n"
+    assert '"on_conflict":"Reject"' in cli("inspect", "main.conc", "--json").out.replace(" ", "")
+    write("main.conc", PROGRAM % ".retain(9)")
+    assert cli("run", "--offline", "main.conc").out == "3\n"
+
+
+@pytest.mark.parametrize(
+    ("table", "error"),
+    [
+        ("[memory.defaults]\nretain = 0", "E4004]: `retain` of [memory.defaults] is an integer of at least 1"),
+        ("[memory.defaults]\nretian = 3", "E4502]: [memory.defaults] has no step `retian`"),
+        ("[memory.defaults]\nstore = \"nowhere\"", 'E4508]: unknown store "nowhere"'),
+        ("[memory]\nnames = 1", "E4001]: [memory] has no key `names`"),
+        ("[stores.s]\nkind = \"paper\"", "E4004]: `kind` of [stores.s] is one of"),
+        ("[stores.s]\nkind = \"redis\"", "E4002]: [stores.s] lacks `url_env`"),
+        ("[stores.s]\nkind = \"sqlite\"\nfile = \"x\"", "E4001]: [stores.s] has no key `file`"),
+    ],
+)
+def test_a_manifest_that_says_no_memory(cli, write, table, error):
+    """O-9.8, M-8.3"""
+    write("Concerto.toml", PROJECT + table + "\n")
+    write("main.conc", PROGRAM % "")
+    ended = cli("check", "main.conc")
+    assert ended.code == 65 and error in ended.err
+
+
+def test_a_server_without_address_is_an_err(cli, write):
+    """M-8.6: never an empty memory."""
+    write("Concerto.toml", PROJECT + '[stores.far]\nkind = "redis"\nurl_env = "FAR"\n')
+    write(
+        "main.conc",
+        'memory log: Memory = Memory::new().store("far");\nmodel M { provider: offline, memory: log }\n'
+        'fn main() { let e: Any = M.execute("p").unwrap_err(); println(e.variant); log.len(); }\n',
+    )
+    ended = cli("run", "--offline", "main.conc")
+    assert ended.out == "Store\n" and "P451" in ended.err
+
+
+def test_events_are_told_to_who_listens(cli, write):
+    """M-6.26, M-6.27, M-6.31: runtime channels, after their change is stored."""
+    write("main.conc", PROGRAM % ".retain(2)")
+    told = cli("run", "--offline", "--verbose", "main.conc").out
+    assert "[emit:memory:commit]" in told and "[emit:memory:evict]" in told and "hello" not in told.replace('"hello"', "")
+    assert "[emit:" not in cli("run", "--offline", "main.conc").out
+
+
+def test_tests_have_fresh_stores(cli, write, tmp_path):
+    """M-8.15"""
+    write(
+        "main.conc",
+        'memory log: Memory = Memory::new().store("durable");\n'
+        '@test\nfn one() { log.append("user", "a"); assert_eq(log.len(), 1); }\n'
+        '@test\nfn two() { log.append("user", "b"); assert_eq(log.len(), 1); }\n',
+    )
+    assert cli("test", "main.conc").code == 0
+    assert not (tmp_path / ".concerto").exists()
+
+
+def test_entries_of_a_repl_share_the_log_and_its_steps(cli):
+    """M-5.10, M-9.1: calls of later entries are runs of their own; a memory with functions in its steps goes on."""
+    entries = (
+        'memory log: Memory = Memory::new().pin(when: |m| m.content == "a").summary(|p, n| "${p}${n.len()}", every: 1);',
+        "model M { provider: offline, memory: log }",
+        'let one = M.execute("a")?;',
+        'let two = M.execute("b")?;',
+        "[log.len(), log.turns().len()]",
+        "log.summary()",
+        "log.entries().filter(|e| e.pinned).len()",
+    )
+    ended = cli("repl", "--offline", stdin="\n".join(entries).encode())
+    assert ended.out.splitlines() == ["[4, 2]", '"22"', "1"]
+
+
+def test_a_durable_memory_of_a_repl(cli):
+    """M-8.2: entries go on with the store."""
+    entries = (
+        'memory log: Memory = Memory::new().store("durable");',
+        "model M { provider: offline, memory: log }",
+        'let one = M.execute("a")?;',
+        'log.append("user", "x");',
+        'let two = M.execute("b")?;',
+        "log.len()",
+    )
+    ended = cli("repl", "--offline", stdin="\n".join(entries).encode())
+    assert (ended.out, ended.err) == ("5\n", "")
