@@ -59,8 +59,10 @@ class _Filter(FilterState):
         return "IDENT"
 
     def key(self, text: object) -> str:
-        kind = self.frame.kind
-        return "CFGKEY" if kind == "config" or (kind == "tool" and text == "description") else "IDENT"
+        frame = self.frame
+        if frame.in_closure:  # a parameter with its type
+            return "IDENT"
+        return "CFGKEY" if frame.kind == "config" or (frame.kind == "tool" and text == "description") else "IDENT"
 
     def keyword(self, row: int, kind: str) -> str | None:
         """A hard keyword: a plain name where L-1.3.5 says so, else by its own rule."""

@@ -28,6 +28,8 @@ def compile(source: str | None = None, *, path: PathLike | None = None, manifest
     """
     if (source is None) == (path is None):
         raise TypeError("compile() takes a source text or path=…, one of the two")
+    if source is not None and not isinstance(source, str):
+        raise TypeError(f"compile() takes a source text, not {type(source).__name__}; a file is path=…")
     found = _manifest(manifest)
     if path is None:
         result = _compiled_text(source or "", found)

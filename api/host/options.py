@@ -146,6 +146,8 @@ def host_of(
     mode = options.get("emit_mode", Immediate())
     script = options.get("offline_script")
     generator = random.Random(options.get("seed"))
+    if script is not None and not isinstance(script, (list, tuple)):
+        raise TypeError(f"offline_script is a list of replies, not {type(script).__name__}")
     offline = options.get("offline", False) or script is not None
     return Host(
         emit=emit,

@@ -154,17 +154,18 @@ class Session:
         exit_code = 130 if outcome is None else outcome.exit_code
         return RunResult(error is None, value, error, exit_code, emits, self.metrics())
 
-    def call(self, function: str, *args: Any) -> Any:
-        """Call a public function with values of Python, and give its value; that of `Ok(value)` for a Result.
+    def call(self, function: str, /, *args: Any, **named: Any) -> Any:
+        """Call a public function with values of Python, by position or name, and give its value; that of `Ok(value)` for a
+        Result.
 
         Raises ProgramError for an Err, Panic for a panic, TypeError for arguments that do not fit, ValueError for a name that is
         no public function."""
-        return self._waiting(self.acall(function, *args))
+        return self._waiting(self.acall(function, *args, **named))
 
-    async def acall(self, function: str, *args: Any) -> Any:
+    async def acall(self, function: str, /, *args: Any, **named: Any) -> Any:
         """As `call`, within a running event loop."""
         number = self._function(function)
-        arguments = self._arguments(function, number, args)
+        arguments = self._arguments(function, number, args, named)
         async with self._turns:
             outcome = await self._outcome(number, arguments)
             self._emits = []
@@ -184,25 +185,24 @@ class Session:
             raise ValueError(f"the program has no public function {name!r}; public functions: {known}")
         return functions[name]
 
-    def _arguments(self, function: str, number: int, args: tuple[Any, ...]) -> runtime.Arguments:
+    def _arguments(self, function: str, number: int, args: tuple[Any, ...], named: dict[str, Any]) -> runtime.Arguments:
         """What does not fit is refused at once; defaults are those of the program when the call runs (L-5.9.1)."""
         parameters = self._program.image.functions[number].params
-        least = sum(default is None for _, _, default in parameters)
-        if not least <= len(args) <= len(parameters):
-            names = ", ".join(name if default is None else f"{name}=…" for name, _, default in parameters)
-            most = "" if least == len(parameters) else f" to {len(parameters)}"
-            raise TypeError(f"{function}({names}) takes {least}{most} arguments, {len(args)} given")
-        types = [self._program.descriptors[kind] for _, kind, _ in parameters]
-        places = [f"argument {name!r} of {function}" for name, _, _ in parameters]
-        given = list(zip(args, types, places, strict=False))
-        read = [read_value(arg, self._program, kind, place) for arg, kind, place in given]
+        given = _by_name(function, parameters, args, named)
+        types = {name: self._program.descriptors[kind] for name, kind, _ in parameters}
+        places = {name: f"argument {name!r} of {function}" for name in given}
+        read = {name: read_value(arg, self._program, types[name], places[name]) for name, arg in given.items()}
 
         async def completed(run: Run) -> list[Any]:
             whole: list[Any] = []
-            for (value, left_out), (arg, kind, place) in zip(read, given, strict=True):
-                whole.append(await from_python(arg, self._program, run, kind, place) if left_out else value)
-            for _, _, default in parameters[len(args) :]:
-                whole.append(await run(default, whole))
+            for name, _, default in parameters:
+                if name not in read:
+                    whole.append(await run(default, list(whole)))
+                    continue
+                value, left_out = read[name]
+                if left_out:
+                    value = await from_python(given[name], self._program, run, types[name], places[name])
+                whole.append(value)
             return whole
 
         return completed
@@ -324,3 +324,17 @@ def _loop_is_running() -> bool:
 
 def _panic(panic: RaisedPanic, clean: Callable[[str], str]) -> Panic:
     return Panic(panic.code, clean(panic.message), tuple(Frame(*frame) for frame in panic.trace))
+
+
+def _by_name(function: str, parameters: list[Any], args: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:
+    """The arguments by parameter. Raises TypeError for too many, unknown, doubled or missing ones."""
+    names = [name for name, _, _ in parameters]
+    found = {**dict(zip(names, args, strict=False)), **named}
+    missing = [name for name, _, default in parameters if default is None and name not in found]
+    doubled = [name for name in names[: len(args)] if name in named]
+    unknown = [name for name in named if name not in names]
+    if len(args) <= len(names) and not (missing or doubled or unknown):
+        return found
+    shown = ", ".join(name if default is None else f"{name}=…" for name, _, default in parameters)
+    wrong = [f"{what} {', '.join(map(repr, of))}" for what, of in (("lacks", missing), ("twice", doubled), ("no", unknown)) if of]
+    raise TypeError(f"{function}({shown}): {'; '.join(wrong) or f'{len(args)} arguments given'}")

@@ -35,10 +35,11 @@ class Script:
     __slots__ = ("_replies", "_rest", "_next")
 
     def __init__(self, replies: Sequence[Any], rest: Any = None) -> None:
-        for index, reply in enumerate(replies if rest is None else [*replies, rest]):
+        every = [_without_nil(reply) for reply in (replies if rest is None else [*replies, rest])]
+        for index, reply in enumerate(every):
             _check(reply, index)
-        self._replies = replies
-        self._rest = rest
+        self._replies = every[: len(replies)]
+        self._rest = None if rest is None else every[-1]
         self._next = 0
 
     @property
@@ -118,6 +119,11 @@ async def wait_as_scripted(scripted: Any, origin: Origin, sleep: Callable[[float
 def _arguments(entry: Mapping[str, Any]) -> dict[str, Any] | None:
     given = entry.get("arguments", {})
     return clean_json(given) if isinstance(given, dict) else None
+
+
+def _without_nil(reply: Any) -> Any:
+    """A part that is nil counts as absent, as in every table of fields."""
+    return {part: value for part, value in reply.items() if value is not None} if isinstance(reply, dict) else reply
 
 
 def _check(reply: Any, index: int) -> None:

@@ -41,12 +41,20 @@ def test_answers_have_defaults_too() -> None:
         assert session.call("ask") == concerto.Struct("Point", x=1, y=1, tags=[])
 
 
+def test_arguments_by_name() -> None:
+    with PROGRAM.session() as session:
+        assert session.call("sum", 1, p={"x": 5}) == session.call("sum", p={"x": 5}, a=1)
+        assert session.call("sum", 1, 7) == session.call("sum", b=7, a=1) != session.call("sum", 1)
+
+
 def test_what_does_not_fit_is_refused_before_any_default_runs() -> None:
     with PROGRAM.session() as session:
-        with pytest.raises(TypeError, match=r"sum\(a, b=…, p=…\) takes 1 to 3 arguments, 0 given"):
+        with pytest.raises(TypeError, match=r"sum\(a, b=…, p=…\): lacks 'a'"):
             session.call("sum")
-        with pytest.raises(TypeError, match="takes 1 to 3 arguments, 4 given"):
+        with pytest.raises(TypeError, match="4 arguments given"):
             session.call("sum", 1, 2, {"x": 1}, 4)
+        with pytest.raises(TypeError, match="twice 'a'; no 'z'"):
+            session.call("sum", 1, a=2, z=3)
         with pytest.raises(TypeError, match="Point lacks the field 'x'"):
             session.call("ys", [{"x": 1}, {}])
         assert session.call("ys", [{"x": 1}]) == [1]
