@@ -128,7 +128,8 @@ def test_who_cannot_be_reached_fails_and_keeps_nobody_from_starting(wire):
         loop.unreachable = True
         failures = await all_of(calls)
         assert loop.connects == calls
-        assert {(type(f), f.variant, f.message) for f in failures} == {(CallFailure, "NetworkError", "m: no connection within 5 s")}
+        assert {type(failure) for failure in failures} == {CallFailure}
+        assert {(f.variant, f.message) for f in failures} == {("NetworkError", "m: no connection within 5 s")}
         assert loop.clock < 2 * starting.CONNECT_SECONDS
         loop.unreachable = False
         assert await all_of(calls) == ["yes"] * calls
