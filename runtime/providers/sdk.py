@@ -1,7 +1,7 @@
 """What both official SDKs have in common: client, timeout, size limit, and their exceptions as failures.
 
 A subclass lowers the record, makes its client and reads the JSON of a reply. SDKs are imported with the first request
-(O-1.24); they retry nothing and take nothing from the environment (O-1.25). Must not know: retries, memories.
+(O-1.24); they retry nothing, time nothing and take nothing from the environment (O-1.25). Must not know: retries, memories.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ from ..outside_text import clean_text
 from ..schema.json_text import JsonRefused, parse_json
 from .base import Provider, origin_of
 from .parameters import WIRE_NAMES, without_param
+from .patience import Patience
 from .retry_after import retry_after_ms
+from .starting import CONNECT_SECONDS, Gate, Start
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,8 +28,8 @@ if TYPE_CHECKING:
     from ..records import Reply, Request
     from ..secrets import Redactor
 
-CONNECT_SECONDS = 5.0  # G-15.3
 MAX_REPLY_BYTES = 1 << 20  # G-6.1
+IDLE_CONNECTIONS = 20  # each of them is looked at with every request and with every reply
 
 
 class Unreadable(Exception):
@@ -66,6 +68,7 @@ class SdkProvider(Provider):
         self._http_client = http_client
         self._client: Any = None
         self._loop: Any = None
+        self._gate = Gate()
 
     def make_client(self, sdk: Any, key: str, headers: dict[str, str], http_client: Any) -> Any:
         raise NotImplementedError
@@ -105,21 +108,14 @@ class SdkProvider(Provider):
 
     async def _streamed(self, request: Request, arguments: dict[str, Any], give: Callable[[str], Awaitable[None]]) -> Reply:
         """One request whose reply comes as server-sent events. The time limit counts while the provider is waited for."""
-        import httpx2
-
         origin = origin_of(request)
-        client = self._opened(origin)
-        limit = httpx2.Timeout(request.timeout, connect=min(CONNECT_SECONDS, request.timeout))
-        left = Left(request.timeout)
+        patience = Patience(request.timeout)
         whole: dict[str, Any] = {}
         size = 0
-        try:
-            response = await left.waiting(self.create(client, {**arguments, "timeout": limit}))
-        except Exception as error:
-            raise self._failure(self._imported(origin), error, request, origin) from None
+        response = await self._answer(request, arguments, patience)
         lines = response.http_response.aiter_lines()
         try:
-            while (line := await self._line(lines, left, request, origin)) is not None:
+            while (line := await self._line(lines, patience, request, origin)) is not None:
                 size += len(line)
                 if size > MAX_REPLY_BYTES:
                     raise Unreadable(f"the reply is larger than {MAX_REPLY_BYTES} bytes")
@@ -137,10 +133,10 @@ class SdkProvider(Provider):
         finally:
             await response.http_response.aclose()
 
-    async def _line(self, lines: Any, left: Left, request: Request, origin: Origin) -> str | None:
+    async def _line(self, lines: Any, patience: Patience, request: Request, origin: Origin) -> str | None:
         """The next line of the stream, None at its end."""
         try:
-            return str(await left.waiting(anext(lines)))
+            return str(await patience.waiting(anext(lines)))
         except StopAsyncIteration:
             return None
         except Exception as error:
@@ -157,8 +153,7 @@ class SdkProvider(Provider):
 
     async def _exchange(self, request: Request, arguments: dict[str, Any]) -> Reply:
         origin = origin_of(request)
-        client = self._opened(origin)
-        body = await self._body(client, request, arguments)
+        body = await self._body(request, arguments)
         try:
             return self.read(_envelope(body))
         except Refusal as refusal:
@@ -166,19 +161,32 @@ class SdkProvider(Provider):
         except (Unreadable, JsonRefused) as unreadable:
             raise origin.invalid_response(self._redactor.clean(str(unreadable))) from None
 
-    async def _body(self, client: Any, request: Request, arguments: dict[str, Any]) -> bytes:
-        """The bytes of a good answer. Whatever else the SDK raises is a failure of ours, never passed on."""
-        import httpx2
-
+    async def _answer(self, request: Request, arguments: dict[str, Any], patience: Patience) -> Any:
+        """The SDK's answer to a request. Whatever it raises is a failure of ours, never passed on."""
         origin = origin_of(request)
-        limit = httpx2.Timeout(request.timeout, connect=min(CONNECT_SECONDS, request.timeout))
+        client = self._opened(origin)
+        start = Start(self._gate, patience)
         try:
-            async with asyncio.timeout(request.timeout):
-                response = await self.create(client, {**arguments, "timeout": limit})
-                content: bytes = await response.http_response.aread()
-                return content
+            async with start:
+                return await patience.waiting(self.create(client, {**arguments, "timeout": None}))
         except Exception as error:
+            if start.unconnected:
+                raise self._unconnected(origin) from None
             raise self._failure(self._imported(origin), error, request, origin) from None
+
+    async def _body(self, request: Request, arguments: dict[str, Any]) -> bytes:
+        """The bytes of a good answer."""
+        patience = Patience(request.timeout)
+        response = await self._answer(request, arguments, patience)
+        try:
+            content: bytes = await patience.waiting(response.http_response.aread())
+            return content
+        except Exception as error:
+            origin = origin_of(request)
+            raise self._failure(self._imported(origin), error, request, origin) from None
+
+    def _unconnected(self, origin: Origin) -> Exception:
+        return origin.network(f"no connection within {CONNECT_SECONDS:g} s")
 
     def _failure(self, sdk: Any, error: Exception, request: Request, origin: Origin) -> Exception:
         """Field by field from what the exceptions document (G-10.3, O-1.123 to O-1.130)."""
@@ -189,7 +197,7 @@ class SdkProvider(Provider):
             return self._status_failure(error, request, origin)
         cause = error.__cause__ if isinstance(error, sdk.APIConnectionError) else error
         if isinstance(cause, httpx2.ConnectTimeout) and request.timeout > CONNECT_SECONDS:
-            return origin.network(f"no connection within {CONNECT_SECONDS:g} s")
+            return self._unconnected(origin)
         if isinstance(error, (sdk.APITimeoutError, TimeoutError, httpx2.TimeoutException)):
             return origin.timed_out()
         if isinstance(error, (sdk.APIConnectionError, httpx2.TransportError, OSError)):
@@ -221,24 +229,19 @@ class SdkProvider(Provider):
         if self._client is None or self._loop is not loop:
             key = resolve_key(self.settings, self._env, self._redactor, origin)
             headers = resolve_headers(self.settings, self._env, self._redactor, origin)
-            self._client = self.make_client(self._imported(origin), key, headers, self._http_client)
+            sdk = self._imported(origin)
+            self._gate = Gate()
+            self._client = self.make_client(sdk, key, headers, self._http_client or self._http(sdk))
             self._loop = loop
         return self._client
 
+    def _http(self, sdk: Any) -> Any:
+        """The SDK's own HTTP client (environment proxies, socket options), which tells the gate what it does. As many calls as
+        the program makes are in flight: a call that waits here for a connection would use up its time."""
+        import httpx2
 
-class Left:
-    """What is left of a time limit that counts only while something is waited for."""
-
-    def __init__(self, seconds: float) -> None:
-        self.seconds = seconds
-
-    async def waiting(self, work: Awaitable[Any]) -> Any:
-        started = time.monotonic()
-        try:
-            async with asyncio.timeout(max(self.seconds, 0)):
-                return await work
-        finally:
-            self.seconds -= time.monotonic() - started
+        limits = httpx2.Limits(max_connections=None, max_keepalive_connections=IDLE_CONNECTIONS)
+        return sdk.DefaultAsyncHttpxClient(timeout=None, limits=limits, event_hooks={"request": [self._gate.watch]})
 
 
 def stream_failure(event: dict[str, Any]) -> Unreadable:
