@@ -43,8 +43,8 @@ def test_answers_have_defaults_too() -> None:
 
 def test_arguments_by_name() -> None:
     with PROGRAM.session() as session:
-        assert session.call("sum", 1, p={"x": 5}) == session.call("sum", p={"x": 5}, a=1)
-        assert session.call("sum", 1, 7) == session.call("sum", b=7, a=1) != session.call("sum", 1)
+        assert session.call("sum", p={"x": 5, "y": 0}, a=1) == [1, 2, 5, 0]
+        assert session.call("sum", 1, p={"x": 5, "y": 0}, b=7) == [1, 7, 5, 0]
 
 
 def test_what_does_not_fit_is_refused_before_any_default_runs() -> None:
