@@ -9,6 +9,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 FOLDERS = PROJECT["tool"]["setuptools"]["package-dir"]
+# Tools of the suite's authors: the second evaluator and the maker of programs.
+STAY_HERE = ("concerto.conformance.generator", "concerto.conformance.oracle", "concerto.conformance.oracle.library")
 
 
 def test_every_package_is_listed() -> None:
@@ -17,7 +19,7 @@ def test_every_package_is_listed() -> None:
         for init in (ROOT / folder).rglob("__init__.py"):
             parts = init.parent.relative_to(ROOT / folder).parts
             found.add(".".join((package, *parts)))
-    assert found == set(PROJECT["tool"]["setuptools"]["packages"])
+    assert found - set(STAY_HERE) == set(PROJECT["tool"]["setuptools"]["packages"])
 
 
 def test_versions_agree() -> None:
