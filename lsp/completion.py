@@ -13,9 +13,11 @@ from ..compiler import ast
 from ..compiler.checker import Examined
 from ..compiler.diagnostics import Diagnostics
 from ..compiler.lexer import lex
+from ..compiler.parse import parse
 from ..compiler.resolver.predeclared import outermost
 from ..compiler.source import Source, Span
 from ..compiler.symbols import EnumSymbol, Local, ModuleSymbol, StructSymbol, Symbol
+from ..compiler.tokens import HARD_KEYWORDS
 from ..vm.builtins import FUNCTIONS
 from . import members
 from .analysis import Analysis
@@ -23,6 +25,7 @@ from .members import Offer
 from .places import path_to
 
 PLACEHOLDER = "completion_goes_here"
+ENDINGS = ("", ";", "()", "();", ");", " }", "; }")  # of a statement that is not finished, of a call and of a block
 _BEFORE = re.compile(r"\w*\Z")
 _AFTER = re.compile(r"\w*")
 _PATH = re.compile(r"((?:\w+\s*::\s*)+)\Z")
@@ -38,7 +41,9 @@ def complete(text: str, offset: int, analyse: Analyser) -> list[Offer]:
     if text[start : start + 1].isdigit() or _in_comment_or_string(text, start):
         return []
     name = text[start:end] or PLACEHOLDER
-    analysis = _readable(text, start, end, name, analyse)
+    if name in HARD_KEYWORDS:  # the beginning of a longer name
+        name += "_"
+    analysis = analyse(_readable(text, start, end, name))
     if analysis.examined is None or analysis.tree is None:
         return []
     place = Span(analysis.file, start, start + len(name))
@@ -54,16 +59,15 @@ def complete(text: str, offset: int, analyse: Analyser) -> list[Offer]:
     return [offer for offer in _names(analysis, analysis.examined, path, place) if offer.name != PLACEHOLDER]
 
 
-def _readable(text: str, start: int, end: int, name: str, analyse: Analyser) -> Analysis:
-    """The first of some ways to end the line that parses, else the plainest."""
-    first: Analysis | None = None
-    for ending in ("", ";", "()", "();"):
-        found = analyse(text[:start] + name + ending + text[end:])
-        if not any(d.code.startswith("E0") for d in found.diagnostics):
-            return found
-        first = first or found
-    assert first is not None
-    return first
+def _readable(text: str, start: int, end: int, name: str) -> str:
+    """The text with `name` in it and the first ending that lets it parse, else without one."""
+    for ending in ENDINGS:
+        tried = text[:start] + name + ending + text[end:]
+        found = Diagnostics()
+        parse(Source("", tried), found)
+        if not found.has_errors:
+            return tried
+    return text[:start] + name + text[end:]
 
 
 def _in_comment_or_string(text: str, offset: int) -> bool:

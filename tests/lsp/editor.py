@@ -23,6 +23,7 @@ class Editor:
         self.folder = folder
         self.number = 0
         self.version = 0
+        self.opened: set[str] = set()
         self.capabilities = self.ask("initialize", {"processId": None, "rootUri": folder.as_uri(), "capabilities": {}})
         self.tell("initialized", {})
 
@@ -62,6 +63,7 @@ class Editor:
     def open(self, text: str, name: str = "a.conc") -> list[Json]:
         """The diagnostics that come back."""
         document = {"uri": self.uri(name), "languageId": "concerto", "version": 0, "text": text}
+        self.opened.add(name)
         self.tell("textDocument/didOpen", {"textDocument": document})
         return self.diagnostics(name)
 
@@ -70,6 +72,12 @@ class Editor:
         document = {"uri": self.uri(name), "version": self.version}
         self.tell("textDocument/didChange", {"textDocument": document, "contentChanges": [{"text": text}]})
         return self.diagnostics(name)
+
+    def close_all(self) -> None:
+        for name in sorted(self.opened):
+            self.tell("textDocument/didClose", {"textDocument": {"uri": self.uri(name)}})
+            assert self.diagnostics(name) == []
+        self.opened.clear()
 
     def diagnostics(self, name: str) -> list[Json]:
         while True:
