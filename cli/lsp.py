@@ -12,6 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
 
+LIBRARIES = ("pygls", "lsprotocol")
 MISSING = "the language server needs the library pygls, which is not installed: pip install 'concerto-lang[lsp]'"
 
 
@@ -21,10 +22,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     try:
-        import lsprotocol  # noqa: F401
-        import pygls  # noqa: F401
-    except ImportError:
+        from ..lsp.server import serve
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in LIBRARIES:
+            raise
         raise exits.Exit(exits.FAILED, MISSING) from None
-    from ..lsp.server import serve
-
     return exits.OK if serve(VERSION) else exits.FAILED

@@ -39,3 +39,24 @@ def test_folders_are_not_importable_by_their_own_names() -> None:
 def test_there_is_no_folder_called_concerto() -> None:
     # an editable install would take it for the package
     assert not (ROOT / "concerto").exists()
+
+
+def test_the_wheel_holds_every_program_of_the_suite() -> None:
+    folder = ROOT / "conformance"
+    globs = PROJECT["tool"]["setuptools"]["package-data"]["concerto.conformance"]
+    shipped = {path for glob in globs for path in folder.glob(glob) if path.is_file()}
+    wanted = [path for part in ("tests", "images") for path in (folder / part).rglob("*") if path.is_file()]
+    assert len(wanted) > 1000 and set(wanted) <= shipped
+    assert folder / "drivers" / "concerto.py" in shipped
+
+
+def test_without_its_library_the_language_server_names_the_extra() -> None:
+    import subprocess
+
+    program = "import sys; sys.modules['pygls'] = None\nfrom concerto.cli import main\nsys.exit(main(['lsp']))"
+    done = subprocess.run([sys.executable, "-c", program], input="", capture_output=True, text=True)
+    assert done.returncode == 1 and done.stdout == ""
+    assert done.stderr == (
+        "the language server needs the library pygls, which is not installed: pip install 'concerto-lang[lsp]'\n"
+    )
+    assert "lsp" in PROJECT["project"]["optional-dependencies"]
