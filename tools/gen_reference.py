@@ -104,7 +104,8 @@ def commands() -> str:
         importlib.import_module(f"concerto.cli.{verb.module}").configure(parser)
         flags = [a for a in parser._actions if a.help]
         rows = (f"| `{_cell(_usage(a))}` | {_cell(a.help or '')} |" for a in flags)
-        parts.append(_table(f"## `concerto {verb.name}`\n\n{verb.summary}", "| Argument | Meaning |", rows))
+        title = f"## `concerto {verb.name}`\n\n{verb.summary}"
+        parts.append(_table(title, "| Argument | Meaning |", rows) if flags else f"{title}\n\nNo arguments.\n")
     return "\n".join(parts)
 
 

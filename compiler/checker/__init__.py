@@ -6,6 +6,8 @@ know: bytecode.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from ...vm.builtins import METHODS
 from .. import ast
 from ..checked import CheckedProgram
@@ -28,6 +30,7 @@ from ..symbols import (
     ModelSymbol,
     PipelineSymbol,
     StructSymbol,
+    Symbol,
     ToolSymbol,
 )
 from ..types import Nominal
@@ -77,16 +80,30 @@ def check(program: ast.Program, source: Source, diagnostics: Diagnostics) -> Che
     return check_project(Project.single(program, source), diagnostics)
 
 
+class Examined(NamedTuple):
+    """What an editor asks of a program: it answers with what types offer, and with all that is declared."""
+
+    checker: Checker
+    symbols: list[Symbol]
+    checked: CheckedProgram
+
+
 def check_project(project: Project, diagnostics: Diagnostics) -> CheckedProgram:
     """Checks the parsed files of a program."""
+    examined = examine_project(project, diagnostics)
+    return CheckedProgram(project.trees[project.main], init=[]) if examined is None else examined.checked
+
+
+def examine_project(project: Project, diagnostics: Diagnostics) -> Examined | None:
+    """The same with the state of the check; None if its types nest too deeply."""
     try:
         return on_fresh_stack(_check, project, diagnostics)
     except RecursionError:  # of a walk over a declared type; trees are walked by levels
         diagnostics.report("E0114", Span(project.main, 0, 0), "a type of the program nests too deeply", help="split the type up")
-        return CheckedProgram(project.trees[project.main], init=[])
+        return None
 
 
-def _check(project: Project, diagnostics: Diagnostics) -> CheckedProgram:
+def _check(project: Project, diagnostics: Diagnostics) -> Examined:
     module = resolve(project, diagnostics)
     c = Checker(project.sources, diagnostics, RULES, MUTATING)
     c.modules = ModuleMap(project, module.modules)
@@ -113,7 +130,7 @@ def _check(project: Project, diagnostics: Diagnostics) -> CheckedProgram:
                 check_assignments(c, symbol)
     check_step_functions(c)
     warn_unused(module, diagnostics, project.sources)
-    return _checked(c, project, module)
+    return Examined(c, [*module.symbols, *module.modules], _checked(c, project, module))
 
 
 def _declare(c: Checker, module: Module) -> None:

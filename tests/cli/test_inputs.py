@@ -4,7 +4,8 @@ import pytest
 from concerto.cli.verbs import VERBS
 
 SOURCE = 'fn main() { emit("said", "hello"); }\n'
-TAKES_FILE = [verb.name for verb in VERBS if verb.name not in ("version", "repl", "test", "init", "help")]
+TAKES_NONE = ("version", "repl", "test", "init", "conformance", "lsp", "help")
+TAKES_FILE = [verb.name for verb in VERBS if verb.name not in TAKES_NONE]
 TAKES_IMAGE = ["run", "disasm", "inspect"]
 TAKES_SOURCE_ONLY = ["compile", "check", "fmt"]
 each_verb = pytest.mark.parametrize("verb", TAKES_FILE)

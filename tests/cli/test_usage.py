@@ -23,6 +23,8 @@ FLAGS = {
     "test": [*RUN_FLAGS, "--filter", "--debug", "--json"],
     "init": ["--provider"],
     "repl": [*RUN_FLAGS, "--emit-format", "--verbose"],
+    "conformance": ["--filter", "--list", "--json"],
+    "lsp": [],
     "version": ["--json"],
     "help": ["COMMAND"],
 }

@@ -1,0 +1,96 @@
+"""`concerto conformance`: the programs of the suite on this installation, a verdict per clause (O-9.24).
+
+Must not know: how programs are read and run, which the suite does; the suite knows the implementation as a driver process only.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from . import exits
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+
+    from ..conformance.records import Program
+    from ..conformance.verdicts import Verdict
+
+MOST_JOBS = 2
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--filter", metavar="ID", help="only this clause, or the clauses whose id begins so (O-9, L-5.2)")
+    parser.add_argument("--list", action="store_true", help="list the clauses and how many programs each has; run nothing")
+    parser.add_argument("--json", action="store_true", help="print one JSON object instead of lines")
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    from ..conformance import suite
+    from ..conformance.verdicts import named
+
+    programs, errors = suite.load()
+    for error in errors:
+        print(f"suite error: {error}", file=sys.stderr)
+    programs = named(programs, arguments.filter)
+    if not programs:
+        raise exits.Exit(exits.FAILED, f"no program of the suite names a clause {arguments.filter}")
+    if arguments.list:
+        _list(programs, arguments)
+        return exits.FAILED if errors else exits.OK
+    found, complaints = _run(programs, arguments.filter)
+    for complaint in complaints:
+        print(complaint, file=sys.stderr)
+    if arguments.json:
+        _print_json(found, len(programs))
+    else:
+        _print(found, len(programs), failures_only=arguments.quiet)
+    good = all(verdict.passed for verdict in found) and not errors and not complaints
+    return exits.OK if good else exits.FAILED
+
+
+def _list(programs: list[Program], arguments: argparse.Namespace) -> None:
+    from ..conformance.verdicts import clauses_of
+
+    counts = clauses_of(programs, arguments.filter)
+    if arguments.json:
+        import json
+
+        print(json.dumps({"clauses": [{"clause": clause, "programs": count} for clause, count in counts.items()]}))
+        return
+    for clause, count in counts.items():
+        print(f"{clause} {count}")
+
+
+def _run(programs: list[Program], wanted: str | None) -> tuple[list[Verdict], list[str]]:
+    from ..conformance import report, runner, suite
+    from ..conformance.verdicts import verdicts
+
+    driver = [sys.executable, str(suite.ROOT / "drivers" / "concerto.py")]
+    progress = report.Progress(len(programs), sys.stderr)
+    plan = runner.Plan(driver, known=suite.known_failures("concerto"))
+    outcomes, complaints = runner.run_all(programs, plan, min(MOST_JOBS, os.cpu_count() or 1), progress)
+    progress.clear()
+    return verdicts(outcomes, wanted), complaints
+
+
+def _print(found: list[Verdict], programs: int, *, failures_only: bool) -> None:
+    for verdict in found:
+        if not verdict.passed:
+            print(f"FAIL {verdict.clause} -- {verdict.reason}")
+        elif not failures_only:
+            print(f"PASS {verdict.clause}")
+    passed = sum(verdict.passed for verdict in found)
+    print(f"{passed} passed, {len(found) - passed} failed ({programs} programs)")
+
+
+def _print_json(found: list[Verdict], programs: int) -> None:
+    import json
+
+    rows = [
+        {"clause": v.clause, "passed": v.passed, "reason": v.reason or None, "programs": v.programs} for v in found
+    ]
+    passed = sum(verdict.passed for verdict in found)
+    summary = {"passed": passed, "failed": len(found) - passed, "programs": programs}
+    print(json.dumps({"clauses": rows, "summary": summary}, ensure_ascii=False))

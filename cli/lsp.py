@@ -1,0 +1,30 @@
+"""`concerto lsp`: a language server on standard input and output (O-9.25).
+
+Must not know: what it answers.
+"""
+
+from __future__ import annotations
+
+from .. import __version__ as VERSION
+from . import exits
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+
+LIBRARIES = ("pygls", "lsprotocol")
+MISSING = "the language server needs the library pygls, which is not installed: pip install 'concerto-lang[lsp]'"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """It has no flags of its own."""
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    try:
+        from ..lsp.server import serve
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in LIBRARIES:
+            raise
+        raise exits.Exit(exits.FAILED, MISSING) from None
+    return exits.OK if serve(VERSION) else exits.FAILED

@@ -1,0 +1,219 @@
+"""The protocol: requests and notifications of an editor, answered by the other modules of this package.
+
+The only module that imports `pygls`. Documents are sent whole at each change. Hands on `serve`, which returns whether the
+editor said `shutdown` and `exit`. Must not know: what trees and types are.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from collections.abc import Iterator
+
+from lsprotocol import types as lsp
+from pygls import uris
+from pygls.lsp.server import LanguageServer
+
+from ..compiler.diagnostics import Diagnostic, Diagnostics
+from ..compiler.format import format_source
+from ..compiler.source import Source, Span
+from . import members
+from .analysis import Analysis, analyse
+from .completion import complete
+from .hover import hover_at
+from .members import Offer
+from .outline import Entry, outline
+from .places import definition_of, found_at
+from .positions import UTF16, offset_at, position_at
+
+KINDS = {
+    members.METHOD: lsp.CompletionItemKind.Method,
+    members.FIELD: lsp.CompletionItemKind.Field,
+    members.FUNCTION: lsp.CompletionItemKind.Function,
+    members.VARIANT: lsp.CompletionItemKind.EnumMember,
+    members.MODULE: lsp.CompletionItemKind.Module,
+    members.TYPE: lsp.CompletionItemKind.Class,
+    members.VARIABLE: lsp.CompletionItemKind.Variable,
+    members.CONSTANT: lsp.CompletionItemKind.Constant,
+    members.HANDLE: lsp.CompletionItemKind.Value,
+}
+
+
+class Server(LanguageServer):
+    """One editor. `analyses`: of each open document, as it is now."""
+
+    def __init__(self, version: str) -> None:
+        super().__init__("concerto", version, text_document_sync_kind=lsp.TextDocumentSyncKind.Full)
+        self.analyses: dict[str, Analysis] = {}
+        self.asked_to_stop = False
+        self.stopped = False
+
+    # ------------------------------------------------------------ texts and places
+
+    @property
+    def encoding(self) -> str:
+        return str(self.workspace.position_encoding or UTF16)
+
+    def text(self, uri: str) -> str:
+        return self.workspace.get_text_document(uri).source.removeprefix("\ufeff")
+
+    def analyse(self, uri: str, text: str) -> Analysis:
+        others = {os.path.realpath(path_of(other)): self.text(other) for other in self.analyses if other != uri}
+        return analyse(path_of(uri), text, others)
+
+    def analysis(self, uri: str) -> Analysis:
+        if uri not in self.analyses:
+            self.analyses[uri] = self.analyse(uri, self.text(uri))
+        return self.analyses[uri]
+
+    def offset(self, source: Source, position: lsp.Position) -> int:
+        return offset_at(source, position.line, position.character, self.encoding)
+
+    def range(self, source: Source, span: Span) -> lsp.Range:
+        start, end = (position_at(source, at, self.encoding) for at in (span.start, span.end))
+        return lsp.Range(lsp.Position(*start), lsp.Position(*end))
+
+    def location(self, analysis: Analysis, span: Span) -> lsp.Location | None:
+        """The place of a span, if its file is one on disk or open."""
+        source = analysis.project.sources.get(span.file)
+        if source is None:
+            return None
+        path = os.path.join(analysis.root, *span.file.split("/"))
+        known = {os.path.realpath(path_of(uri)): uri for uri in self.analyses}
+        uri = known.get(os.path.realpath(path)) or uris.from_fs_path(path)
+        return lsp.Location(uri, self.range(source, span)) if uri is not None else None
+
+    # ------------------------------------------------------------ diagnostics
+
+    def refresh(self, changed: str) -> None:
+        """All open documents anew: one may be a module of another."""
+        self.analyses[changed] = self.analyse(changed, self.text(changed))
+        self.publish(changed)
+        for uri in [uri for uri in self.analyses if uri != changed]:
+            self.analyses[uri] = self.analyse(uri, self.text(uri))
+            self.publish(uri)
+
+    def publish(self, uri: str) -> None:
+        analysis = self.analyses[uri]
+        found = [self.diagnostic(analysis, one) for one in analysis.own]
+        self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, found))
+
+    def diagnostic(self, analysis: Analysis, one: Diagnostic) -> lsp.Diagnostic:
+        related = []
+        for other in one.related:
+            place = self.location(analysis, other.span)
+            if place is not None:
+                related.append(lsp.DiagnosticRelatedInformation(place, other.message))
+        severity = lsp.DiagnosticSeverity.Error if one.is_error else lsp.DiagnosticSeverity.Warning
+        message = one.message if one.help is None else f"{one.message}\nhelp: {one.help}"
+        return lsp.Diagnostic(
+            self.range(analysis.source, one.span), message, severity=severity, code=one.code, source="concerto",
+            related_information=related or None,
+        )  # fmt: skip
+
+    def report_server_error(self, error: Exception, source: object) -> None:
+        """One line on stderr, which editors show in a log: a traceback is nobody's answer."""
+        print(f"concerto lsp: {type(error).__name__}: {error}", file=sys.stderr)
+
+
+def path_of(uri: str) -> str:
+    """The file of a document; one that has none yet lies in the working directory."""
+    path = uris.to_fs_path(uri) if uri.startswith("file:") else None
+    return path or os.path.join(os.getcwd(), "untitled.conc")
+
+
+def serve(version: str) -> bool:
+    """Talks on standard input and output until the editor leaves."""
+    logging.getLogger("pygls").addHandler(logging.NullHandler())
+    logging.getLogger("pygls").propagate = False
+    server = Server(version)
+    _register_life(server)
+    _register_questions(server)
+    # of a copy: the library closes what it writes to, and the command still flushes its own
+    with open(os.dup(sys.stdout.fileno()), "wb") as output:
+        server.start_io(stdout=output)
+    return server.asked_to_stop and server.stopped
+
+
+def _register_life(server: Server) -> None:
+    @server.feature(lsp.SHUTDOWN)
+    def shutdown(_: None = None) -> None:
+        server.asked_to_stop = True
+
+    @server.feature(lsp.EXIT)
+    def leave(_: None = None) -> None:
+        server.stopped = True
+
+    @server.feature(lsp.TEXT_DOCUMENT_DID_OPEN)
+    def opened(params: lsp.DidOpenTextDocumentParams) -> None:
+        server.refresh(params.text_document.uri)
+
+    @server.feature(lsp.TEXT_DOCUMENT_DID_CHANGE)
+    def changed(params: lsp.DidChangeTextDocumentParams) -> None:
+        server.refresh(params.text_document.uri)
+
+    @server.feature(lsp.TEXT_DOCUMENT_DID_CLOSE)
+    def closed(params: lsp.DidCloseTextDocumentParams) -> None:
+        uri = params.text_document.uri
+        server.analyses.pop(uri, None)
+        server.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, []))
+
+
+def _register_questions(server: Server) -> None:
+    @server.feature(lsp.TEXT_DOCUMENT_HOVER)
+    def hover(params: lsp.HoverParams) -> lsp.Hover | None:
+        analysis = server.analysis(params.text_document.uri)
+        found = hover_at(analysis, server.offset(analysis.source, params.position))
+        if found is None:
+            return None
+        content = lsp.MarkupContent(lsp.MarkupKind.Markdown, found[1])
+        return lsp.Hover(content, server.range(analysis.source, found[0]))
+
+    @server.feature(lsp.TEXT_DOCUMENT_DEFINITION)
+    def definition(params: lsp.DefinitionParams) -> lsp.Location | None:
+        analysis = server.analysis(params.text_document.uri)
+        found = found_at(analysis, server.offset(analysis.source, params.position))
+        span = definition_of(found) if found is not None else None
+        return server.location(analysis, span) if span is not None else None
+
+    @server.feature(lsp.TEXT_DOCUMENT_COMPLETION, lsp.CompletionOptions(trigger_characters=[".", ":"]))
+    def completion(params: lsp.CompletionParams) -> list[lsp.CompletionItem]:
+        uri = params.text_document.uri
+        text = server.text(uri)
+        offset = server.offset(Source("", text), params.position)
+        offers = complete(text, offset, lambda changed: server.analyse(uri, changed))
+        return [_item(offer, number) for number, offer in enumerate(offers)]
+
+    @server.feature(lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
+    def symbols(params: lsp.DocumentSymbolParams) -> list[lsp.DocumentSymbol]:
+        analysis = server.analysis(params.text_document.uri)
+        entries = outline(analysis.tree) if analysis.tree is not None else []
+        return list(_symbols(server, analysis.source, entries))
+
+    @server.feature(lsp.TEXT_DOCUMENT_FORMATTING)
+    def formatting(params: lsp.DocumentFormattingParams) -> list[lsp.TextEdit] | None:
+        """Text with syntax errors stays as it is, as with `concerto fmt`."""
+        source = Source("document", server.text(params.text_document.uri))
+        text = format_source(source, Diagnostics())
+        if text is None:
+            return None
+        whole = server.range(source, Span(source.name, 0, len(source.text)))
+        return [lsp.TextEdit(whole, text)] if text != source.text else []
+
+
+def _item(offer: Offer, number: int) -> lsp.CompletionItem:
+    """Offers keep their order: names of the program before those of the language."""
+    doc = lsp.MarkupContent(lsp.MarkupKind.Markdown, offer.doc) if offer.doc else None
+    return lsp.CompletionItem(
+        offer.name, kind=KINDS[offer.kind], detail=offer.detail or None, documentation=doc, sort_text=f"{number:04}"
+    )
+
+
+def _symbols(server: Server, source: Source, entries: list[Entry]) -> Iterator[lsp.DocumentSymbol]:
+    for entry in entries:
+        children = list(_symbols(server, source, entry.inside))
+        yield lsp.DocumentSymbol(
+            entry.name, lsp.SymbolKind[entry.sort], server.range(source, entry.span),
+            server.range(source, entry.name_span), children=children or None,
+        )  # fmt: skip

@@ -1,0 +1,71 @@
+"""Every question at every kind of cut of real programs: there is always an answer, and it points into the text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from concerto.lsp.analysis import analyse
+from concerto.lsp.completion import complete
+from concerto.lsp.hover import hover_at
+from concerto.lsp.outline import outline
+from concerto.lsp.places import definition_of, found_at
+from concerto.lsp.positions import UTF8, UTF16, UTF32, offset_at, position_at
+
+from ..command import EXAMPLES
+
+
+def cuts(text: str) -> list[tuple[str, int]]:
+    """Texts as they are while somebody types, and where the cursor is."""
+    found = []
+    for at in range(0, len(text), max(1, len(text) // 6)):
+        found += [(text[:at], at), (text[:at] + "." + text[at:], at + 1), (text[:at] + text[at + 9 :], at)]
+        found += [(text[:at] + "::" + text[at:], at + 2), (text[:at] + "{" + text[at:], at + 1)]
+    return found
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.conc"))[:4], ids=lambda path: path.stem)
+def test_questions_about_cut_text(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    offered = 0
+    for cut, cursor in cuts(text):
+        analysis = analyse(str(path), cut, {})
+        for at in (cursor, 0, len(cut), len(cut) // 2):
+            shown = hover_at(analysis, at)
+            assert shown is None or shown[0].start <= at <= shown[0].end
+            found = found_at(analysis, at)
+            span = definition_of(found) if found is not None else None
+            assert span is None or span.end <= len(analysis.project.sources.get(span.file, analysis.source).text)
+        if analysis.tree is not None:
+            assert all(entry.span.start <= entry.name_span.start <= entry.span.end for entry in outline(analysis.tree))
+        offered += bool(complete(cut, cursor, lambda changed: analyse(str(path), changed, {})))
+    assert offered > 5
+
+
+@pytest.mark.parametrize("encoding", [UTF8, UTF16, UTF32])
+def test_positions_there_and_back(tmp_path: Path, encoding: str) -> None:
+    source = analyse(str(tmp_path / "a.conc"), "a\u00e9\U0001f600b\r\n\n\u2028x", {}).source
+    for offset in range(len(source.text) + 1):
+        if source.text[offset - 1 : offset + 1] != "\r\n":
+            assert offset_at(source, *position_at(source, offset, encoding), encoding) == offset
+    assert offset_at(source, 0, 99, encoding) == 4  # before the line end
+    assert offset_at(source, 9, 0, encoding) == len(source.text)
+
+
+def test_a_position_inside_a_pair_is_its_beginning(tmp_path: Path) -> None:
+    source = analyse(str(tmp_path / "a.conc"), "\U0001f600b", {}).source
+    assert [offset_at(source, 0, n, UTF16) for n in range(4)] == [0, 0, 1, 2]
+
+
+def test_a_module_is_looked_at_as_a_part_of_its_program(tmp_path: Path) -> None:
+    manifest = '[project]\nname = "p"\nversion = "1"\nentry = "src/main.conc"\n'
+    (tmp_path / "Concerto.toml").write_text(manifest, encoding="utf-8")
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "main.conc").write_text("mod part;\nconst SIZE: Int = 3;\nfn main() { part::f(); }\n", encoding="utf-8")
+    text = "pub fn f() { emit(\"o\", super::SIZE); }\n"
+    part = tmp_path / "src" / "part.conc"
+    part.write_text(text, encoding="utf-8")
+    analysis = analyse(str(part), text, {})
+    assert analysis.file == "part.conc" and analysis.own == []
+    shown = hover_at(analysis, text.index("SIZE"))
+    assert shown is not None and "const SIZE: Int = 3" in shown[1]
