@@ -37,3 +37,12 @@ def test_folders_are_not_importable_by_their_own_names() -> None:
 def test_there_is_no_folder_called_concerto() -> None:
     # an editable install would take it for the package
     assert not (ROOT / "concerto").exists()
+
+
+def test_the_wheel_is_pure_python() -> None:
+    """Nothing of it is compiled where it is installed (V-7.6)."""
+    assert not {"ext-modules", "cmdclass"} & set(PROJECT["tool"]["setuptools"])
+    assert not list(ROOT.glob("setup.*"))
+    assert [name.partition(">")[0] for name in PROJECT["build-system"]["requires"]] == ["setuptools"]
+    compiled = {".c", ".cc", ".cpp", ".pxd", ".pyd", ".pyx", ".rs", ".so"}
+    assert not [path for folder in FOLDERS.values() for path in (ROOT / folder).rglob("*") if path.suffix in compiled]

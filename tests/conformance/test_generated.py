@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 
 import pytest
@@ -48,3 +49,10 @@ def test_programs_are_of_5_to_200_lines() -> None:
 def test_reduction_keeps_what_shows_the_difference() -> None:
     items = reduce(program(11), lambda kept: "emit(" in program_text(kept))
     assert program_text(items).count("\n") <= 6
+
+
+def test_boundaries_are_frequent() -> None:
+    """Extreme integers, empty collections, characters beyond the first plane, closures in loops, errors: in many programs (C-12.4)."""
+    texts = [program_text(program(seed)) for seed in range(200)]
+    for wanted in (r"9223372036854775807", r"-9223372036854775808|9223372036854775807 - 1", r"= \[\];|\[\]", r"[^\u0000-\uffff]", r"(for|while|loop)[^{]*\{[^}]*\|"):
+        assert sum(re.search(wanted, text) is not None for text in texts) >= 20, wanted

@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 from concerto.vm.bytecode import image as i
 from concerto.vm.bytecode import operands as k
-from concerto.vm.bytecode.opcodes import BY_NAME, OPCODES
+from concerto.vm.bytecode.leb128 import append
+from concerto.vm.bytecode.opcodes import BY_NAME, OPCODES, Opcode
+from concerto.vm.bytecode.rules import RULES
 from concerto.vm.link import Program
 from concerto.vm.load import load_image
 from concerto.vm.machine import Machine
@@ -81,3 +83,17 @@ def test_every_kind_is_a_value_or_a_panic(name: str) -> None:
 def test_typed_arithmetic_of_other_numbers_is_the_generic_one(typed: str, generic: str) -> None:
     pairs = [[VALUES[a], VALUES[b]] for a, b in itertools.product(("int", "float"), repeat=2)]
     assert outcomes(typed, pairs) == outcomes(generic, pairs)
+
+
+@pytest.mark.parametrize("op", [op for op in OPCODES if op.kind.table], ids=lambda op: op.name)
+def test_each_kind_of_operand_has_its_limit(op: Opcode) -> None:
+    """A number beyond the table is refused by the rule of the kind; opcodes of one kind share encoding and name."""
+    assert op.kind.rule in RULES and op.kind in k.KINDS
+    plain = with_functions(code("NIL; RETURN"), HELPER, constants=CONSTANTS)
+    body = bytearray([op.number])
+    append(body, 99_999)
+    plain.functions[0].flags |= i.F_SUSPENDS
+    plain.functions[0].code = bytes([*body, BY_NAME["NIL"].number, BY_NAME["RETURN"].number])
+    with pytest.raises(i.ImageError) as refused:
+        load_image(plain)
+    assert refused.value.code == op.kind.rule and op.name in refused.value.message
