@@ -183,7 +183,7 @@ impl Area for Round { fn area(self) -> Int { 3 } }
 model M { provider: offline }
 impl Area for M { fn area(self) -> Int { 4 } }
 struct Own { n: Int }
-impl Error for Own { fn message(self) -> String { "own" } }
+impl Error for Own {}
 fn of(x: Area) -> Int { x.area() + x.twice() }
 fn main() -> Result<Nil, Error> { emit("x", of(Square { side: 1 })); emit("y", of(M)); throw Own { n: 1 } }
 """
@@ -196,7 +196,8 @@ def test_a_trait_tells_its_types_and_their_methods() -> None:
     image = codec.decode(codec.encode(made.image))
     trait = type_of(image, "Area")
     told = {
-        image.types[kind][1]: [image.functions[number].name.rpartition("::")[2] for number in numbers] for kind, numbers in trait[2]
+        image.types[kind][1]: [image.functions[number].name.rpartition("::")[2] for number in numbers]
+        for kind, numbers in trait[2]
     }
     assert trait[0] == "trait" and told == {name: ["area", "twice"] for name in ("Square", "Pair", "Round", "M.")}
     assert ["handle", "M."] in image.types

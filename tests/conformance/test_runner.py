@@ -268,7 +268,7 @@ def test_the_sequence_of_one_model_call() -> None:
 
     say(op="hello", protocol=1)
     assert {"name", "version", "spec", "levels", "features", "routes"} <= set(heard())
-    source = 'model M { provider: openai, base: "m-1" }\nfn main() -> Result<Nil, Error> { emit("out", M.execute("hello")?.text); Ok() }'
+    source = 'model M { provider: openai, base: "m-1" }\nfn main() { emit("out", M.execute("hello").unwrap().text); }'
     say(id=7, op="run", files={"main.conc": source}, route="interp", env={"OPENAI_API_KEY": "test-key"})
     asked = heard()
     assert {key: asked[key] for key in ("id", "event", "to", "kind", "name", "attempt")} == {

@@ -65,7 +65,8 @@ def test_no_int_leaves_64_bits(expression: str) -> None:
 )  # fmt: skip
 def test_containers_hold_storage_and_a_mark(expression: str, kind: type, storage: str) -> None:
     found = made(expression)
-    assert type(found) is kind and not hasattr(found, "__dict__") and set(kind.__slots__) == {storage, "shared"}  # type: ignore[attr-defined]
+    assert type(found) is kind and not hasattr(found, "__dict__")
+    assert set(kind.__slots__) == {storage, "shared"}  # type: ignore[attr-defined]
     assert made(f"let a = {expression}; let b = a; (a, b)")[0].shared
 
 
@@ -91,7 +92,8 @@ def test_options_and_results_are_classes() -> None:
 @pytest.mark.parametrize(
     ("expression", "kind"),
     [
-        ("fn(x: Int) -> Int { x }", v.Closure), ("twice", v.Closure), ("0..3", v.RangeValue), ("M", v.ModelRef), ("log", v.MemoryRef),
+        ("fn(x: Int) -> Int { x }", v.Closure), ("twice", v.Closure), ("0..3", v.RangeValue), ("M", v.ModelRef),
+        ("log", v.MemoryRef),
         ("M.with_memory(log)", v.ModelBuilder), ("T", v.ToolRef), ("h", v.HashMapRef), ("l", v.LedgerRef),
         ("P", v.PipelineRef), ("W", v.McpRef), ("Reply", v.SchemaRef),
     ],

@@ -1,4 +1,4 @@
-"""Names and strings of a program never become text that Python runs (G-2.22): all such text consists of fixed words and numbers."""
+"""Names and strings of a program never become text that Python runs (G-2.22): such text has fixed words and numbers."""
 
 from __future__ import annotations
 

@@ -54,4 +54,5 @@ def test_known_things_are_addressed_by_number() -> None:
 
 def test_unknown_types_need_names() -> None:
     """The other side: the same reads behind Any."""
-    assert names_used('fn main() { let p: Any = { "x": 1 }; emit("x", p.x); emit("y", p.len()); }') == ["GET_MEMBER", "CALL_METHOD"]
+    source = 'fn main() { let p: Any = { "x": 1 }; emit("x", p.x); emit("y", p.len()); }'
+    assert names_used(source) == ["GET_MEMBER", "CALL_METHOD"]

@@ -21,7 +21,8 @@ from ..bytecode.builder import code, with_functions
 # Instructions that push a value of each kind.
 VALUES = {
     "int": "INT 3", "float": "CONST 1", "string": "CONST 2", "bool": "TRUE", "nil": "NIL", "none": "NONE", "some": "INT 1; SOME",
-    "ok": "INT 1; OK", "err": "INT 1; ERR", "array": "INT 7; INT 8; ARRAY 2", "map": "CONST 2; INT 1; MAP 2", "tuple": "INT 4; TUPLE 1",
+    "ok": "INT 1; OK", "err": "INT 1; ERR", "array": "INT 7; INT 8; ARRAY 2", "map": "CONST 2; INT 1; MAP 2",
+    "tuple": "INT 4; TUPLE 1",
     "range": "INT 0; INT 2; RANGE 0", "struct": "INT 1; INT 2; STRUCT 1", "enum": "VARIANT 3", "error": "NIL; NIL; ERROR 6",
     "closure": "CLOSURE 0", "model": "MODEL 0", "memory": "MEMORY 0",
 }  # fmt: skip
@@ -36,7 +37,8 @@ PLAIN = [
     and "iterator" not in (*op.pops, *op.pushes)
     and op.name not in ("FILL",)
 ]
-TYPED = [name for name in PLAIN if name.endswith(("_INT", "_FLOAT", "_ARRAY", "_FIELD", "_OWN")) and name not in ("EQ_INT", "NE_INT")]
+ENDINGS = ("_INT", "_FLOAT", "_ARRAY", "_FIELD", "_OWN")
+TYPED = [name for name in PLAIN if name.endswith(ENDINGS) and name not in ("EQ_INT", "NE_INT")]  # any two values are equal or not
 UPPER = ("int", "float", "string", "bool", "nil", "array", "map", "tuple", "range", "struct")
 
 
