@@ -113,6 +113,48 @@ def test_no_import_cycles() -> None:
             visit(name)
 
 
+# What reads clocks, files, networks, processes, chance or threads: the machine hands effects to its host instead (V-1.8).
+OUTSIDE = {
+    "asyncio", "asyncore", "datetime", "fcntl", "getpass", "glob", "http", "io", "locale", "logging", "mmap", "multiprocessing",
+    "os", "pathlib", "random", "secrets", "select", "selectors", "shutil", "signal", "socket", "sqlite3", "ssl", "subprocess",
+    "tempfile", "threading", "time", "urllib", "uuid",
+}  # fmt: skip
+# Encoders that construct host objects (G-3.7).
+CONSTRUCTING = {"copyreg", "dill", "jsonpickle", "marshal", "pickle", "shelve", "yaml"}
+
+
+@pytest.mark.parametrize("name", sorted(name for name in MODULES if room_of(name) == "vm"))
+def test_the_machine_touches_nothing_outside(name: str) -> None:
+    assert not {target.split(".")[0] for target in IMPORTS[name]} & OUTSIDE
+    assert not called(MODULES[name]) & {"open", "input", "breakpoint", "__import__"}
+
+
+@pytest.mark.parametrize("name", sorted(MODULES))
+def test_no_encoder_constructs_host_objects(name: str) -> None:
+    assert not {target.split(".")[0] for target in IMPORTS[name]} & CONSTRUCTING
+    made = {"concerto.vm.values.records"}  # constructors of classes: text made of numbers, see tests/vm/test_no_python_text.py
+    assert name in made or not called(MODULES[name]) & {"eval", "exec", "__import__"}
+
+
+def called(path: Path) -> set[str]:
+    """Plain names that a module calls."""
+    calls = (node.func for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Call))
+    return {function.id for function in calls if isinstance(function, ast.Name)}
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "conformance").rglob("*.py")), ids=lambda path: path.name)
+def test_the_suite_and_the_product_meet_at_the_driver_only(path: Path) -> None:
+    """The oracle shares the tree; its own test says which names (C-12.1)."""
+    apart = path.relative_to(ROOT / "conformance").parts[0]
+    if path != ROOT / "conformance" / "drivers" / "concerto.py" and apart != "oracle":
+        assert not [target for target in imports("conformance.x", path) if target.split(".")[0] == "concerto"]
+
+
+@pytest.mark.parametrize("room", ["benches", "conformance"])
+def test_no_room_knows_suite_or_benches(room: str) -> None:
+    assert not [name for name, targets in IMPORTS.items() if any(target.split(".")[0] == room for target in targets)]
+
+
 def test_no_vague_module_names() -> None:
     vague = {"utils", "util", "helpers", "helper", "common", "misc"}
     assert not [name for name in MODULES if name.rpartition(".")[2] in vague]

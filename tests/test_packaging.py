@@ -60,3 +60,12 @@ def test_without_its_library_the_language_server_names_the_extra() -> None:
         "the language server needs the library pygls, which is not installed: pip install 'concerto-lang[lsp]'\n"
     )
     assert "lsp" in PROJECT["project"]["optional-dependencies"]
+
+
+def test_the_wheel_is_pure_python() -> None:
+    """Nothing of it is compiled where it is installed (V-7.6)."""
+    assert not {"ext-modules", "cmdclass"} & set(PROJECT["tool"]["setuptools"])
+    assert not list(ROOT.glob("setup.*"))
+    assert [name.partition(">")[0] for name in PROJECT["build-system"]["requires"]] == ["setuptools"]
+    compiled = {".c", ".cc", ".cpp", ".pxd", ".pyd", ".pyx", ".rs", ".so"}
+    assert not [path for folder in FOLDERS.values() for path in (ROOT / folder).rglob("*") if path.suffix in compiled]

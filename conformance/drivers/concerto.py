@@ -140,7 +140,11 @@ def load(op: Json) -> Json:
 # ---------------------------------------------------------------- running
 
 
-def run(op: Json) -> Json:
+LEFT_OUT = {"mode": "run", "route": "interp", "main": "main.conc"}  # what a `run` means that does not say it
+
+
+def run(given: Json) -> Json:
+    op = LEFT_OUT | given
     diagnostics: list[Json] = []
     try:
         if op.get("image"):

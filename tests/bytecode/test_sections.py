@@ -170,3 +170,36 @@ def test_exports(image: i.Image) -> None:
 def test_source_map(image: i.Image) -> None:
     assert image.source_map == [["main.conc", hashlib.sha256(SOURCE.encode()).digest()]]
     assert image.source == [SOURCE]
+
+
+TRAITS = """
+trait Area { fn area(self) -> Int; fn twice(self) -> Int { self.area() * 2 } }
+struct Square { side: Int }
+struct Pair<T> { one: T }
+enum Round { Circle(Int) }
+impl Area for Square { fn area(self) -> Int { self.side } }
+impl Area for Pair<Int> { fn area(self) -> Int { self.one } }
+impl Area for Round { fn area(self) -> Int { 3 } }
+model M { provider: offline }
+impl Area for M { fn area(self) -> Int { 4 } }
+struct Own { n: Int }
+impl Error for Own {}
+fn of(x: Area) -> Int { x.area() + x.twice() }
+fn main() -> Result<Nil, Error> { emit("x", of(Square { side: 1 })); emit("y", of(M)); throw Own { n: 1 } }
+"""
+
+
+def test_a_trait_tells_its_types_and_their_methods() -> None:
+    """`["trait", name, [[type, [function…]]…]]`, a model as `["handle", "M."]`, `["errors", [type…]]` (V-3.8)."""
+    made = compile_source(TRAITS.encode(), "main.conc")
+    assert made.image is not None, made.diagnostics.ordered()
+    image = codec.decode(codec.encode(made.image))
+    trait = type_of(image, "Area")
+    told = {
+        image.types[kind][1]: [image.functions[number].name.rpartition("::")[2] for number in numbers]
+        for kind, numbers in trait[2]
+    }
+    assert trait[0] == "trait" and told == {name: ["area", "twice"] for name in ("Square", "Pair", "Round", "M.")}
+    assert ["handle", "M."] in image.types
+    (errors,) = [entry for entry in image.types if entry[0] == "errors"]
+    assert [image.types[kind][1] for kind in errors[1]] == ["Own"]

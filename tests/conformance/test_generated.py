@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 
 import pytest
@@ -48,3 +49,11 @@ def test_programs_are_of_5_to_200_lines() -> None:
 def test_reduction_keeps_what_shows_the_difference() -> None:
     items = reduce(program(11), lambda kept: "emit(" in program_text(kept))
     assert program_text(items).count("\n") <= 6
+
+
+def test_boundaries_are_frequent() -> None:
+    """Extreme integers, empty collections, characters beyond the first plane, closures in loops (C-12.4)."""
+    texts = [program_text(program(seed)) for seed in range(200)]
+    extreme, closure = r"9223372036854775807", r"(for|while|loop)[^{]*\{[^}]*\|"
+    for wanted in (extreme, r"\[\]", r"[^\u0000-\uffff]", closure):
+        assert sum(re.search(wanted, text) is not None for text in texts) >= 20, wanted

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ from conformance.protocol import Driver
 from conformance.records import Program
 from conformance.runner import Outcome, Plan, run_all, two_orders
 
+DRIVER = [sys.executable, str(suite.ROOT / "drivers" / "concerto.py")]
 TINY = [sys.executable, str(Path(__file__).with_name("tiny_driver.py"))]
 
 
@@ -233,3 +236,59 @@ def test_streams_and_calls_reach_the_driver_in_protocol_form() -> None:
     assert sent[3]["body"]["calls"] == [{"id": "c1", "name": "T__m", "arguments": {"x": 1}}]
     assert sent[3]["body"]["finish"] == "tool"
     assert reply('stream "a" "b"')[0].chunks == ("a", "b")
+
+
+def test_a_slow_program_fails_where_a_limit_is_set(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The outcome of the limit, not a measurement: no program takes less than no time, none a day (C-13.2)."""
+    for number in range(12):
+        text = '// clause: L-1.1.1\n// level: 1\n// emit: a 1\n//!' + json.dumps([{"emit": ["a", "1"]}]) + "\n"
+        (folder / "tests" / "area" / f"more{number}.conc").write_text(text)
+    driver = ["--driver", " ".join(TINY)]
+    assert command.main([*driver, "area/good", "area/more"]) == 0
+    shown = capsys.readouterr().out
+    assert "the 10 slowest programs:" in shown and len(re.findall(r"^ +\d+ ms  area/", shown, re.MULTILINE)) == 10
+    assert command.main([*driver, "area/good", "area/more", "--max-ms", "86400000"]) == 0
+    assert command.main([*driver, "area/good", "--max-ms", "0"]) == 1
+    assert "over 0 ms: area/good.conc took" in capsys.readouterr().out
+
+
+def test_the_sequence_of_one_model_call() -> None:
+    """The product's driver and the messages of C-8.6 as they stand there."""
+    driver = subprocess.Popen(DRIVER, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8")
+    assert driver.stdin is not None and driver.stdout is not None
+
+    def say(**message: Any) -> None:
+        assert driver.stdin is not None
+        driver.stdin.write(json.dumps(message) + "\n")
+        driver.stdin.flush()
+
+    def heard() -> Any:
+        assert driver.stdout is not None
+        return json.loads(driver.stdout.readline())
+
+    say(op="hello", protocol=1)
+    assert {"name", "version", "spec", "levels", "features", "routes"} <= set(heard())
+    source = 'model M { provider: openai, base: "m-1" }\nfn main() { emit("out", M.execute("hello").unwrap().text); }'
+    say(id=7, op="run", files={"main.conc": source}, route="interp", env={"OPENAI_API_KEY": "test-key"})
+    asked = heard()
+    assert {key: asked[key] for key in ("id", "event", "to", "kind", "name", "attempt")} == {
+        "id": 7, "event": "request", "to": 1, "kind": "model", "name": "M", "attempt": 1,
+    }  # fmt: skip
+    assert asked["record"]["messages"][-1]["content"] == "hello" and json.loads(asked["wire"])["model"] == "m-1"
+    assert heard() == {"id": 7, "event": "idle", "until": 60000}  # the timeout of the request
+    body = {"text": "hi", "calls": [], "tokens_in": 5, "tokens_out": 3, "finish": "stop"}
+    say(id=7, op="reply", to=1, body=body, final=True)
+    say(id=7, op="tick", now=0)
+    event = heard()
+    while event.get("channel") != "out":
+        assert event["event"] == "emit" and ":" in event["channel"]
+        event = heard()
+    assert {**event, "n": 0} == {"id": 7, "event": "emit", "n": 0, "channel": "out", "json": '"hi"'}
+    ended = heard()
+    while "status" not in ended:
+        ended = heard()
+    assert (ended["id"], ended["status"], ended["exit"], ended["calls"]) == (7, "ok", 0, {"M": 1}) and ended["fuel"] > 0
+    say(op="bye")
+    assert driver.wait(30) == 0
+    driver.stdin.close()
+    driver.stdout.close()

@@ -1,0 +1,137 @@
+"""What a new row costs (V-2.1, V-2.2, V-2.5, V-2.8): in a copy of the machine one row and one function make an opcode, one
+decorated function a built-in method; the generator of the loop refuses rows without a meaning, with two, or with another picture.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+ROOMS = {"__init__.py": "api/__init__.py", "host": "api/host", "cli": "cli", "compiler": "compiler", "runtime": "runtime"}
+LAST = '    ("MCP", k.MCP, "-- server", "next", "a handle of an MCP server"),\n'
+ROW = '    ("TWICE", k.NONE, "a -- doubled", "next", "a value added to itself"),\n'
+MEANING = "\n\ndef TWICE(a: Any) -> Any:\n    return add(a, a)\n"
+METHOD = '''
+
+@method("Int", "twice() -> Int", clause="L-6.2.2")
+def twice(value: int) -> int:
+    """The number added to itself."""
+    return fit(value * 2, "twice")
+'''
+LIBRARY = """
+from concerto.compiler.pipeline import compile_source
+from concerto.runtime.session import Host, Session, run_offline
+from concerto.vm.bytecode.asm import assemble
+from concerto.vm.bytecode.codec import decode, encode
+from concerto.vm.bytecode.disasm import disassemble
+from concerto.vm.bytecode.image import ImageError
+from concerto.vm.load import load_bytes
+
+def made(source):
+    compiled = compile_source(source.encode(), "main.conc")
+    assert compiled.image is not None, [d.message for d in compiled.diagnostics.found]
+    return compiled.image
+
+def run(image):
+    out = []
+    host = Host(
+        emit=lambda c, v, r: r or out.append(v), print=lambda t: None, env={}, now=lambda: 0.0, sleep=None,
+        random=lambda: 0.5, offline=True,
+    )
+    outcome = run_offline(Session(load_bytes(encode(image)), host))
+    return outcome.panic.code if outcome.panic else out
+"""
+OPCODE_USED = """
+text = disassemble(made('fn f(x: Int) -> Int { x }\\nfn main() { emit("out", f(21)); }'))
+assert text.count("LOAD 0 ") == 1, text
+at = text.index("\\n", text.index("LOAD 0 "))
+image = assemble(text[:at] + "\\n    TWICE" + text[at:])
+assert disassemble(decode(encode(image))).count("TWICE") == 1
+print(run(image))
+start = text.rindex("\\n", 0, at) + 1
+try:
+    print(run(assemble(text[:start] + "    TWICE\\n" + text[start:])))
+except ImageError as refusal:
+    print(refusal.code)
+"""
+METHOD_USED = """
+print(run(made('fn main() { emit("out", 21.twice()); }')))
+print(run(made('fn main() { let n: Any = 9223372036854775807; emit("out", n.twice()); }')))
+print([d.code for d in compile_source(b'fn main() { emit("out", 21.twice(1)); }', "main.conc").diagnostics.found])
+"""
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    """A tree with its own machine and tools; the other rooms are those of the repository."""
+    for folder in ("vm", "tools"):
+        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    package = tmp_path / "concerto"
+    package.mkdir()
+    (package / "vm").symlink_to(tmp_path / "vm")
+    for name, place in ROOMS.items():
+        (package / name).symlink_to(ROOT / place)
+    return tmp_path
+
+
+def python(tree: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": "1"}
+    return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, env=environment, cwd=tree, check=False)
+
+
+def add(file: Path, text: str, behind: str | None = None) -> None:
+    before = file.read_text(encoding="utf-8")
+    assert behind is None or before.count(behind) == 1
+    file.write_text(before + text if behind is None else before.replace(behind, behind + text), encoding="utf-8")
+
+
+def page(tree: Path, name: str) -> str:
+    made = python(tree, "tools/gen_reference.py", "--target", str(tree / "pages"))
+    assert made.returncode == 0, made.stderr
+    return (tree / "pages" / name).read_text(encoding="utf-8")
+
+
+def test_an_opcode_is_one_row_and_one_function(copy: Path) -> None:
+    """Encoder, decoder, verifier, assembler, disassembler, loop and page know it from there."""
+    add(copy / "vm/bytecode/opcodes.py", ROW, behind=LAST)
+    add(copy / "vm/ops.py", MEANING)
+    written = python(copy, "tools/gen_loop.py")
+    assert written.returncode == 0, written.stderr
+    done = python(copy, "-c", LIBRARY + OPCODE_USED)
+    assert (done.stdout, done.stderr) == ("[42]\nV111\n", "")
+    assert "| `TWICE` |" in page(copy, "opcodes.md")
+
+
+def test_a_method_is_one_decorated_function(copy: Path) -> None:
+    """Checker, dispatch of known and of dynamic values, and the page read it there."""
+    add(copy / "vm/builtins/numbers.py", METHOD)
+    done = python(copy, "-c", LIBRARY + METHOD_USED)
+    assert (done.stdout, done.stderr) == ("[42]\nP002\n['E2006']\n", "")
+    assert "| `twice() -> Int`" in page(copy, "builtins.md")
+
+
+@pytest.mark.parametrize(
+    ("row", "meaning", "complaint"),
+    [
+        (ROW, "", "TWICE has no meaning"),
+        (ROW, MEANING.replace("a", "b"), "TWICE: parameters ['b'] do not fit"),
+        (ROW, MEANING.replace("(a: Any)", "(a: Any, b: Any)"), "TWICE: parameters ['a', 'b'] do not fit"),
+        ("", "\n\ndef POP_TRY(value: Any) -> None:\n    pass\n", "POP_TRY has two meanings"),
+        ("", MEANING.replace("TWICE", "NIL"), "NIL: parameters ['a'] do not fit"),
+    ],
+)
+def test_rows_and_functions_that_do_not_fit_are_refused(copy: Path, row: str, meaning: str, complaint: str) -> None:
+    add(copy / "vm/bytecode/opcodes.py", row, behind=LAST)
+    add(copy / "vm/ops.py", meaning)
+    written = python(copy, "tools/gen_loop.py")
+    assert written.returncode == 1 and complaint in written.stderr
+
+
+def test_the_committed_loop_is_that_of_the_rows() -> None:
+    assert subprocess.run([sys.executable, ROOT / "tools" / "gen_loop.py", "--check"], check=False).returncode == 0
