@@ -60,13 +60,8 @@ def conversation(
 
 def _enter(run: Running, effect: Effect, made: Conversation) -> None:
     """Err Nested for a run inside another one that writes the same log: it would wait for itself (M-5.20)."""
-    turns: dict[Effect, Conversation] = run.state.setdefault("turns", {})
-    inside = set()
-    task = effect.task
-    while task is not None:
-        inside.add(task)
-        task = task.parent
-    if any(other.task in inside and turn.memory == made.memory for other, turn in turns.items()):
+    turns: dict[Effect, Conversation] = run.memories.turns
+    if run.memories.turn_around(effect.task, made.memory) is not None:
         raise nested()
     turns[effect] = made
     made.ended = lambda: turns.pop(effect, None)
@@ -74,7 +69,7 @@ def _enter(run: Running, effect: Effect, made: Conversation) -> None:
 
 def drop_turns(run: Running, effects: Sequence[Effect]) -> None:
     """Nobody waits for these any more: a turn whose reply came, but was not committed, gives its lock back (O-6.12)."""
-    turns = run.state.get("turns", {})
+    turns = run.memories.turns
     for effect in effects:
         if effect in turns:
             turns[effect].close()

@@ -90,7 +90,7 @@ def memory_method(machine: Running, task: Task, memory: MemoryRef, site: Site, a
     checked = [check(value, parameter.type) for value, parameter in zip(values, parameters, strict=True)]
     if site.name == "pin":
         _check_role(values[0])
-    return machine.memories.perform(memory, site.name, checked)
+    return machine.memories.perform(memory, site.name, checked, task)
 
 
 def memory_append(machine: Running, task: Task, memory: MemoryRef, site: Site, arguments: list[Any]) -> None:
@@ -98,7 +98,7 @@ def memory_append(machine: Running, task: Task, memory: MemoryRef, site: Site, a
     expect(content, str, "String")
     _check_role(role)
     try:
-        log_of(machine, memory).append(role, content)
+        machine.memories.written(memory, task).append(role, content)
     except machine.memories.failure as failure:
         raise store_failure(failure) from None
 
@@ -139,7 +139,7 @@ def memory_is_empty(machine: Running, task: Task, memory: MemoryRef, site: Site,
 def memory_clear(machine: Running, task: Task, memory: MemoryRef, site: Site, arguments: list[Any]) -> None:
     arguments_of(site, arguments, ())
     try:
-        log_of(machine, memory).clear()
+        machine.memories.written(memory, task).clear()
     except machine.memories.failure as failure:
         raise store_failure(failure) from None
 

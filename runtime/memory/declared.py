@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from ...vm.values import KeyedRef, MemoryRef
     from ..records import Msg
+    from .conversation import Conversation
     from .keys import Key
     from .memory import Listener, Memory
     from .stores.protocol import Store
@@ -138,7 +139,7 @@ class Memories:
 
     __slots__ = (
         "_declared", "_views", "_volatile", "_open", "_namespace", "_clock", "_listener", "_hears", "_stores", "initialising",
-        "failure",
+        "failure", "turns",
     )  # fmt: skip
 
     def __init__(
@@ -163,6 +164,8 @@ class Memories:
         self._stores = stores
         self.initialising = False
         self.failure = MemoryFailure  # what a store that fails raises
+        self.turns: dict[Any, Conversation] = {}
+        """The turns in progress of memories without `Append`, by the effect that began each."""
 
     @contextmanager
     def beginning(self, machine: Any) -> Iterator[None]:
@@ -195,17 +198,34 @@ class Memories:
         memory = self[ref.name] if not ref.key else self._at_key(ref)
         return memory.with_key((*memory.key[:-1], ref.branch)) if ref.branch else memory
 
+    def turn_around(self, task: Any, memory: Memory) -> Conversation | None:
+        """The turn in progress of this memory that the task runs within: its tools, hooks, loop body, child tasks (M-5.20)."""
+        inside = set()
+        while task is not None:
+            inside.add(task)
+            task = task.parent
+        found = (turn for effect, turn in self.turns.items() if effect.task in inside and turn.memory == memory)
+        return next(found, None)
+
+    def written(self, ref: MemoryRef, task: Any) -> Any:
+        """What takes the direct writes of a task: the memory, or the frame of the turn they join (M-5.20)."""
+        memory = self.at(ref)
+        if not self.turns:
+            return memory
+        turn = self.turn_around(task, memory)
+        return memory if turn is None or turn.run is None else turn.run.frame()
+
     def _at_key(self, ref: MemoryRef) -> Any:
         of = self._declared[ref.name].of
         memory = self[of or ref.name].at(ref.key)
         return DerivedMemory(ref.name, memory) if of is not None else memory
 
-    def perform(self, ref: MemoryRef, method: str, arguments: Sequence[Any]) -> Any:
+    def perform(self, ref: MemoryRef, method: str, arguments: Sequence[Any], task: Any) -> Any:
         """A method of the direct API with values of the machine (M-6.2 to M-6.20)."""
-        from .direct import perform
+        from .direct import WRITES, perform
 
         def opened() -> tuple[Any, bool]:
-            memory = self.at(ref)
+            memory = self.written(ref, task) if method in WRITES else self.at(ref)
             return memory, isinstance(memory, DerivedMemory)
 
         return perform(ref, opened, method, arguments)
@@ -287,11 +307,14 @@ class _Beginning:
     def at(self, ref: MemoryRef) -> Any:
         return self.memories.at(ref)
 
-    def perform(self, ref: MemoryRef, method: str, arguments: Sequence[Any]) -> Any:
+    def written(self, ref: MemoryRef, task: Any) -> Any:
+        return self[ref.name] if not (ref.branch or ref.key) else self.at(ref)
+
+    def perform(self, ref: MemoryRef, method: str, arguments: Sequence[Any], task: Any) -> Any:
         if method == "pin" and not (ref.branch or ref.key or self.memories.is_open(ref.name)):
             role, content = arguments
             return self.initial(ref.name, role, content, True)
-        return self.memories.perform(ref, method, arguments)
+        return self.memories.perform(ref, method, arguments, task)
 
     def keyed(self, ref: KeyedRef, method: str, values: dict[str, Any]) -> Any:
         return self.memories.keyed(ref, method, values)

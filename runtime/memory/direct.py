@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 RESULTS = frozenset(("append_all", "fork", "branch", "rewind", "load", "erase"))
 """Those whose failure is an Err; that of the others panics (M-6.22)."""
+WRITES = frozenset(("append_all", "pin", "set_pinned", "rewind", "load", "erase"))
+"""Those that join the frame of a turn around them, or are refused there (M-5.20)."""
 
 
 def perform(ref: MemoryRef, opened: Callable[[], tuple[Any, bool]], method: str, arguments: Sequence[Any]) -> Any:

@@ -7,6 +7,7 @@ Failures are `MemoryFailure`s, wrong values `InvalidValue`. Must not know: the m
 
 from __future__ import annotations
 
+from contextlib import suppress
 from time import time
 
 from ..records import Msg
@@ -159,8 +160,13 @@ class Memory(MemoryReader):
         write: Write = (self.key, expect, batch)
         stored = self.store.commit([write], scrub=scrub)
         if self.policy.ttl is not None:
-            self.store.expire(self.key[:2], self.now() - self.policy.ttl, EXPIRED_AT_A_COMMIT)
+            self._sweep(self.now() - self.policy.ttl)
         return stored
+
+    def _sweep(self, before: int) -> None:
+        """After the commit, which stands: what a sweep cannot delete now, that of a later commit will (M-8.9)."""
+        with suppress(MemoryFailure):
+            self.store.expire(self.key[:2], before, EXPIRED_AT_A_COMMIT)
 
     def set_pinned(self, seq: int, on: bool) -> bool:
         """The whole unit (M-6.4); False when seq is not in the log."""

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from ..records import Msg
 from .changes import Draft
-from .entries import Turn
-from .errors import MemoryFailure, overflow
+from .entries import Turn, check_units
+from .errors import MemoryFailure, nested, overflow
 from .tokens import count_text, total
 from .views import Recalled, request_head
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from typing import Any
+    from typing import Any, NoReturn
 
     from ..records import Call
     from .memory import Memory
@@ -91,9 +91,8 @@ class Run:
     def _round_number(self) -> int:
         return sum(draft.origin == "model" for draft in self.rounds)
 
-    def write(self, draft: Draft) -> None:
-        """A direct write that joins the frame (M-5.20): behind the turn's entries, gone when the run fails."""
-        self.writes.append(draft)
+    def frame(self) -> Frame:
+        return Frame(self)
 
     def in_flight(self) -> list[Msg]:
         """Part 7."""
@@ -158,6 +157,33 @@ class Run:
             last = Draft(Msg("assistant", f"{text}\n{note}" if text else note), "host", by=self.by)
             rounds = _completed(self.rounds) if memory.policy.tools else []
             self._store([*self._prompt(), *rounds, last], 0, 0)
+
+
+class Frame:
+    """What direct writes meet inside a turn on their key (M-5.20): messages are stored behind the turn's entries and vanish when
+    the run fails; what changes the log otherwise is Err Nested."""
+
+    __slots__ = ("_run",)
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+
+    def append(self, role: str, content: str) -> None:
+        self._run.writes.append(Draft(Msg(role, content)))
+
+    def pin(self, role: str, content: str) -> None:
+        self._run.writes.append(Draft(Msg(role, content), pinned=True))
+
+    def append_all(self, messages: Sequence[Msg]) -> int:
+        check_units(messages)
+        self._run.writes += [Draft(message) for message in messages]
+        assert self._run.target is not None, "only a run that writes has a frame"
+        return len(self._run.target) + len(self._run.writes)
+
+    def _refused(self, *given: object) -> NoReturn:
+        raise nested()
+
+    clear = set_pinned = rewind = load = erase = _refused
 
 
 def _completed(rounds: list[Draft]) -> list[Draft]:
