@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from time import time
 
 from ...vm.panics import Panic
-from .errors import MemoryFailure
+from .errors import InvalidValue, MemoryFailure
 from .keys import MAIN_BRANCH, branch_of, key_values, memory_key
 from .policy import Policy
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from .keys import Key
     from .memory import Listener, Memory
     from .stores.protocol import Store
+    from .stores.volatile import VolatileStore
     from .views import View
 
     Allow = tuple[frozenset[str], frozenset[str]]
@@ -33,11 +34,12 @@ if TYPE_CHECKING:
 class Declaration:
     """One `memory` declaration: its path in the program, its steps, its key names, its store by name (None: volatile).
 
-    `of` names the memory of `Memory::of(m)`. `initial`: what its initialisation statements give a log of version 0 (M-2.10).
+    `of` names the memory of `Memory::of(m)`. `initial`, `facts`: what its initialisation statements give a log of version 0
+    (M-2.10), of `remember` its arguments.
     `allow`: who may attach it, as (readers, writers) by name, None for everybody (M-4.16).
     """
 
-    __slots__ = ("name", "policy", "per", "store", "of", "initial", "allow")
+    __slots__ = ("name", "policy", "per", "store", "of", "initial", "facts", "allow")
 
     def __init__(
         self,
@@ -56,19 +58,21 @@ class Declaration:
         self.store = store
         self.of = of
         self.initial = list(initial)
+        self.facts: list[list[Any]] = []
         self.allow = allow
 
 
 class KeyedMemory:
     """A memory with `.per(…)`: one log for each key (M-7.3)."""
 
-    __slots__ = ("name", "per", "_at", "_store", "_prefix")
+    __slots__ = ("name", "per", "_at", "_stores", "_prefix")
 
-    def __init__(self, name: str, per: Sequence[str], at: Callable[[Key], Memory], store: Store, prefix: Key) -> None:
+    def __init__(self, name: str, per: Sequence[str], at: Callable[[Key], Memory], stores: list[Store], prefix: Key) -> None:
+        """`stores`: its own first, then that of the session's facts."""
         self.name = name
         self.per = per
         self._at = at
-        self._store = store
+        self._stores = stores
         self._prefix = prefix
 
     def key(self, **values: Any) -> Memory:
@@ -80,7 +84,7 @@ class KeyedMemory:
         return self._at((*self._prefix, *values, MAIN_BRANCH))
 
     def keys(self) -> list[dict[str, str | int]]:
-        found = [key for key in self._store.keys(self._prefix) if branch_of(key) == MAIN_BRANCH]
+        found = [key for key in self._stores[0].keys(self._prefix) if branch_of(key) == MAIN_BRANCH]
         return [dict(zip(self.per, key[len(self._prefix) : -1], strict=True)) for key in found]
 
     def erase(self, **values: Any) -> int:
@@ -90,7 +94,7 @@ class KeyedMemory:
         names = [name for name in self.per if name in values]
         wanted = dict(zip(names, key_values(names, values), strict=True))
         matching = [held for held in self.keys() if all(held[name] == value for name, value in wanted.items())]
-        return sum(erase_all(self._store, (*self._prefix, *held.values())) for held in matching)
+        return sum(erase_all(store, (*self._prefix, *held.values())) for held in matching for store in self._stores)
 
 
 class DerivedMemory:
@@ -155,7 +159,7 @@ class Memories:
         made = [each if isinstance(each, Declaration) else Declaration(each[0], Policy(retain=each[1])) for each in declared]
         self._declared = {each.name: each for each in made}
         self._views = _views(made)
-        self._volatile: Store | None = None
+        self._volatile: VolatileStore | None = None
         self._open: dict[str, Any] = {}
         self._namespace = namespace
         self._clock = clock
@@ -228,7 +232,7 @@ class Memories:
             memory = self.written(ref, task) if method in WRITES else self.at(ref)
             return memory, isinstance(memory, DerivedMemory)
 
-        return perform(ref, opened, method, arguments)
+        return perform(ref, opened, method, arguments, task)
 
     def keyed(self, ref: KeyedRef, method: str, values: dict[str, Any]) -> Any:
         """`key`, `keys` and `erase` with values of the machine (M-7.3)."""
@@ -247,11 +251,23 @@ class Memories:
             raise Panic("P014", f"the memory {name} has keys: call `key` first")
         self._declared[name].initial.append((role, content, pinned))
 
+    def initial_fact(self, name: str, arguments: Sequence[Any]) -> None:
+        """`remember` as an initialisation statement."""
+        if not self.initialising:
+            raise Panic("P014", f"the memory {name} has keys: call `key` first")
+        from .direct_facts import checked
+
+        declared = self._declared[name]
+        try:
+            declared.facts.append(checked(arguments, name, declared.store is not None))
+        except InvalidValue as error:
+            raise Panic("P452", str(error)) from None
+
     def _opened(self, declared: Declaration) -> Any:
         base = self._declared[declared.of] if declared.of is not None else declared
         prefix = memory_key(self._namespace, base.name)[:-1]
         if base.per and declared.of is None:
-            return KeyedMemory(base.name, base.per, lambda key: self._at(base, key), self._store_of(base), prefix)
+            return KeyedMemory(base.name, base.per, lambda key: self._at(base, key), self._both(base), prefix)
         if declared.of is not None:
             return self[base.name] if base.per else DerivedMemory(declared.name, self[base.name])
         return self._at(base, (*prefix, MAIN_BRANCH))
@@ -262,8 +278,9 @@ class Memories:
         memory = Memory(
             declared.policy, name=declared.name, store=self._store_of(declared), key=key, clock=self._clock,
             views=self._views.get(declared.name), listener=self._listener if self._hears() else None,
+            session=self._session(),
         )  # fmt: skip
-        memory.initialise(declared.initial)
+        memory.initialise(declared.initial, declared.facts)
         return memory
 
     def take_over(self, earlier: Memories) -> None:
@@ -281,6 +298,13 @@ class Memories:
         if declared.store is not None:
             assert self._stores is not None, "who declares stores gives them"
             return self._stores(declared.store)
+        return self._session()
+
+    def _both(self, declared: Declaration) -> list[Store]:
+        store = self._store_of(declared)
+        return [store] if store is self._session() else [store, self._session()]
+
+    def _session(self) -> VolatileStore:
         if self._volatile is None:
             from .stores.volatile import VolatileStore
 
@@ -314,6 +338,8 @@ class _Beginning:
         if method == "pin" and not (ref.branch or ref.key or self.memories.is_open(ref.name)):
             role, content = arguments
             return self.initial(ref.name, role, content, True)
+        if method == "remember" and not (ref.branch or ref.key or self.memories.is_open(ref.name)):
+            return self.initial_fact(ref.name, arguments)
         return self.memories.perform(ref, method, arguments, task)
 
     def keyed(self, ref: KeyedRef, method: str, values: dict[str, Any]) -> Any:
@@ -321,6 +347,9 @@ class _Beginning:
 
     def initial(self, name: str, role: str, content: str, pinned: bool) -> None:
         self.memories.initial(name, role, content, pinned)
+
+    def initial_fact(self, name: str, arguments: Sequence[Any]) -> None:
+        self.memories.initial_fact(name, arguments)
 
 
 class _Begun:

@@ -22,19 +22,24 @@ if TYPE_CHECKING:
     from . import entries as stored
     from .memory import Memory
 
-RESULTS = frozenset(("append_all", "fork", "branch", "rewind", "load", "erase"))
+RESULTS = frozenset(("append_all", "fork", "branch", "rewind", "load", "erase", "forget"))
 """Those whose failure is an Err; that of the others panics (M-6.22)."""
 WRITES = frozenset(("append_all", "pin", "set_pinned", "rewind", "load", "erase"))
 """Those that join the frame of a turn around them, or are refused there (M-5.20)."""
 
 
-def perform(ref: MemoryRef, opened: Callable[[], tuple[Any, bool]], method: str, arguments: Sequence[Any]) -> Any:
+def perform(
+    ref: MemoryRef, opened: Callable[[], tuple[Any, bool]], method: str, arguments: Sequence[Any], task: Any
+) -> Any:
     """`opened` gives the memory, and whether it is a derived view, which has few methods (M-6.21)."""
     try:
         memory, is_view = opened()
-        if is_view and method not in OF_A_VIEW:
+        if is_view and method not in OF_A_VIEW and method != "recall":
             raise Panic("P014", f"the derived view {ref.name} has no method {method}")
-        value = (OF_A_VIEW if is_view else METHODS)[method](ref, memory, *arguments)
+        if method in METHODS:
+            value = (OF_A_VIEW if is_view else METHODS)[method](ref, memory, *arguments)
+        else:
+            value = _of_facts(memory.memory if is_view else memory, task, method, arguments)
     except InvalidValue as error:
         raise Panic("P452", str(error)) from None
     except MemoryFailure as failure:
@@ -42,6 +47,13 @@ def perform(ref: MemoryRef, opened: Callable[[], tuple[Any, bool]], method: str,
             return failed(failure)
         raise Panic("P451", failure.message) from None
     return Ok(value) if method in RESULTS else value
+
+
+def _of_facts(memory: Memory, task: Any, method: str, arguments: Sequence[Any]) -> Any:
+    from .direct_facts import FACT_METHODS
+    from .remembering import Facts
+
+    return FACT_METHODS[method](Facts(memory, task), *arguments)
 
 
 def perform_keyed(ref: KeyedRef, opened: Callable[[], Any], method: str, values: dict[str, Any]) -> Any:
@@ -107,7 +119,7 @@ def _derived_view(ref: MemoryRef, memory: Any, prompt: str) -> Array:
 
 
 def _stats(ref: MemoryRef, memory: Memory) -> Any:
-    return from_json({**memory.stats(), "facts": 0})
+    return from_json({**memory.stats(), "facts": len(memory.kept_facts())})
 
 
 def _fork(ref: MemoryRef, memory: Memory, name: str) -> MemoryRef:

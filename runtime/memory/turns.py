@@ -106,6 +106,7 @@ class Run:
         drafts = [*self._prompt(), *self.rounds, last]
         self.ended = True
         if self.target is not None:
+            self.target.end_ephemeral()
             stored = drafts if self.target.policy.tools else [*self._prompt(), last]
             self._store(stored, tokens_in, tokens_out)
         return [draft.message for draft in drafts]
@@ -151,6 +152,7 @@ class Run:
         memory = self.target
         if memory is None:
             return
+        memory.end_ephemeral()
         memory.tell("memory:rollback", {"run": self.run_id, "reason": reason})
         if memory.policy.on_failure == "Record" and cause in RECORDABLE and (text or self.rounds):
             note = f"[interrupted: {reason}]"

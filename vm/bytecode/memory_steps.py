@@ -21,6 +21,8 @@ ON_CONFLICT = ("Append", "Serial", "Reject", "Fork")
 REDACTORS = ("Pii",)
 INJECT = ("System", "Prefix", "Suffix", "Prompt")
 SUMMARY_ROLES = ("System", "User")
+TIERS = ("Ephemeral", "Session", "Persistent")
+REFRESH_ON = ("Access", "Confirm")
 STORE_KINDS = ("sqlite", "redis", "postgres", "host")
 
 
