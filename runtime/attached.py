@@ -47,6 +47,10 @@ def conversation(
     made = Conversation(
         attached if len(attached) > 1 else attached[0], auto, tokens=tokens, meta=None if meta is None else to_plain(meta)
     )
+    if any(element.policy.recall is not None for element in made.attached):
+        from .memory.recall_step import Recalling
+
+        made.recall = Recalling(effect.task)
     made.locks = _turn_locks(run, made.memory)
     if auto and made.memory.policy.on_conflict != "Append":
         _enter(run, effect, made)

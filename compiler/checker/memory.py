@@ -138,10 +138,12 @@ def _store(c: Checker, symbol: MemorySymbol) -> None:
     said = steps.get("store", {})
     name = said.get("store")
     node = symbol.declaration
-    place = next((step.name for step in _chain(node.value)[1] if step.name.text in ("store", "ttl")), node.name)
+    place = next((step.name for step in _chain(node.value)[1] if step.name.text in ("store", "ttl", "decay")), node.name)
     if name is None:
         if "ttl" in steps:
             c.report("E4507", place.span, "`ttl` needs `store`", help='.store("durable").ttl("30d")')
+        elif "decay" in steps:
+            c.report("E4507", place.span, "`decay` needs `store`: it is of persistent facts", help='.store("durable").decay(…)')
     elif isinstance(name, str):
         tables = c.memory_tables
         if name not in tables.stores:

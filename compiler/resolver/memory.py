@@ -11,7 +11,7 @@ from .state import Resolver
 
 TIER_ARGUMENTS = {"remember": "tier", "recall": "from"}
 WORD_STEPS = ("roles", "pin", "redact", "on_failure", "on_conflict")
-WORD_ARGUMENTS = ("inject", "role", "every", "refresh_on")
+WORD_ARGUMENTS = ("inject", "role", "every", "refresh_on", "from")
 
 
 def memory_chain(r: Resolver, value: ast.Expr) -> None:

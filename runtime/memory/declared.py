@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from .memory import Listener, Memory
     from .stores.protocol import Store
     from .stores.volatile import VolatileStore
-    from .views import View
+    from .views import Recalled, View
 
     Allow = tuple[frozenset[str], frozenset[str]]
 
@@ -114,8 +114,9 @@ class DerivedMemory:
     def clear(self) -> None:
         raise Panic("P014", f"the derived view {self.name} has no method clear")
 
-    def view(self, prompt_tokens: int = 0) -> View:
-        return self.memory.view(prompt_tokens=prompt_tokens, policy=self.memory.views[self.view_name], name=self.view_name)[0]
+    def view(self, prompt_tokens: int = 0, recalled: Recalled | None = None) -> View:
+        policy = self.memory.views[self.view_name]
+        return self.memory.view(prompt_tokens=prompt_tokens, policy=policy, name=self.view_name, recalled=recalled)[0]
 
     def messages(self) -> list[Msg]:
         shown = self.view()

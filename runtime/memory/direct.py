@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from . import entries as stored
     from .memory import Memory
+    from .policy import Policy
+    from .views import Recalled
 
 RESULTS = frozenset(("append_all", "fork", "branch", "rewind", "load", "erase", "forget"))
 """Those whose failure is an Err; that of the others panics (M-6.22)."""
@@ -111,11 +113,22 @@ def _turns(ref: MemoryRef, memory: Memory, last: int | None) -> Array:
 
 
 def _view(ref: MemoryRef, memory: Memory, prompt: str) -> Array:
-    return message_array(memory.view(prompt_tokens=count_text(prompt))[0].messages(prompt))
+    recalled = _recalled(memory, memory.policy, prompt)
+    return message_array(memory.view(prompt_tokens=count_text(prompt), recalled=recalled)[0].messages(prompt))
 
 
 def _derived_view(ref: MemoryRef, memory: Any, prompt: str) -> Array:
-    return message_array(memory.view(count_text(prompt)).messages(prompt))
+    recalled = _recalled(memory.memory, memory.memory.views[memory.view_name], prompt)
+    return message_array(memory.view(count_text(prompt), recalled).messages(prompt))
+
+
+def _recalled(memory: Memory, policy: Policy, prompt: str) -> Recalled | None:
+    """Ephemeral facts are those of a run's task; a view is nobody's run."""
+    if policy.recall is None:
+        return None
+    from .recall_step import recalled_for
+
+    return recalled_for(memory, policy, prompt, None)
 
 
 def _stats(ref: MemoryRef, memory: Memory) -> Any:

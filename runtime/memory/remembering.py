@@ -7,7 +7,7 @@ facts takes effect at once and is no change of the log (M-10.5). Must not know: 
 from __future__ import annotations
 
 from .errors import InvalidValue, MemoryFailure, store_failed
-from .facts import EPHEMERAL, PERSISTENT, SESSION, TIERS, Fact, lowest
+from .facts import EPHEMERAL, PERSISTENT, SESSION, TIERS, TRUST, Fact, lowest
 from .recalling import HALF_LIFE, Found, neighbors, rank
 
 TYPE_CHECKING = False
@@ -56,18 +56,24 @@ class Facts:
         archived: bool = False,
         touch: bool = True,
         half_life: int = HALF_LIFE,
+        trusted: Sequence[str] = TRUST,
     ) -> list[Found]:
         found = [
             hit
             for hit in rank(self.all(), query, self.memory.now(), self.memory.policy.decay, half_life)
             if (tiers is None or hit.fact.tier in tiers)
             and hit.confidence >= min_confidence
+            and hit.fact.trust in trusted
             and (archived or not hit.archived)
         ][: max(0, k)]
         if touch and found:
-            self.access([hit.fact for hit in found])
-            self.memory.tell("memory:recall", {"ids": [hit.fact.id for hit in found], "degraded": False})
+            self.recalled([hit.fact for hit in found])
         return found
+
+    def recalled(self, facts: Sequence[Fact]) -> None:
+        """They were given to somebody."""
+        self.access(facts)
+        self.memory.tell("memory:recall", {"ids": [fact.id for fact in facts], "degraded": False})
 
     def neighbors(self, entity: str) -> list[tuple[str, int]]:
         return neighbors(self.all(), entity)
@@ -121,7 +127,9 @@ class Facts:
         return self.memory.expired_facts()
 
     def access(self, facts: Sequence[Fact]) -> None:
-        """M-10.14, M-10.19."""
+        """M-10.14, M-10.19. They are read again: a call may have remembered others under their names meanwhile."""
+        wanted = {(fact.tier, fact.id) for fact in facts}
+        facts = [fact for fact in self.all() if (fact.tier, fact.id) in wanted]
         decay, now = self.memory.policy.decay, self.memory.now()
         refreshes = decay is None or decay.refresh_on == "Access"
         self._put([fact.changed(accessed=now, refreshed=now if refreshes else fact.refreshed) for fact in facts])

@@ -6,6 +6,8 @@ Hands on the head of every request of the run, and the turn it stores. Finishing
 
 from __future__ import annotations
 
+from functools import partial
+
 from ..records import Msg
 from .changes import Draft
 from .entries import Turn, check_units
@@ -16,7 +18,7 @@ from .views import Recalled, request_head
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from typing import Any, NoReturn
+    from typing import Any, NoReturn, Protocol
 
     from ..records import Call
     from .memory import Memory
@@ -24,8 +26,11 @@ if TYPE_CHECKING:
     from .stores.protocol import Head
     from .views import View
 
-    Recall = Callable[["Attached", str], Recalled | None]
-    """The recall step of a memory for the text of a prompt (M-10.15)."""
+    class Recall(Protocol):
+        """The recall steps of the memories of a call (M-10.15)."""
+
+        def find(self, element: Attached, prompt: str) -> Recalled | None: ...
+        def count(self, element: Attached, recalled: Recalled, view: View) -> None: ...
 
 INTERRUPTED = "[interrupted]"
 RECORDABLE = ("provider", "timeout", "cancelled", "tool_loop")
@@ -46,7 +51,10 @@ class Attached:
 class Run:
     """`head` is parts 1 to 5 of every request of the run, `lead` the text before the prompt in its message."""
 
-    __slots__ = ("target", "run_id", "by", "meta", "prompt", "head", "lead", "views", "snapshot", "rounds", "writes", "ended")
+    __slots__ = (
+        "target", "run_id", "by", "meta", "prompt", "head", "lead", "views", "snapshot", "rounds", "writes", "ended",
+        "accesses",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -72,6 +80,8 @@ class Run:
         self.rounds: list[Draft] = []
         self.writes: list[Draft] = []
         self.ended = False
+        self.accesses: list[Callable[[], object]] = []
+        """What the turn counts when it commits: the facts it showed (M-10.15)."""
 
     # ------------------------------------------------------------ in flight
 
@@ -109,6 +119,8 @@ class Run:
             self.target.end_ephemeral()
             stored = drafts if self.target.policy.tools else [*self._prompt(), last]
             self._store(stored, tokens_in, tokens_out)
+            for access in self.accesses:
+                access()
         return [draft.message for draft in drafts]
 
     def _prompt(self) -> list[Draft]:
@@ -233,14 +245,25 @@ def open_run(
         if whole is not None:  # the base form: nothing to compute
             head = [Msg("system", system), *whole] if system is not None else whole.copy()
             return Run(memory if auto else None, run_id, prompt, head, "", [], memory.head(), by, meta or {})
-    views, snapshots = views_of(attached, prompt, system=system, tokens=tokens, recall=recall)
+    found: dict[int, Recalled] = {}
+
+    def noted(number: int, element: Attached, asked: str) -> Recalled | None:
+        recalled = recall.find(element, asked) if recall is not None else None
+        if recalled is not None:
+            found[number] = recalled
+        return recalled
+
+    views, snapshots = views_of(attached, prompt, system=system, tokens=tokens, recall=noted if recall is not None else None)
     for view, element in zip(views, attached, strict=True):
         if view.overflows:
             element.memory.tell("memory:overflow", {"needed": view.needed, "budget": view.budget})
     head, lead = request_head(views, system, tools_offered)
     target = attached[-1].memory if auto and attached else None
     snapshot = snapshots[-1] if target is not None else None
-    return Run(target, run_id, prompt, head, lead, views, snapshot, by, meta or {})
+    run = Run(target, run_id, prompt, head, lead, views, snapshot, by, meta or {})
+    if recall is not None:
+        run.accesses = [partial(recall.count, attached[number], one, views[number]) for number, one in found.items()]
+    return run
 
 
 def views_of(
@@ -249,7 +272,7 @@ def views_of(
     *,
     system: str | None = None,
     tokens: int | None = None,
-    recall: Recall | None = None,
+    recall: Callable[[int, Attached, str], Recalled | None] | None = None,
 ) -> tuple[list[View], list[Head]]:
     """One view per element, an entry only in the first that has it (M-9.12)."""
     asked = "\n".join(message.content for message in prompt)
@@ -263,7 +286,7 @@ def views_of(
         view, head = element.memory.view(
             system=system if shares is None else None,
             prompt_tokens=weight,
-            recalled=recall(element, asked) if recall is not None else None,
+            recalled=recall(number, element, asked) if recall is not None else None,
             policy=element.policy,
             name=element.view,
             budget=None if shares is None else shares[number],
