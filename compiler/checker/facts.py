@@ -33,7 +33,8 @@ def check_facts(c: Checker, node: ast.MethodCall) -> bool:
     for argument in node.arguments:
         label = argument.name.text if argument.name is not None else ""
         if label == TIER_ARGUMENTS[node.name.text]:
-            legal = all([_tier(c, node, label, item) for item in _items(argument)]) and legal
+            for item in _items(argument):
+                legal = _tier(c, node, label, item) and legal
         elif label in SHARES and isinstance(argument.value, (ast.IntLiteral, ast.FloatLiteral)) and argument.value.value > 1:
             c.report("E4004", argument.value.span, f"`{label}` is a number from 0 to 1", help="write it as `0.5`")
             legal = False

@@ -37,8 +37,8 @@ from .attaching import check_allowed
 from .builtins import call_row, everyday_method, kind_of
 from .calls import check_mutation, formals_of, give_arguments, schema_argument, tool_call, value_call
 from .context import FREE, Checker, Expected, ExpressionRule
-from .generics import Instance
 from .facts import check_facts, misplaced_word
+from .generics import Instance
 from .impls import find_method, methods_of, require_visible_method
 from .keyed import keyed_method, without_key
 from .memory import check_role

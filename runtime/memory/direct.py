@@ -131,10 +131,6 @@ def _recalled(memory: Memory, policy: Policy, prompt: str) -> Recalled | None:
     return recalled_for(memory, policy, prompt, None)
 
 
-def _stats(ref: MemoryRef, memory: Memory) -> Any:
-    return from_json({**memory.stats(), "facts": len(memory.kept_facts())})
-
-
 def _fork(ref: MemoryRef, memory: Memory, name: str) -> MemoryRef:
     memory.fork(name)
     return MemoryRef(ref.name, name, ref.key)
@@ -164,7 +160,7 @@ METHODS: dict[str, Any] = {
     "summary": lambda ref, memory: memory.summary(),
     "tokens": lambda ref, memory: memory.tokens(),
     "version": lambda ref, memory: memory.version(),
-    "stats": _stats,
+    "stats": lambda ref, memory: from_json(memory.stats()),
     "fork": _fork,
     "branch": _branch,
     "branches": lambda ref, memory: Array(memory.branches()),

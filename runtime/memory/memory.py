@@ -41,10 +41,10 @@ EXPIRED_AT_A_COMMIT = 100
 
 class Memory(MemoryReader):
     """`views`: the policies of views derived from it, by name; their cuts and summaries are stored with it (M-9.11).
-    `session`: the volatile store of the session, which holds the facts that end with it. `clock` gives seconds. `listener(channel, payload)` gets the events of M-6.25 ff. after their change is stored; without one
-    none are built."""
+    `session`: the volatile store of the session, which holds the facts that end with it. `clock` gives seconds.
+    `listener(channel, payload)` gets the events of M-6.25 ff. after their change is stored; without one none are built."""
 
-    __slots__ = ("views", "listener", "session")
+    __slots__ = ("views", "listener")
 
     def __init__(
         self,
@@ -58,10 +58,9 @@ class Memory(MemoryReader):
         listener: Listener | None = None,
         session: VolatileStore | None = None,
     ) -> None:
-        super().__init__(policy, name=name, store=store, key=key, clock=clock)
+        super().__init__(policy, name=name, store=store, key=key, clock=clock, session=session)
         self.views = {OWN_VIEW: self.policy, **(views or {})}
         self.listener = listener
-        self.session: VolatileStore = session or (self.store if isinstance(self.store, VolatileStore) else VolatileStore())
         plain = self.policy.stores_plainly and not views and listener is None
         if plain and isinstance(self.store, VolatileStore):
             self._log = self.store.log(self.key, self.policy.retain)
@@ -136,8 +135,8 @@ class Memory(MemoryReader):
     def write(
         self, drafts: Sequence[Draft], turn: Turn | None = None, expect: int | None = None, facts: Sequence[Fact] = ()
     ) -> bool:
-        """One commit of messages as one turn, with facts. With `expect` a log of another version is Err Conflict; without, the turn goes
-        behind whatever was committed meanwhile. False: the turn's run is stored already (M-5.10)."""
+        """One commit of messages as one turn, with facts. With `expect` a log of another version is Err Conflict; without, the
+        turn goes behind whatever was committed meanwhile. False: the turn's run is stored already (M-5.10)."""
         return self._written(drafts, turn, expect, facts) is not None
 
     def _written(
@@ -260,41 +259,11 @@ class Memory(MemoryReader):
                 raise
             return False
 
-    # ------------------------------------------------------------ facts
-
-    @property
-    def keeps(self) -> bool:
-        """Whether it has a store: facts may be persistent."""
-        return self.store is not self.session
-
-    def session_facts(self) -> list[Fact]:
-        return self.session.facts(self.key)
-
-    def stored_facts(self) -> list[Fact]:
-        """The persistent ones; of an expired key none (M-8.9)."""
-        return stored_facts(self.store, self.key) if self.keeps and not self._is_expired() else []
-
-    def expired_facts(self) -> list[int]:
-        return [fact.id for fact in stored_facts(self.store, self.key)] if self.keeps and self._is_expired() else []
-
-    def _is_expired(self) -> bool:
-        return self.policy.ttl is not None and self.store.head(self.key).touched < self.now() - self.policy.ttl
-
     def end_ephemeral(self) -> None:
         """A turn on the key ends (M-10)."""
         gone = [fact.id for fact in self.session_facts() if fact.tier == EPHEMERAL]
         if gone:
             self.session.keep(self.key, self.now(), [], gone)
-
-    def origins(self, seqs: Sequence[int]) -> list[str]:
-        """Of these entries; one that is not in the log has none that is known."""
-        held = {entry.seq: entry.origin for entry in self.store.entries(self.key)} if seqs else {}
-        return ["program" if held.get(seq) == "host" else held.get(seq, "tool") for seq in seqs]
-
-    def kept_facts(self) -> list[Fact]:
-        """Those of session and store, as a dump has them (M-8.10)."""
-        found = [*(fact for fact in self.session_facts() if fact.tier != EPHEMERAL), *self.stored_facts()]
-        return sorted(found, key=lambda fact: (fact.id, fact.tier))
 
     # ------------------------------------------------------------ branches, dumps, erasing
 

@@ -96,7 +96,8 @@ class Policy:
         shown = (roles, prune, clip, window, window_turns, tokens, shape, summary, recall)
         self.shows_all = all(step is None for step in shown)
         """No view step: the view is the log (M-3.3)."""
-        self.only_window = all(step is None for step in (roles, prune, clip, window_turns, tokens, shape, summary, window_low, recall))
+        others = (roles, prune, clip, window_turns, tokens, shape, summary, window_low, recall)
+        self.only_window = all(step is None for step in others)
         """At most one view step, a plain window."""
         kept = (retain_low, retain_tokens, window_low, ttl, summary, counter)
         self.stores_plainly = all(step is None for step in kept) and not (redact or pin_roles or pin_when)

@@ -31,13 +31,13 @@ class Found:
     def __init__(self, fact: Fact, relevance: float, now: int, decay: Decay | None, half_life: int = HALF_LIFE) -> None:
         self.fact = fact
         self.relevance = relevance
-        self.recency = 0.5 + 0.5 * 2.0 ** (-max(0, now - fact.accessed) / half_life)
+        self.recency = 0.5 + 0.5 * pow(2.0, -max(0, now - fact.accessed) / half_life)
         self.confidence = confidence(fact, decay, now)
         self.archived = archived(fact, decay, now)
 
     @property
     def score(self) -> float:
-        return self.relevance * self.recency * self.confidence
+        return float(self.relevance * self.recency * self.confidence)
 
 
 @lru_cache(maxsize=32_768)

@@ -1,4 +1,4 @@
-"""The facts of one memory of one key: remembering, recalling, forgetting (M-10.1 to M-10.21), over its store and that of the session.
+"""The facts of one memory of one key (M-10.1 to M-10.21): remembering, recalling, forgetting.
 
 Persistent facts stand in the memory's store, session and ephemeral ones in the volatile store of the session. What is done to
 facts takes effect at once and is no change of the log (M-10.5). Must not know: the machine, calls.
@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from .errors import InvalidValue, MemoryFailure, store_failed
 from .facts import EPHEMERAL, PERSISTENT, SESSION, TIERS, TRUST, Fact, lowest
-from .recalling import HALF_LIFE, Found, neighbors, rank
+from .policy import HALF_LIFE
+from .recalling import Found, neighbors, rank
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -202,5 +202,7 @@ RegexMatch = _record(
 
 RECORDS: dict[str, type[Any]] = {
     cls.decl.name: cls
-    for cls in (Response, Message, Chunk, Prompt, ToolCall, LedgerEntry, Entry, Turn, Fact, Provenance, Emit, HttpResponse, RegexMatch)
+    for cls in (
+        Response, Message, Chunk, Prompt, ToolCall, LedgerEntry, Entry, Turn, Fact, Provenance, Emit, HttpResponse, RegexMatch
+    )
 }

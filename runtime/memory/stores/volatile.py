@@ -39,7 +39,9 @@ class VolatileLog:
     front, as retention would do it.
     """
 
-    __slots__ = ("bound", "stored", "start", "plain", "pinned", "rows", "runs", "states", "noted", "fresh", "_messages", "_calls", "facts")
+    __slots__ = (
+        "bound", "stored", "start", "plain", "pinned", "rows", "runs", "states", "facts", "noted", "fresh", "_messages", "_calls"
+    )  # fmt: skip
 
     def __init__(self, bound: int | None = None) -> None:
         self.bound = bound
