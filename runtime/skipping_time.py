@@ -38,7 +38,7 @@ class SkippingClock:
 
 
 class _Selector(selectors.DefaultSelector):
-    """`waits_outside` tells whether there is work of threads; descriptors it knows itself."""
+    """`waits_outside` tells whether there is work of threads or processes; descriptors it knows itself."""
 
     def __init__(self, clock: SkippingClock) -> None:
         super().__init__()
@@ -58,12 +58,23 @@ class _Loop(asyncio.SelectorEventLoop):
     def __init__(self, clock: SkippingClock) -> None:
         self._clock = clock
         self._threads = 0
+        self._processes: list[asyncio.SubprocessTransport] = []
         selector = _Selector(clock)
         super().__init__(selector)
-        selector.waits_outside = lambda: self._threads > 0
+        selector.waits_outside = self._waits_outside
 
     def time(self) -> float:
         return self._clock.now()
+
+    def _waits_outside(self) -> bool:
+        """Also for a process that has closed its pipes and not ended yet."""
+        self._processes = [process for process in self._processes if process.get_returncode() is None]
+        return self._threads > 0 or bool(self._processes)
+
+    async def subprocess_exec(self, *args: Any, **options: Any) -> Any:
+        made = await super().subprocess_exec(*args, **options)
+        self._processes.append(made[0])
+        return made
 
     def run_in_executor(self, executor: Any, func: Any, *args: Any) -> Any:  # type: ignore[override]
         self._threads += 1

@@ -52,7 +52,8 @@ def _named(c: Checker, node: ast.MethodCall, keys: list[str] | None) -> bool:
             infer_all(c, node.arguments[number + 1 :])
             return False
         elif not (type_ in (INT, ANY) or is_text(type_) or type_ is ERRONEOUS):
-            c.report("E2009", argument.value.span, f"expected `String` or `Int` for the key part `{label}`, found `{type_}`")
+            what = f"expected `String` or `Int` for the key part `{label}`, found `{type_}`"
+            c.report("E2009", argument.value.span, what, help="a text or a number tells one key from another: `.to_string()`")
             legal = False
         seen.add(label or "")
     return legal

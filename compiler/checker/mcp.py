@@ -73,9 +73,9 @@ def _field(c: Checker, symbol: McpSymbol, owner: str, entry: ast.ConfigEntry) ->
 def _check_text(c: Checker, name: str, known: object, value: ast.Expr) -> None:
     """A command of words, a URL with a host."""
     if name == "command" and not _has_words(str(known)):
-        c.report("E4004", value.span, "`command` is a text of words, their quotes closed")
+        c.report("E4004", value.span, "`command` is a text of words, their quotes closed", help="write the words in `args`")
     if name == "url" and not (str(known).startswith(("http://", "https://")) and urlsplit(str(known)).hostname):
-        c.report("E4004", value.span, "`url` begins with http:// or https:// and a host")
+        c.report("E4004", value.span, "`url` begins with http:// or https:// and a host", help='"https://host/mcp"')
 
 
 def _has_words(command: str) -> bool:
@@ -97,11 +97,13 @@ def _check_transport(c: Checker, symbol: McpSymbol, owner: str) -> None:
         return
     needed = NEEDED[transport]
     if needed not in symbol.fields and needed not in written:
-        c.report("E4002", node.name.span, f"{owner} lacks `{needed}`, which the transport \"{transport}\" needs")
+        help = f"add `{needed}: \"…\"`, here or in [mcp.{symbol.name}] of Concerto.toml"
+        c.report("E4002", node.name.span, f"{owner} lacks `{needed}`, which the transport \"{transport}\" needs", help=help)
     for other, fields in MCP_CARRIED.items():
         for name in fields if other != transport else ():
             if name in written:
-                c.report("E4006", written[name], f"`{name}` of {owner} is not carried by the transport \"{transport}\"")
+                what = f"`{name}` of {owner} is not carried by the transport \"{transport}\""
+                c.report("E4006", written[name], what, help="remove it, or change `transport`")
 
 
 def _check_signature(c: Checker, server: McpSymbol, method: FunctionSymbol) -> None:

@@ -179,11 +179,13 @@ class Steps:
                 self.c.report("E4502", argument.span, "`per` takes names of key parts", help=".per(tenant, user)")
                 return
             if value.segments[0].text in names:
-                self.c.report("E4502", argument.span, f"the key part `{value.segments[0].text}` is named twice")
+                what = f"the key part `{value.segments[0].text}` is named twice"
+                self.c.report("E4502", argument.span, what, help="remove one of them")
                 return
             names.append(value.segments[0].text)
         if not names:
-            self.c.report("E2006", node.name.span, "the step `per` takes at least 1 argument, 0 given")
+            what = "the step `per` takes at least 1 argument, 0 given"
+            self.c.report("E2006", node.name.span, what, help=".per(tenant, user)")
         self.found["per"] = {"keys": names}
 
     def _word(self, step: str, words: tuple[str, ...], value: ast.Expr) -> Any:

@@ -20,6 +20,7 @@ from .relations import ERRONEOUS, generic, is_text
 
 EVICT = "Evict"
 PARAMETERS = (STRING, array(MESSAGE))
+SHAPE = ".summary(MODEL, every: 10)"
 KNOWN = ("every", "inject", "role", "max_tokens", "prompt")
 
 
@@ -27,7 +28,7 @@ def read_summary(c: Checker, node: ast.MethodCall) -> dict[str, Any] | None:
     """What the image holds, with the model or function still as a symbol; None after a report."""
     by = [argument for argument in node.arguments if argument.name is None]
     if len(by) != 1:
-        c.report("E2006", node.name.span, f"`summary` takes 1 argument without a name, {len(by)} given")
+        c.report("E2006", node.name.span, f"`summary` takes 1 argument without a name, {len(by)} given", help=SHAPE)
         return None
     found: dict[str, Any] = {}
     legal = _by(c, by[0].value, found)
@@ -117,6 +118,6 @@ def _constant(c: Checker, value: ast.Expr, type_: Type, words: str, legal: Any) 
     if found is ERRONEOUS or held is FAILED:
         return FAILED
     if held is None or not legal(held):
-        c.report("E4004", value.span, f"this is {words}")
+        c.report("E4004", value.span, f"this is {words}", help="write a constant of that kind")
         return FAILED
     return held

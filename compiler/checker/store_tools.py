@@ -44,7 +44,8 @@ def _declare_entry(c: Checker, store: HashMapSymbol, value: ast.Expr) -> None:
     for name, type_ in zip(PARTS, store.type.arguments, strict=True):
         offending = without_json(c, type_)
         if offending is not None:
-            c.report("E4020", value.span, f"`{offending}` has no JSON form: a model cannot use the hashmap `{store.name}`")
+            what = f"`{offending}` has no JSON form: a model cannot use the hashmap `{store.name}`"
+            c.report("E4020", value.span, what, help="keep values in it that a schema can hold, or write a tool of your own")
             return
         entry.fields.append((name, type_, None, False))
     fold_nested_defaults(c, entry)

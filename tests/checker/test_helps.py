@@ -184,7 +184,7 @@ def test_a_pattern_names_the_fields_of_an_error_variant(pattern: str, codes: lis
 
 
 def test_what_is_not_built_says_only_that(expect: Any) -> None:
-    expect("E4999", "print(«McpRef<Int>::new());")
+    expect("E4999", "fn f(m: «Memory<Int>) {}")
 
 
 def test_unused_imports_are_held_back_while_names_are_unknown(snippet: Any) -> None:

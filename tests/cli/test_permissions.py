@@ -105,7 +105,7 @@ BROKEN = [
     ("a = \n", "Concerto.toml:1:5: error[E4004]: Concerto.toml is no TOML"),
     ('a = "x', "Concerto.toml:1:"),
     (b"# \xff", "Concerto.toml:1:1: error[E4004]: Concerto.toml is no UTF-8 at byte 2"),
-    ('[stores]\n', "Concerto.toml:1:2: error[E4999]: not built yet: [stores]"),
+    ('[embedders]\n', "Concerto.toml:1:2: error[E4999]: not built yet: [embedders]"),
 ]  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 COMPILER = Path(__file__).parents[2] / "compiler"
 CODE = re.compile(r"[EW]\d{4}")
 # Messages about Concerto.toml say themselves what stands there; E4999 has no way out.
-SELF_TELLING = ("manifest.py", "agent_tables.py")
+SELF_TELLING = ("manifest.py", "process_tables.py", "store_tables.py", "memory_tables.py")
 NO_WAY_OUT = ("E4999",)
 POSITION = 3  # of the help where it is given by position: code, place, message, help
 

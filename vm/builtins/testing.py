@@ -14,8 +14,7 @@ if TYPE_CHECKING:
 
 @associated_effect("Test", "mock(target: Any, config: Map<String, Any>) -> Nil", effect="mock", clause="O-8.14")
 def mock(target: Any, config: Any) -> tuple[Any, Map]:
-    """What the statement `mock TARGET { … }` does: from here on, the config answers for a model, by its name, a tool or an
-    MCP server."""
+    """What the statement `mock TARGET { … }` does: from here on, the config answers for a model, tool or MCP server."""
     assert isinstance(config, Map)
     return target if type(target) in (ToolRef, McpRef) else text(target), config
 
