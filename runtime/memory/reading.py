@@ -20,7 +20,7 @@ from .views import view_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from typing import TypeVar
 
     from ..records import Msg

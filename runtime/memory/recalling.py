@@ -55,7 +55,7 @@ def _trigrams(tokens: Iterable[str]) -> frozenset[str]:
 def rank(
     facts: Sequence[Fact], query: str, now: int, decay: Decay | None = None, half_life: int = HALF_LIFE
 ) -> list[Found]:
-    """All hits, best first (M-10.12); `facts` are all of the key that the caller sees, which the rarity of words is taken from."""
+    """All hits, best first (M-10.12); `facts`: all of the key that the caller sees, whose words say what is rare."""
     asked = frozenset(terms(query))
     if not asked or not facts:
         return []
