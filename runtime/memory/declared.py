@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from ...vm.values import KeyedRef, MemoryRef
     from ..records import Msg
-    from .conversation import Conversation
     from .keys import Key
     from .memory import Listener, Memory
     from .stores.protocol import Store
@@ -169,8 +168,8 @@ class Memories:
         self._stores = stores
         self.initialising = False
         self.failure = MemoryFailure  # what a store that fails raises
-        self.turns: dict[Any, Conversation] = {}
-        """The turns in progress of memories without `Append`, by the effect that began each."""
+        self.turns: dict[Any, Any] = {}
+        """The conversations of turns in progress, of memories without `Append`, by the effect that began each."""
 
     @contextmanager
     def beginning(self, machine: Any) -> Iterator[None]:
@@ -203,7 +202,7 @@ class Memories:
         memory = self[ref.name] if not ref.key else self._at_key(ref)
         return memory.with_key((*memory.key[:-1], ref.branch)) if ref.branch else memory
 
-    def turn_around(self, task: Any, memory: Memory) -> Conversation | None:
+    def turn_around(self, task: Any, memory: Memory) -> Any:
         """The turn in progress of this memory that the task runs within: its tools, hooks, loop body, child tasks (M-5.20)."""
         inside = set()
         while task is not None:
