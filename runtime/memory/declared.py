@@ -280,7 +280,12 @@ class Memories:
             views=self._views.get(declared.name), listener=self._listener if self._hears() else None,
             session=self._session(),
         )  # fmt: skip
-        memory.initialise(declared.initial, declared.facts)
+        if declared.facts:
+            from .direct_facts import initial_facts
+
+            memory.initialise(declared.initial, lambda: initial_facts(memory, declared.facts))
+        else:
+            memory.initialise(declared.initial)
         return memory
 
     def take_over(self, earlier: Memories) -> None:

@@ -9,7 +9,8 @@ from ...vm.values import NONE, Array, Provenance, Some, from_json
 from ...vm.values import Fact as FactValue
 from ..translation import to_plain
 from .errors import InvalidValue
-from .remembering import check_fact
+from .facts import PERSISTENT
+from .remembering import Facts, check_fact
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .facts import Fact
+    from .memory import Memory
     from .recalling import Found
-    from .remembering import Facts
 
 
 def fact_value(found: Found) -> Any:
@@ -49,6 +50,19 @@ def checked(arguments: Sequence[Any], memory: str, keeps: bool) -> list[Any]:
     name, content, confidence, tier, about, seqs = arguments
     check_fact(confidence, None if tier is None else tier.lower(), memory, keeps)
     return [name, from_json(content_of(content)), confidence, tier, about, seqs]
+
+
+def initial_facts(memory: Memory, given: Sequence[Sequence[Any]]) -> list[Fact]:
+    """Those of the store, for the commit that begins a log; the others are there at once."""
+    begun = Facts(memory)
+    made: dict[tuple[str, str], Fact] = {}
+    for arguments in given:
+        fact = drafted(begun, *arguments)
+        made[fact.tier, fact.name] = fact
+    for number, fact in enumerate(made.values()):
+        fact.id = number
+    memory.session.keep(memory.key, memory.now(), [fact for fact in made.values() if fact.tier != PERSISTENT], ())
+    return [fact for fact in made.values() if fact.tier == PERSISTENT]
 
 
 def _items(given: Array | None) -> list[Any]:

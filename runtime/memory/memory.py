@@ -102,35 +102,19 @@ class Memory(MemoryReader):
         """M-6.3."""
         self.write([Draft(Msg(role, content), pinned=True)])
 
-    def initialise(self, messages: Sequence[tuple[str, str, bool]], facts: Sequence[Sequence[Any]] = ()) -> None:
-        """The initialisation statements of a declaration, as (role, content, pinned) and the arguments of `remember`: one commit
-        with run nil that makes version 1, and only on a log of version 0 (M-2.10)."""
+    def initialise(
+        self, messages: Sequence[tuple[str, str, bool]], facts: Callable[[], Sequence[Fact]] | None = None
+    ) -> None:
+        """The initialisation statements of a declaration, as (role, content, pinned), and what makes the persistent facts of
+        `remember`: one commit with run nil that makes version 1, and only on a log of version 0 (M-2.10)."""
         head = self.head()
         if head.version == 0 and (messages or facts):
             drafts = [Draft(Msg(role, content), pinned=pinned) for role, content, pinned in messages]
             try:
-                self.write(drafts, expect=0, facts=self._initial_facts(facts))
+                self.write(drafts, expect=0, facts=facts() if facts is not None else ())
             except MemoryFailure as failure:
                 if failure.variant != "Conflict":  # another process was first
                     raise
-
-    def _initial_facts(self, given: Sequence[Sequence[Any]]) -> list[Fact]:
-        """Those of the store, for the commit; the others are there at once."""
-        if not given:
-            return []
-        from .direct_facts import drafted
-        from .remembering import Facts
-
-        begun = Facts(self)
-        made: dict[tuple[str, str], Fact] = {}
-        for arguments in given:
-            fact = drafted(begun, *arguments)
-            made[fact.tier, fact.name] = fact
-        for number, fact in enumerate(made.values()):
-            fact.id = number
-        kept = [fact for fact in made.values() if fact.tier == PERSISTENT]
-        self.session.keep(self.key, self.now(), [fact for fact in made.values() if fact.tier != PERSISTENT], ())
-        return kept
 
     def write(
         self, drafts: Sequence[Draft], turn: Turn | None = None, expect: int | None = None, facts: Sequence[Fact] = ()
