@@ -134,7 +134,10 @@ class FloatLiteral(Expr):
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class StringLiteral(Expr):
+    """`word`: written bare, as the tier of a fact (M-2.6)."""
+
     value: str
+    word: bool = False
 
 
 @dataclass(slots=True, kw_only=True, eq=False)

@@ -47,6 +47,10 @@ def conversation(
     made = Conversation(
         attached if len(attached) > 1 else attached[0], auto, tokens=tokens, meta=None if meta is None else to_plain(meta)
     )
+    if any(element.policy.recall is not None for element in made.attached):
+        from .memory.recall_step import Recalling
+
+        made.recall = Recalling(effect.task)
     made.locks = _turn_locks(run, made.memory)
     if auto and made.memory.policy.on_conflict != "Append":
         _enter(run, effect, made)
@@ -60,13 +64,8 @@ def conversation(
 
 def _enter(run: Running, effect: Effect, made: Conversation) -> None:
     """Err Nested for a run inside another one that writes the same log: it would wait for itself (M-5.20)."""
-    turns: dict[Effect, Conversation] = run.state.setdefault("turns", {})
-    inside = set()
-    task = effect.task
-    while task is not None:
-        inside.add(task)
-        task = task.parent
-    if any(other.task in inside and turn.memory == made.memory for other, turn in turns.items()):
+    turns: dict[Effect, Conversation] = run.memories.turns
+    if run.memories.turn_around(effect.task, made.memory) is not None:
         raise nested()
     turns[effect] = made
     made.ended = lambda: turns.pop(effect, None)
@@ -74,7 +73,7 @@ def _enter(run: Running, effect: Effect, made: Conversation) -> None:
 
 def drop_turns(run: Running, effects: Sequence[Effect]) -> None:
     """Nobody waits for these any more: a turn whose reply came, but was not committed, gives its lock back (O-6.12)."""
-    turns = run.state.get("turns", {})
+    turns = run.memories.turns
     for effect in effects:
         if effect in turns:
             turns[effect].close()

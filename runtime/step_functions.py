@@ -33,13 +33,19 @@ class NoMemories:
     def at(self, ref: Any) -> Any:
         return self[ref.name]
 
-    def perform(self, ref: Any, method: str, arguments: Sequence[Any]) -> Any:
+    def written(self, ref: Any, task: Any) -> Any:
+        return self[ref.name]
+
+    def perform(self, ref: Any, method: str, arguments: Sequence[Any], task: Any) -> Any:
         return self[ref.name]
 
     def keyed(self, ref: Any, method: str, values: Any) -> Any:
         return self[ref.name]
 
     def initial(self, name: str, role: str, content: str, pinned: bool) -> None:
+        self[name]
+
+    def initial_fact(self, name: str, arguments: Sequence[Any]) -> None:
         self[name]
 
 

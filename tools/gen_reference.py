@@ -12,7 +12,6 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from concerto.cli.verbs import VERBS
-from concerto.compiler.checker.unbuilt import is_unbuilt
 from concerto.compiler.codes import CODES
 from concerto.vm.builtins import FUNCTIONS, METHODS, STD_MODULES, Row, std_module
 from concerto.vm.builtins.stores import MACHINERY
@@ -74,7 +73,7 @@ def builtins() -> str:
 
 
 def _builtin(row: Row) -> str:
-    mark = (" *mut*" if row.mut else "") + (" (not built yet)" if is_unbuilt(row.receiver, row.name) else "")
+    mark = (" *mut*" if row.mut else "")
     return f"| `{_cell(row.text)}`{mark} | {row.clause} | {_cell(' '.join(row.doc.split()))} |"
 
 

@@ -83,14 +83,18 @@ def log_of(machine: Running, memory: MemoryRef) -> Any:
 
 def memory_method(machine: Running, task: Task, memory: MemoryRef, site: Site, arguments: list[Any]) -> Any:
     """What the memory store does by the name of the method (M-6.2 to M-6.20)."""
-    row = METHODS["Memory", site.name]
-    parameters = row.parameters
+    checked = _checked(site, arguments)
+    if site.name == "pin":
+        _check_role(checked[0])
+    return machine.memories.perform(memory, site.name, checked, task)
+
+
+def _checked(site: Site, arguments: list[Any]) -> list[Any]:
+    """Every parameter of the method of a memory."""
+    parameters = METHODS["Memory", site.name].parameters
     defaults = tuple([parameter.default for parameter in parameters if parameter.optional])
     values = arguments_of(site, arguments, tuple([parameter.name for parameter in parameters]), defaults)
-    checked = [check(value, parameter.type) for value, parameter in zip(values, parameters, strict=True)]
-    if site.name == "pin":
-        _check_role(values[0])
-    return machine.memories.perform(memory, site.name, checked)
+    return [check(value, parameter.type) for value, parameter in zip(values, parameters, strict=True)]
 
 
 def memory_append(machine: Running, task: Task, memory: MemoryRef, site: Site, arguments: list[Any]) -> None:
@@ -98,7 +102,7 @@ def memory_append(machine: Running, task: Task, memory: MemoryRef, site: Site, a
     expect(content, str, "String")
     _check_role(role)
     try:
-        log_of(machine, memory).append(role, content)
+        machine.memories.written(memory, task).append(role, content)
     except machine.memories.failure as failure:
         raise store_failure(failure) from None
 
@@ -139,7 +143,7 @@ def memory_is_empty(machine: Running, task: Task, memory: MemoryRef, site: Site,
 def memory_clear(machine: Running, task: Task, memory: MemoryRef, site: Site, arguments: list[Any]) -> None:
     arguments_of(site, arguments, ())
     try:
-        log_of(machine, memory).clear()
+        machine.memories.written(memory, task).clear()
     except machine.memories.failure as failure:
         raise store_failure(failure) from None
 
@@ -157,6 +161,11 @@ def keyed_initial(machine: Running, task: Task, memory: KeyedRef, site: Site, ar
     role, content = arguments_of(site, arguments, ("role", "content"))
     _check_role(role)
     machine.memories.initial(memory.name, role, expect(content, str, "String"), site.name == "pin")
+
+
+def keyed_fact(machine: Running, task: Task, memory: KeyedRef, site: Site, arguments: list[Any]) -> None:
+    """`remember` of an initialisation statement, for every key (M-2.10)."""
+    machine.memories.initial_fact(memory.name, _checked(site, arguments))
 
 
 def _check_role(role: Any) -> None:
@@ -422,6 +431,7 @@ HANDLERS: dict[tuple[str, str], Any] = {
     **{("Memory", name): handler for name, handler in _MEMORY.items()},
     **{("KeyedMemory", name): keyed_method for name in ("key", "keys", "erase")},
     **{("KeyedMemory", name): keyed_initial for name in ("append", "pin")},
+    ("KeyedMemory", "remember"): keyed_fact,
     **{("Stream", name): handler for name, handler in _STREAM.items()},
     **{("Task", name): handler for name, handler in _TASK.items()},
     **{(kind, name): handler for kind in ("ModelRef", "ModelBuilder") for name, handler in _MODEL.items()},

@@ -16,6 +16,7 @@ from .arguments import infer_all
 from .builtins import call_row
 from .context import FREE, Checker, Expected, Target
 from .declarations import FAILED, at_module_level, folded
+from .facts import check_facts
 from .memory_steps import Steps, bound
 from .relations import ERRONEOUS, generic
 from .types import written_type
@@ -137,10 +138,12 @@ def _store(c: Checker, symbol: MemorySymbol) -> None:
     said = steps.get("store", {})
     name = said.get("store")
     node = symbol.declaration
-    place = next((step.name for step in _chain(node.value)[1] if step.name.text in ("store", "ttl")), node.name)
+    place = next((step.name for step in _chain(node.value)[1] if step.name.text in ("store", "ttl", "decay")), node.name)
     if name is None:
         if "ttl" in steps:
             c.report("E4507", place.span, "`ttl` needs `store`", help='.store("durable").ttl("30d")')
+        elif "decay" in steps:
+            c.report("E4507", place.span, "`decay` needs `store`: it is of persistent facts", help='.store("durable").decay(…)')
     elif isinstance(name, str):
         tables = c.memory_tables
         if name not in tables.stores:
@@ -222,9 +225,6 @@ def check_init(c: Checker, statement: ast.InitStatement, home: ModuleSymbol) -> 
         what = "store" if is_store else "memory"
         c.report("E4501", receiver.span, f"the {what} `{receiver.segments[-1].text}` belongs to another module", help=help)
         infer_all(c, call.arguments)
-    elif call.name.text == "remember" and not is_store:
-        infer_all(c, call.arguments)
-        c.unbuilt(call.name.span, "remember")
     elif call.name.text not in INIT_METHODS and not is_store:
         c.report(
             "E4501", call.name.span, f"an initialisation statement cannot call `{call.name.text}`", help="use `append`"
@@ -241,7 +241,10 @@ def _keyed_init(c: Checker, call: ast.MethodCall) -> None:
     """For every key of the memory, when it is first opened."""
     row = lookup("Memory", call.name.text)
     assert row is not None
+    if row.name == "remember" and not check_facts(c, call):
+        return infer_all(c, call.arguments)
     _, matched = call_row(c, row, None, call.arguments, call.name.span, FREE)
     if matched is not None:
         call.target = BuiltinCall(matched.values, matched.order, "Memory", row.name)
-        check_role(c, call.receiver, matched.values[0], pinned=row.name == "pin")
+        if row.name != "remember":
+            check_role(c, call.receiver, matched.values[0], pinned=row.name == "pin")

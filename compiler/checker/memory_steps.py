@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ...vm.bytecode.memory_steps import ON_CONFLICT, ON_FAILURE, REDACTORS, ROLES
+from ...vm.bytecode.memory_steps import INJECT, ON_CONFLICT, ON_FAILURE, REDACTORS, REFRESH_ON, ROLES, TIERS
 from .. import ast
 from ..memory_tables import milliseconds
 from ..resolver.memory import is_word
@@ -43,12 +43,21 @@ STEPS: dict[str, dict[str, tuple[str, Any]]] = {
     "ttl": {"": ("ttl", DURATION)},
     "store": {"": ("store", TEXT), "compress": ("compress", FLAG)},
     "allow": {"read": ("allow_read", ATTACHING), "write": ("allow_write", ATTACHING)},
+    "recall": {
+        "k": ("recall_k", COUNT), "from": ("recall_tiers", TIERS), "min_confidence": ("recall_min_confidence", SHARE),
+        "inject": ("recall_inject", INJECT), "half_life": ("recall_half_life", DURATION),
+    },
+    "decay": {
+        "rate": ("decay_rate", SHARE), "per": ("decay_per", DURATION), "floor": ("decay_floor", SHARE),
+        "archive_below": ("decay_archive_below", SHARE), "refresh_on": ("decay_refresh_on", REFRESH_ON),
+    },
     "per": {},
     "summary": {},
-}
-UNBUILT_STEPS = ("recall", "context", "decay", "learn", "embed")
+}  # fmt: skip
+UNBUILT_STEPS = ("context", "learn", "embed")
+WITHOUT_ARGUMENTS = ("tools", "recall")
 REPEATED = ("pin", "learn")
-LISTS = ("roles", "pin_roles")  # written as `[A, B]`
+LISTS = ("roles", "pin_roles", "recall_tiers")  # written as `[A, B]`
 OF_A_VIEW = ("roles", "pin", "prune", "clip", "window", "tokens", "summary", "recall", "shape", "weight", "like")
 
 
@@ -101,13 +110,15 @@ class Steps:
             if value is FAILED:
                 return
             said[field] = [*said.get(field, []), *value] if field in REPEATED_FIELDS else value
-        if name == "tools":
-            said["tools"] = True
+        if name in WITHOUT_ARGUMENTS:
+            said[name] = True
         elif not written:
             self.c.report(
                 "E2006", at.span, f"the step `{name}` takes at least 1 argument, 0 given",
                 help="give what it keeps, such as a number",
             )
+        elif name == "decay":
+            self._check_decay(at, said)
         self._check_bounds(name, written)
 
     def _unknown(self, name: str, label: str, argument: ast.Argument) -> None:
@@ -209,6 +220,18 @@ class Steps:
                 "E4504", written["turns"].value.span, "a window counts messages or turns, not both",
                 help="keep one of the two",
             )
+
+    def _check_decay(self, at: ast.Ident, said: dict[str, Any]) -> None:
+        missing = [label for label in ("rate", "per") if f"decay_{label}" not in said]
+        if missing:
+            self.c.report(
+                "E2006", at.span, f"the step `decay` lacks `{missing[0]}`", help='.decay(rate: 0.01, per: "1d", floor: 0.3)'
+            )
+        elif "decay_archive_below" in said and said["decay_archive_below"] <= said.get("decay_floor", 0.0):
+            self.c.report(
+                "W0453", at.span, "nothing is archived: `floor` is not below `archive_below`",
+                help="raise `archive_below`, or lower `floor`",
+            )  # fmt: skip
 
     def _like(self, node: ast.MethodCall) -> None:
         value = node.arguments[0].value if len(node.arguments) == 1 and node.arguments[0].name is None else None

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from ...vm.builtins import Row, lookup, method_names
 from .. import ast
+from ..resolver.memory import TIER_ARGUMENTS
 from ..resolver.spelling import did_you_mean, listed
 from ..source import Span
 from ..symbols import BuiltinCall, CheckAny, DynamicCall, Local, McpSymbol, MemorySymbol, MethodTarget, ModelSymbol, TraitCall
@@ -36,6 +37,7 @@ from .attaching import check_allowed
 from .builtins import call_row, everyday_method, kind_of
 from .calls import check_mutation, formals_of, give_arguments, schema_argument, tool_call, value_call
 from .context import FREE, Checker, Expected, ExpressionRule
+from .facts import check_facts, misplaced_word
 from .generics import Instance
 from .impls import find_method, methods_of, require_visible_method
 from .keyed import keyed_method, without_key
@@ -46,7 +48,6 @@ from .relations import ERRONEOUS, fits, generic, is_text, nilable
 from .tools import tool_of, with_tools
 from .trait_calls import Chosen, bounded_methods, bounded_names, names_through_traits, one_of, trait_methods
 from .types import written_type
-from .unbuilt import is_unbuilt
 
 AGENTS = (AGENT_REF, AGENT_BUILDER)
 NOT_OF_AGENTS = ("with_tools", "without_tools", "chat", "stream")
@@ -67,9 +68,12 @@ def method_call(c: Checker, node: ast.MethodCall, expected: Expected) -> Type:
         return c.report("E4041", node.name.span, f"an agent has no method `{name}`", help=help)
     if receiver == KEYED_MEMORY and name != "to_string":
         return keyed_method(c, node)
-    if is_unbuilt(kind_of(receiver), name):
-        infer_all(c, node.arguments)
-        return c.unbuilt(node.name.span, name)
+    if name in TIER_ARGUMENTS:
+        if receiver != MEMORY:
+            misplaced_word(c, node)
+        elif not check_facts(c, node):
+            infer_all(c, node.arguments)
+            return ERRONEOUS
     declared = find_method(c, receiver, name)
     if declared is not None:
         return _declared(c, node, receiver, Chosen(declared), expected)

@@ -6,7 +6,7 @@ expressions.
 
 from __future__ import annotations
 
-from ..types import ANY, BOOL, FLOAT, INT, MESSAGE, STRING, TOOL_CALL, Nilable, Type, array, map_, option
+from ..types import ANY, BOOL, FLOAT, INT, MESSAGE, PROVENANCE, STRING, TOOL_CALL, Nilable, Type, array, map_, option
 
 RECORD_FIELDS: dict[str, dict[str, Type]] = {
     "Response": {
@@ -29,6 +29,13 @@ RECORD_FIELDS: dict[str, dict[str, Type]] = {
     "Turn": {
         "turn": INT, "run": Nilable(STRING), "by": Nilable(STRING), "at": INT, "tokens_in": INT, "tokens_out": INT,
         "meta": map_(STRING, ANY), "messages": array(MESSAGE),
+    },
+    "Fact": {
+        "id": INT, "name": STRING, "content": ANY, "source": STRING, "relevance": FLOAT, "recency": FLOAT, "confidence": FLOAT,
+        "score": FLOAT, "created_at": INT, "last_accessed": INT, "archived": BOOL, "trust": STRING, "provenance": PROVENANCE,
+    },
+    "Provenance": {
+        "origin": STRING, "by": Nilable(STRING), "run": Nilable(STRING), "rule": Nilable(STRING), "seqs": array(INT),
     },
     "Emit": {"channel": STRING, "payload": ANY},
     "HttpResponse": {"status": INT, "body": STRING, "headers": map_(STRING, STRING)},

@@ -9,6 +9,7 @@ from .. import ast
 from ..symbols import Local
 from .functions import closure
 from .items import declare_items, visit_items
+from .memory import TIER_ARGUMENTS, tier_words
 from .names import find, find_item
 from .paths import use_local
 from .patterns import bind_pattern
@@ -33,6 +34,8 @@ def method_call(r: Resolver, node: ast.MethodCall) -> ast.Node:
     for type_argument in node.type_arguments or ():
         r.visit(type_argument)
     for argument in node.arguments:
+        if node.name.text in TIER_ARGUMENTS:
+            tier_words(r, node.name.text, argument)
         r.visit(argument.value)
     return node.receiver
 

@@ -6,10 +6,12 @@ Must not know: which steps and words there are.
 from __future__ import annotations
 
 from .. import ast
+from .names import find
 from .state import Resolver
 
+TIER_ARGUMENTS = {"remember": "tier", "recall": "from"}
 WORD_STEPS = ("roles", "pin", "redact", "on_failure", "on_conflict")
-WORD_ARGUMENTS = ("inject", "role", "every", "refresh_on")
+WORD_ARGUMENTS = ("inject", "role", "every", "refresh_on", "from")
 
 
 def memory_chain(r: Resolver, value: ast.Expr) -> None:
@@ -29,6 +31,23 @@ def _argument(r: Resolver, argument: ast.Argument, step: str) -> None:
     if takes_words and all(is_word(item) for item in items):
         return
     r.visit(value)
+
+
+def tier_words(r: Resolver, method: str, argument: ast.Argument) -> None:
+    """Capitalised words that nothing in scope has the name of become what they say (M-10.5)."""
+    if argument.name is None or argument.name.text != TIER_ARGUMENTS[method]:
+        return
+    value = argument.value
+    if isinstance(value, ast.ArrayExpr):
+        value.items = [_tier_word(r, item) for item in value.items]
+    else:
+        argument.value = _tier_word(r, value)
+
+
+def _tier_word(r: Resolver, value: ast.Expr) -> ast.Expr:
+    if not is_word(value) or not isinstance(value, ast.PathExpr) or find(r, value.segments[0]) is not None:
+        return value
+    return ast.StringLiteral(span=value.span, value=value.segments[0].text, word=True)
 
 
 def is_word(value: ast.Expr) -> bool:

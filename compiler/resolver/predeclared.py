@@ -14,7 +14,7 @@ from .scopes import Scope, UnbuiltSymbol
 TYPES: dict[str, int] = {
     **dict.fromkeys(("Int", "Float", "String", "Bool", "Nil", "Any", "Range"), 0),
     "Array": 1, "Map": 2, "Option": 1, "Result": 2, "Schema": 1, "Task": 1, "Set": 1, "Queue": 1, "Stack": 1,
-    **dict.fromkeys(("Prompt", "Response", "Message", "ToolCall", "Emit", "Entry", "Turn"), 0),
+    **dict.fromkeys(("Prompt", "Response", "Message", "ToolCall", "Emit", "Entry", "Turn", "Fact", "Provenance"), 0),
     **dict.fromkeys(("ModelRef", "ModelBuilder", "SchemaRef", "Memory", "MemoryRef", "ToolRef", "AgentRef", "Agent"), 0),
     **dict.fromkeys(("KeyedMemory", "McpRef", "Stream", "Chunk"), 0),
     **dict.fromkeys(("HashMapRef", "Ledger", "LedgerRef", "LedgerQuery", "LedgerEntry"), 0), "HashMap": 2,
@@ -24,9 +24,7 @@ TYPES: dict[str, int] = {
 # Types that are reached through their module of the library only (L-7).
 LIBRARY_TYPES = {"HttpResponse": 0, "RegexMatch": 0}
 
-UNBUILT_TYPES = (
-    "Fact", "Provenance", "Learned",
-)  # fmt: skip
+UNBUILT_TYPES = ("Learned",)
 UNBUILT_FUNCTIONS: tuple[str, ...] = ()
 
 MEMORY_CONSTRUCTORS = ("new", "of")

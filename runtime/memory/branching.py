@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from .entries import entry_json, units
 from .errors import MemoryFailure, exists, not_found
+from .facts import EPHEMERAL
 from .keys import MAIN_BRANCH, branch_of, with_branch
 from .stores.protocol import Batch, Head
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from .entries import Entry
+    from .facts import Fact
     from .keys import Key
     from .stores.protocol import Store, Write
 
@@ -52,7 +54,12 @@ def _copy(store: Store, key: Key, at: int, below: int | None) -> Batch:
     copied = Head(1, next_seq, turns, len(entries), sum(entry.tokens for entry in entries), at)
     states = [state for state in store.views(key).values() if state.upto < next_seq]
     rows = [row for row in store.turns(key) if row.turn < turns]
-    return Batch(copied, entries=entries, turns=rows, views=states)
+    return Batch(copied, entries=entries, turns=rows, views=states, facts=stored_facts(store, key))
+
+
+def stored_facts(store: Store, key: Key) -> list[Fact]:
+    """Those that outlive a turn; a store may keep none."""
+    return [fact for fact in store.facts(key) if fact.tier != EPHEMERAL] if hasattr(store, "facts") else []
 
 
 def erase_entries(store: Store, key: Key, wanted: Callable[[Entry], bool], at: int) -> list[int]:
@@ -103,4 +110,6 @@ def _erasing(store: Store, key: Key, gone: list[Entry], at: int) -> Write:
     )
     first = gone[0].seq
     states = [state.without_summary() for state in store.views(key).values() if state.upto >= first]
-    return key, head.version, Batch(left, evict=gone, views=states)
+    seqs = {entry.seq for entry in gone}
+    derived = [fact.id for fact in stored_facts(store, key) if not seqs.isdisjoint(fact.seqs)]
+    return key, head.version, Batch(left, evict=gone, views=states, gone=derived)

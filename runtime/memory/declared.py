@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from time import time
 
 from ...vm.panics import Panic
-from .errors import MemoryFailure
+from .errors import InvalidValue, MemoryFailure
 from .keys import MAIN_BRANCH, branch_of, key_values, memory_key
 from .policy import Policy
 
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from .keys import Key
     from .memory import Listener, Memory
     from .stores.protocol import Store
-    from .views import View
+    from .stores.volatile import VolatileStore
+    from .views import Recalled, View
 
     Allow = tuple[frozenset[str], frozenset[str]]
 
@@ -32,11 +33,12 @@ if TYPE_CHECKING:
 class Declaration:
     """One `memory` declaration: its path in the program, its steps, its key names, its store by name (None: volatile).
 
-    `of` names the memory of `Memory::of(m)`. `initial`: what its initialisation statements give a log of version 0 (M-2.10).
+    `of` names the memory of `Memory::of(m)`. `initial`, `facts`: what its initialisation statements give a log of version 0
+    (M-2.10), of `remember` its arguments.
     `allow`: who may attach it, as (readers, writers) by name, None for everybody (M-4.16).
     """
 
-    __slots__ = ("name", "policy", "per", "store", "of", "initial", "allow")
+    __slots__ = ("name", "policy", "per", "store", "of", "initial", "facts", "allow")
 
     def __init__(
         self,
@@ -55,19 +57,21 @@ class Declaration:
         self.store = store
         self.of = of
         self.initial = list(initial)
+        self.facts: list[list[Any]] = []
         self.allow = allow
 
 
 class KeyedMemory:
     """A memory with `.per(…)`: one log for each key (M-7.3)."""
 
-    __slots__ = ("name", "per", "_at", "_store", "_prefix")
+    __slots__ = ("name", "per", "_at", "_stores", "_prefix")
 
-    def __init__(self, name: str, per: Sequence[str], at: Callable[[Key], Memory], store: Store, prefix: Key) -> None:
+    def __init__(self, name: str, per: Sequence[str], at: Callable[[Key], Memory], stores: list[Store], prefix: Key) -> None:
+        """`stores`: its own first, then that of the session's facts."""
         self.name = name
         self.per = per
         self._at = at
-        self._store = store
+        self._stores = stores
         self._prefix = prefix
 
     def key(self, **values: Any) -> Memory:
@@ -79,7 +83,7 @@ class KeyedMemory:
         return self._at((*self._prefix, *values, MAIN_BRANCH))
 
     def keys(self) -> list[dict[str, str | int]]:
-        found = [key for key in self._store.keys(self._prefix) if branch_of(key) == MAIN_BRANCH]
+        found = [key for key in self._stores[0].keys(self._prefix) if branch_of(key) == MAIN_BRANCH]
         return [dict(zip(self.per, key[len(self._prefix) : -1], strict=True)) for key in found]
 
     def erase(self, **values: Any) -> int:
@@ -89,7 +93,7 @@ class KeyedMemory:
         names = [name for name in self.per if name in values]
         wanted = dict(zip(names, key_values(names, values), strict=True))
         matching = [held for held in self.keys() if all(held[name] == value for name, value in wanted.items())]
-        return sum(erase_all(self._store, (*self._prefix, *held.values())) for held in matching)
+        return sum(erase_all(store, (*self._prefix, *held.values())) for held in matching for store in self._stores)
 
 
 class DerivedMemory:
@@ -109,8 +113,9 @@ class DerivedMemory:
     def clear(self) -> None:
         raise Panic("P014", f"the derived view {self.name} has no method clear")
 
-    def view(self, prompt_tokens: int = 0) -> View:
-        return self.memory.view(prompt_tokens=prompt_tokens, policy=self.memory.views[self.view_name], name=self.view_name)[0]
+    def view(self, prompt_tokens: int = 0, recalled: Recalled | None = None) -> View:
+        policy = self.memory.views[self.view_name]
+        return self.memory.view(prompt_tokens=prompt_tokens, policy=policy, name=self.view_name, recalled=recalled)[0]
 
     def messages(self) -> list[Msg]:
         shown = self.view()
@@ -138,7 +143,7 @@ class Memories:
 
     __slots__ = (
         "_declared", "_views", "_volatile", "_open", "_namespace", "_clock", "_listener", "_hears", "_stores", "initialising",
-        "failure",
+        "failure", "turns",
     )  # fmt: skip
 
     def __init__(
@@ -154,7 +159,7 @@ class Memories:
         made = [each if isinstance(each, Declaration) else Declaration(each[0], Policy(retain=each[1])) for each in declared]
         self._declared = {each.name: each for each in made}
         self._views = _views(made)
-        self._volatile: Store | None = None
+        self._volatile: VolatileStore | None = None
         self._open: dict[str, Any] = {}
         self._namespace = namespace
         self._clock = clock
@@ -163,6 +168,8 @@ class Memories:
         self._stores = stores
         self.initialising = False
         self.failure = MemoryFailure  # what a store that fails raises
+        self.turns: dict[Any, Any] = {}
+        """The conversations of turns in progress, of memories without `Append`, by the effect that began each."""
 
     @contextmanager
     def beginning(self, machine: Any) -> Iterator[None]:
@@ -195,20 +202,37 @@ class Memories:
         memory = self[ref.name] if not ref.key else self._at_key(ref)
         return memory.with_key((*memory.key[:-1], ref.branch)) if ref.branch else memory
 
+    def turn_around(self, task: Any, memory: Memory) -> Any:
+        """The turn in progress of this memory that the task runs within: its tools, hooks, loop body, child tasks (M-5.20)."""
+        inside = set()
+        while task is not None:
+            inside.add(task)
+            task = task.parent
+        found = (turn for effect, turn in self.turns.items() if effect.task in inside and turn.memory == memory)
+        return next(found, None)
+
+    def written(self, ref: MemoryRef, task: Any) -> Any:
+        """What takes the direct writes of a task: the memory, or the frame of the turn they join (M-5.20)."""
+        memory = self.at(ref)
+        if not self.turns:
+            return memory
+        turn = self.turn_around(task, memory)
+        return memory if turn is None or turn.run is None else turn.run.frame()
+
     def _at_key(self, ref: MemoryRef) -> Any:
         of = self._declared[ref.name].of
         memory = self[of or ref.name].at(ref.key)
         return DerivedMemory(ref.name, memory) if of is not None else memory
 
-    def perform(self, ref: MemoryRef, method: str, arguments: Sequence[Any]) -> Any:
+    def perform(self, ref: MemoryRef, method: str, arguments: Sequence[Any], task: Any) -> Any:
         """A method of the direct API with values of the machine (M-6.2 to M-6.20)."""
-        from .direct import perform
+        from .direct import WRITES, perform
 
         def opened() -> tuple[Any, bool]:
-            memory = self.at(ref)
+            memory = self.written(ref, task) if method in WRITES else self.at(ref)
             return memory, isinstance(memory, DerivedMemory)
 
-        return perform(ref, opened, method, arguments)
+        return perform(ref, opened, method, arguments, task)
 
     def keyed(self, ref: KeyedRef, method: str, values: dict[str, Any]) -> Any:
         """`key`, `keys` and `erase` with values of the machine (M-7.3)."""
@@ -227,11 +251,23 @@ class Memories:
             raise Panic("P014", f"the memory {name} has keys: call `key` first")
         self._declared[name].initial.append((role, content, pinned))
 
+    def initial_fact(self, name: str, arguments: Sequence[Any]) -> None:
+        """`remember` as an initialisation statement."""
+        if not self.initialising:
+            raise Panic("P014", f"the memory {name} has keys: call `key` first")
+        from .direct_facts import checked
+
+        declared = self._declared[name]
+        try:
+            declared.facts.append(checked(arguments, name, declared.store is not None))
+        except InvalidValue as error:
+            raise Panic("P452", str(error)) from None
+
     def _opened(self, declared: Declaration) -> Any:
         base = self._declared[declared.of] if declared.of is not None else declared
         prefix = memory_key(self._namespace, base.name)[:-1]
         if base.per and declared.of is None:
-            return KeyedMemory(base.name, base.per, lambda key: self._at(base, key), self._store_of(base), prefix)
+            return KeyedMemory(base.name, base.per, lambda key: self._at(base, key), self._both(base), prefix)
         if declared.of is not None:
             return self[base.name] if base.per else DerivedMemory(declared.name, self[base.name])
         return self._at(base, (*prefix, MAIN_BRANCH))
@@ -242,8 +278,14 @@ class Memories:
         memory = Memory(
             declared.policy, name=declared.name, store=self._store_of(declared), key=key, clock=self._clock,
             views=self._views.get(declared.name), listener=self._listener if self._hears() else None,
+            session=self._session(),
         )  # fmt: skip
-        memory.initialise(declared.initial)
+        if declared.facts:
+            from .direct_facts import initial_facts
+
+            memory.initialise(declared.initial, lambda: initial_facts(memory, declared.facts))
+        else:
+            memory.initialise(declared.initial)
         return memory
 
     def take_over(self, earlier: Memories) -> None:
@@ -261,6 +303,13 @@ class Memories:
         if declared.store is not None:
             assert self._stores is not None, "who declares stores gives them"
             return self._stores(declared.store)
+        return self._session()
+
+    def _both(self, declared: Declaration) -> list[Store]:
+        store = self._store_of(declared)
+        return [store] if store is self._session() else [store, self._session()]
+
+    def _session(self) -> VolatileStore:
         if self._volatile is None:
             from .stores.volatile import VolatileStore
 
@@ -287,17 +336,25 @@ class _Beginning:
     def at(self, ref: MemoryRef) -> Any:
         return self.memories.at(ref)
 
-    def perform(self, ref: MemoryRef, method: str, arguments: Sequence[Any]) -> Any:
+    def written(self, ref: MemoryRef, task: Any) -> Any:
+        return self[ref.name] if not (ref.branch or ref.key) else self.at(ref)
+
+    def perform(self, ref: MemoryRef, method: str, arguments: Sequence[Any], task: Any) -> Any:
         if method == "pin" and not (ref.branch or ref.key or self.memories.is_open(ref.name)):
             role, content = arguments
             return self.initial(ref.name, role, content, True)
-        return self.memories.perform(ref, method, arguments)
+        if method == "remember" and not (ref.branch or ref.key or self.memories.is_open(ref.name)):
+            return self.initial_fact(ref.name, arguments)
+        return self.memories.perform(ref, method, arguments, task)
 
     def keyed(self, ref: KeyedRef, method: str, values: dict[str, Any]) -> Any:
         return self.memories.keyed(ref, method, values)
 
     def initial(self, name: str, role: str, content: str, pinned: bool) -> None:
         self.memories.initial(name, role, content, pinned)
+
+    def initial_fact(self, name: str, arguments: Sequence[Any]) -> None:
+        self.memories.initial_fact(name, arguments)
 
 
 class _Begun:

@@ -21,18 +21,27 @@ if TYPE_CHECKING:
 
     from . import entries as stored
     from .memory import Memory
+    from .policy import Policy
+    from .views import Recalled
 
-RESULTS = frozenset(("append_all", "fork", "branch", "rewind", "load", "erase"))
+RESULTS = frozenset(("append_all", "fork", "branch", "rewind", "load", "erase", "forget"))
 """Those whose failure is an Err; that of the others panics (M-6.22)."""
+WRITES = frozenset(("append_all", "pin", "set_pinned", "rewind", "load", "erase"))
+"""Those that join the frame of a turn around them, or are refused there (M-5.20)."""
 
 
-def perform(ref: MemoryRef, opened: Callable[[], tuple[Any, bool]], method: str, arguments: Sequence[Any]) -> Any:
+def perform(
+    ref: MemoryRef, opened: Callable[[], tuple[Any, bool]], method: str, arguments: Sequence[Any], task: Any
+) -> Any:
     """`opened` gives the memory, and whether it is a derived view, which has few methods (M-6.21)."""
     try:
         memory, is_view = opened()
-        if is_view and method not in OF_A_VIEW:
+        if is_view and method not in OF_A_VIEW and method != "recall":
             raise Panic("P014", f"the derived view {ref.name} has no method {method}")
-        value = (OF_A_VIEW if is_view else METHODS)[method](ref, memory, *arguments)
+        if method in METHODS:
+            value = (OF_A_VIEW if is_view else METHODS)[method](ref, memory, *arguments)
+        else:
+            value = _of_facts(memory.memory if is_view else memory, task, method, arguments)
     except InvalidValue as error:
         raise Panic("P452", str(error)) from None
     except MemoryFailure as failure:
@@ -40,6 +49,13 @@ def perform(ref: MemoryRef, opened: Callable[[], tuple[Any, bool]], method: str,
             return failed(failure)
         raise Panic("P451", failure.message) from None
     return Ok(value) if method in RESULTS else value
+
+
+def _of_facts(memory: Memory, task: Any, method: str, arguments: Sequence[Any]) -> Any:
+    from .direct_facts import FACT_METHODS
+    from .remembering import Facts
+
+    return FACT_METHODS[method](Facts(memory, task), *arguments)
 
 
 def perform_keyed(ref: KeyedRef, opened: Callable[[], Any], method: str, values: dict[str, Any]) -> Any:
@@ -97,15 +113,22 @@ def _turns(ref: MemoryRef, memory: Memory, last: int | None) -> Array:
 
 
 def _view(ref: MemoryRef, memory: Memory, prompt: str) -> Array:
-    return message_array(memory.view(prompt_tokens=count_text(prompt))[0].messages(prompt))
+    recalled = _recalled(memory, memory.policy, prompt)
+    return message_array(memory.view(prompt_tokens=count_text(prompt), recalled=recalled)[0].messages(prompt))
 
 
 def _derived_view(ref: MemoryRef, memory: Any, prompt: str) -> Array:
-    return message_array(memory.view(count_text(prompt)).messages(prompt))
+    recalled = _recalled(memory.memory, memory.memory.views[memory.view_name], prompt)
+    return message_array(memory.view(count_text(prompt), recalled).messages(prompt))
 
 
-def _stats(ref: MemoryRef, memory: Memory) -> Any:
-    return from_json({**memory.stats(), "facts": 0})
+def _recalled(memory: Memory, policy: Policy, prompt: str) -> Recalled | None:
+    """Ephemeral facts are those of a run's task; a view is nobody's run."""
+    if policy.recall is None:
+        return None
+    from .recall_step import recalled_for
+
+    return recalled_for(memory, policy, prompt, None)
 
 
 def _fork(ref: MemoryRef, memory: Memory, name: str) -> MemoryRef:
@@ -137,7 +160,7 @@ METHODS: dict[str, Any] = {
     "summary": lambda ref, memory: memory.summary(),
     "tokens": lambda ref, memory: memory.tokens(),
     "version": lambda ref, memory: memory.version(),
-    "stats": _stats,
+    "stats": lambda ref, memory: from_json(memory.stats()),
     "fork": _fork,
     "branch": _branch,
     "branches": lambda ref, memory: Array(memory.branches()),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from .entries import Turn, ViewState, check_units, entry_json, entry_of
 from .errors import MemoryFailure, corrupt, newer_version
+from .facts import fact_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def loaded(text: str) -> Content:
             [_turn(row) for row in held["runs"]],
             [_state(name, state) for name, state in held["views"].items()],
             [entry_of(entry) for entry in held["log"]],
-            list(held["facts"]),
+            [fact_of(fact).as_json() for fact in held["facts"]],
             list(held["seen"]),
         )
         _check(content)

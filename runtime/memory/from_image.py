@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     """Step and place of a function to what the policy calls."""
 
 OUTSIDE_THE_POLICY = ("keys", "store", "compress", "allow_read", "allow_write")
+GROUPS = ("recall_", "decay_")
 FUNCTIONS = ("clip_with", "shape")
 
 
@@ -74,7 +75,16 @@ def _policy(memory: Memory, functions: Functions) -> Policy:
         steps.setdefault("on_conflict", "Serial")
     if "summary" in steps:
         steps["summary"] = _summary(steps["summary"])
+    steps = {name: value for name, value in steps.items() if not name.startswith(GROUPS)}
+    if "recall" in memory.steps:
+        steps["recall"] = _group(memory.steps, "recall_")
+    if "decay_rate" in memory.steps:
+        steps["decay"] = _group(memory.steps, "decay_")
     return Policy.of(steps)
+
+
+def _group(steps: dict[str, Any], prefix: str) -> dict[str, Any]:
+    return {name.removeprefix(prefix): value for name, value in steps.items() if name.startswith(prefix)}
 
 
 def _summary(said: dict[str, Any]) -> dict[str, Any]:

@@ -7,14 +7,16 @@ Failures are `MemoryFailure`s, wrong values `InvalidValue`. Must not know: the m
 
 from __future__ import annotations
 
+from contextlib import suppress
 from time import time
 
 from ..records import Msg
-from .branching import branch, branches, erase_all, erase_entries, fork
+from .branching import branch, branches, erase_all, erase_entries, fork, stored_facts
 from .changes import Change, Draft, prepared
 from .dumps import Content, dumped, loaded
 from .entries import check_units
-from .errors import MemoryFailure, conflict
+from .errors import MemoryFailure, conflict, store_failed
+from .facts import EPHEMERAL, PERSISTENT, SESSION, fact_of
 from .keys import MAIN_BRANCH, branch_of
 from .policy import Policy
 from .reading import OWN_VIEW, MemoryReader
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .entries import Entry, Turn, ViewState
+    from .facts import Fact
     from .keys import Key
     from .stores.protocol import Store, Write
 
@@ -38,8 +41,8 @@ EXPIRED_AT_A_COMMIT = 100
 
 class Memory(MemoryReader):
     """`views`: the policies of views derived from it, by name; their cuts and summaries are stored with it (M-9.11).
-    `clock` gives seconds. `listener(channel, payload)` gets the events of M-6.25 ff. after their change is stored; without one
-    none are built."""
+    `session`: the volatile store of the session, which holds the facts that end with it. `clock` gives seconds.
+    `listener(channel, payload)` gets the events of M-6.25 ff. after their change is stored; without one none are built."""
 
     __slots__ = ("views", "listener")
 
@@ -53,8 +56,9 @@ class Memory(MemoryReader):
         clock: Callable[[], float] = time,
         views: Mapping[str, Policy] | None = None,
         listener: Listener | None = None,
+        session: VolatileStore | None = None,
     ) -> None:
-        super().__init__(policy, name=name, store=store, key=key, clock=clock)
+        super().__init__(policy, name=name, store=store, key=key, clock=clock, session=session)
         self.views = {OWN_VIEW: self.policy, **(views or {})}
         self.listener = listener
         plain = self.policy.stores_plainly and not views and listener is None
@@ -70,7 +74,8 @@ class Memory(MemoryReader):
         """The same declaration at another key: `.key(…)` and branches."""
         derived = {name: policy for name, policy in self.views.items() if name != OWN_VIEW}
         return Memory(
-            self.policy, name=self.name, store=self.store, key=key, clock=self.clock, views=derived, listener=self.listener
+            self.policy, name=self.name, store=self.store, key=key, clock=self.clock, views=derived, listener=self.listener,
+            session=self.session,
         )
 
     # ------------------------------------------------------------ writing
@@ -97,24 +102,30 @@ class Memory(MemoryReader):
         """M-6.3."""
         self.write([Draft(Msg(role, content), pinned=True)])
 
-    def initialise(self, messages: Sequence[tuple[str, str, bool]]) -> None:
-        """The initialisation statements of a declaration, as (role, content, pinned): one commit with run nil that makes
-        version 1, and only on a log of version 0 (M-2.10)."""
+    def initialise(
+        self, messages: Sequence[tuple[str, str, bool]], facts: Callable[[], Sequence[Fact]] | None = None
+    ) -> None:
+        """The initialisation statements of a declaration, as (role, content, pinned), and what makes the persistent facts of
+        `remember`: one commit with run nil that makes version 1, and only on a log of version 0 (M-2.10)."""
         head = self.head()
-        if head.version == 0 and messages:
+        if head.version == 0 and (messages or facts):
             drafts = [Draft(Msg(role, content), pinned=pinned) for role, content, pinned in messages]
             try:
-                self.write(drafts, expect=0)
+                self.write(drafts, expect=0, facts=facts() if facts is not None else ())
             except MemoryFailure as failure:
                 if failure.variant != "Conflict":  # another process was first
                     raise
 
-    def write(self, drafts: Sequence[Draft], turn: Turn | None = None, expect: int | None = None) -> bool:
-        """One commit of messages as one turn. With `expect` a log of another version is Err Conflict; without, the turn goes
-        behind whatever was committed meanwhile. False: the turn's run is stored already (M-5.10)."""
-        return self._written(drafts, turn, expect) is not None
+    def write(
+        self, drafts: Sequence[Draft], turn: Turn | None = None, expect: int | None = None, facts: Sequence[Fact] = ()
+    ) -> bool:
+        """One commit of messages as one turn, with facts. With `expect` a log of another version is Err Conflict; without, the
+        turn goes behind whatever was committed meanwhile. False: the turn's run is stored already (M-5.10)."""
+        return self._written(drafts, turn, expect, facts) is not None
 
-    def _written(self, drafts: Sequence[Draft], turn: Turn | None = None, expect: int | None = None) -> Head | None:
+    def _written(
+        self, drafts: Sequence[Draft], turn: Turn | None = None, expect: int | None = None, facts: Sequence[Fact] = ()
+    ) -> Head | None:
         """`write`, with the head it made: reading that again might fail, and the caller take what is stored for lost (M-12.7)."""
         if self._log is not None and expect is None and not any(draft.pinned for draft in drafts):
             return self._log.stored if self._log.add(drafts, turn, self.now()) else None
@@ -129,6 +140,7 @@ class Memory(MemoryReader):
             change.add(ready, self.now(), turn)
             change.retain()
             batch = change.batch(self.now())
+            batch.facts = facts
             try:
                 stored = self._commit(log, batch)
             except MemoryFailure as failure:
@@ -152,6 +164,7 @@ class Memory(MemoryReader):
         expect = log.head.version
         if self.policy.ttl is not None:
             actual = self.store.head(self.key)
+            batch.facts_anew = batch.facts_anew or self.keeps and self._is_expired()
             if log.head.version == 0 and actual.version:
                 batch.everything = True
                 expect = actual.version
@@ -159,8 +172,13 @@ class Memory(MemoryReader):
         write: Write = (self.key, expect, batch)
         stored = self.store.commit([write], scrub=scrub)
         if self.policy.ttl is not None:
-            self.store.expire(self.key[:2], self.now() - self.policy.ttl, EXPIRED_AT_A_COMMIT)
+            self._sweep(self.now() - self.policy.ttl)
         return stored
+
+    def _sweep(self, before: int) -> None:
+        """After the commit, which stands: what a sweep cannot delete now, that of a later commit will (M-8.9)."""
+        with suppress(MemoryFailure):
+            self.store.expire(self.key[:2], before, EXPIRED_AT_A_COMMIT)
 
     def set_pinned(self, seq: int, on: bool) -> bool:
         """The whole unit (M-6.4); False when seq is not in the log."""
@@ -225,11 +243,20 @@ class Memory(MemoryReader):
                 raise
             return False
 
+    def end_ephemeral(self) -> None:
+        """A turn on the key ends (M-10)."""
+        gone = [fact.id for fact in self.session_facts() if fact.tier == EPHEMERAL]
+        if gone:
+            self.session.keep(self.key, self.now(), [], gone)
+
     # ------------------------------------------------------------ branches, dumps, erasing
 
     def fork(self, name: str) -> Memory:
         """M-6.16."""
-        return self.with_key(fork(self.store, self.key, name, self.now()))
+        made = self.with_key(fork(self.store, self.key, name, self.now()))
+        if self.keeps:
+            self.session.keep(made.key, self.now(), stored_facts(self.session, self.key), ())
+        return made
 
     def fork_at(self, head: Head, name: str) -> Memory:
         """A branch at a snapshot (M-5.17)."""
@@ -242,42 +269,63 @@ class Memory(MemoryReader):
     def branches(self) -> list[str]:
         return branches(self.store, self.key)
 
-    def dump(self, facts: Sequence[Any] = (), seen: Sequence[Any] = ()) -> str:
-        """M-8.10: canonical JSON; facts and observations come from who keeps them."""
+    def dump(self) -> str:
+        """M-8.10: canonical JSON."""
 
         def text(log: StoredLog) -> str:
+            facts = [fact.as_json() for fact in self.kept_facts()]
             if not log.head.version:
-                return dumped(Content(0, 0, [], [], [], facts, seen))
+                return dumped(Content(0, 0, [], [], [], facts))
             states = [state for _, state in sorted(self.store.views(self.key).items())]
             rows, head = self.store.turns(self.key), log.head
-            return dumped(Content(head.next, head.turns, rows, states, list(log.forward()), facts, seen))
+            return dumped(Content(head.next, head.turns, rows, states, list(log.forward()), facts))
 
         return self._read(text)
 
-    def load(self, text: str) -> Content:
-        """Replaces the content of the key in one commit and never evicts (M-6.19); nothing is loaded partly. The content, for its
-        facts and observations."""
+    def load(self, text: str) -> None:
+        """Replaces the content of the key in one commit and never evicts (M-6.19); nothing is loaded partly. Without a store
+        persistent facts become those of the session."""
         content = loaded(text)
+        facts = [fact_of(held) for held in content.facts]
+        kept = [fact for fact in facts if fact.tier == PERSISTENT] if self.keeps else []
+        rest = [fact if fact.tier == SESSION else fact.changed(tier=SESSION) for fact in facts if fact not in kept]
         while True:
             log = self._stored()
             tokens = sum(entry.tokens for entry in content.entries)
             head = Head(log.head.version + 1, content.next, content.turns, len(content.entries), tokens, self.now())
             batch = Batch(head, entries=content.entries, turns=content.rows, views=content.states, everything=True)
+            if hasattr(self.store, "facts"):
+                batch.facts, batch.facts_anew = kept if self.keeps else rest, True
+            elif kept:
+                raise store_failed(self.store.name, "stores of this kind keep no facts yet")
             if self._try(log, batch, scrub=True):
-                return content
+                break
+        if self.keeps:
+            self.session.keep(self.key, self.now(), rest, [fact.id for fact in self.session_facts()])
 
     def erase(self, seqs: Sequence[int] | None = None, run: str | None = None) -> int:
         """M-6.20, M-8.14: these entries, those of a run, or, without either, the key; the main branch takes the
         others along."""
         if seqs is None and run is None:
-            whole = branch_of(self.key) == MAIN_BRANCH  # a branch goes alone
-            return erase_all(self.store, self.key[:-1] if whole else self.key)
+            prefix = self.key[:-1] if branch_of(self.key) == MAIN_BRANCH else self.key  # a branch goes alone
+            removed = erase_all(self.store, prefix)
+            if self.keeps:
+                erase_all(self.session, prefix)
+            return removed
         wanted = frozenset(seqs or ())
         gone = erase_entries(
             self.store, self.key, lambda entry: entry.seq in wanted or (run is not None and entry.run == run), self.now()
         )
+        if self.keeps and gone:
+            self._forget_derived(frozenset(gone))
         self._tell_evicted(gone, "erase")
         return len(gone)
+
+    def _forget_derived(self, seqs: frozenset[int]) -> None:
+        """Session facts of all branches whose provenance names what was erased (M-8.14)."""
+        for key in list(self.session.keys(self.key[:-1])):
+            gone = [fact.id for fact in self.session.facts(key) if not seqs.isdisjoint(fact.seqs)]
+            self.session.keep(key, self.now(), [], gone)
 
     # ------------------------------------------------------------ events
 
@@ -286,7 +334,7 @@ class Memory(MemoryReader):
             self.listener(channel, {"memory": self.name, "key": list(self.key), **payload})
 
     def _tell_commit(self, change: Change, turn: Turn | None) -> None:
-        if self.listener is None:
+        if self.listener is None or not change.new:
             return
         run = turn.run if turn is not None else None
         seqs = [entry.seq for entry in change.new]

@@ -5,14 +5,17 @@ A policy never changes. Closures arrive as plain callables. `Policy.of` takes th
 
 from __future__ import annotations
 
+from .facts import Decay
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
     from ..records import Msg
     from .tokens import TokenCounter
 
+HALF_LIFE = 30 * 86_400_000
 ROLES = ("User", "Assistant", "System", "Tool")
 ON_FAILURE = ("Discard", "Record")
 ON_CONFLICT = ("Append", "Serial", "Reject", "Fork")
@@ -27,13 +30,14 @@ class Policy:
     retain, retain_low, retain_tokens: M-4.2. tools: M-4.3. redact: functions applied in order (M-4.4). roles: shown roles in
     lower case, None for all. pin_roles, pin_when: M-4.6. prune: similarity or None. clip, clip_with: M-4.8. window,
     window_low, window_turns: M-4.9 to M-4.11. tokens: M-4.12. shape: M-4.13. on_failure, on_conflict: M-4.14, M-4.15.
-    ttl: milliseconds or None. summary: `SummaryPolicy` or None. weight: M-9.14. counter: a host's TokenCounter.
+    ttl: milliseconds or None. summary: `SummaryPolicy` or None. weight: M-9.14. counter: a host's TokenCounter. decay: M-10.18.
+    recall: `RecallPolicy` or None.
     """
 
     __slots__ = (
         "retain", "retain_low", "retain_tokens", "tools", "redact", "roles", "pin_roles", "pin_when", "prune", "clip",
         "clip_with", "window", "window_low", "window_turns", "tokens", "shape", "on_failure", "on_conflict", "ttl", "summary",
-        "weight", "counter", "shows_all", "only_window",
+        "weight", "counter", "decay", "recall", "shows_all", "only_window",
         "stores_plainly",
     )  # fmt: skip
 
@@ -62,6 +66,8 @@ class Policy:
         summary: SummaryPolicy | None = None,
         weight: int = 1,
         counter: TokenCounter | None = None,
+        decay: Decay | None = None,
+        recall: RecallPolicy | None = None,
     ) -> None:
         self.retain = retain
         self.retain_low = retain_low
@@ -85,10 +91,13 @@ class Policy:
         self.summary = summary
         self.weight = weight
         self.counter = counter
-        shown = (roles, prune, clip, window, window_turns, tokens, shape, summary)
+        self.decay = decay
+        self.recall = recall
+        shown = (roles, prune, clip, window, window_turns, tokens, shape, summary, recall)
         self.shows_all = all(step is None for step in shown)
         """No view step: the view is the log (M-3.3)."""
-        self.only_window = all(step is None for step in (roles, prune, clip, window_turns, tokens, shape, summary, window_low))
+        others = (roles, prune, clip, window_turns, tokens, shape, summary, window_low, recall)
+        self.only_window = all(step is None for step in others)
         """At most one view step, a plain window."""
         kept = (retain_low, retain_tokens, window_low, ttl, summary, counter)
         self.stores_plainly = all(step is None for step in kept) and not (redact or pin_roles or pin_when)
@@ -105,6 +114,10 @@ class Policy:
             given[name] = tuple(given.get(name, ()))
         if isinstance(given.get("summary"), dict):
             given["summary"] = SummaryPolicy(**given["summary"])
+        if isinstance(given.get("recall"), dict):
+            given["recall"] = RecallPolicy(**given["recall"])
+        if isinstance(given.get("decay"), dict):
+            given["decay"] = Decay(**given["decay"])
         return Policy(**given)
 
     def __eq__(self, other: object) -> bool:
@@ -115,6 +128,32 @@ class Policy:
     def replaced(self, **fields: Any) -> Policy:
         names = [name for name in self.__slots__ if name not in ("shows_all", "only_window", "stores_plainly")]
         return Policy(**{name: getattr(self, name) for name in names} | fields)
+
+
+class RecallPolicy:
+    """M-10.15. `tiers` in lower case, None for all; `half_life` in milliseconds."""
+
+    __slots__ = ("k", "tiers", "min_confidence", "inject", "half_life")
+
+    def __init__(
+        self,
+        *,
+        k: int = 10,
+        tiers: Sequence[str] | None = None,
+        min_confidence: float = 0.0,
+        inject: str = "Suffix",
+        half_life: int = HALF_LIFE,
+    ) -> None:
+        self.k = k
+        self.tiers = None if tiers is None else [tier.lower() for tier in tiers]
+        self.min_confidence = min_confidence
+        self.inject = inject
+        self.half_life = half_life
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, RecallPolicy) and all(getattr(self, n) == getattr(other, n) for n in self.__slots__)
+
+    __hash__ = None  # type: ignore[assignment]
 
 
 class SummaryPolicy:

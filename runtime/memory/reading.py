@@ -1,4 +1,4 @@
-"""Reading one memory of one key: its log, its turns, its views (M-6.5 to M-6.15).
+"""Reading one memory of one key: its log, its turns, its views, its facts (M-6.5 to M-6.15, M-10).
 
 Everything is read in one state of the log: where the store blocks, and so may be shared, it is read again when someone commits
 meanwhile. Must not know: what changes a log.
@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from time import time
 
+from .branching import stored_facts
 from .entries import Turn, ViewState
+from .facts import EPHEMERAL
 from .keys import memory_key
 from .policy import Policy
 from .source import StoredLog
@@ -18,11 +20,12 @@ from .views import view_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from typing import TypeVar
 
     from ..records import Msg
     from .entries import Entry
+    from .facts import Fact
     from .keys import Key
     from .stores.protocol import Store
     from .stores.volatile import VolatileLog
@@ -34,9 +37,10 @@ OWN_VIEW = ""
 
 
 class MemoryReader:
-    """`_log` is the volatile log itself when the memory has no steps, else None."""
+    """`_log` is the volatile log itself when the memory has no steps, else None.
+    `session`: the store of the facts that end with the session."""
 
-    __slots__ = ("name", "policy", "store", "key", "clock", "_log")
+    __slots__ = ("name", "policy", "store", "key", "clock", "session", "_log")
 
     def __init__(
         self,
@@ -46,12 +50,14 @@ class MemoryReader:
         store: Store | None = None,
         key: Key | None = None,
         clock: Callable[[], float] = time,
+        session: VolatileStore | None = None,
     ) -> None:
         self.name = name
         self.policy = policy or Policy()
         self.store: Store = store if store is not None else VolatileStore()
         self.key = key if key is not None else memory_key("", name)
         self.clock = clock
+        self.session: VolatileStore = session or (self.store if isinstance(self.store, VolatileStore) else VolatileStore())
         self._log: VolatileLog | None = None
 
     def now(self) -> int:
@@ -211,10 +217,41 @@ class MemoryReader:
         return state.text if state is not None and state.text else None
 
     def stats(self) -> dict[str, int | None]:
-        """M-6.15; `facts` is added by who keeps them."""
+        """M-6.15."""
         head = self.head()
         turns = len({entry.turn for entry in self.entries()}) if head.length else 0
         return {
             "messages": head.length, "tokens": head.tokens, "turns": turns, "version": head.version,
             "retain": self.policy.retain, "window": self.policy.window, "token_limit": self.policy.tokens,
+            "facts": len(self.kept_facts()),
         }  # fmt: skip
+
+    # ------------------------------------------------------------ facts
+
+    @property
+    def keeps(self) -> bool:
+        """Whether it has a store: facts may be persistent."""
+        return self.store is not self.session
+
+    def session_facts(self) -> list[Fact]:
+        return self.session.facts(self.key)
+
+    def stored_facts(self) -> list[Fact]:
+        """The persistent ones; of an expired key none (M-8.9)."""
+        return stored_facts(self.store, self.key) if self.keeps and not self._is_expired() else []
+
+    def expired_facts(self) -> list[int]:
+        return [fact.id for fact in stored_facts(self.store, self.key)] if self.keeps and self._is_expired() else []
+
+    def _is_expired(self) -> bool:
+        return self.policy.ttl is not None and self.store.head(self.key).touched < self.now() - self.policy.ttl
+
+    def origins(self, seqs: Sequence[int]) -> list[str]:
+        """Of these entries; one that is not in the log has none that is known."""
+        held = {entry.seq: entry.origin for entry in self.store.entries(self.key)} if seqs else {}
+        return ["program" if held.get(seq) == "host" else held.get(seq, "tool") for seq in seqs]
+
+    def kept_facts(self) -> list[Fact]:
+        """Those of session and store, as a dump has them (M-8.10)."""
+        found = [*(fact for fact in self.session_facts() if fact.tier != EPHEMERAL), *self.stored_facts()]
+        return sorted(found, key=lambda fact: (fact.id, fact.tier))

@@ -91,3 +91,11 @@ def _clean_json(value: Any, redactors: Sequence[Callable[[str], str]]) -> Any:
     if isinstance(value, dict):
         return {name: _clean_json(item, redactors) for name, item in value.items()}
     return value
+
+
+def redacted_json(value: Any, redactors: Sequence[Callable[[str], str]]) -> Any:
+    """Of a fact (M-4.4)."""
+    try:
+        return _clean_json(value, redactors)
+    except Exception as error:
+        raise redaction_failed(str(error) or type(error).__name__) from None

@@ -6,17 +6,19 @@ Hands on the head of every request of the run, and the turn it stores. Finishing
 
 from __future__ import annotations
 
+from functools import partial
+
 from ..records import Msg
 from .changes import Draft
-from .entries import Turn
-from .errors import MemoryFailure, overflow
+from .entries import Turn, check_units
+from .errors import MemoryFailure, nested, overflow
 from .tokens import count_text, total
 from .views import Recalled, request_head
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from typing import Any
+    from typing import Any, NoReturn, Protocol
 
     from ..records import Call
     from .memory import Memory
@@ -24,8 +26,11 @@ if TYPE_CHECKING:
     from .stores.protocol import Head
     from .views import View
 
-    Recall = Callable[["Attached", str], Recalled | None]
-    """The recall step of a memory for the text of a prompt (M-10.15)."""
+    class Recall(Protocol):
+        """The recall steps of the memories of a call (M-10.15)."""
+
+        def find(self, element: Attached, prompt: str) -> Recalled | None: ...
+        def count(self, element: Attached, recalled: Recalled, view: View) -> None: ...
 
 INTERRUPTED = "[interrupted]"
 RECORDABLE = ("provider", "timeout", "cancelled", "tool_loop")
@@ -46,7 +51,10 @@ class Attached:
 class Run:
     """`head` is parts 1 to 5 of every request of the run, `lead` the text before the prompt in its message."""
 
-    __slots__ = ("target", "run_id", "by", "meta", "prompt", "head", "lead", "views", "snapshot", "rounds", "writes", "ended")
+    __slots__ = (
+        "target", "run_id", "by", "meta", "prompt", "head", "lead", "views", "snapshot", "rounds", "writes", "ended",
+        "accesses",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -72,6 +80,8 @@ class Run:
         self.rounds: list[Draft] = []
         self.writes: list[Draft] = []
         self.ended = False
+        self.accesses: list[Callable[[], object]] = []
+        """What the turn counts when it commits: the facts it showed (M-10.15)."""
 
     # ------------------------------------------------------------ in flight
 
@@ -91,9 +101,8 @@ class Run:
     def _round_number(self) -> int:
         return sum(draft.origin == "model" for draft in self.rounds)
 
-    def write(self, draft: Draft) -> None:
-        """A direct write that joins the frame (M-5.20): behind the turn's entries, gone when the run fails."""
-        self.writes.append(draft)
+    def frame(self) -> Frame:
+        return Frame(self)
 
     def in_flight(self) -> list[Msg]:
         """Part 7."""
@@ -107,8 +116,11 @@ class Run:
         drafts = [*self._prompt(), *self.rounds, last]
         self.ended = True
         if self.target is not None:
+            self.target.end_ephemeral()
             stored = drafts if self.target.policy.tools else [*self._prompt(), last]
             self._store(stored, tokens_in, tokens_out)
+            for access in self.accesses:
+                access()
         return [draft.message for draft in drafts]
 
     def _prompt(self) -> list[Draft]:
@@ -152,12 +164,40 @@ class Run:
         memory = self.target
         if memory is None:
             return
+        memory.end_ephemeral()
         memory.tell("memory:rollback", {"run": self.run_id, "reason": reason})
         if memory.policy.on_failure == "Record" and cause in RECORDABLE and (text or self.rounds):
             note = f"[interrupted: {reason}]"
             last = Draft(Msg("assistant", f"{text}\n{note}" if text else note), "host", by=self.by)
             rounds = _completed(self.rounds) if memory.policy.tools else []
             self._store([*self._prompt(), *rounds, last], 0, 0)
+
+
+class Frame:
+    """What direct writes meet inside a turn on their key (M-5.20): messages are stored behind the turn's entries and vanish when
+    the run fails; what changes the log otherwise is Err Nested."""
+
+    __slots__ = ("_run",)
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+
+    def append(self, role: str, content: str) -> None:
+        self._run.writes.append(Draft(Msg(role, content)))
+
+    def pin(self, role: str, content: str) -> None:
+        self._run.writes.append(Draft(Msg(role, content), pinned=True))
+
+    def append_all(self, messages: Sequence[Msg]) -> int:
+        check_units(messages)
+        self._run.writes += [Draft(message) for message in messages]
+        assert self._run.target is not None, "only a run that writes has a frame"
+        return len(self._run.target) + len(self._run.writes)
+
+    def _refused(self, *given: object) -> NoReturn:
+        raise nested()
+
+    clear = set_pinned = rewind = load = erase = _refused
 
 
 def _completed(rounds: list[Draft]) -> list[Draft]:
@@ -205,14 +245,25 @@ def open_run(
         if whole is not None:  # the base form: nothing to compute
             head = [Msg("system", system), *whole] if system is not None else whole.copy()
             return Run(memory if auto else None, run_id, prompt, head, "", [], memory.head(), by, meta or {})
-    views, snapshots = views_of(attached, prompt, system=system, tokens=tokens, recall=recall)
+    found: dict[int, Recalled] = {}
+
+    def noted(number: int, element: Attached, asked: str) -> Recalled | None:
+        recalled = recall.find(element, asked) if recall is not None else None
+        if recalled is not None:
+            found[number] = recalled
+        return recalled
+
+    views, snapshots = views_of(attached, prompt, system=system, tokens=tokens, recall=noted if recall is not None else None)
     for view, element in zip(views, attached, strict=True):
         if view.overflows:
             element.memory.tell("memory:overflow", {"needed": view.needed, "budget": view.budget})
     head, lead = request_head(views, system, tools_offered)
     target = attached[-1].memory if auto and attached else None
     snapshot = snapshots[-1] if target is not None else None
-    return Run(target, run_id, prompt, head, lead, views, snapshot, by, meta or {})
+    run = Run(target, run_id, prompt, head, lead, views, snapshot, by, meta or {})
+    if recall is not None:
+        run.accesses = [partial(recall.count, attached[number], one, views[number]) for number, one in found.items()]
+    return run
 
 
 def views_of(
@@ -221,7 +272,7 @@ def views_of(
     *,
     system: str | None = None,
     tokens: int | None = None,
-    recall: Recall | None = None,
+    recall: Callable[[int, Attached, str], Recalled | None] | None = None,
 ) -> tuple[list[View], list[Head]]:
     """One view per element, an entry only in the first that has it (M-9.12)."""
     asked = "\n".join(message.content for message in prompt)
@@ -235,7 +286,7 @@ def views_of(
         view, head = element.memory.view(
             system=system if shares is None else None,
             prompt_tokens=weight,
-            recalled=recall(element, asked) if recall is not None else None,
+            recalled=recall(number, element, asked) if recall is not None else None,
             policy=element.policy,
             name=element.view,
             budget=None if shares is None else shares[number],

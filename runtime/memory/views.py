@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from typing import Protocol, TypeAlias
 
     from .entries import Entry, Unit, ViewState
+    from .facts import Fact
     from .policy import Policy
 
     Text: TypeAlias = tuple[str, str, str]
@@ -45,13 +46,14 @@ SEQ = attrgetter("seq")
 
 
 class Recalled:
-    """What the recall step found for the prompt (M-10.15): lines, best first, each with its score."""
+    """What the recall step found for the prompt (M-10.15): lines, best first, each with its score, and the facts they show."""
 
-    __slots__ = ("inject", "lines")
+    __slots__ = ("inject", "lines", "facts")
 
-    def __init__(self, inject: str, lines: Sequence[tuple[float, str]]) -> None:
+    def __init__(self, inject: str, lines: Sequence[tuple[float, str]], facts: Sequence[Fact] = ()) -> None:
         self.inject = inject
         self.lines = list(lines)
+        self.facts = list(facts)
 
     @property
     def text(self) -> str:

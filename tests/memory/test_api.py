@@ -449,4 +449,17 @@ def test_stats(make):
     memory.append("user", "x")
     assert memory.stats() == {
         "messages": 3, "tokens": 15, "turns": 2, "version": 2, "retain": 9, "window": 4, "token_limit": 100,
+        "facts": 0,
     }  # fmt: skip
+
+
+def test_a_commit_stands_when_the_sweep_fails(clock, monkeypatch):
+    """M-8.9: the disk may be full for the sweep only."""
+    memory = Memory(Policy(ttl=1000), clock=clock)
+
+    def full(*given):
+        raise MemoryFailure("Store", "the disk is full")
+
+    monkeypatch.setattr(memory.store, "expire", full)
+    assert memory.append_all([Msg("user", "kept")]) == 1
+    assert [message.content for message in memory.messages()] == ["kept"]

@@ -3,7 +3,6 @@
 import asyncio
 
 import pytest
-from concerto.runtime.memory.changes import Draft
 from concerto.runtime.memory.conversation import Conversation
 from concerto.runtime.memory.errors import MemoryFailure
 from concerto.runtime.memory.locks import TurnLocks
@@ -81,12 +80,12 @@ def test_without_auto_nothing_is_written():
 def test_direct_writes_that_joined_the_run_come_behind_it():
     memory = Memory()
     run = opened(memory)
-    run.write(Draft(Msg("system", "noted")))
+    run.frame().append("system", "noted")
     assert texts(memory) == []
     run.commit("a")
     assert texts(memory) == ["q", "a", "noted"]
     failed = opened(memory, "r2")
-    failed.write(Draft(Msg("system", "lost")))
+    failed.frame().append("system", "lost")
     failed.abandon("refused")
     assert texts(memory) == ["q", "a", "noted"]
 

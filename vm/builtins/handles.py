@@ -92,6 +92,19 @@ for _text, _clause, _doc in (
         "erase(seqs: Array<Int>? = nil, run: String? = nil) -> Result<Int, MemoryError>", "M-6.20",
         "Removes messages without trace, by default all; how many.",
     ),
+    (
+        "remember(name: String, content: Any, confidence: Float = 1.0, tier: String? = nil, about: Array<String>? = nil,"
+        " from: Array<Int>? = nil) -> Nil", "M-10.5", "Keeps a fact under a name of its tier, in place of an earlier one.",
+    ),
+    (
+        "recall(query: String, k: Int = 10, from: Array<String>? = nil, min_confidence: Float = 0.0, archived: Bool = false,"
+        " touch: Bool = true) -> Array<Fact>", "M-10.6", "The facts that fit the query best.",
+    ),
+    ("fact(name: String) -> Option<Fact>", "M-10.7", "The fact of that name."),
+    ("confirm(name: String) -> Bool", "M-10.7", "Holds for as sure as when it was remembered; false when it is not there."),
+    ("forget(name: String) -> Result<Bool, MemoryError>", "M-10.7", "Removes the facts of that name; whether there were any."),
+    ("relate(a: String, relation: String, b: String) -> Nil", "M-10.7", "Remembers that two things are related."),
+    ("neighbors(entity: String) -> Array<(String, Int)>", "M-10.7", "What shares facts with it, and how many."),
 ):  # fmt: skip
     handle("Memory", _text, clause=_clause, doc=_doc)
 

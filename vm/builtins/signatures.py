@@ -152,7 +152,7 @@ class Reader:
         return Parameter(name, kind, default, variadic)
 
     def literal(self) -> Any:
-        """The value of a default: a constant word, a String, an Int or the empty Map."""
+        """The value of a default: a constant word, a String, a number or the empty Map."""
         if self.accept("{"):
             self.expect("}")
             return EMPTY_MAP
@@ -161,7 +161,9 @@ class Reader:
         token = self.take()
         if token in CONSTANTS:
             return CONSTANTS[token]
-        return token[1:-1] if token.startswith('"') else int(token)
+        if token.startswith('"'):
+            return token[1:-1]
+        return float(token) if "." in token else int(token)
 
     def signature(self) -> Signature:
         name = self.take()

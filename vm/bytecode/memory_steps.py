@@ -21,6 +21,8 @@ ON_CONFLICT = ("Append", "Serial", "Reject", "Fork")
 REDACTORS = ("Pii",)
 INJECT = ("System", "Prefix", "Suffix", "Prompt")
 SUMMARY_ROLES = ("System", "User")
+TIERS = ("Ephemeral", "Session", "Persistent")
+REFRESH_ON = ("Access", "Confirm")
 STORE_KINDS = ("sqlite", "redis", "postgres", "host")
 
 
@@ -87,8 +89,17 @@ STEPS: dict[str, Accepts] = {
     "summary": lambda value: SUMMARY(value) and ("model" in value) != ("function" in value),
     "roles": _some_of(ROLES), "pin_roles": _some_of(ROLES), "prune": is_share,
     "clip": is_count, "window": is_count, "window_low": is_count, "window_turns": is_count, "tokens": is_count,
+    "recall": lambda value: value is True,
+    "recall_k": is_count, "recall_tiers": _some_of(TIERS), "recall_min_confidence": is_share, "recall_inject": _one_of(INJECT),
+    "recall_half_life": is_count,
+    "decay_rate": is_share, "decay_per": is_count, "decay_floor": is_share, "decay_archive_below": is_share,
+    "decay_refresh_on": _one_of(REFRESH_ON),
     "on_failure": _one_of(ON_FAILURE), "on_conflict": _one_of(ON_CONFLICT),
 }  # fmt: skip
+
+
+def _of_decay(name: str) -> bool:
+    return name.startswith("decay_")
 
 
 def steps(value: Any, limits: Limits) -> None:
@@ -102,5 +113,9 @@ def steps(value: Any, limits: Limits) -> None:
             raise f.Misshapen("no value of this step").at(f".{name}")
     if "store" in value and value["store"]["kind"] in ("redis", "postgres") and "url_env" not in value["store"]:
         raise f.Misshapen("a server has an address").at(".store")
+    if ("decay_rate" in value) != ("decay_per" in value) or ("decay_rate" not in value and any(map(_of_decay, value))):
+        raise f.Misshapen("`decay` has a rate per time").at(".decay_rate")
+    if "recall" not in value and any(name.startswith("recall_") for name in value):
+        raise f.Misshapen("details of a step that is missing").at(".recall")
     if "window_low" in value and value["window_low"] >= value.get("window", 0):
         raise f.Misshapen("`window_low` is not below `window`")

@@ -177,6 +177,22 @@ Turn = _record(
         "messages": ("array", ("struct", "Message")),
     },
 )  # fmt: skip
+Provenance = _record(
+    "Provenance",
+    {
+        "origin": _STRING, "by": ("nilable", _STRING), "run": ("nilable", _STRING), "rule": ("nilable", _STRING),
+        "seqs": ("array", _INT),
+    },
+)  # fmt: skip
+_FLOAT: Descriptor = ("float",)
+Fact = _record(
+    "Fact",
+    {
+        "id": _INT, "name": _STRING, "content": ("any",), "source": _STRING, "relevance": _FLOAT, "recency": _FLOAT,
+        "confidence": _FLOAT, "score": _FLOAT, "created_at": _INT, "last_accessed": _INT, "archived": _BOOL, "trust": _STRING,
+        "provenance": ("struct", "Provenance"),
+    },
+)  # fmt: skip
 Emit = _record("Emit", {"channel": _STRING, "payload": ("any",)})
 
 HttpResponse = _record("HttpResponse", {"status": _INT, "body": _STRING, "headers": ("map", _STRING, _STRING)})
@@ -186,5 +202,7 @@ RegexMatch = _record(
 
 RECORDS: dict[str, type[Any]] = {
     cls.decl.name: cls
-    for cls in (Response, Message, Chunk, Prompt, ToolCall, LedgerEntry, Entry, Turn, Emit, HttpResponse, RegexMatch)
+    for cls in (
+        Response, Message, Chunk, Prompt, ToolCall, LedgerEntry, Entry, Turn, Fact, Provenance, Emit, HttpResponse, RegexMatch
+    )
 }

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from typing import Protocol, TypeAlias
 
     from ..entries import Entry, Turn, ViewState
+    from ..facts import Fact
     from ..keys import Key
 
     Write: TypeAlias = tuple[Key, int, "Batch"]
@@ -60,6 +61,18 @@ if TYPE_CHECKING:
 
         def close(self) -> None: ...
 
+    class FactStore(Protocol):
+        """Optional: a store that keeps facts (M-10)."""
+
+        name: str
+
+        def facts(self, key: Key) -> list[Fact]:
+            """By their numbers."""
+
+        def keep(self, key: Key, at: int, facts: Sequence[Fact], gone: Sequence[int]) -> None:
+            """Removes those numbers, then adds or replaces facts by theirs, in one transaction; no change of the log, but its
+            key is one that was written at this time. Conflict when a number belongs to a fact of another name."""
+
     class Leases(Protocol):
         """Optional: order between processes (M-8.13)."""
 
@@ -100,10 +113,11 @@ class Batch:
     """One change of a key. `head` is the row afterwards.
 
     First `everything`, or the entries of `evict`, leave, with the turn records nothing is left of; then `pins` are set, entries,
-    turn records and view states added. A view state replaces that of its name.
+    turn records and view states added. A view state replaces that of its name. Facts stay, but those of `gone`, or all of them
+    with `facts_anew`; then `facts` are added.
     """
 
-    __slots__ = ("head", "entries", "turns", "evict", "everything", "pins", "views")
+    __slots__ = ("head", "entries", "turns", "evict", "everything", "pins", "views", "facts", "gone", "facts_anew")
 
     def __init__(
         self,
@@ -115,6 +129,9 @@ class Batch:
         everything: bool = False,
         pins: dict[int, bool] | None = None,
         views: Sequence[ViewState] = (),
+        facts: Sequence[Fact] = (),
+        gone: Sequence[int] = (),
+        facts_anew: bool = False,
     ) -> None:
         self.head = head
         self.entries = entries
@@ -123,3 +140,10 @@ class Batch:
         self.everything = everything
         self.pins = pins or {}
         self.views = views
+        self.facts = facts
+        self.gone = gone
+        self.facts_anew = facts_anew
+
+    @property
+    def has_facts(self) -> bool:
+        return bool(self.facts or self.gone or self.facts_anew)

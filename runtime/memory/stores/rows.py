@@ -12,6 +12,7 @@ from zlib import error as ZlibError
 
 from ..entries import Entry, Turn, ViewState, message_of, part_json, part_of
 from ..errors import corrupt
+from ..facts import Fact, fact_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -70,3 +71,16 @@ def view_row(state: ViewState) -> tuple[Any, ...]:
 def view_of_row(row: Sequence[Any]) -> ViewState:
     name, cut, text, upto, folded, folded_at = row
     return ViewState(name, cut, bytes(text).decode("utf-8", "surrogatepass"), upto, folded, folded_at)
+
+
+def fact_row(fact: Fact) -> tuple[bytes, bytes]:
+    """Its name and all of it; a persistent fact has no task."""
+    data = dumps(fact.as_json(), separators=(",", ":"), ensure_ascii=False)
+    return fact.name.encode("utf-8", "surrogatepass"), data.encode("utf-8", "surrogatepass")
+
+
+def fact_of_row(data: bytes) -> Fact:
+    try:
+        return fact_of(loads(bytes(data).decode("utf-8", "surrogatepass")))
+    except (ValueError, KeyError, TypeError) as error:
+        raise corrupt(f"a fact does not decode ({type(error).__name__})") from None

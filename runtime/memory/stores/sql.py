@@ -9,7 +9,7 @@ from __future__ import annotations
 from ..errors import MemoryFailure, conflict
 from ..keys import decode, encode
 from .protocol import Head
-from .rows import entry_of_row, entry_row, turn_of_row, turn_row, view_of_row, view_row
+from .rows import entry_of_row, entry_row, fact_of_row, fact_row, turn_of_row, turn_row, view_of_row, view_row
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..entries import Entry, Turn, ViewState
+    from ..facts import Fact
     from ..keys import Key
     from .protocol import Batch, Write
 
@@ -37,9 +38,11 @@ TABLES = (
     " UNIQUE (key, run)){rows}",
     "CREATE TABLE IF NOT EXISTS view (key {bytes} NOT NULL, name TEXT NOT NULL, cut {number} NOT NULL, summary {bytes} NOT NULL,"
     " upto {number} NOT NULL, folded {number} NOT NULL, folded_at {number} NOT NULL, PRIMARY KEY (key, name)){rows}",
+    "CREATE TABLE IF NOT EXISTS fact (key {bytes} NOT NULL, id {number} NOT NULL, name {bytes} NOT NULL, data {bytes} NOT NULL,"
+    " PRIMARY KEY (key, id), UNIQUE (key, name)){rows}",
     "CREATE TABLE IF NOT EXISTS lease (key {bytes} NOT NULL PRIMARY KEY, owner TEXT NOT NULL, until {number} NOT NULL)",
 )
-OF_A_KEY = ("log", "entry", "turn", "view")
+OF_A_KEY = ("log", "entry", "turn", "view", "fact")
 
 ENTRY_COLUMNS = "seq, turn, run, author, role, parts, origin, pinned, tokens, at_ms"
 TURN_COLUMNS = "n, run, author, at_ms, tokens_in, tokens_out, meta"
@@ -47,7 +50,19 @@ VIEW_COLUMNS = "name, cut, summary, upto, folded, folded_at"
 HEAD_COLUMNS = "version, next, turns, length, tokens, touched"
 
 UPDATE_HEAD = "UPDATE log SET version = ?, next = ?, turns = ?, length = ?, tokens = ?, touched = ? WHERE key = ? AND version = ?"
-INSERT_HEAD = f"INSERT INTO log ({HEAD_COLUMNS}, key) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING"
+INSERT_HEAD = (  # facts alone have made a row of version 0
+    f"INSERT INTO log ({HEAD_COLUMNS}, key) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET version ="
+    " excluded.version, next = excluded.next, turns = excluded.turns, length = excluded.length, tokens = excluded.tokens,"
+    " touched = excluded.touched WHERE log.version = 0"
+)
+TOUCH = (
+    f"INSERT INTO log ({HEAD_COLUMNS}, key) VALUES (0, 0, 0, 0, 0, ?, ?)"
+    " ON CONFLICT (key) DO UPDATE SET touched = excluded.touched"
+)
+PUT_FACT = (
+    "INSERT INTO fact (key, id, name, data) VALUES (?, ?, ?, ?) ON CONFLICT (key, id) DO UPDATE SET data = excluded.data"
+    " WHERE fact.name = excluded.name"
+)
 INSERT_ENTRY = f"INSERT INTO entry ({ENTRY_COLUMNS}, key) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 INSERT_TURN = f"INSERT INTO turn ({TURN_COLUMNS}, key) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 UPSERT_VIEW = (
@@ -143,6 +158,11 @@ class SqlStore:
             rows = self._rows(f"SELECT {VIEW_COLUMNS} FROM view WHERE key = ?", (encode(key),))
         return {row[0]: view_of_row(row) for row in rows}
 
+    def facts(self, key: Key) -> list[Fact]:
+        with self._guard():
+            rows = self._rows("SELECT data FROM fact WHERE key = ? ORDER BY id", (encode(key),))
+        return [fact_of_row(row[0]) for row in rows]
+
     def keys(self, prefix: Key) -> Iterator[Key]:
         low = encode(prefix)
         with self._guard():
@@ -179,6 +199,24 @@ class SqlStore:
         self._change_all(INSERT_ENTRY, [(*entry_row(entry, self.deflates), key) for entry in batch.entries])
         self._change_all(INSERT_TURN, [(*turn_row(turn), key) for turn in batch.turns])
         self._change_all(UPSERT_VIEW, [(*view_row(state), key) for state in batch.views])
+        if batch.facts_anew:
+            self._change("DELETE FROM fact WHERE key = ?", (key,))
+        if batch.has_facts:
+            self._keep(key, batch.facts, batch.gone)
+
+    def keep(self, key: Key, at: int, facts: Sequence[Fact], gone: Sequence[int]) -> None:
+        at_key = encode(key)
+        with self._transaction():
+            self._change(TOUCH, (at, at_key))
+            self._keep(at_key, facts, gone)
+
+    def _keep(self, key: bytes, facts: Sequence[Fact], gone: Sequence[int]) -> None:
+        self._change_all("DELETE FROM fact WHERE key = ? AND id = ?", [(key, number) for number in gone])
+        for fact in facts:
+            name, data = fact_row(fact)
+            taken = self._rows("SELECT id FROM fact WHERE key = ? AND name = ?", (key, name))
+            if (taken and taken[0][0] != fact.id) or not self._change(PUT_FACT, (key, fact.id, name, data)):
+                raise conflict(fact.id, taken[0][0] if taken else fact.id)
 
     def _refuse_stored_runs(self, key: bytes, batch: Batch) -> None:
         if batch.everything:

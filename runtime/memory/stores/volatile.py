@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from ..changes import Draft
     from ..entries import Turn, ViewState
+    from ..facts import Fact
     from ..keys import Key
     from .protocol import Batch, Write
 
@@ -38,7 +39,9 @@ class VolatileLog:
     front, as retention would do it.
     """
 
-    __slots__ = ("bound", "stored", "start", "plain", "pinned", "rows", "runs", "states", "noted", "fresh", "_messages", "_calls")
+    __slots__ = (
+        "bound", "stored", "start", "plain", "pinned", "rows", "runs", "states", "facts", "noted", "fresh", "_messages", "_calls"
+    )  # fmt: skip
 
     def __init__(self, bound: int | None = None) -> None:
         self.bound = bound
@@ -56,6 +59,7 @@ class VolatileLog:
         self.fresh = 0  # notes since the last settling, those cut off included
         self._messages: list[Msg] | None = None
         self._calls = False
+        self.facts: dict[int, Fact] = {}
 
     def settle(self) -> None:
         """Notes become entries, each a turn of its own."""
@@ -185,6 +189,13 @@ class VolatileLog:
             self.states[state.name] = state
         self.stored = batch.head
         self._messages = None
+        if batch.has_facts:
+            self.keep(batch.facts, list(self.facts) if batch.facts_anew else batch.gone)
+
+    def keep(self, facts: Sequence[Fact], gone: Sequence[int]) -> None:
+        for number in gone:
+            self.facts.pop(number, None)
+        self.facts.update((fact.id, fact) for fact in facts)
 
     def _record(self, turn: Turn) -> None:
         self.rows[turn.turn] = turn
@@ -295,6 +306,16 @@ class VolatileStore:
         log = self.logs.get(key)
         return {} if log is None else dict(log.states)
 
+    def facts(self, key: Key) -> list[Fact]:
+        log = self.logs.get(key)
+        return [] if log is None or not log.facts else [fact for _, fact in sorted(log.facts.items())]
+
+    def keep(self, key: Key, at: int, facts: Sequence[Fact], gone: Sequence[int]) -> None:
+        log = self.log(key)
+        log.keep(facts, gone)
+        head = log.head()
+        log.stored = Head(head.version, head.next, head.turns, head.length, head.tokens, at)
+
     def commit(self, writes: Sequence[Write], *, scrub: bool = False) -> bool:
         for key, expect, batch in writes:
             log = self.logs.get(key)
@@ -314,7 +335,7 @@ class VolatileStore:
                 self.logs[key].reset()
 
     def keys(self, prefix: Key) -> Iterator[Key]:
-        found = [key for key, log in self.logs.items() if key[: len(prefix)] == prefix and log.head().version]
+        found = [key for key, log in self.logs.items() if key[: len(prefix)] == prefix and (log.facts or log.head().version)]
         return iter(sorted(found, key=encode))
 
     def expire(self, prefix: Key, before: int, limit: int) -> None:

@@ -1,0 +1,136 @@
+"""Facts: remembered values beside the log of a key (M-10), and what a clock makes of their confidence (M-10.18 to M-10.20).
+
+Hands on `Fact`, its JSON form, `Decay`. Must not know: stores, recall, the machine.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+EPHEMERAL, SESSION, PERSISTENT = TIERS = ("ephemeral", "session", "persistent")
+"""Also the order in which a name is looked up (M-10.7)."""
+TRUST = ("program", "user", "model", "tool")
+"""Highest first (M-10.21)."""
+FIELDS = (
+    "id", "tier", "name", "content", "about", "c0", "created", "accessed", "refreshed", "trust", "origin", "by", "run", "rule",
+    "seqs",
+)  # fmt: skip
+
+
+class Fact:
+    """`content` is JSON; `c0` the confidence it was remembered with; times are Unix ms. `seqs`: the entries it derives from.
+    `task`: of an ephemeral fact, who wrote it."""
+
+    __slots__ = (*FIELDS, "task")
+
+    def __init__(
+        self,
+        id: int,
+        tier: str,
+        name: str,
+        content: Any,
+        *,
+        about: Sequence[str] = (),
+        c0: float = 1.0,
+        created: int = 0,
+        accessed: int = 0,
+        refreshed: int = 0,
+        trust: str = "program",
+        origin: str = "program",
+        by: str | None = None,
+        run: str | None = None,
+        rule: str | None = None,
+        seqs: Sequence[int] = (),
+        task: Any = None,
+    ) -> None:
+        self.id = id
+        self.tier = tier
+        self.name = name
+        self.content = content
+        self.about = list(about)
+        self.c0 = c0
+        self.created = created
+        self.accessed = accessed
+        self.refreshed = refreshed
+        self.trust = trust
+        self.origin = origin
+        self.by = by
+        self.run = run
+        self.rule = rule
+        self.seqs = list(seqs)
+        self.task = task
+
+    def as_json(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in FIELDS}
+
+    def changed(self, **fields: Any) -> Fact:
+        made = Fact(**self.as_json(), task=self.task)
+        for name, value in fields.items():
+            setattr(made, name, value)
+        return made
+
+    @property
+    def text(self) -> str:
+        """What recall compares (M-10.8)."""
+        return "\n".join([self.name, content_text(self.content), *self.about])
+
+
+def content_text(content: Any) -> str:
+    """A String as it is, everything else as JSON."""
+    if isinstance(content, str):
+        return content
+    from json import dumps
+
+    return dumps(content, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+
+
+def fact_of(held: dict[str, Any]) -> Fact:
+    """From its JSON form; ValueError, TypeError or KeyError for anything else."""
+    fact = Fact(**held)
+    whole = (fact.id, fact.created, fact.accessed, fact.refreshed, *fact.seqs)
+    texts = (fact.name, fact.trust, fact.origin, *fact.about)
+    if any(type(number) is not int for number in whole) or any(type(text) is not str for text in texts):
+        raise ValueError
+    if fact.tier not in TIERS or fact.trust not in TRUST or not 0 <= fact.c0 <= 1:
+        raise ValueError
+    return fact
+
+
+def lowest(trusts: Sequence[str]) -> str:
+    """The trust of what derives from all of these (M-10.21); what no source is known of counts as least."""
+    return max(trusts, key=lambda trust: TRUST.index(trust) if trust in TRUST else len(TRUST) - 1)
+
+
+class Decay:
+    """The step `decay`: `rate` per `per` milliseconds, not below `floor`; below `archive_below` a fact is archived."""
+
+    __slots__ = ("rate", "per", "floor", "archive_below", "refresh_on")
+
+    def __init__(
+        self, *, rate: float, per: int, floor: float = 0.0, archive_below: float = 0.0, refresh_on: str = "Access"
+    ) -> None:
+        self.rate = rate
+        self.per = per
+        self.floor = floor
+        self.archive_below = archive_below
+        self.refresh_on = refresh_on
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Decay) and all(getattr(self, name) == getattr(other, name) for name in self.__slots__)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def confidence(fact: Fact, decay: Decay | None, now: int) -> float:
+    """At a time, computed when read (M-10.18)."""
+    if decay is None or fact.tier != PERSISTENT:
+        return fact.c0
+    faded = fact.c0 - decay.rate * max(0, now - fact.refreshed) / decay.per
+    return max(min(decay.floor, fact.c0), faded)
+
+
+def archived(fact: Fact, decay: Decay | None, now: int) -> bool:
+    return decay is not None and fact.tier == PERSISTENT and confidence(fact, decay, now) < decay.archive_below

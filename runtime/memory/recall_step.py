@@ -1,0 +1,58 @@
+"""The step `recall`: the facts a run shows for its prompt, and their access when its turn commits (M-10.15).
+
+Hands on `Recalling`, and `recalled_for` for a view. Must not know: how facts are ranked, where the text is placed.
+"""
+
+from __future__ import annotations
+
+from .facts import TRUST, content_text
+from .remembering import Facts
+from .views import RECALL_MARK, Recalled
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from .memory import Memory
+    from .policy import Policy
+    from .turns import Attached
+    from .views import View
+
+
+def recalled_for(memory: Memory, policy: Policy, prompt: str, task: Any) -> Recalled | None:
+    """Nothing is touched yet. What may stand in the system message comes from the program and its user only."""
+    step = policy.recall
+    if step is None:
+        return None
+    trusted = TRUST[:2] if step.inject == "System" else TRUST
+    found = Facts(memory, task).recall(
+        prompt, step.k, step.tiers, step.min_confidence, touch=False, half_life=step.half_life, trusted=trusted
+    )
+    return Recalled(step.inject, [(hit.score, _line(hit.fact.name, hit.fact.content)) for hit in found], [h.fact for h in found])
+
+
+def _line(name: str, content: Any) -> str:
+    """One line, whatever they hold: a fact cannot pass for two."""
+    return " ".join(f"- {name}: {content_text(content)}".split("\n")).replace("\r", " ")
+
+
+def count_access(memory: Memory, recalled: Recalled, view: View, task: Any) -> None:
+    """Of those a limit of tokens left in the request."""
+    shown = next((text.count("\n") for _, _, text in view.texts if text.startswith(RECALL_MARK)), 0)
+    if shown:
+        Facts(memory, task).recalled(recalled.facts[:shown])
+
+
+class Recalling:
+    """The recall steps of a call, for the task that makes it."""
+
+    __slots__ = ("task",)
+
+    def __init__(self, task: Any) -> None:
+        self.task = task
+
+    def find(self, element: Attached, prompt: str) -> Recalled | None:
+        return recalled_for(element.memory, element.policy, prompt, self.task)
+
+    def count(self, element: Attached, recalled: Recalled, view: View) -> None:
+        count_access(element.memory, recalled, view, self.task)

@@ -1,0 +1,194 @@
+"""Facts over stores: durability, ids, expiry, erasing, laws of recall and decay (M-10, M-12.16, M-12.17)."""
+
+import json
+
+import pytest
+from concerto.runtime.memory.errors import MemoryFailure
+from concerto.runtime.memory.facts import Decay, Fact, archived, confidence
+from concerto.runtime.memory.memory import Memory
+from concerto.runtime.memory.policy import Policy
+from concerto.runtime.memory.recalling import rank
+from concerto.runtime.memory.remembering import Facts
+from concerto.runtime.memory.stores.sqlite import SqliteStore
+
+DAY = 86_400_000
+
+
+class Clock:
+    seconds = 1_000_000.0
+
+    def __call__(self):
+        return self.seconds
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def path(tmp_path):
+    return str(tmp_path / "memory.db")
+
+
+def durable(path, clock, key=("", "m", ""), **policy):
+    return Memory(Policy(**policy), name="m", store=SqliteStore(path), key=key, clock=clock)
+
+
+def remember(memory, name, content, **given):
+    facts = Facts(memory)
+    facts.keep(facts.drafted(name, content, **given))
+
+
+def names(memory, query, **given):
+    return [found.fact.name for found in Facts(memory).recall(query, 10, **given)]
+
+
+def test_persistent_facts_outlive_the_process(path, clock):
+    memory = durable(path, clock)
+    remember(memory, "city", {"name": "Bonn"}, confidence=0.5, about=["Rhine"], seqs=[])
+    remember(memory, "gone", "Bonn", tier="session")
+    memory.store.close()
+    again = durable(path, clock)
+    (fact,) = Facts(again).all()
+    assert (fact.tier, fact.content, fact.c0, fact.about, fact.id) == ("persistent", {"name": "Bonn"}, 0.5, ["Rhine"], 0)
+    assert again.version() == 0
+
+
+def test_two_processes_never_share_a_number(path, clock):
+    one, other = durable(path, clock), durable(path, clock)
+    stale = one.stored_facts()
+    remember(other, "a", 1)
+    one.store.facts, real = lambda key: stale, one.store.facts
+    facts = Facts(one)
+    with pytest.raises(MemoryFailure) as raised:
+        one.store.keep(one.key, 0, [facts.drafted("b", 2).changed(id=0)], ())
+    assert raised.value.variant == "Conflict"
+    one.store.facts = real
+    remember(one, "b", 2)
+    assert [(fact.id, fact.name) for fact in one.stored_facts()] == [(0, "a"), (1, "b")]
+
+
+def test_a_log_begins_beside_its_facts(path, clock):
+    memory = durable(path, clock)
+    remember(memory, "city", "Bonn")
+    memory.append("user", "a")
+    assert (memory.version(), len(memory), names(memory, "bonn")) == (1, 1, ["city"])
+    assert list(memory.store.keys(("", "m"))) == [memory.key]
+
+
+def test_an_expired_key_has_no_facts(path, clock):
+    memory = durable(path, clock, ttl=1000)
+    remember(memory, "old", "Bonn")
+    clock.seconds += 2
+    assert names(memory, "bonn") == []
+    remember(memory, "new", "Bonn")
+    assert [fact.name for fact in memory.store.facts(memory.key)] == ["new"]
+    clock.seconds += 2
+    memory.append("user", "a")
+    assert memory.store.facts(memory.key) == []
+
+
+def test_erasing_takes_what_derives_from_it(path, clock):
+    memory = durable(path, clock)
+    memory.append("user", "a")
+    memory.append("user", "b")
+    remember(memory, "one", "Bonn", seqs=[0])
+    remember(memory, "two", "Bonn", seqs=[1])
+    remember(memory, "now", "Bonn", seqs=[0], tier="session")
+    branch = memory.fork("b")
+    memory.erase([0])
+    assert (names(memory, "bonn"), names(branch, "bonn")) == (["two"], ["two"])
+    memory.erase()
+    assert (memory.store.facts(memory.key), memory.store.facts(branch.key)) == ([], [])
+
+
+def test_a_dump_round_trips_and_stores_agree(path, clock):
+    texts = []
+    for memory in (durable(path, clock), Memory(name="m", key=("", "m", ""), clock=clock)):
+        remember(memory, "city", "Bonn", tier="session")
+        remember(memory, "tea", [1, None, "x"], tier="session", about=["cup"])
+        text = memory.dump()
+        memory.load(text)
+        assert memory.dump() == text
+        texts.append(text)
+    assert texts[0] == texts[1]
+
+
+@pytest.mark.parametrize("change", [{"c0": 2}, {"c0": None}, {"tier": "disk"}, {"trust": "god"}, {"seqs": ["a"]}, {"more": 1}])
+def test_a_damaged_fact_is_refused(clock, change):
+    memory = Memory(clock=clock)
+    remember(memory, "city", "Bonn")
+    held = json.loads(memory.dump())
+    held["facts"][0].update(change)
+    with pytest.raises(MemoryFailure) as raised:
+        Memory(clock=clock).load(json.dumps(held))
+    assert raised.value.variant == "Corrupt"
+
+
+def test_redaction_reaches_facts(clock):
+    memory = Memory(Policy(redact=(lambda text: text.replace("Bonn", "*"),)), clock=clock)
+    remember(memory, "Bonn", {"x": ["Bonn"]}, about=["Bonn"])
+    (fact,) = Facts(memory).all()
+    assert (fact.name, fact.content, fact.about) == ("*", {"x": ["*"]}, ["*"])
+
+
+def test_keys_keep_facts_apart(path, clock):
+    for key in (("", "m", "a", ""), ("", "m", "A", ""), ("", "m:a", "")):
+        remember(durable(path, clock, key), "city", f"Bonn {key}")
+    for key in (("", "m", "a", ""), ("", "m", "A", ""), ("", "m:a", "")):
+        assert [fact.content for fact in durable(path, clock, key).stored_facts()] == [f"Bonn {key}"]
+
+
+def test_a_name_may_hold_anything(path, clock):
+    memory = durable(path, clock)
+    for name in ("a\0b", "\ud800", "'; DROP TABLE fact", ""):
+        remember(memory, name, name)
+    assert [fact.name for fact in memory.stored_facts()] == ["a\0b", "\ud800", "'; DROP TABLE fact", ""]
+
+
+@pytest.mark.parametrize("idle", [0, 1, DAY, 3 * DAY, 400 * DAY])
+@pytest.mark.parametrize("c0", [0.1, 0.5, 1.0])
+def test_decay_stays_between_floor_and_start(idle, c0):
+    """M-12.16."""
+    decay = Decay(rate=0.2, per=DAY, floor=0.3)
+    fact = Fact(0, "persistent", "a", 1, c0=c0, refreshed=0)
+    now = confidence(fact, decay, idle)
+    assert min(0.3, c0) <= now <= c0
+    assert confidence(fact, decay, idle + DAY) <= now
+    assert confidence(fact, decay, idle) == now
+    assert confidence(fact.changed(refreshed=idle), decay, idle) == c0
+    assert not archived(fact.changed(tier="session"), Decay(rate=1, per=1, archive_below=1), idle)
+
+
+def test_recall_is_a_total_order_and_a_prefix(clock):
+    """M-12.17."""
+    memory = Memory(clock=clock)
+    for number in range(12):
+        remember(memory, f"fact {number}", "Bonn on the Rhine" if number % 2 else "Bonn", confidence=1 - number % 3 / 4)
+    whole = Facts(memory).recall("bonn rhine", 12, touch=False)
+    keys = [(-round(hit.score, 9), -hit.fact.accessed, hit.fact.id) for hit in whole]
+    assert keys == sorted(keys)
+    for k in range(12):
+        assert [hit.fact.id for hit in Facts(memory).recall("bonn rhine", k, touch=False)] == [h.fact.id for h in whole[:k]]
+    sure = Facts(memory).recall("bonn rhine", 3, min_confidence=0.9, touch=False)
+    assert len(sure) == 3
+    assert all(hit.confidence >= 0.9 for hit in sure)
+
+
+def test_scores_of_the_table():
+    """M-10.13."""
+    for relevance, c0, score in ((0.95, 0.90, 0.855), (0.70, 1.0, 0.70), (0.60, 0.85, 0.51)):
+        (found,) = rank([Fact(0, "session", "a", "b", c0=c0)], "a", 0)
+        found.relevance = relevance
+        assert found.score == pytest.approx(score)
+
+
+@pytest.mark.parametrize(
+    ("content", "query"), [("東京に住む", "東京"), ("STRASSE", "straße"), ("ﬁne tea", "FINE"), ("user_name-x", "name")]
+)
+def test_words_of_any_script(content, query, clock):
+    """M-10.8."""
+    memory = Memory(clock=clock)
+    remember(memory, "1", content)
+    assert names(memory, query) == ["1"]
