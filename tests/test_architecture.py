@@ -152,7 +152,10 @@ def test_the_suite_and_the_product_meet_at_the_driver_only(path: Path) -> None:
 
 @pytest.mark.parametrize("room", ["benches", "conformance"])
 def test_no_room_knows_suite_or_benches(room: str) -> None:
-    assert not [name for name, targets in IMPORTS.items() if any(target.split(".")[0] == room for target in targets)]
+    """But the verb that runs the suite; the suite itself is a room of the wheel too."""
+    others = {name: targets for name, targets in IMPORTS.items() if not name.startswith("concerto.conformance")}
+    knowing = {name for name, targets in others.items() if any(room in target.split(".")[:2] for target in targets)}
+    assert knowing == ({"concerto.cli.conformance"} if room == "conformance" else set())
 
 
 def test_no_vague_module_names() -> None:
