@@ -59,7 +59,7 @@ def find_method(machine: Running, receiver: Any, site: Site) -> Any:
     """The calling function for this receiver class at this site."""
     if site.trait:
         return _program_call
-    if type(receiver) in (EnumValue, tuple, ErrorValue, ModelRef):
+    if type(receiver) in (EnumValue, tuple, ErrorValue, ModelRef) and site.name in machine.program.implemented:
         return _varied_call  # types with impls of their own share these classes
     if type(receiver) in (ToolRef, McpRef):
         return _tool_call  # other tools are of the same class

@@ -196,6 +196,8 @@ def builder_of(receiver: Any) -> ModelBuilder:
 
 
 def with_memory(machine: Running, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
+    if len(arguments) == 1 and type(arguments[0]) is MemoryRef and type(receiver) is not ModelBuilder and not site.names:
+        return ModelBuilder(receiver, arguments[0])  # nearly every call
     memory, auto, tokens, meta = arguments_of(site, arguments, ("m", "auto", "tokens", "meta"), (True, None, None))
     if memory is not None and type(memory) is not MemoryRef:
         memory = memory_list(memory)

@@ -72,6 +72,7 @@ class Program:
         self.language_methods = self._language_methods()
         self.methods = self._methods()
         self.trait_methods = self._trait_methods()
+        self.implemented = {at[-1] for table in (self.methods, self.trait_methods) for at in table}  # method names of any impl
         self.partial = self._partial()
         self.halt: list[Any] = [NUMBERS["HALT"], None, None]
 
