@@ -60,7 +60,7 @@ def of_a_declaration(place: ErrorPlace, expected: set[str]) -> str | None:
         return None
     if "LBRACE" in expected and place.before(2).startswith("K_"):
         return f"leave out the `=`: `{place.text(-2)} {place.word_before()} {{ … }}`"
-    if expected == {"COLON"}:
+    if expected == {"COLON"} and place.before(2) != "CONST":
         return f"write `{place.word_before()}: T = …`, with its type for T"
     return None
 
