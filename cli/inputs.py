@@ -15,10 +15,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from ..compiler.diagnostics import Diagnostic
     from ..compiler.pipeline import Compilation
     from ..compiler.source import Source
     from ..vm.bytecode.image import Image
     from ..vm.link import Program
+
+NO_PROJECT = "no FILE given, and no Concerto.toml here or above; `concerto init .` writes one"
+
 
 def read(path: str) -> bytes:
     try:
@@ -85,8 +89,12 @@ def entry_file() -> str:
 
     found = find_manifest(os.getcwd())
     if found is None:
-        raise exits.Exit(exits.USAGE, "no FILE given, and no Concerto.toml here or above; `concerto init .` writes one")
-    entry = Manifest(found).entry
+        raise exits.Exit(exits.USAGE, NO_PROJECT)
+    manifest = Manifest(found)
+    if manifest.entry is None and any(found.code != "E4002" for found in manifest.diagnostics.ordered()):
+        _report(manifest.diagnostics.ordered(), {manifest.source.name: manifest.source})
+        raise exits.Exit(exits.COMPILE_ERRORS)
+    entry = manifest.entry
     if entry is None:
         raise exits.Exit(exits.USAGE, f"no FILE given, and {os.path.relpath(found)} names no `entry` under [project]")
     return os.path.relpath(os.path.join(os.path.dirname(found), entry))
@@ -114,13 +122,15 @@ def project_folder(path: str) -> str | None:
 
 
 def report(result: Compilation, *, quiet: bool) -> None:
-    if not result.diagnostics.found:
-        return
-    from ..compiler.render import render_text
-
     shown = [d for d in result.diagnostics.ordered() if d.is_error or not quiet]
     if shown:
-        sys.stderr.write(render_text(shown, sources_of(result), colour=use_colour(sys.stderr)))
+        _report(shown, sources_of(result))
+
+
+def _report(found: list[Diagnostic], sources: dict[str, Source]) -> None:
+    from ..compiler.render import render_text
+
+    sys.stderr.write(render_text(found, sources, colour=use_colour(sys.stderr)))
 
 
 def report_json(results: list[Compilation]) -> None:

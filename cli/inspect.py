@@ -46,6 +46,7 @@ def facts_of(image: Image, data: bytes) -> dict[str, Any]:
         "functions": declared_functions(image),
         "models": {m.name: {"connection": m.connection, **m.fields} for m in image.models},
         "agents": {a.name: a.fields for a in image.agents},
+        "servers": {s.name: {**s.fields, "tools": [method[0] for method in s.methods]} for s in image.mcp},
         "schemas": [s.name for s in image.schemas],
         "tools": {t.name: [method[2] for method in t.methods] for t in image.tools},
         "effects": {method[2]: method[7] for t in image.tools for method in t.methods if method[7] is not None},
@@ -62,8 +63,19 @@ def facts_of(image: Image, data: bytes) -> dict[str, Any]:
 def _memory(image: Image, memory: Memory) -> dict[str, Any]:
     """M-2.13."""
     of = {} if memory.of is None else {"of": image.memories[memory.of].name}
-    steps = {"steps": memory.steps} if memory.steps else {}
+    steps = {"steps": {name: _step(value) for name, value in memory.steps.items()}} if memory.steps else {}
     return {"name": memory.name, "max_messages": memory.max_messages, **of, **steps}
+
+
+def _step(value: Any) -> Any:
+    """The arguments of a step; its functions exist only once the program is initialised."""
+    from ..vm.bytecode.memory_steps import is_function
+
+    if is_function(value):
+        return "a function"
+    if isinstance(value, dict):
+        return {key: _step(part) for key, part in value.items()}
+    return [_step(part) for part in value] if isinstance(value, list) else value
 
 
 def declared_functions(image: Image) -> list[str]:

@@ -25,6 +25,7 @@ HELP = """\
 Type items (fn, struct, model, …), statements or expressions; values are shown in debug form.
 An entry goes on over several lines while something is open or missing; an empty line ends it. The last `;` may be left out.
 """
+LEAVING = ("exit", "quit", "bye", "q")  # typed where other shells take them
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -83,6 +84,9 @@ class Shell:
 
     def _compiled(self, text: str) -> Entry:
         entry = self.transcript.compile(text)
+        if entry.compilation.image is None and text.strip().rstrip(";()") in LEAVING:
+            print("`:quit` leaves", file=sys.stderr)
+            return entry
         shown = [d for d in entry.diagnostics if d.is_error or not self.arguments.quiet]
         if shown:
             sys.stderr.write(render_text(shown, entry.sources, colour=use_colour(sys.stderr)))

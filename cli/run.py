@@ -41,7 +41,8 @@ def configure_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--env-file", metavar="FILE", help="NAME=value lines; variables already set win")
     parser.add_argument("--max-steps", type=steps, metavar="N", help="stop with P101 after N steps")
     parser.add_argument("--max-seconds", type=seconds, metavar="S", help="stop with P102 after S seconds")
-    parser.add_argument("--max-tokens", type=steps, metavar="N", help="stop with P401 when the models have used N tokens")
+    tokens = "stop with P401 when the models have used N tokens; a request reserves its max_tokens, 4096 if unset"
+    parser.add_argument("--max-tokens", type=steps, metavar="N", help=tokens)
     parser.add_argument("--max-cost", type=seconds, metavar="X", help="stop with P402 when the requests have cost X")
     parser.add_argument("--seed", type=int, metavar="N", help="fixes the random numbers and retry jitter")
     parser.add_argument("--emit-format", choices=("text", "json"), default="text", help="how emits are printed: text or json")

@@ -7,7 +7,7 @@ import os
 import sys
 
 from . import exits
-from .inputs import compilation, is_image, load_program, read, refused, report, use_colour
+from .inputs import NO_PROJECT, compilation, is_image, load_program, read, refused, report, use_colour
 from .permission_flags import hint_of as hint_of
 from .permission_flags import words_of as words_of
 from .run import configure_run, host_of, limits_of, run_session, skip_waits
@@ -40,6 +40,8 @@ def execute(arguments: argparse.Namespace) -> int:
     from ..runtime.testing import chosen
 
     programs = dict(programs_of(arguments))
+    if not programs and not arguments.paths:
+        raise exits.Exit(exits.USAGE, NO_PROJECT)
     shown = Report(arguments)
     shown.begin(sum(1 for program in programs.values() for _ in chosen(program, arguments.filter)))
     for path, program in programs.items():
@@ -161,7 +163,11 @@ class Report:
     def _summary(self, failures: list[TestOutcome]) -> None:
         passed = len(self.outcomes) - len(failures)
         blank = "" if self.silent else "\n"
-        print(f"{blank}test result: {'FAILED' if failures else 'ok'}. {passed} passed, {len(failures)} failed")
+        word = "ok" if self.outcomes and not failures else "FAILED"
+        print(f"{blank}test result: {word}. {passed} passed, {len(failures)} failed")
+        if not self.outcomes:
+            part = self.arguments.filter
+            print(f"no description of a test contains {part!r}" if part else "no test found", file=sys.stderr)
         if failures:
             print("\nfailures:")
         for outcome in failures:

@@ -115,7 +115,7 @@ class Transcript:
 
     def position(self, line: int, column: int) -> tuple[int, int]:
         """Where the user sees a position of the compiled text."""
-        return line, column - sum(length for at, length in self._inserted.get(line, ()) if at < column)
+        return line, column - sum(min(length, max(0, column - at)) for at, length in self._inserted.get(line, ()))
 
     # ------------------------------------------------------------ parts
 
@@ -218,10 +218,11 @@ class _Back:
         related = tuple(replace(other, span=self.span(other.span)) for other in found.related)
         span = self.span(found.span)
         # the bracket that closes our function is nothing the user wrote
-        message = found.message
+        message = found.message.replace(f"`{VALUE}`", "the value")
         if span.start == self.end:
             message = message.replace("unexpected `}`", "unexpected end of the entry")
-        return replace(found, message=message, span=span, related=related)
+        help = None if found.help is None else found.help.replace(VALUE, "x")
+        return replace(found, message=message, help=help, span=span, related=related)
 
 
 def needs_more(text: str) -> bool:

@@ -337,9 +337,10 @@ class _Lexer:
                 at = found.end()
             else:
                 end = found.start() + len(stop) - 1
-                self.error(
-                    "E0004", end, end + 1, "line end in a one-line string", 'close it, write `\\n`, or use `"""`'
-                )
+                # from its opening quote, unless a hole of several lines lies between
+                start = opened.start if self.source.position(opened.start).line == self.source.position(end).line else end
+                help = 'close it, write `\\n`, or use `"""`'
+                self.error("E0004", start, max(end, start + 1), "line end in a one-line string", help)
                 text_end = found.start() - (text[found.start() - 1] == "\r")
                 return self.close_string(opened, token_start, piece, max(piece, text_end), end)
 

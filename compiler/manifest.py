@@ -275,8 +275,11 @@ def place_of(source: Source, path: tuple[str, ...]) -> tuple[int, int]:
         line = source.text[start:].partition("\n")[0]
         words = line.strip()
         if words.startswith("["):
-            header = words.strip("[] \t\r").partition(".")[0].strip().strip("\"'")
-            inside = header == table
+            header = [name.strip().strip("\"'") for name in words.strip("[] \t\r").split(".")]
+            inside = header[0] == table
+            if len(path) > 1 and header == [*path]:
+                at = start + line.rindex(key)
+                return at, at + len(key)
             if inside and len(path) == 1:
                 at = start + line.index(table)
                 return at, at + len(table)

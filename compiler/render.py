@@ -110,12 +110,19 @@ class _Renderer:
         shift = 0
         if len(text) > MAX_LINE:
             shift = max(0, min(first - MAX_LINE // 4, len(text) - MAX_LINE))
-            text = text[shift : shift + MAX_LINE]
+            text = _window(text, shift)
         first, last = first - shift, min(last - shift, len(text))
         number = str(start.line)
         under = "".join("\t" if char == "\t" else " " for char in text[:first])
         carets = self.paint("^" * max(1, last - first), what)
         return [f"  {number} | {_printable(text)}", f"  {' ' * len(number)} | {under}{carets}"]
+
+
+def _window(text: str, shift: int) -> str:
+    """A part of a long line, with `…` where there is more."""
+    shown = text[shift : shift + MAX_LINE]
+    shown = f"…{shown[1:]}" if shift else shown
+    return f"{shown[:-1]}…" if shift + MAX_LINE < len(text) else shown
 
 
 def _printable(text: str) -> str:

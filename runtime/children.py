@@ -71,10 +71,15 @@ def environment(run: Running, variables: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
+def permitted_name(name: str, folder: str) -> str:
+    """A command as permissions name it: a path without links, or a name that is searched."""
+    return os.path.realpath(os.path.join(folder, name)) if "/" in name else name
+
+
 async def start(run: Running, words: Sequence[str], folder: str, begin: Callable[[list[str]], Awaitable[T]]) -> T:
     """Starts a command, if that is permitted: what `begin` makes of its argument list. Raises Denied, NotStarted."""
     name = words[0]
-    command = os.path.realpath(os.path.join(folder, name)) if "/" in name else name
+    command = permitted_name(name, folder)
 
     async def started() -> T:
         try:

@@ -20,12 +20,16 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 
+def permitted_host(host: str, port: int) -> str:
+    """A host as permissions name it."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
 async def reached(run: Running, network: Network, host: str, port: int, perform: Callable[[str], Awaitable[T]]) -> T:
     """What `perform` gives for an address that was checked; nothing is looked up for a host that is not granted. Raises Denied,
     HttpFailure."""
     permissions = permissions_of(run)
-    shown = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-    access = Access("net", shown, "audit:net_access", {"host": host, "port": port})
+    access = Access("net", permitted_host(host, port), "audit:net_access", {"host": host, "port": port})
 
     async def found() -> T:
         own = literal(host)

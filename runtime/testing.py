@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 
 class TestOutcome:
-    """`failure`: the text of what went wrong, None when the test passes; `place` the file, line and column where it was
-    raised, if it was raised; `emits` the program emits as (channel, value)."""
+    """`failure`: the text of what went wrong, None when the test passes; `place` the file, line and column where it
+    panicked, else where the body of the test begins; `emits` the program emits as (channel, value)."""
 
     __slots__ = ("description", "failure", "place", "expected", "emits")
 
@@ -64,12 +64,15 @@ def run_tests(
         session = Session(program, made)
         session.state[EMITS] = emits
         outcome = run(session, test.function)
-        yield judged(test, outcome, emits, session.redactor.clean)
+        yield judged(test, outcome, emits, session.redactor.clean, program.start_of(test.function))
 
 
-def judged(test: Test, outcome: Outcome, emits: list[tuple[str, Any]], clean: Callable[[str], str]) -> TestOutcome:
-    """What the end of its session means for a test (O-8.2, O-8.5)."""
+def judged(
+    test: Test, outcome: Outcome, emits: list[tuple[str, Any]], clean: Callable[[str], str], start: Place | None = None
+) -> TestOutcome:
+    """What the end of its session means for a test (O-8.2, O-8.5); `start` is where its body begins."""
     text, place = _failure(outcome)
+    place = place or start
     text = None if text is None else clean(text)
     if not test.expect_fail:
         return TestOutcome(test, text, place, emits)

@@ -197,14 +197,15 @@ def is_enabled(run: Running, tool: str, method: str, guard: str | None) -> bool:
     return granted.allows_tool(tool, method) and (guard is None or bool(granted.scopes.get(guard)))
 
 
-def denial(run: Running, tool: str, method: str, guard: str | None) -> Err:
-    """The Err of a call that is not enabled."""
+def denial(run: Running, tool: str, method: str, guard: str | None, target: str | None = None) -> Err:
+    """The Err of a call that is not enabled; `target`: what of the capability it would use, where that is known."""
     fields = {"tool": tool, "method": method}
     capability = BY_KEY.get(guard or "")
     if capability is None or permissions_of(run).scopes[capability.key]:
         return Err(ErrorValue("ToolError", "PermissionDenied", f"permission denied: tool {tool}.{method} is disabled", fields))
-    message = f"permission denied: {capability.name} (grant it with {capability.flag})"
-    granted_by = {"capability": capability.name, "flag": capability.flag}
+    scope = "" if target is None else f"={target}"
+    granted_by = {"capability": f"{capability.name}{scope}", "flag": f"{capability.flag}{scope}"}
+    message = "permission denied: {capability} (grant it with {flag})".format(**granted_by)
     return Err(ErrorValue("ToolError", "PermissionDenied", message, {**fields, **granted_by}))
 
 

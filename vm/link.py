@@ -264,6 +264,11 @@ class Program:
         name = self.image.source_map[file][0] if file < len(self.image.source_map) else ""
         return name, line, column
 
+    def start_of(self, function: int) -> tuple[str, int, int] | None:
+        """Where the body of a function begins; None for an image without that."""
+        file, line, column = position_at(self.image.functions[function].lines, 0)
+        return (self.image.source_map[file][0], line, column) if line and file < len(self.image.source_map) else None
+
 
 def _memory(image: im.Image, memory: im.Memory) -> MemoryRef | KeyedRef:
     """The handle of a declaration; a view of a keyed memory is keyed alike (M-7.3)."""

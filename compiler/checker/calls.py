@@ -379,8 +379,14 @@ def schema_argument(
         c.report("E4022", written[0].span, fault, help="give it schemas, structs, enums or types that JSON has")
         return None
     if type_ is not ERRONEOUS:
-        c.report("E4022", written[0].span, f"`{type_}` is not a schema", help="declare it with `schema`")
+        c.report("E4022", written[0].span, f"`{type_}` is not a schema", help=_schema_help(type_))
     return None
+
+
+def _schema_help(type_: Type) -> str:
+    if isinstance(type_, Nominal):
+        return "declare it with `schema`"
+    return f"wrap it in a schema with a field: `schema Answer {{ value: {type_} }}`"
 
 
 SPECIAL = {

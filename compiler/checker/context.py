@@ -29,7 +29,7 @@ from ..symbols import (
     TraitSymbol,
     TypeParameterSymbol,
 )
-from ..types import ANY, FLOAT, INT, NEVER, NIL, Implementation, Nominal, Type, bare
+from ..types import ANY, FLOAT, INT, NEVER, NIL, Implementation, Nilable, Nominal, Type, bare, option
 from .mismatch import explain, number_help
 from .privacy import ModuleMap
 from .relations import ERRONEOUS, MISMATCH, _Mismatch, convert, is_complete, join, join_all, nilable
@@ -309,6 +309,8 @@ class Checker:
         elif wanted == NIL and expected.code == "E2023":
             is_main = self.function_target.name == "`main`"
             help = "`main` gives no value: drop it" if is_main else f"declare the result: `-> {found}`"
+        elif isinstance(wanted, Nilable) and (some := _in_some(node)) is not None and found == option(wanted.inner):
+            help = f"a `{wanted}` takes the value itself: {self.text(some)}"
         elif isinstance(node, ast.StringLiteral) and wanted in (INT, FLOAT):
             help = number_help(node.value, wanted)
         else:
@@ -338,6 +340,13 @@ class Checker:
         """The symbol behind a nominal type."""
         symbol = self.nominals.get(type_.unique_name) if isinstance(type_, Nominal) else None
         return symbol if symbol is not None and bare(symbol.type) == bare(type_) else None
+
+
+def _in_some(node: ast.Expr) -> ast.Expr | None:
+    """What a written `Some(…)` holds."""
+    if isinstance(node, ast.Call) and isinstance(node.callee, ast.PathExpr) and len(node.arguments) == 1:
+        return node.arguments[0].value if node.callee.segments[-1].text == "Some" else None
+    return None
 
 
 def missing_value_help(body: ast.Node, result: Type) -> str:

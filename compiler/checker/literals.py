@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ...vm.values.errors import FAMILIES
 from .. import ast
-from ..resolver.spelling import did_you_mean
+from ..resolver.spelling import did_you_mean, listed
 from ..symbols import (
     AliasSymbol,
     BuiltinSymbol,
@@ -130,9 +130,8 @@ def _check_entry(
 ) -> None:
     name = entry.name.text
     if name not in types:
-        c.report(
-            "E2013", entry.name.span, f"`{made}` has no field `{name}`", help=did_you_mean(name, types)
-        )
+        help = did_you_mean(name, types) or listed("fields", [*types])
+        c.report("E2013", entry.name.span, f"`{made}` has no field `{name}`", help=help)
         c.infer(entry.value)
         return
     if name in given:

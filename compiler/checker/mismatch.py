@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from ..types import FLOAT, INT, STRING, Function, Generic, Nilable, Nominal, Open, Simple, Type, Union
+from ..types import ANY, FLOAT, INT, RESPONSE, STRING, Function, Generic, Nilable, Nominal, Open, Simple, Type, Union
 
 ITERABLE = "arrays, maps, strings, tuples, ranges, sets, hashmaps and streams"
 _INT_TEXT = re.compile(r"-?[0-9]{1,18}")
@@ -63,6 +63,12 @@ def explain(found: Type, wanted: Type) -> str | None:
     match found, wanted:
         case Generic(name="Result"), _ if found.arguments[0] == wanted:
             return "use `?`, or `match` on the Result"
+        case Generic(name="Result"), _ if found.arguments[0] == ANY and not isinstance(wanted, Generic):
+            return "use `?`, or `match` on the Result"
+        case Generic(name="Result"), _ if found.arguments[0] == RESPONSE and wanted == STRING:
+            return "add `?` and `.text`"
+        case _, _ if found == RESPONSE and wanted == STRING:
+            return "add `.text`"
         case Generic(name="Option", arguments=(Open(),)), Nilable():
             return "write `nil` in place of `None`"
         case Generic(name="Result"), Generic(name="Result") if _is_text_for_error(found.arguments[1], wanted.arguments[1]):

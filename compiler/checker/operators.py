@@ -48,6 +48,10 @@ def operand_error(c: Checker, node: ast.Expr, operator: str, left: Type, right: 
         help = "use `${…}` or `.to_string()`"
     elif help is None and NIL in (left, right):
         help = "a function without `-> T` returns nothing, which is `nil`"
+    elif help is None and operator == "*" and is_text(left) and right == INT:
+        help = "write `.repeat(n)`"
+    elif help is None and operator in EQUALITY and (is_text(left) or is_text(right)):
+        help = "compare values of one type: `.to_string()` makes text of a value, `.parse_int()` a number of text"
     elif help is None and operator in LOGIC:
         help = condition_help(right if left == BOOL else left)
     return c.report("E2002", node.span, f"`{operator}` cannot be applied to `{left}` and `{right}`", help=help)

@@ -7,7 +7,7 @@ forms. Must not know: how tasks are started.
 from __future__ import annotations
 
 from .. import ast
-from ..types import INT, NEVER, NIL, Generic, Tuple, Type, array, result
+from ..types import INT, NEVER, NIL, Function, Generic, Tuple, Type, array, result
 from .context import FREE, Checker, Expected, ExpressionRule, LoopFrame, Target
 from .control import element_type
 from .emits import awaited_emit
@@ -68,6 +68,7 @@ def await_(c: Checker, node: ast.Await, expected: Expected) -> Type:
     answer = awaited_emit(c, node.operand)
     if answer is not None:
         return answer
+    _one_array(c, node.operand, "await (f(), g())")
     found = c.infer(node.operand, expected)
     inside = generic(found, "Task")
     return inside[0] if inside else found
@@ -86,13 +87,25 @@ def race(c: Checker, node: ast.Call, callee: ast.PathExpr, expected: Expected) -
         return c.report("E2016", callee.span, "`race` takes its operands itself", help="write `race(a, b)`")
     if not node.tasks:
         return c.report("E2006", callee.span, "`race` takes one operand or more, none given", help="write `race(f(), g())`")
+    if len(node.arguments) == 1:
+        _one_array(c, node.arguments[0].value, "race(f(), g())")
     return c.join_branches([(task, body(c, task, expected=expected)) for task in node.tasks])
+
+
+def _one_array(c: Checker, operand: ast.Expr, form: str) -> None:
+    """W0405: an array literal where operands are meant; its elements are computed one after the other (L-9.2.5)."""
+    if isinstance(operand, ast.ArrayExpr) and operand.items:
+        message = "the elements of an array are computed one after the other"
+        c.report("W0405", operand.span, message, help=f"write `{form}` to run them concurrently")
 
 
 def parallel_for(c: Checker, node: ast.ParallelFor, expected: Expected) -> Type:
     element = element_type(c, node.iterable, c.infer(node.iterable))
     if node.limit is not None:
         c.value(node.limit, Expected(INT, "E2009", "the limit"))
+        if isinstance(node.limit, ast.IntLiteral) and node.limit.value < 1:
+            help = "leave `limit` out for the bound of the host"
+            c.report("E4004", node.limit.span, "the limit is an Int of at least 1", help=help)
     wanted = generic(expected.type, "Array") if expected.used else None
     return array(value_type(body(c, node.task, element, expected.of(wanted[0]) if wanted else FREE)))
 
@@ -101,8 +114,12 @@ def spawn(c: Checker, node: ast.Spawn, expected: Expected) -> Type:
     """Callee, receiver and arguments belong to the code around it: they are evaluated before the task starts (L-9.2.4)."""
     operand = node.operand
     if not isinstance(operand, (ast.Call, ast.MethodCall, ast.AsyncBlock)):
-        help = "`spawn f(x)`, then `.await?`" if isinstance(operand, ast.Propagate) else "spawn a call or an `async` block"
-        c.infer(operand)
+        found = c.infer(operand)
+        help = "write `spawn async { … }`"
+        if isinstance(operand, ast.Propagate):
+            help = "`spawn f(x)`, then `.await?`"
+        elif isinstance(operand, ast.PathExpr) and isinstance(found, Function):
+            help = f"call it: `spawn {c.text(operand).strip('`')}({'…' if found.parameters else ''})`"
         return c.report("E2045", operand.span, "`spawn` takes a call or an `async` block", help=help)
     if not isinstance(operand, ast.AsyncBlock):
         around = (list(c.targets), c.loops)

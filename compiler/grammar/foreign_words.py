@@ -30,6 +30,8 @@ WORDS = {
     "elsif": "write `else if`",
     "elseif": "write `else if`",
     "spawn": "`spawn` takes a call or an `async` block: `spawn f()`",
+    "assert": "call it: `assert(a == b)`, or `assert_eq(a, b)`",
+    "raise": "use `throw`",
     "foreach": "write `for x in xs { … }`",
     "lambda": CLOSURE,
     "not": "logical not is `!`",

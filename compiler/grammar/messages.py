@@ -14,6 +14,7 @@ from ..tokens import END, HARD_KEYWORDS, describe, words
 from . import foreign_words
 from .driver import Machine
 from .error_place import ErrorPlace
+from .foreign_forms import of_a_declaration, of_a_loop, of_a_test, of_a_type
 from .store_help import of_a_store
 from .tables import Tables
 
@@ -158,7 +159,8 @@ _LITERAL_TYPES = {"INT": "Int", "FLOAT": "Float", "STRING": "String", "TRUE": "B
 
 def help_for(place: ErrorPlace, expected: set[str]) -> str | None:
     for rule in (
-        of_a_store, _at_module_level, _foreign_word, _doubled_operator, _wrong_form, _foreign_form, _ternary, _missing_semicolon,
+        of_a_store, _at_module_level, _foreign_word, _doubled_operator, of_a_type, of_a_loop, of_a_declaration, of_a_test,
+        _wrong_form, _foreign_form, _ternary, _missing_semicolon,
     ):  # fmt: skip
         help = rule(place, expected)
         if help is not None:
@@ -270,8 +272,6 @@ def _foreign_form(place: ErrorPlace, expected: set[str]) -> str | None:
         return "there is no `where`; write the bound in the brackets: `<T: Shape>`"
     if kind == "FATARROW" and before in ("RPAREN", "IDENT"):
         return foreign_words.CLOSURE
-    if kind == "LET" and before == "LPAREN" and place.before(2) == "FOR":
-        return "write `for i in 0..n { … }`"
     if kind == "EQ" and before == "IDENT" and {"COLON", "COMMA", "RBRACE"} <= expected:
         return "a field and its value are joined by `:`"
     if kind == "EQ" and place.before(2) == "CONST":
@@ -300,7 +300,7 @@ def _ternary(place: ErrorPlace, expected: set[str]) -> str | None:
         kind = place.before(back)
         if kind in ("SEMI", "LBRACE", "RBRACE", "BLKEND") or place.line(-back) != place.line():
             return None
-        if kind == "QUESTION" and (place.kind() == "COLON" or _colon_on_line(place)):
+        if kind == "QUESTION" and place.kind(1 - back) != "COLON" and (place.kind() == "COLON" or _colon_on_line(place)):
             return _NO_TERNARY
     return None
 

@@ -102,6 +102,7 @@ NAMES: dict[str, str] = {
     "False": "write `false`",
     "this": "write `self`",
     "Memory": "declare `memory log: Memory = Memory::new();` at module level and give its name: `log`",
+    **dict.fromkeys(("Promise", "asyncio"), "write `await (f(), g())` for all of them, `race(f(), g())` for the first"),
     "not": "logical not is `!`",
     "finally": "there is no `finally`; write the code behind the `try`",
     **dict.fromkeys(("console", "echo", "puts", "printf", "log"), "use `println`"),

@@ -1,14 +1,14 @@
 """Opening a connection to an MCP server under the permissions of the program (O-4.15, O-4.17, O-4.41 to O-4.43).
 
-Hands on `opened`. Must not know: what a server offers.
+Hands on `opened` and `target_of`. Must not know: what a server offers.
 """
 
 from __future__ import annotations
 
-from ..children import Missing, NotStarted, environment, start
+from ..children import Missing, NotStarted, environment, permitted_name, start
 from ..guard import Denied
 from ..http_requests import HttpFailure, Target
-from ..reaching import reached
+from ..reaching import permitted_host, reached
 from .served import ServerFailure
 
 TYPE_CHECKING = False
@@ -27,6 +27,17 @@ async def opened(run: Running, settings: McpSettings) -> Connection:
         raise ServerFailure(denied.message, "PermissionDenied", capability=denied.capability, flag=denied.flag) from None
     except (NotStarted, Missing, HttpFailure) as failure:
         raise ServerFailure(f"{where}: {failure.message}") from None
+
+
+def target_of(run: Running, settings: McpSettings) -> str | None:
+    """What a connection would use of its capability; None for a URL that is none."""
+    if settings.transport == "stdio":
+        return permitted_name(settings.command[0], run.host.project)
+    try:
+        target = Target(settings.url)
+    except HttpFailure:
+        return None
+    return permitted_host(target.host, target.port)
 
 
 async def _over_stdio(run: Running, settings: McpSettings) -> Connection:

@@ -158,7 +158,9 @@ class Server:
     async def answer(self, effect: Effect, tool: str, arguments: dict[str, Any]) -> Any:
         """The Result of a call with arguments that fit."""
         if not self.is_enabled(tool):
-            return denial(self.run, self.name, tool, self.settings.guard)
+            from .opening import target_of
+
+            return denial(self.run, self.name, tool, self.settings.guard, target_of(self.run, self.settings))
         try:
             signature = self.signatures.get(tool)
             if self.mocked is not None:

@@ -115,7 +115,7 @@ def test_tree(cli, write, tmp_path):
 def test_dump_of_what_cannot_be_read(cli, write, flag):
     code, out, err = cli("compile", flag, write("program.conc", 'fn main() { "open }\n'))
     assert code == 65
-    assert err.startswith("program.conc:1:20: error[E0004]: ")
+    assert err.startswith("program.conc:1:13: error[E0004]: ")
     assert not err.endswith("\n\n")
     assert cli("compile", flag, write("latin.conc", b"\xff")).code == 65
 

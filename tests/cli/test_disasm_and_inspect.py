@@ -124,3 +124,15 @@ def test_wanted_permissions(cli, write):
     assert json.loads(cli("inspect", "--json", "a.conc").out)["wanted_permissions"] == wanted
     write("b.conc", "fn main() { let f = env; print(f(\"A\"), env(\"B\"), std::prompt::from_file(\"t\").is_ok()); }")
     assert json.loads(cli("inspect", "--json", "b.conc").out)["wanted_permissions"] == ["env", "fs:read"]
+
+
+def test_inspect_shows_servers_and_no_numbers_for_functions(cli, write):
+    source = (
+        'mcp Wiki { transport: "stdio", command: "wiki", fn page() -> String; }\n'
+        'fn shorten(_a: String, _b: Array<Message>) -> String { "x" }\n'
+        "memory log: Memory = Memory::new().summary(shorten, max_tokens: 300).window(5);\nfn main() { log.clear(); }\n"
+    )
+    lines = cli("inspect", write("s.conc", source)).out.splitlines()
+    at = lines.index("servers:")
+    assert lines[at : at + 5] == ["servers:", "  Wiki:", "    transport: stdio", "    command: wiki", "    tools: page"]
+    assert "        function: a function" in lines

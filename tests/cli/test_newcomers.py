@@ -65,3 +65,24 @@ def test_a_connector_that_is_written_wrongly(cli, tmp_path: Path, table: str, sa
     code, out, err = cli("run", str(source))
     assert (code, out) == (65, "")
     assert said in err and 'help: write `command = "python3"` and `args = ["worker.py"]`' in err
+
+
+@pytest.mark.parametrize(
+    ("manifest", "place"),
+    [
+        (b"[project\n", "Concerto.toml:1:9"), (b'[project]\nname = "a"\nname = "b"\n', "Concerto.toml:3:"),
+        (b"[project]\nname = \"\xff\"\n", "Concerto.toml:1:1"), (b"[project]\nentry = 2030-01-01\n", "Concerto.toml:2:1"),
+    ],
+)  # fmt: skip
+def test_a_broken_manifest_shows_its_error_where_no_file_is_given(cli, tmp_path: Path, manifest: bytes, place: str) -> None:
+    (tmp_path / "Concerto.toml").write_bytes(manifest)
+    code, _, err = cli("run")
+    assert code == 65 and place in err and "error[E4004]" in err and "no FILE given" not in err
+
+
+def test_a_store_without_kind_is_reported_at_its_header(cli, tmp_path: Path) -> None:
+    project = '[project]\nname = "a"\nversion = "1"\nentry = "a.conc"\n\n[stores.main]\npath = "x"\n'
+    (tmp_path / "Concerto.toml").write_text(project, encoding="utf-8")
+    (tmp_path / "a.conc").write_text("fn main() { }\n", encoding="utf-8")
+    code, _, err = cli("check", "a.conc")
+    assert code == 65 and "Concerto.toml:6:9: error[E4004]" in err

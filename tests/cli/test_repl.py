@@ -143,3 +143,22 @@ def test_a_message_shows_what_the_user_typed_and_nothing_else(repl, line):
     assert out == ["1"]
     assert shown and all(text in (line, f"{line};") for text in shown)
     assert all("fn f" not in text and "entry" not in text.replace("end of the entry", "") for text in err)
+
+
+def test_places_stand_in_the_text_of_the_user_after_a_changeable_variable(repl):
+    _, err = repl("let mut y = 1", "loop { }", words=("--offline", "--max-steps", "1000"))
+    assert err == ["panic[P101]: step limit exceeded: 1000 (budget `steps`)", "  at entry (repl:2:1)"]
+
+
+@pytest.mark.parametrize("line", ["exit", "quit", "exit()", "quit();"])
+def test_the_words_that_leave_other_shells_name_the_command(repl, line):
+    assert repl(line, "1") == (["1"], ["`:quit` leaves"])
+
+
+def test_a_variable_named_like_them_is_a_variable(repl):
+    assert repl("let exit = 4", "exit") == (["4"], [])
+
+
+def test_a_value_without_a_type_is_not_called_by_an_inner_name(repl):
+    _, err = repl("None")
+    assert err and not any("value_of" in line for line in err)

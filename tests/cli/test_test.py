@@ -73,7 +73,7 @@ def test_json(cli, write):
 def test_no_test_is_a_failure(cli, write, words):
     write("t.conc", "fn main() { }\n" if len(words) == 1 else PASSING)
     code, out, _ = cli("test", *words)
-    assert (code, out) == (1, "running 0 tests\n\n\ntest result: ok. 0 passed, 0 failed\n")
+    assert (code, out) == (1, "running 0 tests\n\n\ntest result: FAILED. 0 passed, 0 failed\n")
 
 
 def test_the_whole_project(cli, write, tmp_path):
@@ -174,3 +174,18 @@ def test_prints_stay_out_of_the_json(cli, write):
     code, out, err = cli("test", "--json", "t.conc")
     assert (code, len(json.loads(out)), err) == (0, 1, "ab\n")
     assert "ab\n  PASS  prints" in cli("test", "t.conc").out
+
+
+def test_nothing_to_test_is_said(cli, write):
+    code, out, err = cli("test")
+    assert code == 2 and "no FILE given" in err and "ok" not in out
+    write("t.conc", PASSING)
+    assert "no test found" not in cli("test").err
+    assert "contains 'nothing'" in cli("test", "--filter", "nothing").err
+
+
+def test_an_err_has_the_place_of_the_test(cli, write):
+    test = '@test("keyless")\nfn a() {\n    let r = M.execute("x")?;\n    print(r.text);\n}\n'
+    write("t.conc", 'model M { provider: openai, base: "m" }\n' + test)
+    code, out, _ = cli("test", "t.conc")
+    assert code == 1 and out.endswith("\n    at t.conc:4:13\n")

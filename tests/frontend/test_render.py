@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from concerto.compiler.diagnostics import Diagnostics, Related
 from concerto.compiler.render import render_json, render_text
 from concerto.compiler.source import Source, Span
@@ -93,3 +94,15 @@ def test_control_characters_do_not_reach_the_terminal() -> None:
     diagnostics.report("E0002", Span("c.conc", 0, 1), "m")
     text = render_text(diagnostics, {"c.conc": source})
     assert "\x1b" not in text and "\u202e" not in text
+
+
+@pytest.mark.parametrize(("before", "begins", "ends"), [(0, False, True), (150, True, True), (300, True, False)])
+def test_a_cut_line_shows_where_there_is_more(before: int, begins: bool, ends: bool) -> None:
+    text = "a" * before + "X" + "b" * (300 - before)
+    source = Source("t.conc", text)
+    diagnostics = Diagnostics()
+    diagnostics.report("E1001", Span("t.conc", before, before + 1), "m", help="h")
+    _, line, carets, _ = render_text(diagnostics, {"t.conc": source}).splitlines()
+    shown = line.partition("| ")[2]
+    assert (shown.startswith("…"), shown.endswith("…")) == (begins, ends) and len(shown) == 200
+    assert line[carets.index("^")] == "X"
