@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from ..vm.bytecode.image import Image
     from ..vm.link import Program
 
-NO_PROJECT = "no FILE given, and no Concerto.toml here or above; `concerto init .` writes one"
-
 
 def read(path: str) -> bytes:
     try:
@@ -89,7 +87,7 @@ def entry_file() -> str:
 
     found = find_manifest(os.getcwd())
     if found is None:
-        raise exits.Exit(exits.USAGE, NO_PROJECT)
+        raise exits.Exit(exits.USAGE, "no FILE given, and no Concerto.toml here or above; `concerto init .` writes one")
     manifest = Manifest(found)
     if manifest.entry is None and any(found.code != "E4002" for found in manifest.diagnostics.ordered()):
         _report(manifest.diagnostics.ordered(), {manifest.source.name: manifest.source})

@@ -7,7 +7,7 @@ import os
 import sys
 
 from . import exits
-from .inputs import NO_PROJECT, compilation, is_image, load_program, read, refused, report, use_colour
+from .inputs import compilation, entry_file, is_image, load_program, read, refused, report, use_colour
 from .permission_flags import hint_of as hint_of
 from .permission_flags import words_of as words_of
 from .run import configure_run, host_of, limits_of, run_session, skip_waits
@@ -41,7 +41,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
     programs = dict(programs_of(arguments))
     if not programs and not arguments.paths:
-        raise exits.Exit(exits.USAGE, NO_PROJECT)
+        entry_file()  # says what is wrong with the project, as `concerto run` does
     shown = Report(arguments)
     shown.begin(sum(1 for program in programs.values() for _ in chosen(program, arguments.filter)))
     for path, program in programs.items():

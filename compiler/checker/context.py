@@ -310,7 +310,7 @@ class Checker:
             is_main = self.function_target.name == "`main`"
             help = "`main` gives no value: drop it" if is_main else f"declare the result: `-> {found}`"
         elif isinstance(wanted, Nilable) and (some := _in_some(node)) is not None and found == option(wanted.inner):
-            help = f"a `{wanted}` takes the value itself: {self.text(some)}"
+            help = f"`{wanted}` takes the value itself: {self.text(some)}"
         elif isinstance(node, ast.StringLiteral) and wanted in (INT, FLOAT):
             help = number_help(node.value, wanted)
         else:

@@ -179,6 +179,10 @@ def test_prints_stay_out_of_the_json(cli, write):
 def test_nothing_to_test_is_said(cli, write):
     code, out, err = cli("test")
     assert code == 2 and "no FILE given" in err and "ok" not in out
+    write("Concerto.toml", "[project\n")
+    assert "Concerto.toml:1:9: error[E4004]" in cli("test").err
+    write("Concerto.toml", '[project]\nname = "a"\nversion = "1"\nentry = "t.conc"\n')
+    assert "no test found" in cli("test").err
     write("t.conc", PASSING)
     assert "no test found" not in cli("test").err
     assert "contains 'nothing'" in cli("test", "--filter", "nothing").err
