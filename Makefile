@@ -35,6 +35,10 @@ test: $(VENV)/.dev servers  ## all tests and the conformance suite
 	$(PY) conformance/run.py --driver "$(DRIVER)" --spec docs/guide docs/
 	$(PY) conformance/run.py --driver "$(DRIVER)"
 
+.PHONY: mutants
+mutants: $(VENV)/.dev  ## break the laws of memories one by one: the table of what found each
+	$(PY) -m tests.memory.mutants
+
 .PHONY: servers
 servers:
 	@if command -v npm >/dev/null 2>&1; then \

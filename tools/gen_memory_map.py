@@ -40,7 +40,8 @@ HEAD = """\
 # What five memory systems can do, and the program that shows it here
 
 Written by `tools/gen_memory_map.py` from chapter 13 of `docs/spec/memory.md` and the programs under `conformance/tests`;
-`make gen` renews it. Each program is a few lines long and runs by itself: `concerto conformance --filter M-13.4` runs those of a row.
+`make gen` renews it. Each program is a few lines long and runs by itself: `concerto conformance --filter M-13.4` runs those of a
+row.
 [The guide](../guide/memory.md) explains the constructs.
 
 {shown} of {total} rows are built and shown.
@@ -82,9 +83,10 @@ def page() -> str:
     rows = [row for _, of_system in systems for row in of_system]
     shown = sum(row[0] in by for row in rows)
     parts = [HEAD.format(shown=shown, total=len(rows))]
+    head = ["| Clause | Capability | Construct | Shown by |", "|---|---|---|---|"]
     for system, of_system in systems:
         lines = [_line(*row, by.get(row[0], [])) for row in of_system]
-        parts.append("\n".join([f"## {system}\n", "| Clause | Capability | Construct | Shown by |", "|---|---|---|---|", *lines, ""]))
+        parts.append("\n".join([f"## {system}\n", *head, *lines, ""]))
     return "\n".join(parts)
 
 

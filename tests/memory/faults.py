@@ -16,8 +16,14 @@ from concerto.runtime.memory.stores.sqlite import SqliteStore
 from concerto.runtime.records import Msg
 
 SYSTEM = "Be brief."
-POINTS = ("provider", "tool", "redactor", "summariser", "statement", "acknowledgement")
-KINDS = ("error", "cancel", "crash")
+POINTS = {
+    "provider": ("error", "cancel", "crash"),
+    "tool": ("error", "cancel", "crash"),
+    "summariser": ("error", "cancel", "crash"),
+    "redactor": ("error", "crash"),  # nothing waits there
+    "statement": ("error", "crash"),
+    "acknowledgement": ("crash",),  # the transaction is done: only the process can still be lost
+}
 
 
 class Crash(BaseException):
@@ -25,37 +31,37 @@ class Crash(BaseException):
 
 
 class Faults:
-    """`left`: points until the fault, None for none. `happened`: the point and the kind of the last one."""
+    """`where` and `left`: the fault happens at that point, after so many of them; None for no fault. `happened`: point and
+    kind of the last one."""
 
     def __init__(self, folder):
         self.folder = folder
-        self.left = None
+        self.where = None
+        self.left = 0
         self.kind = "error"
         self.file = Path(folder) / "memory.db"
         self.happened = None
         self.crashes = 0
 
-    def plant(self, left, kind):
-        self.left, self.kind, self.happened = left, kind, None
+    def plant(self, where, left, kind):
+        self.where, self.left, self.kind, self.happened = where, left, kind, None
+
+    def none(self):
+        self.where = None
 
     def at(self, point, error):
         """`error`: what this point raises when it fails by itself."""
-        if self.left is None:
+        if point != self.where:
             return
         self.left -= 1
         if self.left >= 0:
             return
-        kind = self.kind
-        if point in ("redactor", "statement") and kind == "cancel":
-            kind = "error"  # nothing waits there
-        if point == "acknowledgement" and kind != "crash":
-            return  # the transaction is done: only the process can still be lost
-        self.left = None
-        self.happened = point, kind
-        if kind == "crash":
+        self.where = None
+        self.happened = point, self.kind
+        if self.kind == "crash":
             self._leave_files()
             raise Crash
-        raise asyncio.CancelledError if kind == "cancel" else error
+        raise asyncio.CancelledError if self.kind == "cancel" else error
 
     def _leave_files(self):
         self.crashes += 1
