@@ -165,6 +165,10 @@ def feedback(tmp_path):
     test_recall_laws.test_what_is_only_shown_is_never_stored()
 
 
+def rendering(tmp_path):
+    test_views.test_tool_units_become_text_when_no_tools_are_offered()
+
+
 def resolution(tmp_path):
     test_resolution.test_run_beats_model_beats_none()
 

@@ -61,6 +61,9 @@ MUTANTS = {
         "roles filter drops results only": Mutant(
             stages, "return [shown_as(first, Msg(", "return unit[:1] or [shown_as(first, Msg(", finding.role
         ),
+        "tool units sent where no tools are offered": Mutant(
+            views, "if tools_offered or not any(message.calls for message in middle)", "if True", finding.rendering
+        ),
         "retain by message": Mutant(changes, "going = units(unpinned)", "going = iter([[entry] for entry in unpinned])", LOG),
     },
     "M-12.2": {
