@@ -11,7 +11,7 @@ from typing import Any
 
 from . import requests
 from .notation import items_of_messages, text_of
-from .records import Diagnostic, ExpectedDiagnostic, ExpectedEmit, Failure, Json, Observation, Program
+from .records import Diagnostic, ExpectedDiagnostic, ExpectedEmit, Failure, Json, Observation, Program, is_of_runtime
 
 _STAGE_OF_CODE = {"E0": "parse", "E1": "names", "E2": "types", "E3": "flow", "E4": "declare"}
 _EXITS = {"ok": (0,), "panic": (1, 77), "fails": (1, 77), "errors": (65,), "rejected": (74,), "failed tests": (1,)}
@@ -159,8 +159,8 @@ def _fails(program: Program, fails: Json) -> Iterator[Failure]:
 
 def _emits(program: Program, seen: Observation) -> Iterator[Failure]:
     """In order; groups of `emit~` as multisets. Runtime channels count only when the program names them (C-5.2)."""
-    named = {channel for emit in program.emits for channel, _ in emit.either}
-    came = [e for e in seen.emits if e[0] in named or not (":" in e[0] or e[0] == "panic")]
+    named = program.runtime_channels
+    came = [e for e in seen.emits if e[0] in named or not is_of_runtime(e[0])]
     at = 0
     for group in _groups(program.emits):
         part = came[at : at + len(group)]

@@ -105,6 +105,10 @@ class Line:
     at: int
 
 
+def is_of_runtime(channel: str) -> bool:
+    return ":" in channel or channel == "panic"
+
+
 @dataclass
 class Program:
     """One chunk of a program file, or one image description."""
@@ -153,6 +157,12 @@ class Program:
     def rejects(self) -> bool:
         """A rejecting program shows a clause that forbids something (C-10.3)."""
         return self.reject is not None or any(d.severity == "error" for d in self.diagnostics)
+
+    @property
+    def runtime_channels(self) -> list[str]:
+        """Those its expectations name: emits on others do not count (C-5.2)."""
+        named = {channel for emit in self.emits for channel, _ in emit.either}
+        return sorted(filter(is_of_runtime, named))
 
     @property
     def operation(self) -> str:

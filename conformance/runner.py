@@ -93,6 +93,7 @@ def _run_message(program: Program, route: str) -> Json:
         "fs": program.fs,
         "connections": program.connections,
         "memories": program.memories,
+        "listen": program.runtime_channels,
     }
 
 

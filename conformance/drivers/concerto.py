@@ -284,7 +284,7 @@ class World:
             children=self.child,
             server=self.server,
             volatile=function is not None,
-            hears=lambda: True,
+            hears=lambda: bool(op.get("listen")),
         )
         self.session = Session(program, host)
         if function is not None:
