@@ -1,4 +1,4 @@
-"""The operation rows: what the machine and its runtime do once a call, a message or a line (V-8.3 to V-8.11, V-3.7, V-4.3).
+"""The operation rows: what the machine and its runtime do once a call, a message or a line (V-8.3 to V-8.11, V-3.7, V-4.3, M-14).
 
 `OPERATIONS` names them all, in the order they are shown. Each function takes a `Plan` and gives figures.
 """
@@ -13,6 +13,7 @@ from .builders import builder_dispatch
 from .compiling import compile_example, compile_speed
 from .growing import growth
 from .loading import image_loading, verifier
+from .long_memories import bytes_of_memories, durable_log, long_views, recall_of_many
 from .memories import memory_append, memory_append_in_program, request_assembly
 from .schemas import extraction, retry_growth
 from .serving import calls_over_the_wire
@@ -25,6 +26,10 @@ OPERATIONS: dict[str, Callable[[Plan], list[Figure]]] = {
     "append": memory_append,
     "append_in_program": memory_append_in_program,
     "request": request_assembly,
+    "long_views": long_views,
+    "durable_log": durable_log,
+    "recall": recall_of_many,
+    "memory_bytes": bytes_of_memories,
     "retry": retry_growth,
     "extraction": extraction,
     "compile": compile_speed,

@@ -1,0 +1,190 @@
+"""What long logs cost, counted and not timed (M-14.1 to M-14.5, M-14.7): entries read, tokens counted, bytes held, modules
+loaded. The times are rows of `benches/`.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tracemalloc
+
+import pytest
+from concerto.runtime.memory.memory import Memory
+from concerto.runtime.memory.policy import Policy
+from concerto.runtime.memory.stores.sqlite import SqliteStore
+from concerto.runtime.memory.stores.volatile import VolatileStore
+from concerto.runtime.memory.turns import Attached, open_run
+from concerto.runtime.records import Msg
+
+SMALL, LARGE = 1_000, 100_000
+LONG = 700  # bytes of an entry besides its text
+
+
+def filled(policy, count, store=None):
+    """A log of that many messages, written under another policy, as a memory of this one."""
+    store = store or VolatileStore()
+    Memory(Policy(), name="chat", store=store).append_all([Msg("user", str(n)) for n in range(count)])
+    return Memory(policy, name="chat", store=store)
+
+
+def read_by(memory, work):
+    """How many entries the store gives out."""
+    plain, read = memory.store.entries, []
+    memory.store.entries = lambda *given, **named: read.append(len(found := plain(*given, **named))) or found
+    try:
+        work(memory)
+    finally:
+        del memory.store.entries
+    return sum(read)
+
+
+READERS = {
+    "view": (Policy(window=50, tokens=4000), lambda memory: memory.view()),
+    "view of turns": (Policy(window_turns=1, tokens=4000), lambda memory: memory.append("user", "x") or memory.view()),
+    "view under a budget": (Policy(tokens=400), lambda memory: memory.view()),
+    "view under roles": (Policy(window=50, roles=frozenset(["user"])), lambda memory: memory.view()),
+    "request": (Policy(window=50, tokens=4000), lambda memory: open_run([Attached(memory)], "r", [Msg("user", "q")], auto=False)),
+    "last": (Policy(tools=True), lambda memory: memory.last(50)),
+    "a turn": (Policy(window=50), lambda memory: open_run([Attached(memory)], "r", [Msg("user", "q")]).commit("a")),
+}
+
+
+@pytest.fixture(scope="module", params=["volatile", "sqlite"])
+def logs(request, tmp_path_factory):
+    """A short one and a long one."""
+    folder = tmp_path_factory.mktemp("logs")
+    made = []
+    for count in (SMALL, LARGE):
+        made.append(SqliteStore(str(folder / f"{count}.db")) if request.param == "sqlite" else VolatileStore())
+        filled(Policy(), count, made[-1])
+    yield made
+    for store in made:
+        store.close()
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_what_is_read_does_not_depend_on_the_log(reader, logs):
+    """M-14.2, M-14.5: the messages returned, whatever lies before them."""
+    policy, work = READERS[reader]
+    few, many = (read_by(Memory(policy, name="chat", store=store), work) for store in logs)
+    assert few == many <= 200
+
+
+@pytest.mark.parametrize("asks", [len, Memory.version, Memory.tokens], ids=lambda asks: asks.__name__)
+def test_counts_read_no_entry(asks, logs):
+    """M-14.4."""
+    for store in logs:
+        assert read_by(Memory(Policy(), name="chat", store=store), asks) == 0
+
+
+def test_turns_read_what_they_return():
+    """M-14.2."""
+    read = []
+    for count in (SMALL, LARGE):
+        memory = Memory(Policy(tools=True))
+        memory.append_all([Msg("user", str(n)) for n in range(count)])
+        for n in range(30):
+            memory.append_all([Msg("user", str(n)), Msg("assistant", "a")])
+        assert len(memory.turns(20)) == 20
+        read.append(read_by(memory, lambda memory: memory.turns(20)))
+    assert read[0] == read[1] <= 200
+
+
+def test_an_eviction_reads_what_leaves(tmp_path):
+    """M-14.1: a bounded log is not walked at each append."""
+    store = SqliteStore(str(tmp_path / "memory.db"))
+    memory = filled(Policy(retain=SMALL), SMALL, store)
+    assert read_by(memory, lambda memory: [memory.append("user", "x") for _ in range(5)]) <= 5 * 200
+    assert len(memory) == SMALL
+
+
+@pytest.mark.parametrize("policy", [Policy(tokens=400), Policy(retain_tokens=4000), Policy(tokens=400, window=50, prune=0.9)])
+def test_every_message_is_counted_once(policy):
+    """M-14.3: counts are stored with the entries."""
+    counted = []
+    memory = Memory(policy.replaced(counter=lambda message: counted.append(message.content) or 5))
+    for n in range(500):
+        memory.append("user", str(n))
+        memory.view()
+    assert counted == [str(n) for n in range(500)]
+    assert memory.tokens() == 5 * len(memory)
+
+
+def held_bytes(work):
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        kept = work()
+        return tracemalloc.get_traced_memory()[0] - before, kept
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("written", ["append", "append_all"])
+def test_an_entry_takes_at_most_700_bytes_besides_its_text(written):
+    """M-14.1."""
+    texts = [f"{n}" for n in range(5_000)]
+
+    def work():
+        memory = Memory(Policy())
+        for text in texts:
+            if written == "append":
+                memory.append("user", text)
+            else:
+                memory.append_all([Msg("user", text)])
+        memory.messages()
+        return memory
+
+    size, memory = held_bytes(work)
+    assert len(memory) == 5_000 and size / 5_000 <= LONG
+
+
+def test_a_bounded_log_does_not_grow():
+    """M-14.1."""
+    memory = Memory(Policy(retain=50))
+
+    def more(count):
+        for n in range(count):
+            memory.append("user", f"message {n}")
+        return len(memory)
+
+    more(20_000)
+    size, length = held_bytes(lambda: more(20_000))
+    assert length == 50 and size < 64 * 1024
+
+
+def test_an_idle_conversation_is_small():
+    """What a server keeps for each of its users between two turns."""
+    store = VolatileStore()
+    texts = [f"message {n}" for n in range(20)]
+
+    def work():
+        for user in range(200):
+            memory = Memory(Policy(retain=20), store=store, key=("app", "chat", f"user {user}", ""))
+            for text in texts:
+                memory.append("user", text)
+            assert len(memory) == 20
+
+    size, _ = held_bytes(work)
+    assert size / 200 <= 20 * LONG + 4_096
+
+
+def test_a_program_without_memory_loads_no_store():
+    """M-14.7"""
+    code = """if True:
+        import sys, concerto
+        def loaded(source):
+            with concerto.compile(source).session(offline=True) as session:
+                session.call("ask")
+            parts = ("stores.volatile", "stores.sql", "recalling", "remembering", "memory.memory", "memory.views", "summaries")
+            return sorted({name for name in sys.modules for part in parts if name.startswith("concerto.") and part in name})
+        ask = 'pub fn ask() -> Result<String, Error> { Ok(M.execute("x")?.text) }'
+        print(loaded("model M { provider: offline } " + ask), "sqlite3" in sys.modules)
+        memory = "memory m: Memory = Memory::new(); model M { provider: offline, memory: m } "
+        print(loaded(memory + ask), "sqlite3" in sys.modules)
+    """
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    without, with_one = done.stdout.splitlines()
+    assert without == "[] False"
+    assert "stores.volatile" in with_one and "sql" not in with_one.replace("sqlite3", "")
+    assert "recalling" not in with_one and with_one.endswith("False")
