@@ -70,6 +70,41 @@ def test_what_is_read_does_not_depend_on_the_log(reader, logs):
     assert few == many <= 200
 
 
+WORKS = {
+    **READERS,
+    "appended": (Policy(), lambda memory: memory.appended("the run")),
+    "turns": (Policy(), lambda memory: memory.turns(1)),
+    "entries": (Policy(), lambda memory: memory.entries(after=500, limit=5)),
+    "append": (Policy(), lambda memory: memory.append("user", "x")),
+    "pin": (Policy(), lambda memory: memory.set_pinned(7, True)),
+    "unpin": (Policy(), lambda memory: memory.set_pinned(7, False)),
+    "rewind": (Policy(), lambda memory: memory.rewind(memory.head().turns - 2)),
+}
+
+
+@pytest.mark.parametrize("logs", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("work", WORKS)
+def test_sqlite_walks_no_log(work, logs):
+    """M-8.7, M-14.5: nor does SQLite, whose planner does not always take the index that is meant. Counted in its own steps."""
+    policy, does = WORKS[work]
+    steps = []
+    for store in logs:
+        memory = Memory(policy, name="chat", store=store)
+        open_run([Attached(memory)], "the run", [Msg("user", "q")]).commit("a")
+        steps.append(0)
+
+        def step():
+            steps[-1] += 10
+
+        store._connection.set_progress_handler(step, 10)
+        try:
+            does(memory)
+        finally:
+            store._connection.set_progress_handler(None, 10)
+    few, many = steps
+    assert many <= few + 200
+
+
 @pytest.mark.parametrize("asks", [len, Memory.version, Memory.tokens], ids=lambda asks: asks.__name__)
 def test_counts_read_no_entry(asks, logs):
     """M-14.4."""

@@ -107,6 +107,10 @@ class SqlStore:
     def _scrub(self) -> None:
         """After a commit: removed data leaves the files too."""
 
+    def _entries_by(self, index: str) -> str:
+        """The entries to select from, where an index of theirs fits better than the key of the table."""
+        return "entry"
+
     def _time(self) -> int:
         """Real milliseconds for leases, whatever the clock of the memory says (M-8.13)."""
         raise NotImplementedError
@@ -129,21 +133,23 @@ class SqlStore:
         pinned: bool | None = None,
         run: str | None = None,
     ) -> list[Entry]:
-        where, values = "key = ? AND seq > ?", [encode(key), after]
+        where, values, table = "key = ? AND seq > ?", [encode(key), after], "entry"
         if before is not None:
             where += " AND seq < ?"
             values.append(before)
         if pinned is not None:
             where += f" AND pinned = {int(pinned)}"  # a literal, so that the partial index serves it
+            table = self._entries_by("entry_pinned") if pinned else table
         if run is not None:
             where += " AND turn = (SELECT n FROM turn WHERE key = ? AND run = ?)"
             values += [encode(key), run]
+            table = self._entries_by("entry_turn")
         order = " ORDER BY seq DESC" if newest else " ORDER BY seq"
         if limit is not None:
             order += " LIMIT ?"
             values.append(limit)
         with self._guard():
-            rows = self._rows(f"SELECT {ENTRY_COLUMNS} FROM entry WHERE {where}{order}", values)
+            rows = self._rows(f"SELECT {ENTRY_COLUMNS} FROM {table} WHERE {where}{order}", values)
         if newest:
             rows.reverse()
         return [entry_of_row(row) for row in rows]

@@ -94,6 +94,10 @@ class SqliteStore(SqlStore):
         if rows:
             self._live().executemany(statement, rows)
 
+    def _entries_by(self, index: str) -> str:
+        """Said, or it walks the log: the key of the table looks as good to its planner."""
+        return f"entry INDEXED BY {index}"
+
     def _live(self) -> sqlite3.Connection:
         if self._connection is None:
             raise store_failed(self.name, "it is closed")
