@@ -17,6 +17,7 @@ from ..symbols import AgentSymbol, MemorySymbol, ModelSymbol, StepFunction
 from ..types import BOOL, FLOAT, INT, MESSAGE, STRING, Function, Type, array
 from .arguments import infer_all
 from .context import FREE, Checker, Expected
+from .contexts import check_context_step
 from .declarations import FAILED, at_module_level, folded
 from .memory_summary import read_summary
 from .relations import ERRONEOUS
@@ -53,8 +54,9 @@ STEPS: dict[str, dict[str, tuple[str, Any]]] = {
     },
     "per": {},
     "summary": {},
+    "context": {},
 }  # fmt: skip
-UNBUILT_STEPS = ("context", "learn", "embed")
+UNBUILT_STEPS = ("learn", "embed")
 WITHOUT_ARGUMENTS = ("tools", "recall")
 REPEATED = ("pin", "learn")
 LISTS = ("roles", "pin_roles", "recall_tiers")  # written as `[A, B]`
@@ -92,6 +94,8 @@ class Steps:
             self._per(node)
         elif name == "summary":
             self.found[name] = {"summary": said} if (said := read_summary(c, node)) is not None else {}
+        elif name == "context":
+            self.found[name] = {"context": context} if (context := check_context_step(c, node)) is not None else {}
         else:
             self.add(name, node.arguments, node.name)
 

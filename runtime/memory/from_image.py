@@ -33,10 +33,17 @@ def declarations(image: Image, functions: Functions) -> list[Declaration]:
         store = steps.get("store", {}).get("name")
         found.append(
             Declaration(
-                memory.name, _policy(memory, functions), per=steps.get("keys", ()), store=store, of=of, allow=_allowed(steps)
+                memory.name, _policy(memory, functions), per=steps.get("keys", ()), store=store, of=of, allow=_allowed(steps),
+                fixed=_fixed(image, memory),
             )
         )
     return found
+
+
+def _fixed(image: Image, memory: Memory) -> frozenset[tuple[str, str]]:
+    """Its slots without `mut` (M-10.2)."""
+    slots = [] if memory.context is None else image.contexts[memory.context].slots
+    return frozenset((tier, name) for tier, name, _, mutable, _ in slots if not mutable)
 
 
 def namespace(image: Image) -> str:

@@ -157,7 +157,7 @@ def test_hash_follows_content_not_numbers() -> None:
     [
         {"constants": [(i.K_STRING, "other")]},
         {"types": [["any"], ["struct", "Point", [["x", 0, True], ["z", 0, False]]]]},
-        {"memories": [i.Memory("log", 21, {}, None)]},
+        {"memories": [i.Memory("log", 21, {}, None, None)]},
         {"connections": [i.Connection("openai", {"key": "OTHER_KEY"})]},
     ],
 )
