@@ -86,8 +86,6 @@ class Steps:
             c.report("E4507", node.name.span, message, help="write it at the memory the view is derived from")
         elif name in self.found and name not in REPEATED or name == "like" and self.like is not None:
             c.report("E4503", node.name.span, f"the step `{name}` is written twice", help="join them in one step")
-        elif name == "pin" and self.is_view:
-            c.unbuilt(node.name.span, "pin of a derived view")
         elif name == "like":
             self._like(node)
         elif name == "per":
@@ -248,7 +246,7 @@ class Steps:
     def take_over(self, other: MemorySymbol) -> None:
         """Those not written here (M-2.12)."""
         for name, said in (other.steps or {}).items():
-            if name not in self.found and (not self.is_view or name in OF_A_VIEW and name != "pin"):
+            if name not in self.found and (not self.is_view or name in OF_A_VIEW):
                 self.found[name] = said
 
     def defaults(self, table: Mapping[str, Any]) -> None:

@@ -94,14 +94,7 @@ def _declare_item(r: Resolver, item: ast.Item, places: dict[str, Span]) -> None:
 
 def unbuilt_form(item: ast.Item, nested: bool) -> str | None:
     """What this compiler does not yet compile about an item, or None."""
-    match item:
-        case ast.Tool() if nested:
-            return "tool in a block"
-        case ast.Mcp() if nested:
-            return "mcp in a block"
-        case ast.Config() if nested:
-            return f"{item.kind} in a block"
-    return None
+    return f"{item.kind} in a block" if isinstance(item, ast.Config) and nested else None
 
 
 def _check_capital(r: Resolver, item: ast.Item, name: ast.Ident) -> None:

@@ -87,6 +87,7 @@ def _policy(memory: Memory, functions: Functions) -> Policy:
         steps["recall"] = _group(memory.steps, "recall_")
     if "decay_rate" in memory.steps:
         steps["decay"] = _group(memory.steps, "decay_")
+    steps["pins_in_view"] = memory.of is not None and ("pin_roles" in steps or "pin_when" in steps)
     return Policy.of(steps)
 
 

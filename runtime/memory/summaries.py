@@ -81,9 +81,10 @@ def _outside(policy: Policy, own: Policy, log: StoredLog, state: ViewState, unco
     bare = policy.replaced(summary=None, tokens=None, shape=None, clip=None)
     view = view_of(bare, log, state)
     first = next((entry.seq for entry in view.entries if not entry.pinned), log.head.next)
+    pinned = {entry.seq for entry in view.entries if entry.pinned}
     going = leaving(own, log.length, log.head.tokens, log.forward(pinned=False), [], None)
     last = max((entry.seq for entry in going), default=-1)
-    return [unit for unit in uncovered if not unit[0].pinned and (unit[0].seq < first or unit[0].seq <= last)]
+    return [unit for unit in uncovered if (unit[0].seq < first and unit[0].seq not in pinned) or unit[0].seq <= last]
 
 
 def store_fold(memory: Memory, fold: Fold, text: str) -> bool:

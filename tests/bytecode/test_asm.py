@@ -128,7 +128,7 @@ def test_error_names_the_line() -> None:
     assert GOOD.split("\n")[caught.value.line - 1] == "    JUMP @1"
 
 
-@pytest.mark.parametrize("length", range(0, len(GOOD), 13))
+@pytest.mark.parametrize("length", range(0, len(GOOD.rstrip()), 13))
 def test_every_prefix_is_an_error(length: int) -> None:
     with pytest.raises(AsmError):
         assemble(GOOD[:length])

@@ -1,0 +1,60 @@
+"""Pins of a derived view (M-9.11): units that its `pin` steps name are pinned in this view alone, found whenever it is computed.
+
+Hands on `pinned_in`. Must not know: stored pins' making, windows, stores.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+
+from .entries import Entry, units_back
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ..records import Msg
+    from .policy import Policy
+    from .views import Source
+
+
+def pins_message(policy: Policy, message: Msg) -> bool:
+    """What the `pin` steps of a policy say of a message (M-4.6)."""
+    return message.role in policy.pin_roles or any(pins(message) for pins in policy.pin_when)
+
+
+def pinned_in(policy: Policy, source: Source) -> Source:
+    """The log as a view of that policy takes it. The whole log is looked through: a pin may be anywhere."""
+    return _Pinned(policy, source) if policy.pins_in_view else source
+
+
+class _Pinned:
+    __slots__ = ("length", "_pins", "_others")
+
+    def __init__(self, policy: Policy, source: Source) -> None:
+        self.length = source.length
+        self._pins = source.pins()
+        self._others: list[Entry] = []
+        for unit in units_back(source.back()):
+            if any(pins_message(policy, entry.message) for entry in unit):
+                self._pins = [*self._pins, *map(_as_pin, unit)]
+            else:
+                self._others += reversed(unit)
+        self._pins = sorted(self._pins, key=lambda entry: entry.seq)
+
+    def pins(self) -> list[Entry]:
+        return self._pins
+
+    def back(self) -> Iterator[Entry]:
+        return iter(self._others)
+
+    def newest(self, limit: int) -> list[Entry]:
+        return list(islice(self._others, limit))[::-1]
+
+
+def _as_pin(entry: Entry) -> Entry:
+    """A copy for showing; the stored entry is nobody's pin."""
+    return Entry(
+        entry.seq, entry.turn, entry.message, run=entry.run, by=entry.by, origin=entry.origin, pinned=True,
+        tokens=entry.tokens, at=entry.at, opaque=entry.opaque,
+    )  # fmt: skip
