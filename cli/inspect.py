@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import argparse
     from typing import Any
 
-    from ..vm.bytecode.image import Context, Image, Memory
+    from ..vm.bytecode.image import Context, Function, Image, Memory
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -77,7 +77,7 @@ def _context(image: Image, context: Context) -> dict[str, Any]:
     for tier, name, type_index, mutable, default in context.slots:
         words = (tier, "mut" if mutable else "fixed", type_text(image, type_index), *(["default"] if default is not None else []))
         slots[name] = " ".join(words)
-    uses = {}
+    uses: dict[str, list[str]] = {}
     for number, word, memory, used in context.uses:
         uses.setdefault(image.functions[number].name, []).append(f"{word} {', '.join(f'{memory}.{slot}' for slot in used)}")
     return {"name": context.name, "slots": slots, "functions": uses}
@@ -100,20 +100,26 @@ def _step_function(image: Image, memory: int, number: int) -> str:
     from ..vm.bytecode.code import scan
     from ..vm.bytecode.image import K_CONFIG
     from ..vm.bytecode.opcodes import OPCODES
-    from ..vm.bytecode.positions import position_at
 
     wanted = (K_CONFIG, ["memories", memory, f"step{number}"])
     for function in (image.functions[entry] for entry in image.exports.init):
-        before = None
+        before: int | None = None
         for offset, opcode, operand in scan(function.code, len(function.code))[0]:
             op = OPCODES[opcode]
             if op.kind is operands.CONFIG and image.constants[operand] == wanted:
-                made = image.functions[before] if before is not None else None
-                file, line, column = position_at(function.lines if made is None else made.lines, offset if made is None else 0)
-                place = f"{image.source_map[file][0]}:{line}:{column}" if file < len(image.source_map) else "an unknown place"
-                return f"{'a function' if made is None else made.name} at {place}"
+                if before is None:  # it is computed where the step stands
+                    return f"a function at {_place(image, function, offset)}"
+                made = image.functions[before]
+                return f"{made.name} at {_place(image, made, 0)}"
             before = operand if op.kind is operands.FUNCTION else None
     return "a function"
+
+
+def _place(image: Image, function: Function, offset: int) -> str:
+    from ..vm.bytecode.positions import position_at
+
+    file, line, column = position_at(function.lines, offset)
+    return f"{image.source_map[file][0]}:{line}:{column}" if file < len(image.source_map) else "an unknown place"
 
 
 def declared_functions(image: Image) -> list[str]:

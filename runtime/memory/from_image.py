@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 OUTSIDE_THE_POLICY = ("keys", "store", "compress", "allow_read", "allow_write")
 GROUPS = ("recall_", "decay_")
+SUMMARISERS = ("model", "function", "host")
 FUNCTIONS = ("clip_with", "shape")
 
 
@@ -96,9 +97,10 @@ def _group(steps: dict[str, Any], prefix: str) -> dict[str, Any]:
 
 
 def _summary(said: dict[str, Any]) -> dict[str, Any]:
-    """Who summarises is (model, name) or (function, place)."""
-    held = {name: value for name, value in said.items() if name not in ("model", "function")}
-    return {**held, "by": ("model", said["model"]) if "model" in said else ("function", *said["function"])}
+    """Who summarises is (model, name), (host, name) or (function, place)."""
+    held = {name: value for name, value in said.items() if name not in SUMMARISERS}
+    kind = next(kind for kind in SUMMARISERS if kind in said)
+    return {**held, "by": (kind, *said[kind]) if kind == "function" else (kind, said[kind])}
 
 
 def _redactor(word: str | list[int], functions: Functions) -> Any:

@@ -20,25 +20,24 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from typing import Any
 
-    from ..records import Msg
     from .memory import Memory
     from .policy import Policy
 
     Perform = Callable[[Callable[[], Any]], Awaitable[Any]]
-    Summarise = Callable[[str, list[Msg]], Awaitable[str]]
-    """Previous text and new messages to the new text (M-9.1)."""
+    Summarise = Callable[[str, list[Entry]], Awaitable[str]]
+    """Previous text and new entries to the new text (M-9.1)."""
 
 
 class Fold:
-    """One due fold of a view: `previous` and `messages` go to the summariser; `upto` is covered when it has answered."""
+    """One due fold of a view: `previous` and `entries` go to the summariser; `upto` is covered when it has answered."""
 
-    __slots__ = ("view", "state", "head", "messages", "upto")
+    __slots__ = ("view", "state", "head", "entries", "upto")
 
-    def __init__(self, view: str, state: ViewState, head: Head, messages: list[Msg], upto: int) -> None:
+    def __init__(self, view: str, state: ViewState, head: Head, entries: list[Entry], upto: int) -> None:
         self.view = view
         self.state = state
         self.head = head
-        self.messages = messages
+        self.entries = entries
         self.upto = upto
 
     @property
@@ -65,7 +64,7 @@ def due_fold(memory: Memory, view: str = "") -> Fold | None:
     if not folded:
         return None
     shown = folded if policy.roles is None else [of_roles(policy.roles, unit) for unit in folded]
-    return Fold(view, state, head, [entry.message for unit in shown for entry in unit], folded[-1][-1].seq)
+    return Fold(view, state, head, [entry for unit in shown for entry in unit], folded[-1][-1].seq)
 
 
 def _is_time(policy: Policy, state: ViewState, head: Head, oldest: int, now: int) -> bool:
@@ -126,7 +125,7 @@ async def refresh(memory: Memory, view: str, summarise: Summarise, perform: Perf
         fold: Fold | None = await perform(lambda: due_fold(memory, view))
         if fold is None:
             return None
-        text = await summarise(fold.previous, fold.messages)
+        text = await summarise(fold.previous, fold.entries)
         if not text:
             raise ValueError("the summariser gave no text")
         await perform(lambda: store_fold(memory, fold, text))

@@ -33,14 +33,14 @@ class _Pinned:
 
     def __init__(self, policy: Policy, source: Source) -> None:
         self.length = source.length
-        self._pins = source.pins()
+        found = list(source.pins())
         self._others: list[Entry] = []
         for unit in units_back(source.back()):
             if any(pins_message(policy, entry.message) for entry in unit):
-                self._pins = [*self._pins, *map(_as_pin, unit)]
+                found += [entry.with_pinned(True) for entry in unit]  # copies: the stored entries are nobody's pins
             else:
                 self._others += reversed(unit)
-        self._pins = sorted(self._pins, key=lambda entry: entry.seq)
+        self._pins = sorted(found, key=lambda entry: entry.seq)
 
     def pins(self) -> list[Entry]:
         return self._pins
@@ -50,11 +50,3 @@ class _Pinned:
 
     def newest(self, limit: int) -> list[Entry]:
         return list(islice(self._others, limit))[::-1]
-
-
-def _as_pin(entry: Entry) -> Entry:
-    """A copy for showing; the stored entry is nobody's pin."""
-    return Entry(
-        entry.seq, entry.turn, entry.message, run=entry.run, by=entry.by, origin=entry.origin, pinned=True,
-        tokens=entry.tokens, at=entry.at, opaque=entry.opaque,
-    )  # fmt: skip
