@@ -146,7 +146,7 @@ def test_inspect_shows_contexts_and_who_uses_them(cli, write):
     )
     facts = json.loads(cli("inspect", "--json", write("c.conc", source)).out)
     assert facts["memories"] == [
-        {"name": "log", "max_messages": None, "context": "Plan", "steps": {"pin_when": ["closure at c.conc:2:71"]}}
+        {"name": "log", "max_messages": None, "context": "Plan", "steps": {"pin_when": ["closure at c.conc:2:64"]}}
     ]
     assert facts["contexts"] == [
         {
