@@ -44,7 +44,7 @@ def prepared(policy: Policy, drafts: Sequence[Draft]) -> list[Draft]:
     for draft in drafts:
         message = _redacted(draft.message, policy)
         rewritten = message is not draft.message and message.content != draft.message.content
-        tokens = draft.tokens if draft.tokens and not rewritten else count_with(policy.counter, message)
+        tokens = draft.tokens if draft.tokens and not rewritten else count_with(policy.counter, message, draft.by)
         made.append(Draft(message, draft.origin, by=draft.by, tokens=tokens, pinned=draft.pinned))
     return _with_pins(policy, made)
 

@@ -93,13 +93,13 @@ class Run:
         """One reply that calls tools, with the results there are. `tokens`: the reported output tokens less reasoning."""
         self.rounds.append(Draft(Msg("assistant", text, calls), "model", by=self.by, tokens=tokens))
         self.rounds += [Draft(result, "tool") for result in results]
-        self._tell_step(sum(draft.origin == "model" for draft in self.rounds), [Msg("assistant", text, calls), *results])
+        if self.target is not None:
+            shown = [Msg("assistant", text, calls), *results]
+            appended = [message.as_json() for message in shown]
+            self.target.tell("memory:step", {"run": self.run_id, "round": self._round_number(), "appended": appended})
 
-    def _tell_step(self, number: int, messages: Sequence[Msg]) -> None:
-        """M-6.25."""
-        if self.target is not None and self.target.listener is not None:
-            appended = [message.as_json() for message in messages]
-            self.target.tell("memory:step", {"run": self.run_id, "round": number, "appended": appended})
+    def _round_number(self) -> int:
+        return sum(draft.origin == "model" for draft in self.rounds)
 
     def frame(self) -> Frame:
         return Frame(self)
@@ -115,7 +115,6 @@ class Run:
             self.target.end_ephemeral()
             stored = drafts if self.target.policy.tools else [*self._prompt(), last]
             self._store(stored, tokens_in, tokens_out)
-            self._tell_step(1 + sum(draft.origin == "model" for draft in self.rounds), [last.message])
             for access in self.accesses:
                 access()
         return [draft.message for draft in drafts]

@@ -58,3 +58,35 @@ def test_without_the_summariser_nothing_is_lost(given: dict[str, Any], capsys: p
         session.call("ask", "b")
         assert (session.call("summary"), session.call("size")) == ("none", 4)
     assert "the host gives no summariser of the name notes" in capsys.readouterr().err
+
+
+COUNTED = """
+memory log: Memory = Memory::new().retain(9, tokens: 100);
+model M { provider: openai, base: "m-1", memory: log }
+pub fn ask(q: String) -> Result<Array<Int>, AgentError> { M.execute(q)?; Ok(log.entries().map(|e| e.tokens)) }
+fn main() { }
+"""
+
+
+class Counter:
+    def __init__(self) -> None:
+        self.seen: list[tuple[str, str]] = []
+
+    def count(self, entry: Any, model: str) -> Any:
+        self.seen.append((entry.role, model))
+        text = entry.parts[0].text
+        if text == "fail":
+            raise ValueError("cannot")
+        return {"zero": 0, "none": None}.get(text, 50)
+
+
+def test_a_counter_of_the_host_counts() -> None:
+    """M-11.1, M-11.3: what it cannot count, the default counter does."""
+    counter = Counter()
+    script = [{"text": "r", "tokens_out": 7}] * 4
+    with concerto.compile(COUNTED).session(offline=True, offline_script=script, token_counter=counter) as session:
+        assert session.call("ask", "fail") == [5, 7]
+        assert session.call("ask", "zero") == [5, 7, 5, 7]
+        assert session.call("ask", "none") == [5, 7, 5, 7, 5, 7]
+        assert session.call("ask", "said") == [5, 7, 5, 7, 5, 7, 50, 7]
+    assert counter.seen == [("user", "M")] * 4
