@@ -280,11 +280,11 @@ class Joiner:
         self.seen = []
         self.failing = False
 
-    async def __call__(self, previous, messages):
+    async def __call__(self, previous, entries):
         if self.failing:
             raise ValueError("no summariser today")
-        self.seen += [message.content for message in messages]
-        return " ".join([previous, *(message.content for message in messages)]).strip()
+        self.seen += [entry.message.content for entry in entries]
+        return " ".join([previous, *(entry.message.content for entry in entries)]).strip()
 
 
 async def turn(memory, number, joiner):
@@ -345,7 +345,7 @@ def test_folds_after_a_duration():
     assert due_fold(memory) is None
     now[0] = 61.0
     fold = due_fold(memory)
-    assert [message.content for message in fold.messages] == ["a"]
+    assert [entry.message.content for entry in fold.entries] == ["a"]
     assert store_fold(memory, fold, "first")
     memory.append("user", "b")
     assert due_fold(memory) is None
@@ -388,7 +388,7 @@ def test_text_is_cut_and_goes_when_what_it_covers_goes():
     assert memory.summary() == "x" * 8
     memory.erase([1])
     assert memory.summary() is None
-    assert [message.content for message in due_fold(memory).messages] == ["a", "c"]
+    assert [entry.message.content for entry in due_fold(memory).entries] == ["a", "c"]
 
 
 def test_a_derived_view_has_a_summary_of_its_own():

@@ -481,3 +481,18 @@ def test_a_client_is_opened_anew_in_another_event_loop(wire):
     asyncio.run(twice())
     assert len(made) == 2
     assert all(client.is_closed for client in made)
+
+
+@pytest.mark.parametrize(
+    ("wire", "usage"),
+    [
+        ("chat", {"prompt_tokens": 5, "completion_tokens": 9, "completion_tokens_details": {"reasoning_tokens": 7}}),
+        ("responses", {"input_tokens": 5, "output_tokens": 9, "output_tokens_details": {"reasoning_tokens": 7}}),
+    ],
+)
+def test_reasoning_tokens_are_told_apart(wire, usage):
+    """M-11.1, and O-1.105: the whole is what the call cost."""
+    reply = Wire(wire, OK[wire] | {"usage": usage}).send()
+    assert (reply.tokens_out, reply.reasoning) == (9, 7)
+    assert reply.with_text("x").reasoning == 7
+    assert Wire(wire, OK[wire]).send().reasoning == 0
