@@ -24,12 +24,9 @@ SYSTEM = re.compile(r"\| \| \*\*(.+?)\*\* \| \|$")
 SHOWN_AT_MOST = 3
 
 UNBUILT = {
-    "M-13.38": "context blocks",
     "M-13.43": "embeddings",
     "M-13.46": "learning rules",
     "M-13.47": "learning rules",
-    "M-13.51": "`needs`",
-    "M-13.52": "`reads`",
 }
 """Rows whose construct is not built; a row is taken off by the program that shows it."""
 
