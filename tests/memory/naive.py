@@ -96,7 +96,7 @@ class Careful:
         fold = due_fold(self.memory) if self.summarise is not None else None
         if fold is not None:
             try:
-                store_fold(self.memory, fold, self.summarise(fold.messages))
+                store_fold(self.memory, fold, self.summarise([entry.message for entry in fold.entries]))
             except ValueError:
                 """It is due again."""
 

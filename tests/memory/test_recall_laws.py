@@ -14,7 +14,7 @@ from concerto.runtime.memory.summaries import due_fold, store_fold
 from concerto.runtime.memory.turns import Attached, open_run
 from concerto.runtime.memory.views import RECALL_MARK, SUMMARY_MARK
 from concerto.runtime.records import Msg
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 DAY = 86_400_000
@@ -95,7 +95,8 @@ def test_recall_sees_one_key(mine, theirs, query):
     assert ours.dump() == before
 
 
-@given(SHARES, SHARES, SHARES, TIMES, TIMES)
+@given(SHARES, SHARES, SHARES, TIMES, TIMES | st.integers(0, 12).map(lambda quarters: quarters * DAY // 4))
+@example(1.0, 0.0, 0.3, 0, 2 * DAY)
 def test_decay_is_in_closed_form(c0, floor, rate, refreshed, later):
     """I16, M-12.16: linear, not below the floor, the same however often it is read on the way."""
     decay = Decay(rate=rate, per=DAY, floor=floor)

@@ -137,7 +137,7 @@ def test_an_eviction_reads_what_leaves(tmp_path):
 def test_every_message_is_counted_once(policy):
     """M-14.3: counts are stored with the entries."""
     counted = []
-    memory = Memory(policy.replaced(counter=lambda message: counted.append(message.content) or 5))
+    memory = Memory(policy.replaced(counter=lambda message, by: counted.append(message.content) or 5))
     for n in range(500):
         memory.append("user", str(n))
         memory.view()
