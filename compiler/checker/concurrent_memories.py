@@ -1,7 +1,7 @@
 """One memory attached in two operands that run at once, where its turns exclude each other (W0452, M-5.17).
 
-`Serial` makes the operands run one after the other, `Reject` and `Fork` let one of them fail or leave the log. Functions an operand
-calls are looked through as far as names lead; keys of a keyed memory may differ and are left out. Hands on
+`Serial` makes the operands run one after the other, `Reject` and `Fork` let one of them fail or leave the log. Functions that an
+operand calls are looked through as far as names lead; keys of a keyed memory may differ and are left out. Hands on
 `check_concurrent_memories`. Must not know: how operands are typed.
 """
 

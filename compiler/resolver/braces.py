@@ -27,7 +27,8 @@ def string(r: Resolver, node: ast.StringLiteral) -> None:
         span = Span(node.span.file, node.span.start + found.start(), node.span.start + found.end())
         name = ast.Ident(span=span, text=found[1])
         if isinstance(find(r, name), (Local, ConstSymbol)):
-            r.report("W0012", span, f"`{found[0]}` is text, the value of `{name.text}` is not put in", help=f"write `${found[0]}`")
+            message = f"`{found[0]}` is text, the value of `{name.text}` is not put in"
+            r.report("W0012", span, message, help=f"write `${found[0]}`")
 
 
 HANDLERS: dict[type[ast.Node], Handler] = {ast.StringLiteral: string}
