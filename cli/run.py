@@ -236,8 +236,13 @@ def host_of(
         project=project_folder(file),
         hears=lambda: bool(arguments.verbose),
     )
+    processes = program is None or starts_processes(program.image)
+    if processes and arguments.alone:
+        from ..runtime.agents.descendants import adopt_orphans
+
+        adopt_orphans()
     if offline:
-        use_virtual_time(host, processes=program is not None and starts_processes(program.image))
+        use_virtual_time(host, processes=program is not None and processes)
     return host
 
 
