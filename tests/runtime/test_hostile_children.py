@@ -1,4 +1,4 @@
-"""Commands and MCP servers that hang, flood, fork and do not want to end: nothing is left when the run has ended (G-2.23, G-11.2).
+"""Commands and MCP servers that hang, flood, fork and do not want to end: nothing is left after the run (G-2.23, G-11.2).
 
 `agents/test_process.py` does the same to agents, cycle after cycle in one process.
 """
