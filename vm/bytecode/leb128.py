@@ -6,8 +6,11 @@ know: what the numbers mean.
 
 from __future__ import annotations
 
+import re
+
 LARGEST = 0xFFFF_FFFF
 _WIDEST = 5  # bytes of LARGEST
+_LONG = re.compile(rb"[\x80-\xff]+")  # a number of more than one byte, without its last one
 
 
 def append(out: bytearray, number: int) -> None:
@@ -47,10 +50,13 @@ def read_all(data: bytes) -> list[int]:
     """All numbers in `data`; ValueError as above."""
     if not data or max(data) < 0x80:
         return list(data)
-    found, at = [], 0
-    while at < len(data):
-        number, at = (data[at], at + 1) if data[at] < 0x80 else read(data, at)
+    found: list[int] = []
+    at = 0
+    for long in _LONG.finditer(data):
+        found += data[at : long.start()]
+        number, at = read(data, long.start())
         found.append(number)
+    found += data[at:]
     return found
 
 
