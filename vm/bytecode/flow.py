@@ -6,7 +6,6 @@ snapshots rely on the depths found here and on nothing else (G-4.2). Must not kn
 
 from __future__ import annotations
 
-import re
 from heapq import heappop, heappush
 
 from . import pictures as p
@@ -22,9 +21,6 @@ if TYPE_CHECKING:
 
     # Stack depth; then bit masks: stack positions with iterators, assigned locals, assigned cells.
     State = tuple[int, int, int, int]
-
-
-_LEADS = re.compile(b"\1")
 
 
 class StackMap:
@@ -66,7 +62,7 @@ class StackMap:
         return leads
 
     def leaders(self) -> list[int]:
-        return [match.start() for match in _LEADS.finditer(self.leads, 0, len(self.leads) - 1)]
+        return [index for index, leads in enumerate(self.leads[:-1]) if leads]
 
     def _innermost_handlers(self) -> dict[int, tuple[int, int]]:
         """(target index, depth) by instruction index, for the instructions that may throw inside a range: one sweep

@@ -6,11 +6,9 @@ know: what the numbers mean.
 
 from __future__ import annotations
 
-import re
-
 LARGEST = 0xFFFF_FFFF
 _WIDEST = 5  # bytes of LARGEST
-_LONG = re.compile(rb"[\x80-\xff]+")  # a number of more than one byte, without its last one
+_GOES_ON = bytes(byte >> 7 for byte in range(256))
 
 
 def append(out: bytearray, number: int) -> None:
@@ -51,10 +49,11 @@ def read_all(data: bytes) -> list[int]:
     if not data or max(data) < 0x80:
         return list(data)
     found: list[int] = []
+    goes_on = data.translate(_GOES_ON)
     at = 0
-    for long in _LONG.finditer(data):
-        found += data[at : long.start()]
-        number, at = read(data, long.start())
+    while (long := goes_on.find(1, at)) >= 0:
+        found += data[at:long]
+        number, at = read(data, long)
         found.append(number)
     found += data[at:]
     return found
