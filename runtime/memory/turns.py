@@ -108,16 +108,17 @@ class Run:
 
     def commit(self, reply: str, *, tokens_in: int = 0, tokens_out: int = 0, reasoning: int = 0) -> list[Msg]:
         """Stores the turn (M-1.3, M-5.8) and gives its messages (M-5.22), stored or not."""
-        last = Draft(Msg("assistant", reply), "model", by=self.by, tokens=max(tokens_out - reasoning, 0) or None)
-        drafts = [*self._prompt(), *self.rounds, last]
         self.ended = True
+        answer = Msg("assistant", reply)
         if self.target is not None:
+            prompt = self._prompt()
+            last = Draft(answer, "model", by=self.by, tokens=max(tokens_out - reasoning, 0) or None)
             self.target.end_ephemeral()
-            stored = drafts if self.target.policy.tools else [*self._prompt(), last]
+            stored = [*prompt, *self.rounds, last] if self.target.policy.tools else [*prompt, last]
             self._store(stored, tokens_in, tokens_out)
             for access in self.accesses:
                 access()
-        return [draft.message for draft in drafts]
+        return [*(message for message in self.prompt if message.role != "system"), *self.in_flight(), answer]
 
     def _prompt(self) -> list[Draft]:
         """The prompt as given; of the messages of `chat` those that are no system messages (M-5.16)."""
@@ -240,7 +241,7 @@ def open_run(
         whole = memory.whole_log(tools_offered)
         if whole is not None:  # the base form: nothing to compute
             head = [Msg("system", system), *whole] if system is not None else whole.copy()
-            return Run(memory if auto else None, run_id, prompt, head, "", [], memory.head(), by, meta or {})
+            return Run(memory if auto else None, run_id, prompt, head, "", [], memory.head() if auto else None, by, meta or {})
     found: dict[int, Recalled] = {}
 
     def noted(number: int, element: Attached, asked: str) -> Recalled | None:
