@@ -95,7 +95,7 @@ class Run:
         self.rounds += [Draft(result, "tool") for result in results]
         if self.target is not None:
             shown = [Msg("assistant", text, calls), *results]
-            appended = [message.as_json() for message in shown]
+            appended = [_as_data(message) for message in shown]
             self.target.tell("memory:step", {"run": self.run_id, "round": self._round_number(), "appended": appended})
 
     def _round_number(self) -> int:
@@ -195,6 +195,16 @@ class Frame:
         raise nested()
 
     clear = set_pinned = rewind = load = erase = _refused
+
+
+def _as_data(message: Msg) -> dict[str, Any]:
+    """The JSON of a Message, which is not that of a request (section 6)."""
+    made: dict[str, Any] = {"role": message.role, "content": message.content}
+    if message.calls:
+        made["tool_calls"] = [call.as_json() for call in message.calls]
+    if message.call_id is not None:
+        made["tool_call_id"] = message.call_id
+    return made
 
 
 def _completed(rounds: list[Draft]) -> list[Draft]:
