@@ -18,6 +18,7 @@ from ..types import BOOL, FLOAT, INT, MESSAGE, STRING, Function, Type, array
 from .arguments import infer_all
 from .context import FREE, Checker, Expected
 from .declarations import FAILED, at_module_level, folded
+from .memory_learn import read_rule
 from .memory_summary import read_summary
 from .relations import ERRONEOUS
 
@@ -53,8 +54,9 @@ STEPS: dict[str, dict[str, tuple[str, Any]]] = {
     },
     "per": {},
     "summary": {},
+    "learn": {},
 }  # fmt: skip
-UNBUILT_STEPS = ("context", "learn", "embed")
+UNBUILT_STEPS = ("context", "embed")
 WITHOUT_ARGUMENTS = ("tools", "recall")
 REPEATED = ("pin", "learn")
 LISTS = ("roles", "pin_roles", "recall_tiers")  # written as `[A, B]`
@@ -92,6 +94,8 @@ class Steps:
             self._per(node)
         elif name == "summary":
             self.found[name] = {"summary": said} if (said := read_summary(c, node)) is not None else {}
+        elif name == "learn":
+            self._learn(node)
         else:
             self.add(name, node.arguments, node.name)
 
@@ -160,6 +164,19 @@ class Steps:
             return FAILED if made is FAILED else [made]
         found = self._word(step, kind, value)
         return [found] if step == "redact" and found is not FAILED else found
+
+    def _learn(self, node: ast.MethodCall) -> None:
+        """One rule more (M-10.22); a name stands for one rule."""
+        rules = self.found.setdefault("learn", {}).setdefault("learn", [])
+        rule = read_rule(self.c, node)
+        if rule is None:
+            return
+        if any(rule["name"] == other["name"] for other in rules):
+            self.c.report(
+                "E4503", node.arguments[0].span, f'the rule "{rule["name"]}" is written twice', help="name each rule once"
+            )
+            return
+        rules.append(rule)
 
     def _attaching(self, step: str, value: ast.Expr) -> Any:
         """The models and agents of `allow`."""

@@ -75,6 +75,8 @@ def _policy(memory: Memory, functions: Functions) -> Policy:
         steps.setdefault("on_conflict", "Serial")
     if "summary" in steps:
         steps["summary"] = _summary(steps["summary"])
+    if "learn" in steps:
+        steps["learn"] = tuple(_rule(rule, functions) for rule in steps["learn"])
     steps = {name: value for name, value in steps.items() if not name.startswith(GROUPS)}
     if "recall" in memory.steps:
         steps["recall"] = _group(memory.steps, "recall_")
@@ -85,6 +87,13 @@ def _policy(memory: Memory, functions: Functions) -> Policy:
 
 def _group(steps: dict[str, Any], prefix: str) -> dict[str, Any]:
     return {name.removeprefix(prefix): value for name, value in steps.items() if name.startswith(prefix)}
+
+
+def _rule(said: dict[str, Any], functions: Functions) -> Any:
+    from .learning import Rule
+
+    made = {name: functions(f"learn_{name}", said[name]) for name in ("by", "when", "store")}
+    return Rule(name=said["name"], on=said["on"], **made)
 
 
 def _summary(said: dict[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from time import time
 
-from .branching import stored_facts
+from .branching import stored_facts, stored_seen
 from .entries import Turn, ViewState
 from .facts import EPHEMERAL
 from .keys import memory_key
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from .entries import Entry
     from .facts import Fact
     from .keys import Key
+    from .observations import Observation
     from .stores.protocol import Store
     from .stores.volatile import VolatileLog
     from .views import Recalled, View
@@ -242,6 +243,13 @@ class MemoryReader:
 
     def expired_facts(self) -> list[int]:
         return [fact.id for fact in stored_facts(self.store, self.key)] if self.keeps and self._is_expired() else []
+
+    def seen(self) -> list[Observation]:
+        """Observations by topic and number; of an expired key none (M-8.9)."""
+        return [] if self._is_expired() else stored_seen(self.store, self.key)
+
+    def expired_seen(self) -> list[tuple[str, int]]:
+        return [one.place for one in stored_seen(self.store, self.key)] if self._is_expired() else []
 
     def _is_expired(self) -> bool:
         return self.policy.ttl is not None and self.store.head(self.key).touched < self.now() - self.policy.ttl

@@ -109,19 +109,43 @@ class Facts:
     def keep(self, fact: Fact) -> None:
         """An upsert by (tier, name): the number and the time of its making stay (M-10.1)."""
         while True:
-            held = self.all()
-            same = next((other for other in held if (other.tier, other.name) == (fact.tier, fact.name)), None)
-            fact.id = self._next_id() if same is None else same.id
-            fact.created = fact.created if same is None else same.created
+            self.number(fact)
             try:
                 return self._store_of(fact.tier).keep(self.memory.key, self.memory.now(), [fact], self._expired())
             except MemoryFailure as failure:
                 if failure.variant != "Conflict":  # another process took the number
                     raise
 
-    def _next_id(self) -> int:
-        held = [*self.memory.session_facts(), *self.memory.stored_facts()]
-        return max((fact.id for fact in held), default=-1) + 1
+    def number(self, fact: Fact, beside: Sequence[Fact] = ()) -> None:
+        """That of the fact it replaces, or the next one; `beside`: what is stored with it."""
+        held = [*self.all(), *beside]
+        same = next((other for other in held if (other.tier, other.name) == (fact.tier, fact.name)), None)
+        if same is not None:
+            fact.id, fact.created = same.id, same.created
+        else:
+            every = [*self.memory.session_facts(), *self.memory.stored_facts(), *beside]
+            fact.id = max((other.id for other in every), default=-1) + 1
+
+    def observe(self, topic: str, data: dict[str, Any]) -> None:
+        """Stored at once, with the facts that rules make of it (M-10.7, M-10.24)."""
+        from .learning import lesson
+
+        memory = self.memory
+        if memory.policy.redact:
+            from .redaction import redacted_json
+
+            data = redacted_json(data, memory.policy.redact)
+        store = self._store_of(PERSISTENT)
+        while True:
+            made = lesson(memory, topic, data)
+            gone, unseen = self._expired(), [*made.unseen, *memory.expired_seen()]
+            try:
+                store.keep(memory.key, memory.now(), made.facts, gone, [made.seen], unseen)
+            except MemoryFailure as failure:
+                if failure.variant != "Conflict":  # another process observed meanwhile
+                    raise
+            else:
+                return made.tell(memory)
 
     def _expired(self) -> list[int]:
         """A key that has expired is begun anew (M-8.9)."""

@@ -80,6 +80,11 @@ STORE = _table(
     }, ("name", "kind"),
 )  # fmt: skip
 
+RULE = _table(
+    {"name": is_text, "on": is_text, "by": is_function, "when": is_function, "store": is_function},
+    ("name", "on", "by", "when", "store"),
+)
+
 STEPS: dict[str, Accepts] = {
     "retain_low": is_count, "retain_tokens": is_count, "tools": lambda value: value is True,
     "redact": _list_of(lambda value: is_function(value) or _one_of(REDACTORS)(value)),
@@ -94,8 +99,13 @@ STEPS: dict[str, Accepts] = {
     "recall_half_life": is_count,
     "decay_rate": is_share, "decay_per": is_count, "decay_floor": is_share, "decay_archive_below": is_share,
     "decay_refresh_on": _one_of(REFRESH_ON),
+    "learn": lambda value: _list_of(RULE)(value) and _apart([rule["name"] for rule in value]),
     "on_failure": _one_of(ON_FAILURE), "on_conflict": _one_of(ON_CONFLICT),
 }  # fmt: skip
+
+
+def _apart(names: list[str]) -> bool:
+    return len(set(names)) == len(names)
 
 
 def _of_decay(name: str) -> bool:

@@ -13,6 +13,7 @@ from zlib import error as ZlibError
 from ..entries import Entry, Turn, ViewState, message_of, part_json, part_of
 from ..errors import corrupt
 from ..facts import Fact, fact_of
+from ..observations import Observation, observation_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -84,3 +85,16 @@ def fact_of_row(data: bytes) -> Fact:
         return fact_of(loads(bytes(data).decode("utf-8", "surrogatepass")))
     except (ValueError, KeyError, TypeError) as error:
         raise corrupt(f"a fact does not decode ({type(error).__name__})") from None
+
+
+def seen_row(one: Observation) -> tuple[bytes, int, bytes]:
+    """Topic, number, all of it."""
+    data = dumps(one.as_json(), separators=(",", ":"), ensure_ascii=False)
+    return one.topic.encode("utf-8", "surrogatepass"), one.n, data.encode("utf-8", "surrogatepass")
+
+
+def seen_of_row(data: bytes) -> Observation:
+    try:
+        return observation_of(loads(bytes(data).decode("utf-8", "surrogatepass")))
+    except (ValueError, KeyError, TypeError) as error:
+        raise corrupt(f"an observation does not decode ({type(error).__name__})") from None

@@ -20,11 +20,13 @@ from .protocol import Head
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from typing import Any
 
     from ..changes import Draft
     from ..entries import Turn, ViewState
     from ..facts import Fact
     from ..keys import Key
+    from ..observations import Observation
     from .protocol import Batch, Write
 
 SEQ = attrgetter("seq")
@@ -40,7 +42,7 @@ class VolatileLog:
     """
 
     __slots__ = (
-        "bound", "stored", "start", "plain", "pinned", "rows", "runs", "states", "facts", "noted", "fresh", "_messages", "_calls"
+        "bound", "stored", "start", "plain", "pinned", "rows", "runs", "states", "facts", "seen", "noted", "fresh", "_messages", "_calls"
     )  # fmt: skip
 
     def __init__(self, bound: int | None = None) -> None:
@@ -60,6 +62,7 @@ class VolatileLog:
         self._messages: list[Msg] | None = None
         self._calls = False
         self.facts: dict[int, Fact] = {}
+        self.seen: dict[tuple[str, int], Observation] = {}
 
     def settle(self) -> None:
         """Notes become entries, each a turn of its own."""
@@ -190,12 +193,33 @@ class VolatileLog:
         self.stored = batch.head
         self._messages = None
         if batch.has_facts:
-            self.keep(batch.facts, list(self.facts) if batch.facts_anew else batch.gone)
+            if batch.facts_anew:
+                self.keep((), list(self.facts), (), list(self.seen))
+            self.keep(batch.facts, batch.gone, batch.seen, batch.unseen)
 
-    def keep(self, facts: Sequence[Fact], gone: Sequence[int]) -> None:
+    def keep(
+        self,
+        facts: Sequence[Fact],
+        gone: Sequence[int],
+        seen: Sequence[Observation] = (),
+        unseen: Sequence[tuple[str, int]] = (),
+    ) -> None:
         for number in gone:
             self.facts.pop(number, None)
+        for place in unseen:
+            self.seen.pop(place, None)
         self.facts.update((fact.id, fact) for fact in facts)
+        self.seen.update((one.place, one) for one in seen)
+
+    def refuse(self, facts: Sequence[Fact], gone: Sequence[int], seen: Sequence[Observation], unseen: Sequence[Any]) -> None:
+        """Conflict for a number or a place that somebody else has taken."""
+        for fact in facts:
+            held = self.facts.get(fact.id)
+            if held is not None and fact.id not in gone and held.name != fact.name:
+                raise conflict(fact.id, held.id)
+        for one in seen:
+            if one.place in self.seen and one.place not in unseen:
+                raise conflict(one.n, one.n + 1)
 
     def _record(self, turn: Turn) -> None:
         self.rows[turn.turn] = turn
@@ -310,9 +334,22 @@ class VolatileStore:
         log = self.logs.get(key)
         return [] if log is None or not log.facts else [fact for _, fact in sorted(log.facts.items())]
 
-    def keep(self, key: Key, at: int, facts: Sequence[Fact], gone: Sequence[int]) -> None:
+    def seen(self, key: Key) -> list[Observation]:
+        log = self.logs.get(key)
+        return [] if log is None or not log.seen else [one for _, one in sorted(log.seen.items())]
+
+    def keep(
+        self,
+        key: Key,
+        at: int,
+        facts: Sequence[Fact],
+        gone: Sequence[int],
+        seen: Sequence[Observation] = (),
+        unseen: Sequence[tuple[str, int]] = (),
+    ) -> None:
         log = self.log(key)
-        log.keep(facts, gone)
+        log.refuse(facts, gone, seen, unseen)
+        log.keep(facts, gone, seen, unseen)
         head = log.head()
         log.stored = Head(head.version, head.next, head.turns, head.length, head.tokens, at)
 
@@ -324,6 +361,8 @@ class VolatileStore:
             actual = self.head(key).version
             if actual != expect:
                 raise conflict(expect, actual)
+            if log is not None and batch.has_facts and not batch.facts_anew:
+                log.refuse(batch.facts, batch.gone, batch.seen, batch.unseen)
         for key, _, batch in writes:
             self.log(key).apply(batch)
         return True
@@ -335,7 +374,7 @@ class VolatileStore:
                 self.logs[key].reset()
 
     def keys(self, prefix: Key) -> Iterator[Key]:
-        found = [key for key, log in self.logs.items() if key[: len(prefix)] == prefix and (log.facts or log.head().version)]
+        found = [key for key, log in self.logs.items() if key[: len(prefix)] == prefix and (log.facts or log.seen or log.head().version)]
         return iter(sorted(found, key=encode))
 
     def expire(self, prefix: Key, before: int, limit: int) -> None:
