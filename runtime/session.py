@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from .connections import ConnectionSettings
     from .http_requests import Network
     from .mcp.settings import McpSettings
+    from .memory.embedding import Embedder, Embedding
     from .memory.stores.protocol import Store
     from .permissions import Permissions
 
@@ -102,7 +103,7 @@ class Host:
     `emit_interval` is the flush interval of buffered mode in seconds; `loop` is the event loop that runs the
     session, None: asyncio's, which `new_loop` makes where it is not the usual one; `hears()`: whether anybody listens to
     `memory:*`, whose events are built only then (M-6.31). `stores` replace or add stores of memories by name (M-8.3); with
-    `volatile` no memory outlives the session (M-8.15).
+    `volatile` no memory outlives the session (M-8.15). `embedders` replace or add embedders by name (M-10.16).
     """
 
     def __init__(
@@ -140,6 +141,7 @@ class Host:
         hears: Callable[[], bool] = lambda: False,
         stores: Mapping[str, Store] | None = None,
         volatile: bool = False,
+        embedders: Mapping[str, Embedder] | None = None,
     ) -> None:
         self.new_loop: Callable[[], Any] | None = None
         self.tools: dict[tuple[str, str], Callable[[list[Any], Any, Any], Awaitable[Any]]] = {}
@@ -175,6 +177,7 @@ class Host:
         self.hears = hears
         self.stores = stores or {}
         self.volatile = volatile
+        self.embedders = embedders or {}
         self.redactor = Redactor()  # what one session of a host has learnt, the next one keeps too
 
 
@@ -196,6 +199,7 @@ class Session:
         self.memories = Memories(
             declarations(image, lambda step, place: StepFunction(lambda: self.machine, step, place)),
             namespace=namespace(image), clock=host.wall, listener=self.runtime_emit, hears=host.hears, stores=self.open_stores,
+            embedders=self._embedding,
         )  # fmt: skip
         layers: list[Mapping[str, Mapping[str, Any]]] = [host.connections, {c.name: c.fields for c in image.connections}]
         check_connections(layers)
@@ -238,6 +242,11 @@ class Session:
             remaining=self.remaining,
             future=self.future,
         )
+
+    def _embedding(self, said: dict[str, Any]) -> Embedding:
+        from .embedders import embedding
+
+        return embedding(self, said)
 
     # ------------------------------------------------------------ running
 

@@ -10,7 +10,7 @@ from ..vm.handles import message_array
 from ..vm.machine import Machine
 from ..vm.panics import Panic
 from ..vm.tasks import DONE
-from ..vm.values import Array, Closure, Observed, check, from_json
+from ..vm.values import Array, Closure, Observed, check, from_json, share
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,6 +41,9 @@ class NoMemories:
 
     def keyed(self, ref: Any, method: str, values: Any) -> Any:
         return self[ref.name]
+
+    def embeds(self, ref: Any) -> bool:
+        return False
 
     def initial(self, name: str, role: str, content: str, pinned: bool) -> None:
         self[name]
@@ -118,8 +121,16 @@ def _messages(value: Array) -> Any:
 
 def _group(group: Any) -> Any:
     """A group as the functions of a rule see it (M-10.23)."""
-    items = Array([from_json(one.data) for one in group.members])
-    return Observed.of((group.key, len(group.members), items))
+    if group.shown is None:
+        items = Array([_observation(one) for one in group.members])
+        group.shown = share(Observed.of((group.key, len(group.members), items)))
+    return group.shown
+
+
+def _observation(one: Any) -> Any:
+    if one.shown is None:
+        one.shown = share(from_json(one.data))
+    return one.shown
 
 
 def _text_or_nil(value: Any) -> Any:
@@ -138,7 +149,7 @@ FORMS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     "clip_with": (_same, _same),
     "pin_when": (lambda message: message_array([message]).items[0], _same),
     "shape": (message_array, _messages),
-    "learn_by": (from_json, _text_or_nil),
+    "learn_by": (_observation, _text_or_nil),
     "learn_when": (_group, _same),
     "learn_store": (_group, _learned),
 }

@@ -104,7 +104,7 @@ class Options(TypedDict, total=False):
     those of MCP servers by name. `pricing`: model id to `{"input_per_million", "output_per_million"}`. `env`: the
     environment, that of the process when left out. `seed` fixes random numbers and retry jitter. `emit_mode`: Immediate() or
     Buffered(…). `emit_timeout_ms`: how long an awaited emit waits by default. `stores`: stores of memories by name, over those
-    of the manifest (M-8.3).
+    of the manifest (M-8.3). `embedders`: embedders of memories by name, likewise (M-10.16).
     """
 
     permissions: Permissions | None
@@ -120,6 +120,7 @@ class Options(TypedDict, total=False):
     emit_mode: Immediate | Buffered
     emit_timeout_ms: int | None
     stores: Mapping[str, Any]
+    embedders: Mapping[str, Any]
 
 
 class _Network:
@@ -172,6 +173,7 @@ def host_of(
         emit_interval=mode.flush_interval_ms / 1000 if isinstance(mode, Buffered) else None,
         hears=hears,
         stores=options.get("stores", {}),
+        embedders=options.get("embedders", {}),
     )
 
 

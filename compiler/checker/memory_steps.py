@@ -42,6 +42,7 @@ STEPS: dict[str, dict[str, tuple[str, Any]]] = {
     "shape": {"": ("shape", Function((MESSAGES,), MESSAGES))},
     "weight": {"": ("weight", COUNT)},
     "ttl": {"": ("ttl", DURATION)},
+    "embed": {"": ("embed", TEXT)},
     "store": {"": ("store", TEXT), "compress": ("compress", FLAG)},
     "allow": {"read": ("allow_read", ATTACHING), "write": ("allow_write", ATTACHING)},
     "recall": {
@@ -56,7 +57,7 @@ STEPS: dict[str, dict[str, tuple[str, Any]]] = {
     "summary": {},
     "learn": {},
 }  # fmt: skip
-UNBUILT_STEPS = ("context", "embed")
+UNBUILT_STEPS = ("context",)
 WITHOUT_ARGUMENTS = ("tools", "recall")
 REPEATED = ("pin", "learn")
 LISTS = ("roles", "pin_roles", "recall_tiers")  # written as `[A, B]`

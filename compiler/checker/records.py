@@ -1,7 +1,7 @@
 """Types of the fields of built-in records, and those a literal may make (L-6.9, O-1.106 to O-1.115).
 
-Hands on `RECORD_FIELDS`, `WRITTEN`, `may_be_left_out`, `default_of`. The order is the machine's; a test compares the names. Must not know:
-expressions.
+Hands on `RECORD_FIELDS`, `WRITTEN`, `may_be_left_out`, `default_of`. The order is the machine's; a test compares the names.
+Must not know: expressions.
 """
 
 from __future__ import annotations

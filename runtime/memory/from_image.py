@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     Functions = Callable[[str, list[int]], Any]
     """Step and place of a function to what the policy calls."""
 
-OUTSIDE_THE_POLICY = ("keys", "store", "compress", "allow_read", "allow_write")
+OUTSIDE_THE_POLICY = ("keys", "store", "compress", "allow_read", "allow_write", "embed")
 GROUPS = ("recall_", "decay_")
 FUNCTIONS = ("clip_with", "shape")
 
@@ -33,7 +33,8 @@ def declarations(image: Image, functions: Functions) -> list[Declaration]:
         store = steps.get("store", {}).get("name")
         found.append(
             Declaration(
-                memory.name, _policy(memory, functions), per=steps.get("keys", ()), store=store, of=of, allow=_allowed(steps)
+                memory.name, _policy(memory, functions), per=steps.get("keys", ()), store=store, of=of, allow=_allowed(steps),
+                embed=steps.get("embed"),
             )
         )
     return found

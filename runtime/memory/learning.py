@@ -29,7 +29,8 @@ GROUPS_KNOWN = 4_096
 
 
 class Rule:
-    """One step `learn`. `by` gives the group of the data of an observation or None, `when` and `store` are given a group."""
+    """One step `learn`. `by` gives the group of an observation, by its data alone, or None; `when` and `store` are given a
+    group."""
 
     __slots__ = ("name", "topic", "by", "when", "store", "_groups")
 
@@ -38,7 +39,7 @@ class Rule:
         *,
         name: str,
         on: str,
-        by: Callable[[dict[str, Any]], str | None],
+        by: Callable[[Observation], str | None],
         when: Callable[[Group], bool],
         store: Callable[[Group], Learned],
     ) -> None:
@@ -51,22 +52,22 @@ class Rule:
 
     def group(self, observation: Observation) -> str | None:
         """`by` is a function of the data: what it gave once, it gives again."""
-        from json import dumps
-
-        text = dumps(observation.data, sort_keys=True)
+        text = observation.text
         if text not in self._groups:
             if len(self._groups) >= GROUPS_KNOWN:
                 self._groups.clear()
             self._groups[text] = None  # what it fails for is in no group, and was reported when it was observed
-            self._groups[text] = self.by(observation.data)
+            self._groups[text] = self.by(observation)
         return self._groups[text]
 
     def members(self, key: str, known: Sequence[Observation]) -> list[Observation]:
         found = []
         for one in known:
-            with suppress(Panic):
-                if self.group(one) == key:
-                    found.append(one)
+            if one.text not in self._groups:
+                with suppress(Panic):
+                    self.group(one)
+            if self._groups[one.text] == key:
+                found.append(one)
         return found
 
     def __eq__(self, other: object) -> bool:
@@ -77,13 +78,14 @@ class Rule:
 
 
 class Group:
-    """The observations of one group, oldest first."""
+    """The observations of one group, oldest first; `shown` as there."""
 
-    __slots__ = ("key", "members")
+    __slots__ = ("key", "members", "shown")
 
     def __init__(self, key: str, members: list[Observation]) -> None:
         self.key = key
         self.members = members
+        self.shown: Any = None
 
 
 class Lesson:
@@ -109,7 +111,7 @@ def lesson(
     held = of_topic(memory.seen(), topic)
     new = Observation(topic, next_number(held), data, seqs, trust, memory.now())
     made = Lesson(new, surplus(held))
-    known = [one for one in held if one.place not in set(made.unseen)]
+    known = held[len(made.unseen) :]
     for rule in memory.policy.learn:
         if rule.topic == topic:
             try:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
+    from .embedding import Embedding
     from .entries import Entry, Turn, ViewState
     from .facts import Fact
     from .keys import Key
@@ -59,8 +60,9 @@ class Memory(MemoryReader):
         views: Mapping[str, Policy] | None = None,
         listener: Listener | None = None,
         session: VolatileStore | None = None,
+        embedding: Embedding | None = None,
     ) -> None:
-        super().__init__(policy, name=name, store=store, key=key, clock=clock, session=session)
+        super().__init__(policy, name=name, store=store, key=key, clock=clock, session=session, embedding=embedding)
         self.views = {OWN_VIEW: self.policy, **(views or {})}
         self.listener = listener
         plain = self.policy.stores_plainly and not views and listener is None
@@ -77,7 +79,7 @@ class Memory(MemoryReader):
         derived = {name: policy for name, policy in self.views.items() if name != OWN_VIEW}
         return Memory(
             self.policy, name=self.name, store=self.store, key=key, clock=self.clock, views=derived, listener=self.listener,
-            session=self.session,
+            session=self.session, embedding=self.embedding,
         )
 
     # ------------------------------------------------------------ writing

@@ -20,9 +20,10 @@ FIELDS = ("topic", "n", "data", "seqs", "trust", "at")
 
 
 class Observation:
-    """`data` is a JSON object; `seqs` are the entries of the turn it tells of, `trust` the lowest of their origins (M-10.21)."""
+    """`data` is a JSON object; `seqs` are the entries of the turn it tells of, `trust` the lowest of their origins (M-10.21).
+    `shown`: what functions of rules are given for it, made once by who gives it."""
 
-    __slots__ = FIELDS
+    __slots__ = (*FIELDS, "shown", "_text")
 
     def __init__(
         self, topic: str, n: int, data: dict[str, Any], seqs: Sequence[int] = (), trust: str = "program", at: int = 0
@@ -33,6 +34,17 @@ class Observation:
         self.seqs = list(seqs)
         self.trust = trust
         self.at = at
+        self.shown: Any = None
+        self._text: str | None = None
+
+    @property
+    def text(self) -> str:
+        """The data as text, the same for the same data."""
+        if self._text is None:
+            from json import dumps
+
+            self._text = dumps(self.data, sort_keys=True)
+        return self._text
 
     @property
     def place(self) -> tuple[str, int]:

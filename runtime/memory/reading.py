@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     from ..records import Msg
+    from .embedding import Embedding
     from .entries import Entry
     from .facts import Fact
     from .keys import Key
@@ -39,9 +40,9 @@ OWN_VIEW = ""
 
 class MemoryReader:
     """`_log` is the volatile log itself when the memory has no steps, else None.
-    `session`: the store of the facts that end with the session."""
+    `session`: the store of the facts that end with the session; `embedding`: of the step `embed`."""
 
-    __slots__ = ("name", "policy", "store", "key", "clock", "session", "_log")
+    __slots__ = ("name", "policy", "store", "key", "clock", "session", "embedding", "_log")
 
     def __init__(
         self,
@@ -52,6 +53,7 @@ class MemoryReader:
         key: Key | None = None,
         clock: Callable[[], float] = time,
         session: VolatileStore | None = None,
+        embedding: Embedding | None = None,
     ) -> None:
         self.name = name
         self.policy = policy or Policy()
@@ -59,6 +61,7 @@ class MemoryReader:
         self.key = key if key is not None else memory_key("", name)
         self.clock = clock
         self.session: VolatileStore = session or (self.store if isinstance(self.store, VolatileStore) else VolatileStore())
+        self.embedding = embedding
         self._log: VolatileLog | None = None
 
     def now(self) -> int:

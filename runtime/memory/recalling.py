@@ -16,7 +16,7 @@ from .terms import terms
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from .facts import Decay, Fact
 
@@ -53,11 +53,17 @@ def _trigrams(tokens: Iterable[str]) -> frozenset[str]:
 
 
 def rank(
-    facts: Sequence[Fact], query: str, now: int, decay: Decay | None = None, half_life: int = HALF_LIFE
+    facts: Sequence[Fact],
+    query: str,
+    now: int,
+    decay: Decay | None = None,
+    half_life: int = HALF_LIFE,
+    near: Callable[[Fact], float] | None = None,
 ) -> list[Found]:
-    """All hits, best first (M-10.12); `facts`: all of the key that the caller sees, whose words say what is rare."""
+    """All hits, best first (M-10.12); `facts`: all of the key that the caller sees, whose words say what is rare. `near`: what
+    the vector of a persistent fact makes it worth."""
     asked = frozenset(terms(query))
-    if not asked or not facts:
+    if not facts or (not asked and near is None):
         return []
     lexical = _Lexical(facts, asked)
     graph = Graph(fact for fact in facts if fact.tier == PERSISTENT).activations(asked)
@@ -68,6 +74,8 @@ def rank(
         missing *= 1 - lexical.inflected(trigrams) / 2
         if fact.tier == PERSISTENT:
             missing *= 1 - max((graph.get(entity, 0.0) for entity in entities(fact)), default=0.0) / 2
+            if near is not None:
+                missing *= 1 - near(fact)
         if missing < 1:
             found.append(Found(fact, 1 - missing, now, decay, half_life))
     found.sort(key=lambda hit: (-round(hit.score, 9), -hit.fact.accessed, hit.fact.id))
@@ -87,10 +95,10 @@ class _Lexical:
     def relevance(self, counts: Counter[str], length: int) -> float:
         damping = 1.2 * (0.25 + 0.75 * length / self.average)
         total = sum(idf * counts[q] * 2.2 / (counts[q] + damping) for q, idf in self.idf.items() if q in counts)
-        return min(1.0, total / self.reach)
+        return min(1.0, total / self.reach) if self.reach else 0.0
 
     def inflected(self, trigrams: frozenset[str]) -> float:
-        share = len(self.trigrams & trigrams) / len(self.trigrams)
+        share = len(self.trigrams & trigrams) / len(self.trigrams) if self.trigrams else 0.0
         return min(1.0, max(0.0, (share - 0.3) / 0.7))
 
 

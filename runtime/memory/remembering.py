@@ -13,7 +13,7 @@ from .recalling import Found, neighbors, rank
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     from .memory import Memory
@@ -23,11 +23,13 @@ if TYPE_CHECKING:
 class Facts:
     """`task`: whose ephemeral facts are seen and written."""
 
-    __slots__ = ("memory", "task")
+    __slots__ = ("memory", "task", "degraded")
 
     def __init__(self, memory: Memory, task: Any = None) -> None:
         self.memory = memory
         self.task = task
+        self.degraded = False
+        """Whether the newest query was ranked without the vectors it should have (M-10.16)."""
 
     # ------------------------------------------------------------ reading
 
@@ -59,22 +61,33 @@ class Facts:
         half_life: int = HALF_LIFE,
         trusted: Sequence[str] = TRUST,
     ) -> list[Found]:
+        held = self.all()
         found = [
             hit
-            for hit in rank(self.all(), query, self.memory.now(), self.memory.policy.decay, half_life)
+            for hit in rank(held, query, self.memory.now(), self.memory.policy.decay, half_life, self._near(query, held))
             if (tiers is None or hit.fact.tier in tiers)
             and hit.confidence >= min_confidence
             and hit.fact.trust in trusted
             and (archived or not hit.archived)
         ][: max(0, k)]
-        if touch and found:
-            self.recalled([hit.fact for hit in found])
+        if touch and (found or self.degraded):
+            self.recalled([hit.fact for hit in found], self.degraded)
         return found
 
-    def recalled(self, facts: Sequence[Fact]) -> None:
+    def _near(self, query: str, held: Sequence[Fact]) -> Callable[[Fact], float] | None:
+        """What gives the relevance of the vector of a fact (M-10.10)."""
+        embedding = self.memory.embedding
+        self.degraded = False
+        if embedding is None or not any(fact.tier == PERSISTENT for fact in held):
+            return None
+        asked = embedding.known(query)
+        self.degraded = asked is None
+        return lambda fact: embedding.relevance(asked, fact)
+
+    def recalled(self, facts: Sequence[Fact], degraded: bool = False) -> None:
         """They were given to somebody."""
         self.access(facts)
-        self.memory.tell("memory:recall", {"ids": [fact.id for fact in facts], "degraded": False})
+        self.memory.tell("memory:recall", {"ids": [fact.id for fact in facts], "degraded": degraded})
 
     def neighbors(self, entity: str) -> list[tuple[str, int]]:
         return neighbors(self.all(), entity)
@@ -110,6 +123,8 @@ class Facts:
         """An upsert by (tier, name): the number and the time of its making stay (M-10.1)."""
         while True:
             self.number(fact)
+            if self.memory.embedding is not None:
+                self.memory.embedding.with_vector(fact)
             try:
                 return self._store_of(fact.tier).keep(self.memory.key, self.memory.now(), [fact], self._expired())
             except MemoryFailure as failure:
@@ -157,11 +172,11 @@ class Facts:
         facts = [fact for fact in self.all() if (fact.tier, fact.id) in wanted]
         decay, now = self.memory.policy.decay, self.memory.now()
         refreshes = decay is None or decay.refresh_on == "Access"
-        self._put([fact.changed(accessed=now, refreshed=now if refreshes else fact.refreshed) for fact in facts])
+        self.put([fact.changed(accessed=now, refreshed=now if refreshes else fact.refreshed) for fact in facts])
 
     def confirm(self, name: str) -> bool:
         named = self._named(name)
-        self._put([fact.changed(refreshed=self.memory.now()) for fact in named[:1]])
+        self.put([fact.changed(refreshed=self.memory.now()) for fact in named[:1]])
         return bool(named)
 
     def forget(self, name: str) -> bool:
@@ -173,7 +188,8 @@ class Facts:
                 self._store_of(tier).keep(self.memory.key, self.memory.now(), [], gone)
         return bool(named)
 
-    def _put(self, facts: Sequence[Fact]) -> None:
+    def put(self, facts: Sequence[Fact]) -> None:
+        """In place of what has their numbers."""
         for tier in TIERS:
             same = [fact for fact in facts if fact.tier == tier]
             if same:

@@ -279,6 +279,11 @@ def open_run(
     return run
 
 
+def asked_text(prompt: Sequence[Msg]) -> str:
+    """What recall steps look for."""
+    return "\n".join(message.content for message in prompt)
+
+
 def views_of(
     attached: Sequence[Attached],
     prompt: Sequence[Msg],
@@ -288,7 +293,7 @@ def views_of(
     recall: Callable[[int, Attached, str], Recalled | None] | None = None,
 ) -> tuple[list[View], list[Head]]:
     """One view per element, an entry only in the first that has it (M-9.12)."""
-    asked = "\n".join(message.content for message in prompt)
+    asked = asked_text(prompt)
     weight = total(prompt)
     shares = None if tokens is None else _shares(attached, tokens, system, weight)
     views: list[View] = []

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..connections import ConnectionSettings
-    from ..records import Request
+    from ..records import EmbedRequest, Request
     from .scripted import Script
 
 PREFIX = "offline: "
@@ -50,6 +50,11 @@ class OfflineProvider(Provider):
         if not _says_tokens(scripted, "tokens_out"):
             reply.tokens_out = tokens(reply.text)
         return reply
+
+    async def embed(self, request: EmbedRequest) -> list[list[float]]:
+        from ..memory.offline_vectors import offline_vectors
+
+        return offline_vectors(request.texts)
 
     async def stream(self, request: Request, give: Callable[[str], Awaitable[None]]) -> Reply:
         scripted = self._script.next

@@ -42,7 +42,8 @@ class VolatileLog:
     """
 
     __slots__ = (
-        "bound", "stored", "start", "plain", "pinned", "rows", "runs", "states", "facts", "seen", "noted", "fresh", "_messages", "_calls"
+        "bound", "stored", "start", "plain", "pinned", "rows", "runs", "states", "facts", "seen", "noted", "fresh",
+        "_messages", "_calls",
     )  # fmt: skip
 
     def __init__(self, bound: int | None = None) -> None:
@@ -374,7 +375,8 @@ class VolatileStore:
                 self.logs[key].reset()
 
     def keys(self, prefix: Key) -> Iterator[Key]:
-        found = [key for key, log in self.logs.items() if key[: len(prefix)] == prefix and (log.facts or log.seen or log.head().version)]
+        under = [(key, log) for key, log in self.logs.items() if key[: len(prefix)] == prefix]
+        found = [key for key, log in under if log.facts or log.seen or log.head().version]
         return iter(sorted(found, key=encode))
 
     def expire(self, prefix: Key, before: int, limit: int) -> None:
