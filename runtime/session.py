@@ -10,6 +10,7 @@ import random
 import sys
 import time
 
+from ..vm.bytecode.memory_steps import TOOL_METHODS
 from ..vm.machine import Machine, Stopped
 from ..vm.panics import Panic
 from ..vm.tasks import DONE
@@ -210,6 +211,7 @@ class Session:
             for model in image.models:
                 handles = [program.handle(*row) for row in model.tools if row[0] in ("hashmaps", "ledgers")]
                 methods.update(("_".join((handle.name, *handle.scope)), ["get", "set", "query"]) for handle in handles)
+            methods.update((memory.name, list(TOOL_METHODS)) for memory in image.memories)
             host.permissions.check_tools(methods, [server.name for server in image.mcp if not server.methods])
         self.connections: Mapping[str, ConnectionSettings] = resolve_all(layers)
         self.pool = ProviderPool(

@@ -236,7 +236,7 @@ def turn_settings(tokens: Any, meta: Any) -> tuple[int | None, Any]:
 def with_tools(machine: Running, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
     (tools,) = arguments_of(site, arguments, ("ts",))
     for tool in expect(tools, Array, "Array").items:
-        if type(tool) not in (ToolRef, McpRef):
+        if type(tool) not in (ToolRef, McpRef, MemoryRef):
             raise Panic("P411", f"with_tools expects tools, found {typeof(tool)}")
     return builder_of(receiver).with_(tools=tuple(tools.items))
 

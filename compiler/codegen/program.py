@@ -325,7 +325,8 @@ def model_entry(module: Module, model: symbols.ModelSymbol) -> im.Model:
 
 
 def _offering(
-    module: Module, symbol: symbols.ToolSymbol | symbols.McpSymbol | symbols.HashMapSymbol | symbols.LedgerSymbol
+    module: Module,
+    symbol: symbols.ToolSymbol | symbols.McpSymbol | symbols.HashMapSymbol | symbols.LedgerSymbol | symbols.MemorySymbol,
 ) -> list[Any]:
     match symbol:
         case symbols.ToolSymbol():
@@ -334,6 +335,8 @@ def _offering(
             return ["mcp", module.servers[symbol]]
         case symbols.HashMapSymbol():
             return ["hashmaps", module.hashmaps[symbol]]
+        case symbols.MemorySymbol():
+            return ["memories", module.memories[symbol]]
     return ["ledgers", module.ledgers[symbol]]
 
 

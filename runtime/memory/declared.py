@@ -322,6 +322,10 @@ class Memories:
             self._embeddings[said["name"]] = self._embedders(said)
         return self._embeddings[said["name"]]
 
+    def is_view(self, name: str) -> bool:
+        """Whether it is derived from another one."""
+        return self._declared[name].of is not None
+
     def embeds(self, ref: MemoryRef) -> bool:
         """Whether its facts have vectors, for which the host may have to wait."""
         declared = self._declared[ref.name]

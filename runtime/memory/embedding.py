@@ -64,8 +64,9 @@ class Embedding:
         try:
             for at in range(0, len(missing), AT_ONCE):
                 some = missing[at : at + AT_ONCE]
-                for text, vector in zip(some, await self._ask(some), strict=True):
-                    self._know(text, packed(vector))
+                vectors = [packed(vector) for vector in await self._ask(some)]
+                for text, vector in list(zip(some, vectors, strict=True)):
+                    self._know(text, vector)
         except Exception as error:
             reason = getattr(error, "message", None) or str(error) or type(error).__name__
             if reason not in self._reported:

@@ -177,7 +177,7 @@ class Memory(MemoryReader):
         if not any(rule.topic == TURN for rule in self.policy.learn):
             return None
         if not hasattr(self.store, "seen"):
-            raise store_failed(self.store.name, "stores of this kind keep no observations")
+            raise store_failed(self.store.name, "this store keeps no observations")
         from .learning import lesson
 
         data = dict(told)
@@ -341,7 +341,7 @@ class Memory(MemoryReader):
                 batch.facts, batch.facts_anew = kept if self.keeps else rest, True
                 batch.seen = [observation_of(one) for one in content.seen]
             elif kept or content.seen:
-                raise store_failed(self.store.name, "stores of this kind keep no facts yet")
+                raise store_failed(self.store.name, "this store keeps no facts")
             if self._try(log, batch, scrub=True):
                 break
         if self.keeps:

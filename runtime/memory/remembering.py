@@ -102,8 +102,11 @@ class Facts:
         tier: str | None = None,
         about: Sequence[str] = (),
         seqs: Sequence[int] = (),
+        *,
+        origin: str = "program",
+        by: str | None = None,
     ) -> Fact:
-        """Checked and redacted, without a number yet."""
+        """Checked and redacted, without a number yet. `origin`: the caller, `by` the model or agent it is."""
         memory = self.memory
         if tier is None:
             tier = PERSISTENT if memory.keeps else SESSION
@@ -113,10 +116,10 @@ class Facts:
 
             name, content, about = (redacted_json(part, memory.policy.redact) for part in (name, content, list(about)))
         now = memory.now()
-        sources = ["program", *memory.origins(seqs)]
+        sources = [origin, *memory.origins(seqs)]
         return Fact(
             -1, tier, name, content, about=about, c0=float(confidence), created=now, accessed=now, refreshed=now,
-            trust=lowest(sources), seqs=sorted(set(seqs)), task=self.task if tier == EPHEMERAL else None,
+            trust=lowest(sources), origin=origin, by=by, seqs=sorted(set(seqs)), task=self.task if tier == EPHEMERAL else None,
         )  # fmt: skip
 
     def keep(self, fact: Fact) -> None:
@@ -199,7 +202,7 @@ class Facts:
         memory = self.memory
         store = memory.store if tier == PERSISTENT else memory.session
         if not hasattr(store, "keep"):
-            raise store_failed(store.name, "stores of this kind keep no facts yet")
+            raise store_failed(store.name, "this store keeps no facts")
         return store  # type: ignore[return-value]
 
 

@@ -24,6 +24,8 @@ SUMMARY_ROLES = ("System", "User")
 TIERS = ("Ephemeral", "Session", "Persistent")
 REFRESH_ON = ("Access", "Confirm")
 EMBEDDER_KINDS = ("offline", "host", "connection")
+TOOL_METHODS = ("remember", "recall", "forget")
+"""What a memory in a list of tools offers (M-10.17)."""
 STORE_KINDS = ("sqlite", "redis", "postgres", "host")
 
 
