@@ -110,10 +110,10 @@ def similarity(one: bytes, other: bytes) -> float:
     """The cosine; 0 for vectors of different models."""
     if len(one) != len(other):
         return 0.0
-    return float(sum(map(mul, _floats(one), _floats(other))))
+    return float(sum(map(mul, floats_of(one), floats_of(other))))
 
 
-def _floats(held: bytes) -> array[float]:
+def floats_of(held: bytes) -> array[float]:
     made = array("f")
     made.frombytes(held)
     return _little_endian(made)

@@ -10,6 +10,7 @@ from time import time
 
 from .branching import stored_facts, stored_seen
 from .entries import Turn, ViewState
+from .fact_index import FactIndex
 from .facts import EPHEMERAL
 from .keys import memory_key
 from .policy import Policy
@@ -243,6 +244,15 @@ class MemoryReader:
     def stored_facts(self) -> list[Fact]:
         """The persistent ones; of an expired key none (M-8.9)."""
         return stored_facts(self.store, self.key) if self.keeps and not self._is_expired() else []
+
+    def stored_index(self) -> FactIndex:
+        """Of the persistent ones; a store may keep one that follows its changes."""
+        if not self.keeps or self._is_expired() or not hasattr(self.store, "facts"):
+            return FactIndex()
+        if hasattr(self.store, "index"):
+            index: FactIndex = self.store.index(self.key)
+            return index
+        return FactIndex(self.stored_facts())
 
     def expired_facts(self) -> list[int]:
         return [fact.id for fact in stored_facts(self.store, self.key)] if self.keeps and self._is_expired() else []

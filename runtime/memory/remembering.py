@@ -6,10 +6,13 @@ facts takes effect at once and is no change of the log (M-10.5). Must not know: 
 
 from __future__ import annotations
 
+from .embedding import floats_of
 from .errors import InvalidValue, MemoryFailure, store_failed
+from .fact_index import FactIndex
 from .facts import EPHEMERAL, PERSISTENT, SESSION, TIERS, TRUST, Fact, lowest
 from .policy import HALF_LIFE
 from .recalling import Found, neighbors, rank
+from .terms import terms
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,24 +64,45 @@ class Facts:
         half_life: int = HALF_LIFE,
         trusted: Sequence[str] = TRUST,
     ) -> list[Found]:
-        held = self.all()
-        found = [
-            hit
-            for hit in rank(held, query, self.memory.now(), self.memory.policy.decay, half_life, self._near(query, held))
-            if (tiers is None or hit.fact.tier in tiers)
-            and hit.confidence >= min_confidence
-            and hit.fact.trust in trusted
-            and (archived or not hit.archived)
-        ][: max(0, k)]
+        indexes = self._indexes()
+        near = self._near(query, any(len(index.graph.facts) for index in indexes))
+        among = self._candidates(query, k)
+
+        def accepts(hit: Found) -> bool:
+            return (
+                (tiers is None or hit.fact.tier in tiers)
+                and hit.confidence >= min_confidence
+                and hit.fact.trust in trusted
+                and (archived or not hit.archived)
+                and (among is None or hit.fact.tier != PERSISTENT or hit.fact.id in among)
+            )
+
+        memory = self.memory
+        found = rank(indexes, query, k, memory.now(), memory.policy.decay, half_life, near=near, accepts=accepts)
         if touch and (found or self.degraded):
             self.recalled([hit.fact for hit in found], self.degraded)
         return found
 
-    def _near(self, query: str, held: Sequence[Fact]) -> Callable[[Fact], float] | None:
+    def _indexes(self) -> list[FactIndex]:
+        """Of what the task sees: facts of the session, its ephemeral ones, those of the store."""
+        memory = self.memory
+        own = [fact for fact in memory.session.ephemeral(memory.key) if fact.task is self.task]
+        return [memory.session.index(memory.key), FactIndex(own), memory.stored_index()]
+
+    def _candidates(self, query: str, k: int) -> frozenset[int] | None:
+        """What the index of a host's store names (M-8.16)."""
+        memory = self.memory
+        if not (memory.keeps and hasattr(memory.store, "candidates")):
+            return None
+        vector = memory.embedding.known(query) if memory.embedding is not None else None
+        floats = None if vector is None else list(floats_of(vector))
+        return frozenset(memory.store.candidates(memory.key, sorted(set(terms(query))), floats, max(100, 10 * k)))
+
+    def _near(self, query: str, persistent: bool) -> Callable[[Fact], float] | None:
         """What gives the relevance of the vector of a fact (M-10.10)."""
         embedding = self.memory.embedding
         self.degraded = False
-        if embedding is None or not any(fact.tier == PERSISTENT for fact in held):
+        if embedding is None or not persistent:
             return None
         asked = embedding.known(query)
         self.degraded = asked is None
@@ -136,13 +160,13 @@ class Facts:
 
     def number(self, fact: Fact, beside: Sequence[Fact] = ()) -> None:
         """That of the fact it replaces, or the next one; `beside`: what is stored with it."""
-        held = [*self.all(), *beside]
-        same = next((other for other in held if (other.tier, other.name) == (fact.tier, fact.name)), None)
+        held = [*self._indexes(), FactIndex(beside)] if beside else self._indexes()
+        same = next(filter(None, (index.named(fact.tier, fact.name) for index in held)), None)
         if same is not None:
             fact.id, fact.created = same.id, same.created
         else:
-            every = [*self.memory.session_facts(), *self.memory.stored_facts(), *beside]
-            fact.id = max((other.id for other in every), default=-1) + 1
+            others = [other.id for other in self.memory.session.ephemeral(self.memory.key)]
+            fact.id = max([*others, *(index.highest for index in held)], default=-1) + 1
 
     def observe(self, topic: str, data: dict[str, Any]) -> None:
         """Stored at once, with the facts that rules make of it (M-10.7, M-10.24)."""

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 async def perform(run: Running, effect: Effect) -> Any:
     use: MemoryUse = effect.payload
-    opened = run.memories.at(use.memory)
-    memory = getattr(opened, "memory", opened)  # a derived view has the facts of its memory
-    assert memory.embedding is not None, "the machine asks for memories that embed"
     stores = use.method not in ("recall", "view")
     try:
+        opened = run.memories.at(use.memory)
+        memory: Memory = getattr(opened, "memory", opened)  # a derived view has the facts of its memory
+        assert memory.embedding is not None, "the machine asks for memories that embed"
         await memory.embedding.fill(_texts(memory, effect.task, use, stores))
     except InvalidValue as error:
         raise Panic("P452", str(error)) from None

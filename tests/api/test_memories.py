@@ -80,14 +80,26 @@ def test_what_the_host_lacks(tmp_path: Path, missing: str) -> None:
     given: dict[str, Any] = {"stores": {"mine": VolatileStore()}, "embedders": {"near": Near()}}
     with program(tmp_path).session(**{**given, missing: {}}) as session:
         if missing == "stores":
-            with pytest.raises(concerto.ProgramError, match="P451.*the host gives no store"):
+            with pytest.raises(concerto.Panic, match="P451.*the host gives no store"):
                 session.call("keep", "one", "x")
         else:
             session.call("keep", "one", "x")
             assert session.call("names", "x") == ["one"]  # by its words
 
 
-class Knowledge(VolatileStore):
+class Bare:
+    """A store without facts, leases and index."""
+
+    name = "bare"
+    blocking = False
+
+    def __init__(self) -> None:
+        held = VolatileStore()
+        for method in ("head", "entries", "turns", "views", "commit", "remove", "keys", "expire", "close"):
+            setattr(self, method, getattr(held, method))
+
+
+class Knowledge(Bare):
     """External knowledge as a store of facts, with an index of its own."""
 
     def __init__(self) -> None:
@@ -96,6 +108,9 @@ class Knowledge(VolatileStore):
 
     def facts(self, key: Any) -> list[Fact]:
         return [Fact(n, "persistent", name, "capital") for n, name in enumerate(("Bonn", "Rome", "Oslo"))]
+
+    def keep(self, key: Any, at: int, facts: Any, gone: Any, seen: Any = (), unseen: Any = ()) -> None:
+        """Read only: nobody learns when it was looked at."""
 
     def candidates(self, key: Any, terms: list[str], vector: list[float] | None, limit: int) -> list[int]:
         self.asked.append((key[-2:], terms, vector, limit))
@@ -111,22 +126,10 @@ def test_an_index_of_the_host_says_what_is_ranked(tmp_path: Path) -> None:
     assert store.asked == [(("m", ""), ["bonn", "capital", "oslo"], None, 100)]
 
 
-class Bare:
-    """A store without facts, leases and index."""
-
-    name = "bare"
-    blocking = False
-
-    def __init__(self) -> None:
-        held = VolatileStore()
-        for method in ("head", "entries", "turns", "views", "commit", "remove", "keys", "expire", "close"):
-            setattr(self, method, getattr(held, method))
-
-
 def test_what_a_store_lacks_is_optional(tmp_path: Path) -> None:
     """M-8.16: without leases `Serial` orders within the process; without facts their methods say so."""
     text = TEXT.replace('.embed("near")', "")
     with program(tmp_path, text).session(stores={"mine": Bare()}, offline=True) as session:
         assert [session.call("turn"), session.call("turn")] == [True, True]
-        with pytest.raises(concerto.ProgramError, match="P451.*keeps no facts"):
+        with pytest.raises(concerto.Panic, match="P451.*keeps no facts"):
             session.call("keep", "one", "x")

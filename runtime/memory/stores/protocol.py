@@ -10,7 +10,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from typing import Protocol, TypeAlias
 
     from ..entries import Entry, Turn, ViewState
@@ -85,6 +85,12 @@ if TYPE_CHECKING:
             """Removes those numbers, then adds or replaces facts by theirs, in one transaction; no change of the log, but its
             key is one that was written at this time. The same of observations, which are only added. Conflict when a number
             belongs to a fact of another name, or an observation stands at its place already."""
+
+    class FactIndex(Protocol):
+        """Optional: a store that says which of its facts a query may hit (M-8.16)."""
+
+        def candidates(self, key: Key, terms: list[str], vector: list[float] | None, limit: int) -> Iterable[int]:
+            """Their numbers, about `limit` of them; `vector` when the memory embeds and the query could be."""
 
     class Leases(Protocol):
         """Optional: order between processes (M-8.13)."""

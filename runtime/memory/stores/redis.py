@@ -12,6 +12,7 @@ from json import dumps, loads
 from ..entries import Turn, ViewState, entry_json, entry_of
 from ..errors import conflict, corrupt, newer_version, store_failed
 from ..keys import decode, encode
+from .indexes import Indexes
 from .protocol import Head
 from .redis_scripts import COMMIT, EXPIRE, KEEP, LEASE, PARTS, RELEASE, REMOVE
 from .rows import fact_of_row, fact_row, seen_of_row, seen_row
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..entries import Entry
+    from ..fact_index import FactIndex
     from ..facts import Fact
     from ..keys import Key
     from ..observations import Observation
@@ -42,6 +44,7 @@ class RedisStore:
             raise store_failed(name, "redis is not installed: pip install 'concerto-lang[redis]'") from None
         self.name = name
         self._redis = redis
+        self._indexes = Indexes()
         self._prefix = prefix.encode()
         with self._guard():
             self._server: Any = redis.Redis.from_url(url)
@@ -135,6 +138,10 @@ class RedisStore:
         with self._guard():
             held = self._server.hvals(self._of(key)["facts"])
         return sorted((fact_of_row(text.partition(b" ")[2]) for text in held), key=lambda fact: fact.id)
+
+    def index(self, key: Key) -> FactIndex:
+        """What recall looks through; another program may have written at any time."""
+        return self._indexes.of(key, None, self.facts)
 
     def seen(self, key: Key) -> list[Observation]:
         with self._guard():

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from ..errors import MemoryFailure, conflict
 from ..keys import decode, encode
+from .indexes import Indexes
 from .protocol import Head
 from .rows import (
     entry_of_row,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..entries import Entry, Turn, ViewState
+    from ..fact_index import FactIndex
     from ..facts import Fact
     from ..keys import Key
     from ..observations import Observation
@@ -98,6 +100,7 @@ class SqlStore:
     name: str
     blocking = True
     deflates: bool
+    _indexes: Indexes
 
     # ------------------------------------------------------------ what a kind of database says
 
@@ -118,6 +121,10 @@ class SqlStore:
     def _guard(self) -> AbstractContextManager[None]:
         """The same translation of errors for readers."""
         raise NotImplementedError
+
+    def _stamp(self) -> object:
+        """Changes when another handle changes the database; None where that is not known."""
+        return None
 
     def _scrub(self) -> None:
         """After a commit: removed data leaves the files too."""
@@ -178,6 +185,10 @@ class SqlStore:
             rows = self._rows("SELECT data FROM fact WHERE key = ? ORDER BY id", (encode(key),))
         return [fact_of_row(row[0]) for row in rows]
 
+    def index(self, key: Key) -> FactIndex:
+        """What recall looks through (M-14.4)."""
+        return self._indexes.of(key, self._stamp(), self.facts)
+
     def seen(self, key: Key) -> list[Observation]:
         with self._guard():
             rows = self._rows("SELECT data FROM seen WHERE key = ? ORDER BY topic, n", (encode(key),))
@@ -198,6 +209,8 @@ class SqlStore:
                     self._write(encode(key), expect, batch)
         except _AlreadyStored:
             return False
+        for key, _, batch in writes:
+            self._indexes.follow_commit(key, batch)
         if scrub:
             self._scrub()
         return True
@@ -240,6 +253,7 @@ class SqlStore:
             self._change(TOUCH, (at, at_key))
             self._keep(at_key, facts, gone)
             self._observe(at_key, seen, unseen)
+        self._indexes.follow(key, facts, gone)
 
     def _observe(self, key: bytes, seen: Sequence[Observation], unseen: Sequence[tuple[str, int]]) -> None:
         places = [(key, topic.encode("utf-8", "surrogatepass"), n) for topic, n in unseen]
@@ -276,6 +290,8 @@ class SqlStore:
         with self._transaction():
             for key in keys:
                 self._remove(encode(key))
+        for key in keys:
+            self._indexes.drop(key)
         self._scrub()
 
     def _remove(self, key: bytes) -> None:
@@ -294,6 +310,7 @@ class SqlStore:
                 key = bytes(row[0])
                 if self._change("DELETE FROM log WHERE key = ? AND touched < ?", (key, before)):
                     self._remove(key)
+                    self._indexes.drop(decode(key))
 
     # ------------------------------------------------------------ leases
 

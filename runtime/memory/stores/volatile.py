@@ -13,6 +13,8 @@ from operator import attrgetter
 from ...records import Msg
 from ..entries import Entry
 from ..errors import conflict
+from ..fact_index import FactIndex
+from ..facts import EPHEMERAL
 from ..keys import encode
 from ..tokens import count_message
 from .protocol import Head
@@ -43,7 +45,7 @@ class VolatileLog:
 
     __slots__ = (
         "bound", "stored", "start", "plain", "pinned", "rows", "runs", "states", "facts", "seen", "noted", "fresh",
-        "_messages", "_calls",
+        "_messages", "_calls", "_index",
     )  # fmt: skip
 
     def __init__(self, bound: int | None = None) -> None:
@@ -64,6 +66,7 @@ class VolatileLog:
         self._calls = False
         self.facts: dict[int, Fact] = {}
         self.seen: dict[tuple[str, int], Observation] = {}
+        self._index: FactIndex | None = None
 
     def settle(self) -> None:
         """Notes become entries, each a turn of its own."""
@@ -210,7 +213,15 @@ class VolatileLog:
         for place in unseen:
             self.seen.pop(place, None)
         self.facts.update((fact.id, fact) for fact in facts)
+        if self._index is not None:
+            self._index.change([fact for fact in facts if fact.tier != EPHEMERAL], gone)
         self.seen.update((one.place, one) for one in seen)
+
+    def index(self) -> FactIndex:
+        """Of facts that outlive a turn, made when it is first asked for."""
+        if self._index is None:
+            self._index = FactIndex(fact for fact in self.facts.values() if fact.tier != EPHEMERAL)
+        return self._index
 
     def refuse(self, facts: Sequence[Fact], gone: Sequence[int], seen: Sequence[Observation], unseen: Sequence[Any]) -> None:
         """Conflict for a number or a place that somebody else has taken."""
@@ -334,6 +345,15 @@ class VolatileStore:
     def facts(self, key: Key) -> list[Fact]:
         log = self.logs.get(key)
         return [] if log is None or not log.facts else [fact for _, fact in sorted(log.facts.items())]
+
+    def index(self, key: Key) -> FactIndex:
+        """What recall looks through (M-14.4)."""
+        log = self.logs.get(key)
+        return FactIndex() if log is None or not log.facts else log.index()
+
+    def ephemeral(self, key: Key) -> list[Fact]:
+        log = self.logs.get(key)
+        return [] if log is None else [fact for fact in log.facts.values() if fact.tier == EPHEMERAL]
 
     def seen(self, key: Key) -> list[Observation]:
         log = self.logs.get(key)
