@@ -67,13 +67,15 @@ def bits_of(slots: Iterable[int], width: int) -> int:
 
 
 class Term:
-    """The slots whose facts contain it, some of which may be given up; `live` counts the others."""
+    """The slots whose facts contain it, some of which may be given up; `live` counts the others. `most`: how often one of them
+    contains it, at most."""
 
-    __slots__ = ("slots", "live", "_bits")
+    __slots__ = ("slots", "live", "most", "_bits")
 
     def __init__(self) -> None:
         self.slots = array("I")
         self.live = 0
+        self.most = 1
         self._bits: int | None = None
 
     def add(self, slot: int) -> None:
@@ -150,8 +152,8 @@ class FactIndex:
     """Facts by number. `stamp` says in which state of a store it was read."""
 
     __slots__ = (
-        "facts", "stamp", "slots", "lengths", "length", "shortest", "tokens", "counts", "trigrams", "graph", "live", "_slot_of",
-        "_names", "_highest",
+        "facts", "stamp", "slots", "lengths", "length", "shortest", "tokens", "often", "counts", "trigrams", "graph", "live",
+        "_slot_of", "_names", "_highest",
     )  # fmt: skip
 
     def __init__(self, facts: Iterable[Fact] = (), stamp: object = None) -> None:
@@ -166,6 +168,7 @@ class FactIndex:
         self.length = 0
         self.shortest = 1 << 30
         self.tokens: dict[str, Term] = {}
+        self.often: dict[str, Term] = {}  # of facts that contain a token more than once
         self.counts: dict[str, dict[int, int]] = {}
         self.trigrams: dict[str, Term] = {}
         self.graph = Graph()
@@ -225,6 +228,10 @@ class FactIndex:
         for token, count in found.items():
             self.tokens.setdefault(token, Term()).add(slot)
             self.counts.setdefault(token, {})[slot] = count
+            if count > 1:
+                often = self.often.setdefault(token, Term())
+                often.add(slot)
+                often.most = max(often.most, count)
         for part in parts:
             self.trigrams.setdefault(part, Term()).add(slot)
         if fact.tier == PERSISTENT:
@@ -241,8 +248,10 @@ class FactIndex:
         self.slots[slot] = None
         self.length -= length
         self.live &= ~(1 << slot)
-        for token in found:
+        for token, count in found.items():
             self.tokens[token].live -= 1
+            if count > 1:
+                self.often[token].live -= 1
             del self.counts[token][slot]
         for part in parts:
             self.trigrams[part].live -= 1
@@ -257,8 +266,15 @@ class FactIndex:
 
     def containing(self, token: str) -> int:
         """As bits."""
-        found = self.tokens.get(token)
-        return found.bits(len(self.slots)) & self.live if found is not None and found.live else 0
+        return self._bits(self.tokens.get(token))
+
+    def repeating(self, token: str) -> tuple[int, int]:
+        """The facts that contain it more than once, as bits, and how often they do at most."""
+        found = self.often.get(token)
+        return (self._bits(found), found.most) if found is not None and found.live else (0, 1)
+
+    def _bits(self, term: Term | None) -> int:
+        return term.bits(len(self.slots)) & self.live if term is not None and term.live else 0
 
     def by_trigrams(self, asked: Iterable[str]) -> dict[int, int]:
         """Number of these trigrams to the facts, as bits, that contain so many."""

@@ -28,6 +28,11 @@ DIGITS = 9
 """Scores are compared rounded to so many (M-10.12)."""
 
 
+def recency(fact: Fact, now: int, half_life: int) -> float:
+    """M-10.12."""
+    return float(0.5 + 0.5 * 2.0 ** (-max(0, now - fact.accessed) / half_life))
+
+
 class Found:
     """A fact with what made it a hit, as it was when it was found."""
 
@@ -36,7 +41,7 @@ class Found:
     def __init__(self, fact: Fact, relevance: float, now: int, decay: Decay | None, half_life: int = HALF_LIFE) -> None:
         self.fact = fact
         self.relevance = relevance
-        self.recency = 0.5 + 0.5 * pow(2.0, -max(0, now - fact.accessed) / half_life)
+        self.recency = recency(fact, now, half_life)
         self.confidence = confidence(fact, decay, now)
         self.archived = archived(fact, decay, now)
 
@@ -70,8 +75,12 @@ def rank(
             fact, missing = part.worth(slot, inflected)
             if near is not None and fact.tier == PERSISTENT:
                 missing *= 1 - near(fact)
-            if missing >= 1 or (len(best) >= k and round(1 - missing, DIGITS) < best[0]):
-                continue  # a score is at most the relevance
+            if missing >= 1:
+                continue
+            if len(best) >= k:  # nearly all end here
+                most = (1 - missing) * recency(fact, now, half_life) * fact.c0
+                if round(most, DIGITS) < best[0]:
+                    continue
             hit = Found(fact, 1 - missing, now, decay, half_life)
             score = round(hit.score, DIGITS)
             if len(best) >= k and score < best[0]:
@@ -109,6 +118,8 @@ class _Query:
         self.reach = sum(idf.values())
         self.idf = dict(sorted(idf.items(), key=lambda pair: -pair[1]))  # the rarest first
         self.trigrams = trigrams(asked)
+        having_it = Counter(part for token in asked for part in trigrams([token]))
+        self.own = {token: sum(having_it[part] == 1 for part in trigrams([token])) for token in asked}
 
     def inflected(self, count: int) -> float:
         """r_t of a fact with so many of the trigrams."""
@@ -123,7 +134,10 @@ class _Part:
         self.index = index
         self.query = query
         self.by_count = index.by_trigrams(query.trigrams)
-        self.tokens = [(token, index.containing(token)) for token in query.idf]
+        self.tokens = [index.containing(token) for token in query.idf]
+        self.repeated = 0
+        for token in query.idf:
+            self.repeated |= index.repeating(token)[0]
         self.scored = [(idf * 2.2, index.counts[token]) for token, idf in query.idf.items() if token in index.counts]
         self.damping = 1.2 * 0.25, 1.2 * 0.75 / query.average
         self.active = self._reached()
@@ -131,7 +145,7 @@ class _Part:
             bits_of([slot for slot, value in self.active.items() if (value > 0.5) is near], len(index.slots))
             for near in (True, False)
         )
-        self.bounds = self._bounds()
+        self.worths = [self._worths(False), self._worths(True)]
 
     def _reached(self) -> dict[int, float]:
         """r_g of the facts of active entities."""
@@ -141,27 +155,44 @@ class _Part:
             found.update(dict.fromkeys(graph.facts[entity], value))
         return found
 
-    def _bounds(self) -> list[float]:
-        """The most r_l of a fact whose rarest token is the first, the second, … or none."""
-        damping = self.damping[0] + self.damping[1] * self.index.shortest
-        most = {token: max(self.index.counts.get(token, {}).values(), default=0) for token in self.query.idf}
-        rest, bounds = 0.0, [0.0]
-        for token, idf in reversed(self.query.idf.items()):
-            rest += idf * most[token] * 2.2 / (most[token] + damping)
-            bounds.append(min(1.0, rest / self.query.reach))
-        return bounds[::-1]
-
     def split(self, count: int, bits: int) -> Iterable[tuple[float, int]]:
-        """By the rarest token and what the graph gives, with the most that is worth."""
+        """By the rarest token, whether a token is repeated, and what the graph gives, with the most that is worth."""
         inflected = 1 - self.query.inflected(count) / 2
-        for bound, (_, having) in zip(self.bounds, [*self.tokens, ("", bits)], strict=True):
+        for at, having in enumerate([*self.tokens, bits]):
             some, bits = bits & having, bits & ~having
-            for reached, value in ((self.near, 1.0), (self.far, 0.5)):
-                if some & reached:
-                    yield 1 - (1 - bound) * inflected * (1 - value / 2), some & reached
-            some &= ~(self.near | self.far)
-            if some:
-                yield 1 - (1 - bound) * inflected, some
+            for repeats, each in ((True, some & self.repeated), (False, some & ~self.repeated)):
+                if not each:
+                    continue
+                missing = inflected * (1 - self._most(at, count, repeats))
+                for reached, value in ((self.near, 1.0), (self.far, 0.5)):
+                    if each & reached:
+                        yield 1 - missing * (1 - value / 2), each & reached
+                rest = each & ~(self.near | self.far)
+                if rest:
+                    yield 1 - missing, rest
+
+    def _most(self, at: int, count: int, repeats: bool) -> float:
+        """The most r_l of a fact with so many trigrams of the query whose rarest token is that one. What more it contains has
+        trigrams of its own: as much as there is room for, the most valuable first."""
+        tokens = self.worths[repeats]
+        if at == len(tokens):
+            return 0.0
+        total, own = tokens[at]
+        room = float(count - own)
+        for worth, own in sorted(tokens[at + 1 :], key=lambda pair: -pair[0] / max(pair[1], 0.01)):
+            part = 1.0 if own <= room else max(0.0, room / own)
+            total += worth * part
+            room -= own * part
+        return min(1.0, total / self.query.reach)
+
+    def _worths(self, repeats: bool) -> list[tuple[float, int]]:
+        """Per token the most it adds to BM25 here, in the shortest fact, and the trigrams no other token of the query has."""
+        damping = self.damping[0] + self.damping[1] * self.index.shortest
+        found = []
+        for token, idf in self.query.idf.items():
+            most = self.index.repeating(token)[1] if repeats else 1
+            found.append((idf * 2.2 * most / (most + damping), self.query.own[token]))
+        return found
 
     def worth(self, slot: int, inflected: float) -> tuple[Fact, float]:
         """The fact, and what its relevance lacks of 1 (M-10.11); `inflected`: 1 − ½·r_t."""

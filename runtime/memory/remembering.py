@@ -195,8 +195,10 @@ class Facts:
 
     def access(self, facts: Sequence[Fact]) -> None:
         """M-10.14, M-10.19. They are read again: a call may have remembered others under their names meanwhile."""
+        held = self._indexes()
+        found = [index.facts.get(fact.id) for fact in facts for index in held]
         wanted = {(fact.tier, fact.id) for fact in facts}
-        facts = [fact for fact in self.all() if (fact.tier, fact.id) in wanted]
+        facts = [fact for fact in found if fact is not None and (fact.tier, fact.id) in wanted]
         decay, now = self.memory.policy.decay, self.memory.now()
         refreshes = decay is None or decay.refresh_on == "Access"
         self.put([fact.changed(accessed=now, refreshed=now if refreshes else fact.refreshed) for fact in facts])

@@ -252,7 +252,7 @@ MUTANTS = {
         test_recall, recalling, "            if accepts(hit):\n", "            if accepts(hit) or len(best) < k:\n",
     ),
     "recency left out": (
-        test_recall, recalling, "0.5 + 0.5 * pow(2.0, -max(0, now - fact.accessed) / half_life)", "1.0",
+        test_recall, recalling, "0.5 + 0.5 * 2.0 ** (-max(0, now - fact.accessed) / half_life)", "1.0",
     ),
     "stops too early": (test_recall, recalling, "bound < best[0])", "bound * 0.7 < best[0])"),
     "a counter loses its carry": (test_recall, fact_index, "planes[at] ^ bits, planes[at] & bits", "planes[at] ^ bits, 0"),

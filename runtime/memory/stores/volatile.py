@@ -44,7 +44,7 @@ class VolatileLog:
     """
 
     __slots__ = (
-        "bound", "stored", "start", "plain", "pinned", "rows", "runs", "states", "facts", "seen", "noted", "fresh",
+        "bound", "stored", "start", "plain", "pinned", "rows", "runs", "states", "facts", "seen", "passing", "noted", "fresh",
         "_messages", "_calls", "_index",
     )  # fmt: skip
 
@@ -67,6 +67,7 @@ class VolatileLog:
         self.facts: dict[int, Fact] = {}
         self.seen: dict[tuple[str, int], Observation] = {}
         self._index: FactIndex | None = None
+        self.passing: set[int] = set()  # numbers of ephemeral facts
 
     def settle(self) -> None:
         """Notes become entries, each a turn of its own."""
@@ -210,9 +211,11 @@ class VolatileLog:
     ) -> None:
         for number in gone:
             self.facts.pop(number, None)
+            self.passing.discard(number)
         for place in unseen:
             self.seen.pop(place, None)
         self.facts.update((fact.id, fact) for fact in facts)
+        self.passing.update(fact.id for fact in facts if fact.tier == EPHEMERAL)
         if self._index is not None:
             self._index.change([fact for fact in facts if fact.tier != EPHEMERAL], gone)
         self.seen.update((one.place, one) for one in seen)
@@ -353,7 +356,7 @@ class VolatileStore:
 
     def ephemeral(self, key: Key) -> list[Fact]:
         log = self.logs.get(key)
-        return [] if log is None else [fact for fact in log.facts.values() if fact.tier == EPHEMERAL]
+        return [] if log is None else [log.facts[number] for number in sorted(log.passing)]
 
     def seen(self, key: Key) -> list[Observation]:
         log = self.logs.get(key)
