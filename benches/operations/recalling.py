@@ -1,7 +1,7 @@
 """M-14.4: recall among many facts by their words, from a memory of the session.
 
-Words are drawn as in a language, a few very often and most rarely; a question has two rare words and three frequent ones. Facts were
-last used at some time of 90 days.
+Words are drawn as in a language, a few very often and most rarely; a question has two rare words and three frequent ones. Facts
+were last used at some time of 90 days.
 """
 
 from __future__ import annotations
