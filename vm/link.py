@@ -97,7 +97,7 @@ class Program:
     def handle(self, section: str, number: int, scope: list[str]) -> Any:
         """The handle of a declaration that offers tools, or of a scope of it."""
         tables: dict[str, list[Any]] = {"tools": self.tools, "mcp": self.servers}
-        tables.update(hashmaps=self.hashmaps, ledgers=self.ledgers)
+        tables.update(hashmaps=self.hashmaps, ledgers=self.ledgers, memories=self.memories)
         found = tables[section][number]
         return type(found)(found.name, tuple(scope)) if scope else found
 

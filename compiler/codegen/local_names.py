@@ -34,13 +34,14 @@ class LocalNames:
         self.held = False  # a pattern is tested: what it binds counts when all of it matched
 
     def declare(self, local: Local, place: int | CellRef) -> None:
-        if local not in self.rows:
+        if local not in self.rows and _is_variable(local):
             self.rows[local] = NamedPlace(local.name, place)
             self.open.append(self.rows[local])
 
     def captured(self, local: Local, place: CellRef) -> None:
         """It has its value before the function runs."""
-        self.around.append(NamedPlace(local.name, place, 0))
+        if _is_variable(local):
+            self.around.append(NamedPlace(local.name, place, 0))
 
     def assign(self, local: Local, here: int) -> None:
         row = self.rows.get(local)
@@ -78,3 +79,8 @@ class LocalNames:
         for row in self.open[first:]:
             row.end = here
         del self.open[first:]
+
+
+def _is_variable(local: Local) -> bool:
+    """The copy of a slot of a memory (`m.s`) is no variable of the source."""
+    return local.name.isidentifier()

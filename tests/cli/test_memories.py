@@ -91,6 +91,25 @@ def test_events_are_told_to_who_listens(cli, write):
     assert "[emit:" not in cli("run", "--offline", "main.conc").out
 
 
+def test_recall_and_rules_tell_what_they_do(cli, write):
+    """M-6.30: ids of what was given, names of rules and facts, why a rule failed."""
+    write(
+        "main.conc",
+        'memory m: Memory = Memory::new()\n'
+        '    .learn("bad", on: "t", by: |_| "g", when: |g| g.items[7] == {}, store: |_| Learned { content: 1 })\n'
+        '    .learn("good", on: "t", by: |_| "g", when: |_| true, store: |g| Learned { content: g.count });\n'
+        'fn main() { m.observe("t", {}); m.recall("good"); m.recall("good", touch: false); m.recall("none"); }\n',
+    )
+    told = cli("run", "--verbose", "main.conc").out.splitlines()
+    assert [line.partition("]")[0] for line in told] == ["[emit:memory:learn_failed", "[emit:memory:learn", "[emit:memory:recall"]
+    for line, parts in zip(
+        told,
+        (('"rule": bad', '"reason": index'), ('"rule": good', '"fact": good/g'), ('"ids": [0]', '"degraded": false')),
+        strict=True,
+    ):
+        assert all(part in line for part in ('"memory": m', *parts)), line
+
+
 def test_tests_have_fresh_stores(cli, write, tmp_path):
     """M-8.15"""
     write(
