@@ -132,7 +132,6 @@ def test_declarations(codes: str, text: str, expect: Callable[[str, str], None])
 
 UNBUILT = [
     ("context C { }", "context"),
-    ("memory m: Memory = Memory::new().learn(\"a\");", "memory step learn"),
 ]
 
 
