@@ -54,7 +54,7 @@ def conversation(
     made.locks = _turn_locks(run, made.memory)
     if auto and made.memory.policy.on_conflict != "Append":
         _enter(run, effect, made)
-    if made.folds:
+    if auto and any(policy.summary is not None for policy in made.memory.views.values()):
         from .summarising import summariser
 
         made.summarise = summariser(run, effect)

@@ -23,16 +23,6 @@ ROW = re.compile(r"\| \*\*(M-13\.\d+)\*\* \| (.+?) \| (.+) \|$")
 SYSTEM = re.compile(r"\| \| \*\*(.+?)\*\* \| \|$")
 SHOWN_AT_MOST = 3
 
-UNBUILT = {
-    "M-13.43": "embeddings",
-    "M-13.46": "learning rules",
-    "M-13.47": "learning rules",
-}
-"""Rows whose construct is not built; a row is taken off by the program that shows it."""
-
-MISSING = {"M-13.79": "`FactIndex`"}
-"""What is not built of rows that programs show otherwise."""
-
 HEAD = """\
 # What five memory systems can do, and the program that shows it here
 
@@ -40,8 +30,6 @@ Written by `tools/gen_memory_map.py` from chapter 13 of `docs/spec/memory.md` an
 `make gen` renews it. Each program is a few lines long and runs by itself: `concerto conformance --filter M-13.4` runs those of a
 row.
 [The guide](../guide/memory.md) explains the constructs.
-
-{shown} of {total} rows are built and shown.
 """
 
 
@@ -77,9 +65,7 @@ def shown_by() -> dict[str, list[str]]:
 
 def page() -> str:
     by, systems = shown_by(), capabilities()
-    rows = [row for _, of_system in systems for row in of_system]
-    shown = sum(row[0] in by for row in rows)
-    parts = [HEAD.format(shown=shown, total=len(rows))]
+    parts = [HEAD]
     head = ["| Clause | Capability | Construct | Shown by |", "|---|---|---|---|"]
     for system, of_system in systems:
         lines = [_line(*row, by.get(row[0], [])) for row in of_system]
@@ -88,11 +74,9 @@ def page() -> str:
 
 
 def _line(clause: str, capability: str, construct: str, files: list[str]) -> str:
-    if not files and clause not in UNBUILT:
-        raise SystemExit(f"{clause} is shown by no program and not on the list of what is not built")
-    shown = ", ".join(map(_link, files[:SHOWN_AT_MOST])) or f"**not built yet**: {UNBUILT[clause]}"
-    note = f"; **not built yet**: {MISSING[clause]}" if clause in MISSING else ""
-    return f"| {clause} | {capability} | {construct} | {shown}{note} |"
+    if not files:
+        raise SystemExit(f"{clause} is shown by no program and no test")
+    return f"| {clause} | {capability} | {construct} | {', '.join(map(_link, files[:SHOWN_AT_MOST]))} |"
 
 
 def _link(file: str) -> str:

@@ -13,8 +13,9 @@ from .builders import builder_dispatch
 from .compiling import compile_example, compile_speed
 from .growing import growth
 from .loading import image_loading, verifier
-from .long_memories import bytes_of_memories, durable_log, long_views, recall_of_many
+from .long_memories import bytes_of_memories, durable_log, long_views
 from .memories import memory_append, memory_append_in_program, request_assembly
+from .recalling import recall
 from .schemas import extraction, retry_growth
 from .serving import calls_over_the_wire
 from .starting import cold_start
@@ -28,8 +29,8 @@ OPERATIONS: dict[str, Callable[[Plan], list[Figure]]] = {
     "request": request_assembly,
     "long_views": long_views,
     "durable_log": durable_log,
-    "recall": recall_of_many,
     "memory_bytes": bytes_of_memories,
+    "recall": recall,
     "retry": retry_growth,
     "extraction": extraction,
     "compile": compile_speed,

@@ -1,4 +1,4 @@
-"""M-14: what a memory costs however long it is: views, durable logs, facts, bytes.
+"""M-14: what a memory costs however long it is: views, durable logs, bytes.
 
 Times are those of the process; what a disk takes to sync is not among them.
 """
@@ -12,10 +12,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from concerto.runtime.memory.facts import Fact
 from concerto.runtime.memory.memory import Memory
 from concerto.runtime.memory.policy import Policy
-from concerto.runtime.memory.remembering import Facts
 from concerto.runtime.memory.stores.sqlite import SqliteStore
 from concerto.runtime.memory.stores.volatile import VolatileStore
 from concerto.runtime.memory.turns import Attached, open_run
@@ -26,7 +24,6 @@ from ..figures import Figure, Target
 from ..sampling import Plan, interleave
 
 FLAT = Target("M-14.2", 1.5)
-RECALL = Target("M-14.4", 20)
 TURN = Target("M-14.5", 1)
 OPEN = Target("M-14.5", 50)
 ENTRY = Target("M-14.1", 700)
@@ -65,20 +62,6 @@ def durable_log(plan: Plan) -> list[Figure]:
         Figure("durable_open", opening.median * 1e3, "ms", OPEN, spread=opening.spread, note=f"window 50 of {count:,} messages"),
         Figure("durable_turn", turn.median * 1e3, "ms", TURN, spread=turn.spread, note=f"a turn behind {count:,}, without syncs"),
     ]
-
-
-def recall_of_many(plan: Plan) -> list[Figure]:
-    """Lexical, without embedder; the words of the facts are known from the first recall on."""
-    figures = []
-    for count, target in ((10_000, RECALL), (100_000, None)):
-        if plan.quick and count > 10_000:
-            continue
-        held = Facts(_remembered(count))
-        require(held.recall("tower 77", 5, touch=False)[0].fact.content, "the colour of tower 77 is blue")
-        (found,) = interleave([partial(held.recall, "tower 77", 5, touch=False)], plan)
-        note = f"the best five of {count:,} facts"
-        figures.append(Figure(f"recall_{count // 1000}k", found.median * 1e3, "ms", target, spread=found.spread, note=note))
-    return figures
 
 
 def bytes_of_memories(plan: Plan) -> list[Figure]:
@@ -149,10 +132,3 @@ def _opened(path: str) -> int:
 def _turn(log: Memory, number: list[int]) -> None:
     number[0] += 1
     open_run([Attached(log)], f"r{number[0]}", [Msg("user", "prompt")]).commit("reply")
-
-
-def _remembered(count: int) -> Memory:
-    log = Memory()
-    facts = [Fact(n, "session", f"fact {n}", f"the colour of tower {n} is blue") for n in range(count)]
-    log.session.keep(log.key, 0, facts, ())
-    return log

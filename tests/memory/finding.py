@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from concerto.runtime.memory import memory, policy
 from concerto.runtime.memory.stores.sqlite import SqliteStore
+from concerto.runtime.memory.stores.volatile import VolatileStore
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
@@ -12,6 +13,7 @@ from . import (
     test_api,
     test_durability,
     test_facts,
+    test_learning,
     test_recall_laws,
     test_resolution,
     test_runs,
@@ -167,6 +169,10 @@ def feedback(tmp_path):
 
 def rendering(tmp_path):
     test_views.test_tool_units_become_text_when_no_tools_are_offered()
+
+
+def observing(tmp_path):
+    test_learning.test_a_turn_is_observed_once_on_every_store(VolatileStore())
 
 
 def resolution(tmp_path):
