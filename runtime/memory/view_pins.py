@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from ..records import Msg
     from .policy import Policy
-    from .views import Source
+    from .source import Source
 
 
 def pins_message(policy: Policy, message: Msg) -> bool:

@@ -16,28 +16,15 @@ from .tokens import count_text
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from typing import Protocol, TypeAlias
+    from typing import TypeAlias
 
     from .entries import Entry, Unit, ViewState
     from .facts import Fact
     from .policy import Policy
+    from .source import Source
 
     Text: TypeAlias = tuple[str, str, str]
     """Where it is placed, its role, the text."""
-
-    class Source(Protocol):
-        """A snapshot of a log."""
-
-        length: int
-
-        def pins(self) -> list[Entry]:
-            """All pinned entries in log order."""
-
-        def back(self) -> Iterator[Entry]:
-            """Unpinned entries, newest first."""
-
-        def newest(self, limit: int) -> list[Entry]:
-            """The newest unpinned entries in log order."""
 
 
 SUMMARY_MARK = "[summary] "
