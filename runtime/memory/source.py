@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         def newest(self, limit: int) -> list[Entry]:
             """The newest unpinned entries in log order."""
 
+
 FIRST_PIECE = 64
 LARGEST_PIECE = 4096
 
