@@ -38,6 +38,8 @@ def _about(found: Found, sources: Mapping[str, Source]) -> tuple[str, str | None
         return row_head(thing), thing.doc
     if isinstance(thing, (ast.Field, ast.ToolField)):
         return _written(sources, thing.name.span.to(thing.span)), thing.doc
+    if isinstance(thing, ast.Slot):
+        return _written(sources, thing.span), None
     if isinstance(thing, Symbol):
         head = head_of(thing, sources)
         if head:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from ..compiler import ast
 from ..compiler.checker.builtins import kind_of
 from ..compiler.checker.context import Checker
+from ..compiler.checker.contexts import slots_of
 from ..compiler.checker.impls import find_method, methods_of
 from ..compiler.checker.places import error_fields, fields_of
 from ..compiler.checker.privacy import private_fields
@@ -71,6 +72,8 @@ def _callable(tool: object, method: FunctionSymbol) -> bool:
 
 
 def _fields(c: Checker, type_: Type, place: Span) -> Iterator[Offer]:
+    for name, slot in (slots_of(c, type_) or {}).items():
+        yield Offer(name, FIELD, f"{slot.tier} {name}: {slot.type}")
     if not isinstance(type_, Nominal):
         return
     symbol = c.declared(type_)

@@ -17,6 +17,7 @@ from ..compiler.symbols import (
     ErrorFamilySymbol,
     Local,
     ModuleSymbol,
+    SlotAccess,
     StdFunctionSymbol,
     StructSymbol,
     Symbol,
@@ -26,7 +27,7 @@ from ..compiler.types import Type
 from ..vm.builtins import ASSOCIATED, FUNCTIONS, Row, lookup, std_row
 from .analysis import Analysis
 
-Field = ast.Field | ast.ToolField
+Field = ast.Field | ast.ToolField | ast.Slot
 
 
 @dataclass(slots=True)
@@ -65,6 +66,12 @@ def _named(analysis: Analysis, name: ast.Ident, parent: ast.Node, around: ast.No
             return Found(name.span, parent.type, denoted(parent.binding))
         case ast.MethodCall():
             return Found(name.span, parent.type, _method(parent.target))
+        case ast.FieldAccess(target=SlotAccess() as access):
+            return Found(name.span, parent.type, access.slot.declaration)
+        case ast.SlotRef():
+            return Found(name.span, None, parent.binding if name is parent.owner else parent.found and parent.found.declaration)
+        case ast.Slot():
+            return Found(name.span, None, parent)
         case ast.FieldAccess():
             return Found(name.span, parent.type, _field(analysis, parent.receiver.type, name.text))
         case ast.FieldInit():
@@ -122,7 +129,7 @@ def _field_of(struct: object, name: str) -> Field | None:
 def definition_of(found: Found) -> Span | None:
     """Where the name is declared, if that is in a file of the program."""
     thing = found.denotes
-    if isinstance(thing, (ast.Field, ast.ToolField)):
+    if isinstance(thing, (ast.Field, ast.ToolField, ast.Slot)):
         return thing.name.span
     if thing is None or isinstance(thing, (Row, BuiltinSymbol, ErrorFamilySymbol)):
         return None

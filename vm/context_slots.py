@@ -1,15 +1,14 @@
 """Slots of contexts as the code of a program reads and writes them (M-10.2 to M-10.4), in the shape of the methods of handles.
 
 No row offers these methods to a program: the compiler calls them. Values of slots are of their declared types here and JSON for
-the memory that keeps them. Hands on `linked_slots` and `SLOT_METHODS`. Must not know: tiers' life times, stores.
+the memory that keeps them. Hands on `linked_slots` and `HANDLERS`. Must not know: tiers' life times, stores.
 """
 
 from __future__ import annotations
 
-import json
-
 from .builtins.std.json_types import Builder, Misfit
 from .declared_types import DeclaredTypes
+from .handles import arguments_of, expect
 from .panics import Panic
 from .signals import Invoke
 from .values import NONE, Array, Err, Map, Ok, Some, from_json, make_error, share, to_json
@@ -49,9 +48,10 @@ def linked_slots(image: Image, descriptors: list[Any], codes: list[Any]) -> dict
     return {memory.name: contexts[memory.context] for memory in image.memories if memory.context is not None}
 
 
-def _find(machine: Running, memory: MemoryRef, name: str) -> LinkedSlot:
+def _find(machine: Running, memory: MemoryRef, name: Any) -> LinkedSlot:
     """What came from behind Any as a `Memory<C>` may be another memory."""
-    found: LinkedSlot | None = machine.program.slots.get(memory.name, {}).get(name)
+    slots: dict[str, LinkedSlot] = machine.program.slots.get(memory.name, {})
+    found = slots.get(name) if type(name) is str else None
     if found is None:
         raise Panic("P014", f"the memory {memory.name} has no slot {name}")
     return found
@@ -78,16 +78,17 @@ def _decoded(machine: Running, memory: MemoryRef, slot: LinkedSlot, held: list[A
 
 def _slot(machine: Running, task: Task, memory: MemoryRef, site: Site, arguments: list[Any]) -> Any:
     """The value of a slot with a default, else an Option; `held` is what the function loaded before."""
-    name, *held = arguments
+    name, option = arguments_of(site, arguments, ("name", "held"), (None,))
     slot = _find(machine, memory, name)
-    option = held[0] if held else _load(machine, task, memory, [slot])[0]
+    if option is None:
+        (option,) = _load(machine, task, memory, [slot])
     if slot.default is None:
         return share(option)
     return share(option.value) if type(option) is Some else Invoke(slot.default, [], ())
 
 
 def _needed(machine: Running, task: Task, memory: MemoryRef, site: Site, arguments: list[Any]) -> Any:
-    name, option = arguments
+    name, option = arguments_of(site, arguments, ("name", "held"))
     if type(option) is not Some:
         raise Panic("P454", f"the slot {name} of {memory.name} was forgotten, which this function needs")
     return share(option.value)
@@ -95,11 +96,11 @@ def _needed(machine: Running, task: Task, memory: MemoryRef, site: Site, argumen
 
 def _enter(machine: Running, task: Task, memory: MemoryRef, site: Site, arguments: list[Any]) -> Any:
     """The Options of all listed slots, or the error that names those needed without a value (M-10.3)."""
-    names, needed, function = arguments
-    slots = [_find(machine, memory, name) for name in names.items]
+    names, needed, function = arguments_of(site, arguments, ("names", "needed", "function"))
+    slots = [_find(machine, memory, name) for name in expect(names, Array, "Array").items]
     options = _load(machine, task, memory, slots)
-    absent = {slot.name for slot, option in zip(slots, options, strict=True) if type(option) is not Some}
-    missing = [name for name in needed.items if name in absent]
+    absent = [slot.name for slot, option in zip(slots, options, strict=True) if type(option) is not Some]
+    missing = [name for name in expect(needed, Array, "Array").items if name in absent]
     if not missing:
         return Ok(Array(options))
     what = f"the slot {missing[0]}" if len(missing) == 1 else f"the slots {', '.join(missing)}"
@@ -110,17 +111,20 @@ def _enter(machine: Running, task: Task, memory: MemoryRef, site: Site, argument
 
 def _put(machine: Running, task: Task, memory: MemoryRef, site: Site, arguments: list[Any]) -> Any:
     """The Option of what is stored now: a redactor may have rewritten it."""
-    name, value = arguments
+    name, value = arguments_of(site, arguments, ("name", "value"))
     slot = _find(machine, memory, name)
-    plain = value if slot.descriptor == ("any",) else from_json(json.loads(to_json(value)))
+    from json import loads
+
+    plain = value if slot.descriptor == ("any",) else from_json(loads(to_json(value)))
     stored = machine.memories.perform(memory, "put_slot", [slot.tier, name, plain], task)
     return _decoded(machine, memory, slot, [stored])
 
 
 def _after(machine: Running, task: Task, memory: MemoryRef, site: Site, arguments: list[Any]) -> Any:
     """What the function holds of a slot after it wrote the fact `written` by its name."""
-    name, written, held = arguments
+    name, written, held = arguments_of(site, arguments, ("name", "written", "held"))
     return _load(machine, task, memory, [_find(machine, memory, name)])[0] if name == written else held
 
 
-SLOT_METHODS = {"_slot": _slot, "_needed": _needed, "_enter": _enter, "_put": _put, "_after": _after}
+_METHODS = {"_slot": _slot, "_needed": _needed, "_enter": _enter, "_put": _put, "_after": _after}
+HANDLERS: dict[tuple[str, str], Any] = {("Memory", name): handler for name, handler in _METHODS.items()}

@@ -8,6 +8,7 @@ Must not know: the loop's variables, the host.
 from __future__ import annotations
 
 from .builtins import KIND_OF, REQUIRED, lookup
+from .context_slots import HANDLERS as SLOT_HANDLERS
 from .handles import HANDLERS, server_use, tool_use
 from .panics import Panic
 from .pipelines import HANDLERS as PIPELINE_HANDLERS
@@ -76,7 +77,7 @@ def _found(machine: Running, receiver: Any, site: Site) -> Any:
         return _program_call
     kind = kind_of(receiver)
     at = (kind, site.name)
-    handler = HANDLERS.get(at) or STORE_HANDLERS.get(at) or PIPELINE_HANDLERS.get(at)
+    handler = HANDLERS.get(at) or STORE_HANDLERS.get(at) or PIPELINE_HANDLERS.get(at) or SLOT_HANDLERS.get(at)
     row = lookup(kind, site.name)
     if handler is not None:
         return handler

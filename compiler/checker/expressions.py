@@ -18,6 +18,7 @@ from ..symbols import (
     BuiltinSymbol,
     ConnectionSymbol,
     ConstSymbol,
+    ContextSymbol,
     EnumSymbol,
     ErrorFamilySymbol,
     FunctionSymbol,
@@ -274,6 +275,9 @@ def _no_value(c: Checker, node: ast.PathExpr, symbol: Symbol | None) -> Type:
         return c.report("E2029", node.span, f"the type arguments of `{symbol.name}` cannot be found", help=help)
     if isinstance(symbol, (StructSymbol, EnumSymbol, AliasSymbol, ErrorFamilySymbol, TraitSymbol)):
         return c.report("E1001", node.span, f"`{written(node)}` is a type, not a value", help=_type_help(c, node, symbol))
+    if isinstance(symbol, ContextSymbol):
+        help = f"a memory has its slots: `Memory::new().context({symbol.name})`"
+        return c.report("E1001", node.span, f"`{written(node)}` is a context, not a value", help=help)
     if isinstance(symbol, ConnectionSymbol):
         return c.report(
             "E1001", node.span, f"`{written(node)}` is a connection, not a value",

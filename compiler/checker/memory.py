@@ -55,7 +55,8 @@ def check_memory(c: Checker, symbol: MemorySymbol) -> None:
     if steps.like is not None:
         _take_over(c, symbol, steps, steps.like)
     steps.defaults(c.memory_tables.defaults)
-    if is_memory(declared) and declared not in (MEMORY, one_memory(symbol)):
+    failed = "context" in symbol.steps and symbol.context is None
+    if is_memory(declared) and declared not in (MEMORY, one_memory(symbol)) and not failed:
         message = f"`{symbol.name}` is declared `{declared}` and has the type `{one_memory(symbol)}`"
         c.report("E2001", node.type.span, message, help="attach the context: `.context(C)`")
     symbol.keys = symbol.of.keys if symbol.of is not None else steps.found.get("per", {}).get("keys", [])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ...vm.builtins import lookup
 from .. import ast
-from ..symbols import BuiltinCall, FunctionCall, FunctionSymbol, MethodTarget, ToolTarget
+from ..symbols import BuiltinCall, FunctionCall, FunctionSymbol, MethodTarget, SlotAccess, ToolTarget
 from .context import Checker
 
 ASKING = ("ModelRef", "ModelBuilder", "AgentRef", "AgentBuilder", "Stream", "Memory", "KeyedMemory", "PipelineRef")
@@ -42,6 +42,8 @@ def _forbidden(value: ast.Expr) -> str | None:
             called = node.binding
         if called is not None and called not in seen:
             seen.add(called)
+            if called.declaration.clauses:
+                return called.declaration.clauses[0].kind
             if called.declaration.body is not None:
                 todo.append(called.declaration.body)
         todo.extend(node.children())
@@ -51,6 +53,8 @@ def _forbidden(value: ast.Expr) -> str | None:
 def _called(target: object) -> str | None:
     if isinstance(target, ToolTarget):
         return target.function.name
+    if isinstance(target, SlotAccess):
+        return target.slot.name
     if not isinstance(target, BuiltinCall):
         return None
     row = lookup(target.receiver_kind, target.name)

@@ -187,6 +187,19 @@ def test_private_fields_of_another_module_are_not_offered(editor: Editor) -> Non
     assert {"Ball", "ball"} <= set(editor.offers(1, len(line))) and "own" not in editor.offers(1, len(line))
 
 
+def test_slots_of_a_memory(editor: Editor) -> None:
+    text = (
+        "context Plan { session { mut goal: String } }\nmemory plan: Memory = Memory::new().context(Plan);\n"
+        "fn f() -> Result<String, Error> needs plan.goal { Ok(plan.goal) }\nfn main() { let _ = f(); plan. }\n"
+    )
+    editor.open(text)
+    assert {"goal", "append"} <= set(editor.offers(3, 30))
+    editor.edit(text.replace(" plan. }", " }"))
+    for character in (45, 59):  # in the clause, in the body
+        assert editor.at("hover", 2, character)["contents"]["value"] == "```concerto\nmut goal: String\n```"
+        assert editor.at("definition", 2, character)["range"]["start"] == {"line": 0, "character": 29}
+
+
 def test_symbols_of_a_document_with_errors(editor: Editor) -> None:
     editor.open(TEXT + "fn broken() { let }\nmodel M { provider: openai }\n")
     found = {item["name"]: [inner["name"] for inner in item.get("children") or ()] for item in editor.about("documentSymbol")}
