@@ -154,7 +154,6 @@ E4507 declare  persistence without a store, or a step or method a derived view l
 E4508 declare  unknown store, context, embedder or summariser
 E4509 declare  memory closure with effects
 E4510 declare  memory attached by a model or agent it does not allow
-E4999 declare  not built yet
 W0001 names    unused variable
 W0002 names    unused import
 W0003 types    unused Result

@@ -35,7 +35,7 @@ from ..symbols import (
     ToolSymbol,
 )
 from ..types import Nominal
-from . import calls, control, expressions, functions, literals, methods, operators, places, propagation, tasks, unbuilt
+from . import calls, control, expressions, functions, literals, methods, operators, places, propagation, recovery, tasks
 from .agents import RULES as AGENT_RULES
 from .agents import check_agent
 from .assignment import check_assignments
@@ -71,7 +71,7 @@ RULES = {
     **functions.RULES,
     **tasks.RULES,
     **AGENT_RULES,
-    **unbuilt.RULES,
+    **recovery.RULES,
 }
 
 

@@ -296,9 +296,6 @@ class Checker:
         self.diagnostics.report(code, span, message, help=help, related=related)
         return ERRONEOUS
 
-    def unbuilt(self, span: Span, name: str) -> Type:
-        return self.report("E4999", span, f"not built yet: {name}")
-
     def missing_value(self, node: ast.Node, result: Type, body: ast.Expr | None = None) -> Type:
         """E2022: a path of a body gives no value (L-3.8.4); `body` is what ends without one."""
         message = f"{self.function_target.name} gives no value of type `{result}` on some path"

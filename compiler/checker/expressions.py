@@ -10,7 +10,7 @@ import re
 from .. import ast
 from ..resolver.everyday import NAMES
 from ..resolver.predeclared import STORES
-from ..resolver.scopes import UnbuiltSymbol
+from ..resolver.scopes import ErroneousSymbol
 from ..resolver.spelling import did_you_mean
 from ..symbols import (
     AgentSymbol,
@@ -137,7 +137,7 @@ def group(c: Checker, node: ast.GroupExpr, expected: Expected) -> Type:
 
 def path_expr(c: Checker, node: ast.PathExpr, expected: Expected) -> Type:
     symbol = node.binding
-    known = symbol is not None and not isinstance(symbol, (BuiltinSymbol, UnbuiltSymbol))
+    known = symbol is not None and not isinstance(symbol, (BuiltinSymbol, ErroneousSymbol))
     if node.type_arguments is not None and known and not _is_generic(symbol):
         return c.report("E2028", node.span, f"`{written(node)}` takes no type arguments", help="drop the `<…>`")
     match symbol:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import partial
 
 from .. import ast
-from ..resolver.scopes import UnbuiltSymbol
+from ..resolver.scopes import ErroneousSymbol
 from ..resolver.spelling import did_you_mean, distance
 from ..symbols import BuiltinSymbol, ConnectionSymbol, MemorySymbol, ModelSymbol
 from ..types import KEYED_MEMORY, LEDGER, Type
@@ -163,7 +163,7 @@ def _provider(c: Checker, symbol: ModelSymbol, owner: str) -> dict[str, object] 
                 help='add `provider = "openai"`, or another one',
             )
         return known
-    if declared is None or not isinstance(declared, UnbuiltSymbol):
+    if declared is None or not isinstance(declared, ErroneousSymbol):
         c.report("E4003", value.span, f"unknown connection `{name}`", help=_connection_help(c, name))
     return None
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from ...vm.values.errors import FAMILIES
 from .. import ast
-from ..resolver.scopes import UnbuiltSymbol
+from ..resolver.scopes import ErroneousSymbol
 from ..resolver.spelling import did_you_mean
 from ..symbols import (
     AliasSymbol,
@@ -184,7 +184,7 @@ def _path(c: Checker, node: ast.PathPattern, type_: Type) -> None:
             _require(c, node, node.binding.type, type_)
         case ErrorFamilySymbol():
             _require_error(c, node, node.binding.name, type_)
-        case None | UnbuiltSymbol():
+        case None | ErroneousSymbol():
             return
         case _:
             c.report(
@@ -225,7 +225,7 @@ def _payloads(c: Checker, node: ast.TupleStructPattern, symbol: Symbol | None, t
             c.report("E3003", node.span, f"the parts of `{name}` have names", help=f"write `{name} {{ .. }}`")
             return None
         return [part for _, part, _, _ in parts_in(c, symbol, _without_nil(type_))]
-    if symbol is not None and not isinstance(symbol, UnbuiltSymbol):
+    if symbol is not None and not isinstance(symbol, ErroneousSymbol):
         c.report(
             "E3003", node.span, f"`{node.path[-1].text}` is not a variant that holds values",
             help="match it without parentheses",
@@ -264,7 +264,7 @@ def _struct(c: Checker, node: ast.StructPattern, type_: Type) -> None:
     elif isinstance(symbol, ErrorFamilySymbol):
         own = error(symbol.name)
     if own is None:
-        if symbol is not None and not isinstance(symbol, UnbuiltSymbol):
+        if symbol is not None and not isinstance(symbol, ErroneousSymbol):
             c.report(
                 "E1002", node.path[-1].span, f"`{node.path[-1].text}` is not a struct",
                 help="only structs and struct variants have fields to match",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from .. import ast, types
 from ..resolver.predeclared import LIBRARY_TYPES, TYPES
-from ..resolver.scopes import UnbuiltSymbol
+from ..resolver.scopes import ErroneousSymbol
 from ..symbols import (
     AliasSymbol,
     BuiltinSymbol,
@@ -84,7 +84,7 @@ def _named(c: Checker, node: ast.NamedType) -> Type:
     match node.binding:
         case None:
             return ERRONEOUS
-        case UnbuiltSymbol():
+        case ErroneousSymbol():
             return ERRONEOUS
         case BuiltinSymbol(name=name):
             return _builtin(c, node, name, arguments)

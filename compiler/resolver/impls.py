@@ -12,7 +12,7 @@ from ..symbols import AliasSymbol, FunctionSymbol, ImplSymbol, ModelSymbol, Symb
 from ..types import ANY, NIL
 from .functions import function, type_parameters
 from .names import find_item, walk
-from .scopes import UnbuiltSymbol
+from .scopes import ErroneousSymbol
 from .state import Resolver
 from .tool_traits import trait_impl
 
@@ -22,7 +22,7 @@ LONGEST_ALIAS_CHAIN = 64
 def declare_impls(r: Resolver, items: Sequence[ast.TopLevel]) -> None:
     """Methods become members of their types before any body is resolved, so that order does not matter."""
     for item in items:
-        if isinstance(item, ast.Impl) and not isinstance(item.symbol, UnbuiltSymbol):
+        if isinstance(item, ast.Impl) and not isinstance(item.symbol, ErroneousSymbol):
             _declare_impl(r, item)
         elif isinstance(item, ast.Tool) and item.trait is not None:
             item.impl = trait_impl(r, item)

@@ -35,7 +35,7 @@ from .modules import declare_imports, declare_module
 from .names import find_item
 from .paths import resolve_path
 from .pipelines import visit_pipeline
-from .scopes import UnbuiltSymbol
+from .scopes import ErroneousSymbol
 from .state import Resolver
 from .tools import mcp_symbol, tool_symbol, visit_mcp, visit_tool
 from .traits import trait_symbol, visit_trait
@@ -66,11 +66,8 @@ def _declare_item(r: Resolver, item: ast.Item, places: dict[str, Span]) -> None:
     if isinstance(item, ast.Schema) and item.fields is None:
         return  # it adds to a schema that is declared elsewhere
     name = getattr(item, "name", None)
-    unbuilt = unbuilt_form(item, nested=r.function is not None)
-    if unbuilt is not None:
-        r.unbuilt(name.span if name is not None else item.span, unbuilt)
     if name is None:
-        item.symbol = UnbuiltSymbol("impl") if unbuilt is not None else None
+        item.symbol = None
         return
     if name.text in places:
         r.report(
@@ -83,18 +80,13 @@ def _declare_item(r: Resolver, item: ast.Item, places: dict[str, Span]) -> None:
         item.symbol = declare_module(r, item)
         r.module.places[item.symbol] = name.span
     else:
-        item.symbol = UnbuiltSymbol(name.text) if unbuilt is not None else _symbol(r, item, name.text)
+        item.symbol = _symbol(r, item, name.text)
         item.symbol.home = r.at
     r.scope.names[name.text] = item.symbol
     if item.public:
         r.scope.public.add(name.text)
-    if unbuilt is None and not isinstance(item, ast.Module):
+    if not isinstance(item, ast.Module):
         r.module.add(item.symbol, name.span)
-
-
-def unbuilt_form(item: ast.Item, nested: bool) -> str | None:
-    """What this compiler does not yet compile about an item, or None."""
-    return f"{item.kind} in a block" if isinstance(item, ast.Config) and nested else None
 
 
 def _check_capital(r: Resolver, item: ast.Item, name: ast.Ident) -> None:
@@ -142,7 +134,7 @@ def _symbol(r: Resolver, item: ast.Item, name: str) -> Symbol:
             return PipelineSymbol(name, item)
         case ast.Context():
             return ContextSymbol(name, item, Nominal("context", name, key=r.type_key(name)))
-    return UnbuiltSymbol(name)
+    raise AssertionError(f"no symbol for {type(item).__name__}")
 
 
 def enum_symbol(r: Resolver, item: ast.Enum, name: str) -> EnumSymbol:
@@ -184,7 +176,7 @@ def visit_items(r: Resolver, items: Sequence[ast.TopLevel]) -> None:
             r.nesting.call(visit_trait, r, item)
         elif isinstance(item, ast.Schema) and item.fields is None:
             _visit_addition(r, item)
-        elif item.symbol is not None and not isinstance(item.symbol, UnbuiltSymbol):
+        elif item.symbol is not None and not isinstance(item.symbol, ErroneousSymbol):
             r.nesting.call(_visit_item, r, item)
             if isinstance(item, ast.Tool) and item.impl is not None:
                 r.nesting.call(visit_impl, r, item.impl)
@@ -246,7 +238,7 @@ def _visit_addition(r: Resolver, item: ast.Schema) -> None:
         found.forms.append(item)
     elif found is None:
         r.unknown_name(item.name, "E1002", "type")
-    elif not isinstance(found, UnbuiltSymbol):
+    elif not isinstance(found, ErroneousSymbol):
         r.report("E4022", item.name.span, f"`{item.name.text}` is not a schema", help="without a body it names a declared schema")
     with r.body(None):
         for decorator in item.decorators:

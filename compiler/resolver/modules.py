@@ -13,7 +13,7 @@ from ..loading import module_files
 from ..source import Span
 from ..symbols import ModuleSymbol, Symbol
 from .names import imported, written
-from .scopes import Import, Scope, UnbuiltSymbol
+from .scopes import ErroneousSymbol, Import, Scope
 from .state import Resolver
 
 # ---------------------------------------------------------------- modules
@@ -44,7 +44,7 @@ def declare_module(r: Resolver, item: ast.Module) -> Symbol:
     file = r.project.declared.get(item)
     if file is None:
         _no_file(r, item.name)
-        return UnbuiltSymbol(name)
+        return ErroneousSymbol(name)
     module = file_module(r, file, name, r.at)
     if r.at.is_inside(module):
         circle = " -> ".join([str(module), *(str(m) for m in _down_to(r.at, module)), str(module)])
@@ -105,7 +105,7 @@ def settle_imports(r: Resolver) -> None:
     for one in r.imports:
         found = imported(r, one)
         name = one.name.text
-        if name == "*" or isinstance(found, UnbuiltSymbol):
+        if name == "*" or isinstance(found, ErroneousSymbol):
             continue
         declared = one.scope.names.get(name)
         earlier = one.scope.imports[name]

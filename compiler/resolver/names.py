@@ -13,7 +13,7 @@ from ...vm.builtins.std import STD_MODULES, STD_TYPES, std_module
 from .. import ast
 from ..symbols import BuiltinSymbol, EnumSymbol, Local, ModuleSymbol, StdFunctionSymbol, StdModuleSymbol, Symbol, VariantSymbol
 from .library_help import library_help, offers_help
-from .scopes import AmbiguousSymbol, Import, Scope, UnbuiltSymbol, sees
+from .scopes import AmbiguousSymbol, ErroneousSymbol, Import, Scope, sees
 from .spelling import did_you_mean
 from .state import Resolver
 
@@ -38,7 +38,7 @@ def _checked(r: Resolver, symbol: Symbol | None, name: ast.Ident) -> Symbol | No
         return symbol
     offered = " and ".join(f"`{module}`" for module in symbol.modules)
     r.report("E1008", name.span, f"`{name.text}` is offered by {offered}", help="import one of them by name")
-    return UnbuiltSymbol(name.text)
+    return ErroneousSymbol(name.text)
 
 
 def _find(r: Resolver, name: str, *, local: bool) -> Symbol | None:
@@ -52,7 +52,7 @@ def _find(r: Resolver, name: str, *, local: bool) -> Symbol | None:
             if symbol is not None:
                 return symbol
         is_open = is_open or scope.open
-    return UnbuiltSymbol(name) if is_open else None
+    return ErroneousSymbol(name) if is_open else None
 
 
 def _brought(r: Resolver, scope: Scope, name: str) -> Symbol | None:
@@ -126,7 +126,7 @@ def _member(r: Resolver, module: ModuleSymbol, name: str) -> tuple[Symbol | None
         r.asking.discard((module, name))
     if module is r.root and name in r.rooted.names:
         return r.rooted.names[name], True
-    return (UnbuiltSymbol(name), True) if scope.open else (None, False)
+    return (ErroneousSymbol(name), True) if scope.open else (None, False)
 
 
 def names_of(r: Resolver, module: ModuleSymbol) -> Iterator[str]:
@@ -215,7 +215,7 @@ def _through(r: Resolver, owner: ModuleSymbol, name: ast.Ident, path: list[ast.I
     if not public and not r.at.is_inside(owner):
         message = f"`{name.text}` is private in module `{owner}`"
         r.report("E1005", name.span, message, help=f"declare it `pub` in `{owner}`")
-        return UnbuiltSymbol(name.text)
+        return ErroneousSymbol(name.text)
     return found
 
 
@@ -262,7 +262,7 @@ def imported(r: Resolver, one: Import) -> Symbol | None:
             one.symbol = _target(r, one)
         one.state = "done"
         if one.symbol is None:
-            one.symbol = UnbuiltSymbol(one.name.text)
+            one.symbol = ErroneousSymbol(one.name.text)
             one.used = True
             one.scope.open = one.scope.open or one.name.text == "*"
     return one.symbol
@@ -274,7 +274,7 @@ def _target(r: Resolver, one: Import) -> Symbol | None:
     if source is not None and source is not one.module:
         r.edges.setdefault(one.module, {}).setdefault(source, one.path[0].span.to(one.path[-1].span))
     for name in rest:
-        if found is None or isinstance(found, UnbuiltSymbol):
+        if found is None or isinstance(found, ErroneousSymbol):
             return found
         found = r.associated(r, found, name)
     if found is not None and one.name.text == "*" and not _has_members(found):
@@ -287,4 +287,4 @@ def _target(r: Resolver, one: Import) -> Symbol | None:
 
 
 def _has_members(symbol: Symbol) -> bool:
-    return isinstance(symbol, (ModuleSymbol, StdModuleSymbol, EnumSymbol, UnbuiltSymbol))
+    return isinstance(symbol, (ModuleSymbol, StdModuleSymbol, EnumSymbol, ErroneousSymbol))

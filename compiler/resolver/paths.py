@@ -25,7 +25,7 @@ from ..symbols import (
 from . import everyday
 from .names import find, find_item, walk
 from .predeclared import LIBRARY_TYPES, TYPES, associated
-from .scopes import UnbuiltSymbol
+from .scopes import ErroneousSymbol
 from .spelling import did_you_mean, listed
 from .state import Handler, Resolver
 from .trait_paths import members_through_traits, trait_item
@@ -52,7 +52,7 @@ def _name(r: Resolver, name: ast.Ident) -> Symbol | None:
         return None
     symbol = find(r, name)
     if symbol is not None:
-        return _reported(r, symbol, name)
+        return symbol
     if name.text in ("self", "Self"):
         r.report("E1009", name.span, f"`{name.text}` stands outside a method", help="add a `self` parameter")
     else:
@@ -60,21 +60,14 @@ def _name(r: Resolver, name: ast.Ident) -> Symbol | None:
     return None
 
 
-def _reported(r: Resolver, symbol: Symbol, name: ast.Ident) -> Symbol:
-    """The symbol; a predeclared one that is not compiled yet is reported where it is used."""
-    if isinstance(symbol, UnbuiltSymbol) and not symbol.reported:
-        r.unbuilt(name.span, symbol.name)
-    return symbol
-
-
 def resolve_path(r: Resolver, path: list[ast.Ident]) -> Symbol | None:
     """`head::rest` (L-8.3): what the last segment names."""
     owner, rest, _ = walk(r, path)
     for name in rest:
-        if owner is None or (isinstance(owner, UnbuiltSymbol)):
+        if owner is None or isinstance(owner, ErroneousSymbol):
             break
         owner = associated_item(r, owner, name)
-    return owner if owner is None else _reported(r, owner, path[0])
+    return owner
 
 
 def associated_item(r: Resolver, owner: Symbol, name: ast.Ident) -> Symbol | None:
@@ -154,7 +147,7 @@ def named_type(r: Resolver, node: ast.NamedType) -> None:
         help = help or "declare it with `struct`, `enum`, `schema` or `type`"
         r.report("E1002", name.span, f"undefined type `{name.text}`", help=help)
         return
-    node.binding = _reported(r, symbol, name)
+    node.binding = symbol
 
 
 def _type_path(r: Resolver, path: list[ast.Ident]) -> Symbol | None:
@@ -170,7 +163,7 @@ def _type_path(r: Resolver, path: list[ast.Ident]) -> Symbol | None:
 
 
 TYPE_SYMBOLS = (
-    ErrorFamilySymbol, UnbuiltSymbol, StructSymbol, EnumSymbol, AliasSymbol, TypeParameterSymbol, TraitSymbol, ImplSymbol,
+    ErrorFamilySymbol, ErroneousSymbol, StructSymbol, EnumSymbol, AliasSymbol, TypeParameterSymbol, TraitSymbol, ImplSymbol,
     ContextSymbol,
 )  # fmt: skip
 

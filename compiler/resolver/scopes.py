@@ -1,6 +1,6 @@
 """Lexical scopes (L-5.4): what a name denotes where it stands.
 
-Hands on `Scope`, `Import`, `UnbuiltSymbol`. Must not know: trees other than names and places of declarations, types.
+Hands on `Scope`, `Import`, `ErroneousSymbol`. Must not know: trees other than names and places of declarations, types.
 """
 
 from __future__ import annotations
@@ -13,11 +13,8 @@ from ..symbols import FunctionScope, Local, ModuleSymbol, Symbol
 
 
 @dataclass(eq=False, slots=True)
-class UnbuiltSymbol(Symbol):
-    """A name declared by a construct that this compiler parses but does not compile; it has type Any everywhere. `reported`:
-    E4999 stands at that construct, so uses of the name are silent."""
-
-    reported: bool = True
+class ErroneousSymbol(Symbol):
+    """A name whose declaration was reported, or may stand where the parser gave up: what uses it is silent."""
 
 
 @dataclass(eq=False, slots=True)

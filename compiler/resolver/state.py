@@ -216,6 +216,3 @@ class Resolver:
         """`first` is the place an earlier declaration stands."""
         related = () if first is None else (Related(first, "first defined here"),)
         self.diagnostics.report(code, span, message, help=help, related=related)
-
-    def unbuilt(self, span: Span, name: str) -> None:
-        self.diagnostics.report("E4999", span, f"not built yet: {name}")

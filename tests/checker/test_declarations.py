@@ -130,24 +130,6 @@ def test_declarations(codes: str, text: str, expect: Callable[[str, str], None])
     expect(codes, text)
 
 
-UNBUILT = [
-    ("fn f() { model E { provider: offline } }", "model in a block"),
-]
-
-
-@pytest.mark.parametrize(("text", "name"), UNBUILT)
-def test_what_is_not_built_is_said_once(text: str, name: str, snippet: Any) -> None:
-    found = snippet(text + MAIN).diagnostics
-    assert [(d.code, d.message) for d in found] == [("E4999", f"not built yet: {name}")]
-
-
-def test_uses_of_what_is_not_built_are_silent(snippet: Any) -> None:
-    text = (
-        "fn main() { model E { provider: offline } let x = E::b; print(x.y, E::a(1)); }"
-    )
-    assert {d.code for d in snippet(text).diagnostics} == {"E4999"}
-
-
 def test_a_connection_is_held_as_plain_data(snippet: Any) -> None:
     checked = snippet(
         'connect c { provider: "custom", base_url: "http://" + "x", api_key: env("K"), headers: {"A": "b", "C": env("N")}, '
