@@ -7,22 +7,44 @@ from typing import Any
 
 from concerto.compiler import ast
 
-from .library.predeclared import Predeclared
-from .library.shapes import parse_as
-from .places import read, write
-from .scopes import METHODS, Builtin, Frame, Function, Item, Local, Missing, Program, Scope, Variant, declared, resolve, type_of
+from .casts import cast, deep
+from .library import table
+from .places import read, walk, write
+from .scopes import (
+    METHODS, Frame, Function, Item, Local, Missing, Program, Scope, Variant, declared, resolve, texts, type_of,
+)  # fmt: skip
 from .types import (
-    ANY, FLOAT, INT, NIL, STRING, NotClaimed, Param, Type, Var, convert, has_kind, inside, known, prune, served, substitute,
+    ANY, BOOL, FLOAT, INT, NIL, STRING, NotClaimed, Param, Type, Var, checked, convert, inside, known, prune, served, substitute,
     to_float,
 )  # fmt: skip
-from .values import NONE, PARENTS, Case, Err, Fn, Map, Panic, Rec, display, head_of, kind_of
+from .values import NONE, PARENTS, Case, Err, Fn, Panic, Rec, display, equal, head_of, is_good, json_text, kind_of, of_kind
 
 Code = Callable[[Any], Any]
 Typed = tuple[Type, Code]
 Place = tuple[Type, Local, list[tuple[str, Code]]]
+Receiver = tuple[Place | None, Type, Code]
 
 
-class Calls(Predeclared):
+def located(code: Code, at: Any, panic_code: str | None = None) -> Code:
+    """With the place of the node added to a panic that has none yet, and perhaps with another code."""
+
+    def run(env: Any) -> Any:
+        try:
+            return code(env)
+        except Panic as panic:
+            panic.at, panic.code = panic.at or at, panic_code or panic.code
+            raise
+
+    return run
+
+
+class Calls:
+    expr: Callable[..., Typed]
+    site: Callable[..., Code]
+    converted: Callable[..., Code]
+    body: Callable[..., Typed]
+    place: Callable[..., Place | None]
+
     def __init__(self, program: Program, limit: int) -> None:
         self.program, self.limit = program, limit
         self.depth = self.asserts = 0
@@ -30,6 +52,7 @@ class Calls(Predeclared):
         self.offered: dict[tuple[Any, str], Function | None] = {}  # methods of traits, by head of the type
         self.piped: dict[int, Any] = {}  # left sides of pipes, by node
         self.conversions: dict[Any, list[Function]] = {}  # of impls of From, by what they give
+        self.values: dict[Any, Fn] = {}  # of functions that are used as values
 
     # ------------------------------------------------------------ declarations
 
@@ -64,24 +87,12 @@ class Calls(Predeclared):
             for key, function in (((target[0], name), f) for name, f in trait.impls[target[0]].items()):
                 self.offered[key] = None if key in self.offered else function  # of two traits none is meant
 
-    def trait_methods(self, trait: Item) -> dict[str, Function]:
-        """Of a trait itself: they are chosen by the run-time type of `self` (L-3.10.4)."""
-        if not trait.methods:
-            me = Param("Self", -1)
-            scope = Scope(trait.scope, barrier=True)
-            scope.names["Self"] = (me,)
-            for m in trait.node.methods:
-                trait.methods[m.name.text] = Function(m, scope, ((*trait.params, me), (me,)), trait)
-        return trait.methods
-
     def method(self, head: Any, name: str, scope: Scope) -> Any:
         """An inherent or built-in method, then one of a trait (L-3.10.3)."""
         self.register()
         if isinstance(head, Param):
-            bounds = [declared(resolve(scope, [s.text for s in b.path])) for b in head.bounds]
-            return next((found for b in bounds if (found := self.trait_methods(b).get(name))), None)
-        if isinstance(head, Item) and isinstance(head.node, ast.Trait):
-            return self.trait_methods(head).get(name)
+            bounds = [declared(resolve(scope, texts(b.path))) for b in head.bounds]
+            return next((b.methods[name] for b in bounds if name in b.methods), None)
         found = head.methods.get(name) if isinstance(head, Item) else METHODS.get((head, name))
         while found is None and head:
             found, head = self.offered.get((head, name)), PARENTS.get(head)
@@ -96,12 +107,12 @@ class Calls(Predeclared):
             item.value = self.alone(item.node.value, type_of(item.node.type, item.scope), item.scope)
         return item.value
 
+    # ------------------------------------------------------------ running
+
     def enter(self, function: Function, given: list[Any]) -> tuple[Any, Any]:
         """Runs a function; gives its result and its `self` as it is then (L-5.5.6)."""
         if function.trait is not None:
-            function = function.trait.impls[served(function.trait, given[0])][function.name]
-            if any(v is Missing or not has_kind(v, t) for v, t in zip(given[1:], function.signature.types, strict=True)):
-                raise NotClaimed("defaults of a trait method, or another `Self`")
+            function, given = self._chosen(function, given)
         if function.code is None:
             self._elaborate(function)
         env: dict[Local, Any] = {}
@@ -112,6 +123,16 @@ class Calls(Predeclared):
             return function.code(env), env[function.locals[0]][0] if given else None
 
         return self.framed(run, given)
+
+    def _chosen(self, asked: Function, given: list[Any]) -> tuple[Function, list[Any]]:
+        """The function of the impl, the defaults of the trait (L-3.10.4)."""
+
+        def passed(value: Any, t: Type, default: ast.Expr) -> Any:
+            return self.alone(default, t, asked.scope) if value is Missing else checked(value, t)
+
+        function, defaults = asked.trait.impls[served(asked.trait, given[0])][asked.name], asked.signature.defaults
+        rest = located(lambda _: [*map(passed, given[1:], function.signature.types, defaults)], self.program.at(function.node))
+        return function, [given[0], *rest({})]
 
     def framed(self, run: Callable[[Any], Any], given: Any) -> Any:
         if self.depth >= self.limit:
@@ -136,11 +157,46 @@ class Calls(Predeclared):
             function.locals.append(scope.declare(name, type_))
         function.code = self.body(node.body, scope, frame)[1]
 
+    def perform(self, target: Any, given: list[Any]) -> tuple[Any, Any]:
+        """Calls a function or method whose arguments, receiver first, are known; gives result and receiver."""
+        if target.kind is None:
+            return self.enter(target, given)
+        signature = target.signature
+        if signature.receiver is not None and kind_of(given[0]) != target.kind:
+            raise NotClaimed("a value of another kind behind an unchecked element")
+        defaults = [None] * (len(given) - len(signature.types)) + signature.defaults
+        run = target.run or getattr(self, "core_" + target.name)
+        made = run(*[getattr(d, "value", None) if v is Missing else v for v, d in zip(given, defaults, strict=True)])
+        return made if signature.mut else (made, None)
+
+    # ------------------------------------------------------------ predeclared functions with effects (L-6.1)
+
+    def core_emit(self, channel: str, payload: Any) -> None:
+        self.emits.append((channel, json_text(payload)))
+
+    def core_panic(self, message: str) -> None:
+        raise Panic("P001", message)
+
+    def core_assert(self, condition: Any, message: str | None) -> None:
+        self._asserted(cast(condition, BOOL), message, condition)
+
+    def core_assert_eq(self, a: Any, b: Any, message: str | None) -> None:
+        self._asserted(equal(a, b), message, a, b)
+
+    def core_assert_ne(self, a: Any, b: Any, message: str | None) -> None:
+        self._asserted(not equal(a, b), message, a, b)
+
+    def _asserted(self, holds: bool, message: str | None, *values: Any) -> None:
+        self.asserts += 1
+        if not holds:
+            shown = " and ".join(display(v, True) for v in values)
+            raise Panic("P011", f"assertion failed: {shown if message is None else message}")
+
     # ------------------------------------------------------------ what a path denotes
 
     def target(self, node: ast.PathExpr, scope: Scope) -> Any:
         self.register()
-        names = [s.text for s in node.segments] + ([node.member.text] if node.member else [])
+        names = texts(node.segments) + ([node.member.text] if node.member else [])
         found = scope.find("self") if names == ["self"] else resolve(scope, names)
         if found is None and len(names) > 1:
             owner, trait = declared(resolve(scope, names[:-1])), None
@@ -159,7 +215,7 @@ class Calls(Predeclared):
         if getattr(node, "member", None) is None:
             names.update(zip(heads[len(heads) - len(given) :], given, strict=True))
         else:
-            owner = declared(resolve(scope, [s.text for s in node.segments]))
+            owner = declared(resolve(scope, texts(node.segments)))
             convert(substitute(target.owner[1], names), (owner, *given))
         return names
 
@@ -171,38 +227,43 @@ class Calls(Predeclared):
             return type_of(found.node.type, found.scope), lambda env: self.constant(found)
         if found is None:
             return ("Option", Var()), lambda env: NONE
-        if hasattr(found, "signature"):
-            names, signature = self._instance(found, node, scope), found.signature
-            types = [substitute(t, names) for t in [*([signature.receiver] if signature.receiver else []), *signature.types]]
-            found.value = found.value or Fn(found.name, len(types), lambda given: self.perform(found, given)[0])
-            return ("Fn", substitute(signature.result, names), *types), lambda env: found.value
+        signature = found.signature
+        if signature is not None:
+            types = [*([signature.receiver] if signature.receiver else []), *signature.types]
+            value = self.values.setdefault(found, Fn(found.name, len(types), lambda given: self.perform(found, given)[0]))
+            return substitute(("Function", signature.result, *types), self._instance(found, node, scope)), lambda env: value
         if isinstance(found.item, str):
             return (found.item,), lambda env: Err(found.item, found.name, found.name, {})
-        return found.item.fresh(), lambda env: Case(found.item, found.name)
+        return found.item.instance(lambda p: Var()), lambda env: Case(found.item, found.name)
 
     # ------------------------------------------------------------ calls
 
     def on_Call(self, node: ast.Call, scope: Scope, expected: Type | None) -> Typed:
         callee, rest = node.callee, node.arguments
         found = self.target(callee, scope) if isinstance(callee, ast.PathExpr) else None
-        if hasattr(found, "signature") and isinstance(callee, ast.PathExpr):
-            if isinstance(found, Builtin) and found.kind == "Core" and hasattr(self, "call_" + found.name):
-                return getattr(self, "call_" + found.name)(found, callee, rest, scope)  # type: ignore[no-any-return]
-            names = self._instance(found, callee, scope)
-            if found.signature.receiver is not None:
-                return self._method(found, names, self._receiver(rest[0].value, scope), rest[1:], scope, expected)
-            codes, result = self.arguments(found, names, rest, scope, expected)
-            if found.name == "parse_as":
-                return result, lambda env: parse_as(codes(env)[0], prune(result)[1])
-            return result, lambda env: self.perform(found, codes(env))[0]
-        if isinstance(found, Variant):
+        if not isinstance(found, (Function, Variant)):
+            return self.call_value(*self.expr(callee, scope), [a.value for a in rest], scope)
+        if found.signature is None:
             variant, message = None if found.name == "new" else found.name, self.site(rest[0].value, scope, STRING)
             return (found.item,), lambda env: Err(found.item, variant, message(env), {})
-        return self.call_value(*self.expr(callee, scope), [a.value for a in rest], scope)
+        names = self._instance(found, callee, scope)
+        if found.signature.receiver is not None:
+            return self._method(found, names, self._receiver(rest[0].value, scope), rest[1:], scope, expected)
+        codes, result = self.arguments(found, names, rest, scope, expected)
+        if (found.kind, found.name) == ("json", "parse_as"):
+            return result, lambda env: self._parsed(self.perform(found, codes(env))[0], result[1])
+        return result, lambda env: self.perform(found, codes(env))[0]
+
+    def _parsed(self, made: Case, t: Type) -> Case:
+        """`json::parse_as<T>`."""
+        try:
+            return made._replace(payload=(deep(made.payload[0], t, json=True),)) if is_good(made) else made
+        except Panic as error:
+            raise NotClaimed("the text of a mismatch") from error
 
     def call_value(self, type_: Type, code: Code, nodes: list[ast.Expr], scope: Scope) -> Typed:
         type_ = prune(type_)
-        types, result = (type_[2:], type_[1]) if type_[0] == "Fn" else ([ANY] * len(nodes), ANY)
+        types, result = (type_[2:], type_[1]) if type_[0] == "Function" else ([ANY] * len(nodes), ANY)
         codes = [self.site(n, scope, t) for n, t in zip(nodes, types, strict=True)]
 
         def run(env: Any) -> Any:
@@ -217,16 +278,17 @@ class Calls(Predeclared):
     def arguments(self, target: Any, names: dict[Any, Type], rest: Any, scope: Scope, expected: Any) -> tuple[Code, Type]:
         """Evaluates the arguments as written; gives them in the order of the parameters (L-5.9.1), and the result's type."""
         signature, rows, types = target.signature, [], []
-        result = substitute(signature.result, names)
+        result, is_emit = substitute(signature.result, names), (target.kind, target.name) == ("Core", "emit")
         wanted = known(expected) if isinstance(prune(result), Var) else inside(expected, prune(result)[0])
         if wanted not in (None, ANY):
             convert(result, wanted)
         for i, argument in enumerate(rest):
-            at = i if argument.name is None else signature.names.index(argument.name.text)
+            at = min(i, len(signature.types) - 1) if argument.name is None else signature.names.index(argument.name.text)
             type_, code = self.expr(argument.value, scope, known(substitute(signature.types[at], names)))
             types.append(type_)
-            rows.append((at, self.converted(code, convert(type_, substitute(signature.types[at], names)), argument.value)))
-        if not rest and isinstance(target, Builtin) and target.name == "Ok":
+            conversion = convert(type_, substitute(signature.types[at], names))
+            rows.append((at, self.converted(code, conversion, argument.value, "P415" if is_emit and at == 1 else None)))
+        if not rest and target.kind == "Core" and target.name == "Ok":
             convert(NIL, prune(result)[1])
         if prune(result) == ("Number",):
             numbers = {(target.kind,), *map(prune, types)}
@@ -240,17 +302,6 @@ class Calls(Predeclared):
             return given
 
         return run, prune(result)
-
-    def perform(self, target: Any, given: list[Any]) -> tuple[Any, Any]:
-        """Calls a function or method whose arguments, receiver first, are known; gives result and receiver."""
-        if isinstance(target, Function) and not isinstance(target, Builtin):
-            return self.enter(target, given)
-        signature = target.signature
-        if signature.receiver is not None and kind_of(given[0]) != target.kind:
-            raise NotClaimed("a value of another kind behind an unchecked element")
-        defaults = [None] * (len(given) - len(signature.types)) + signature.defaults
-        made = target.run(*[getattr(d, "value", None) if v is Missing else v for v, d in zip(given, defaults, strict=True)])
-        return made if signature.mut else (made, None)
 
     # ------------------------------------------------------------ methods
 
@@ -341,8 +392,3 @@ def _ordered(called: str, signature: Any, given: list[tuple[str | None, Any]]) -
             found[name] = conversion(found[name])
     return [found.get(name, Missing) for name in names]
 
-
-def walk(value: Any, steps: Any, exists: bool = False) -> Any:
-    for how, key in steps:
-        value = read(value, "index" if exists and isinstance(value, Map) else how, key)
-    return value

@@ -12,19 +12,19 @@ from typing import Any
 
 from concerto.compiler import ast
 
-from .calls import Calls, Code, Place, Typed, walk
+from .calls import Calls, Code, Place, Typed, located
 from .casts import cast
 from .library.functions import elements
 from .patterns import Patterns
-from .places import read, write
+from .places import read, walk, write
 from .scopes import DISCARD, Exit, Frame, Item, Join, Local, Scope, Variant, declared, resolve, type_of
 from .types import (
     ANY, BOOL, FLOAT, INT, NEVER, NIL, RANGE, STRING, NotClaimed, Type, Var, closed, convert, has_kind, inside, join, joined,
     known, prune,
 )  # fmt: skip
 from .values import (
-    NONE, PARENTS, RESULT, Arr, Case, Err, Fn, Map, Panic, Rec, Rng, Tup, arithmetic, compared, display, equal, err, is_good,
-    key_of, kind_of, mismatch, negative, ok,
+    NONE, PARENTS, RESULT, Arr, Case, Err, Fn, Map, Panic, Rec, Rng, Tup, arithmetic, compared, display, equal, err, in_range,
+    is_good, key_of, kind_of, mismatch, number, ok,
 )  # fmt: skip
 
 BRANCHING = (ast.Block, ast.GroupExpr, ast.If, ast.Match, ast.Try, ast.For, ast.While, ast.Loop)
@@ -51,19 +51,6 @@ def landing(code: Code, target: Any) -> Code:
     return run
 
 
-def located(code: Code, at: Any) -> Code:
-    """With the place of the node added to a panic that has none yet."""
-
-    def run(env: Any) -> Any:
-        try:
-            return code(env)
-        except Panic as panic:
-            panic.at = panic.at or at
-            raise
-
-    return run
-
-
 class Evaluator(Calls):
     def expr(self, node: ast.Expr, scope: Scope, expected: Type | None = None) -> Typed:
         method = getattr(self, "on_" + type(node).__name__, None)
@@ -81,8 +68,12 @@ class Evaluator(Calls):
         type_, code = self.expr(node, scope, expected)
         return self.converted(code, convert(type_, expected), node)
 
-    def converted(self, code: Code, conversion: Any, node: ast.Expr) -> Code:
-        return code if conversion is None else located(lambda env: conversion(code(env)), self.program.at(node))
+    def converted(self, code: Code, conversion: Any, node: ast.Expr, panic_code: str | None = None) -> Code:
+        """With a conversion that follows, which may panic where the node stands."""
+        if conversion is None:
+            return code
+        later = located(conversion, self.program.at(node), panic_code)
+        return lambda env: later(code(env))
 
     def collect(self, joined: Join, node: ast.Expr, scope: Scope) -> Code:
         return joined.add(*self.expr(node, scope, joined.expected))
@@ -138,7 +129,7 @@ class Evaluator(Calls):
         item = of.item if of else declared(found)
         if not isinstance(item, Item):
             raise NotClaimed("a record of the host")
-        type_ = found if isinstance(found, tuple) else (item, *arguments) if arguments else item.fresh()
+        type_ = found if isinstance(found, tuple) else (item, *arguments) if arguments else item.instance(lambda p: Var())
         convert(type_, inside(expected, item) or ANY)
         types = item.parts(type_, of)
         rows = [(f.name.text, self.site(f.value, scope, types[f.name.text])) for f in node.fields]
@@ -168,7 +159,7 @@ class Evaluator(Calls):
             condition = self.site(node.operand, scope, BOOL)
             return BOOL, lambda env: not condition(env)
         type_, code = self.expr(node.operand, scope)
-        return type_, lambda env: negative(code(env))
+        return type_, lambda env: in_range(-number(code(env)))
 
     def on_Binary(self, node: ast.Binary, scope: Scope, expected: Type | None) -> Typed:
         operator = node.operator
@@ -533,7 +524,7 @@ class Evaluator(Calls):
     # ------------------------------------------------------------ closures
 
     def on_Closure(self, node: ast.Closure, scope: Scope, expected: Type | None) -> Typed:
-        wanted = inside(expected, "Fn")
+        wanted = inside(expected, "Function")
         matching = wanted if wanted and len(wanted) == len(node.parameters) + 2 else None
         result = None if matching is None or known(matching[1]) == NIL else known(matching[1])
         if node.result is not None or node.function_form:
@@ -558,7 +549,7 @@ class Evaluator(Calls):
 
             return Fn(None, len(binders), lambda given: self.framed(call, given))
 
-        return ("Fn", type_, *types), make
+        return ("Function", type_, *types), make
 
     def body(self, node: ast.Expr, scope: Scope, frame: Frame) -> Typed:
         """A function's body: its tail and its returns convert to the result type, else to their join."""

@@ -114,7 +114,7 @@ class Patterns:
             types = {name: STRING if name in (0, "kind", "message") else ANY for name in nodes}
         else:
             item = declared(family)
-            types = item.parts(type_ if type_[0] is item else item.anything, target)
+            types = item.parts(type_ if type_[0] is item else item.instance(lambda p: ANY), target)
         made, of_error = [(name, self.of(p, types[name])) for name, p in nodes.items()], target in PARENTS
         return lambda env, value: _denotes(target, value) and all(p(env, part(value, name, of_error)) for name, p in made)
 

@@ -47,3 +47,9 @@ def write(value: Any, steps: list[Any], new: Any) -> Any:
     if how == "field" and isinstance(value, Rec) and key in value.fields:
         return value._replace(fields={**value.fields, key: write(value.fields[key], rest, new)})
     raise Panic("P014" if how == "field" else "P007", f"{kind_of(value)} has no place {key}")
+
+
+def walk(value: Any, steps: Any, exists: bool = False) -> Any:
+    for how, key in steps:
+        value = read(value, "index" if exists and isinstance(value, Map) else how, key)
+    return value

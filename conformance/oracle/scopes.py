@@ -5,7 +5,7 @@ Declarations are looked at when something asks for them: order of declaration ne
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from types import SimpleNamespace
 from typing import Any
@@ -42,11 +42,14 @@ class Signature:
 
 
 class Function:
-    """A declared function or method; `code` and `locals` are filled at the first call. `trait`: it is chosen by run-time type."""
+    """A declared function or method; `code` and `locals` are filled at the first call. `trait`: it is chosen by run-time type.
+
+    A built-in one has `run`, in Python, and the `kind` or module it belongs to; one that is *mut* gives its result and receiver.
+    """
 
     def __init__(self, node: ast.Function, scope: Scope, owner: Any = ((), None), trait: Item | None = None) -> None:
         self.node, self.name, self.scope = node, node.name.text, Scope(scope, barrier=True)
-        self.owner, self.trait, self.code, self.value = owner, trait, None, None
+        self.owner, self.trait, self.code, self.value, self.run, self.kind = owner, trait, None, None, None, None
         self.locals, self.defaults = [], []
 
     @cached_property
@@ -54,39 +57,26 @@ class Function:
         return Signature(self.node, self.scope, *self.owner)
 
 
-class Builtin(Function):
-    """A predeclared function, or a method of a built-in type; one that is *mut* gives its result and the new receiver."""
-
-    def __init__(self, kind: Item, node: ast.Function, run: Callable[..., Any]) -> None:
-        super().__init__(node, kind.scope, (kind.params, (kind.name, *((p,) for p in kind.params))))
-        self.kind, self.run = kind.name, run
-
-
-METHODS: dict[tuple[str, str], Builtin] = {}  # by kind or library module, and name
+METHODS: dict[tuple[str, str], Function] = {}  # by kind or library module, and name
 
 
 class Item:
-    """A struct, schema, enum, trait, alias or constant. `methods` are those of impls; `impls` those of a trait, by head."""
+    """A struct, schema, enum, trait, alias or constant. `methods`: its own and those of impls; `impls`: of a trait, by head."""
 
     is_error = False
 
     def __init__(self, node: Any, scope: Scope) -> None:
         self.node, self.name, self.scope = node, node.name.text, Scope(scope, barrier=True)
         self.params = self.scope.parameters(node)
-        self.methods: dict[str, Function] = {}
         self.impls: dict[Any, dict[str, Function]] = {}
         self.value: Any = Missing  # of a constant, once it is known
+        inner, me = Scope(self.scope, barrier=True), Param("Self")
+        inner.names["Self"] = (me,)
+        owner = ((*self.params, me), (me,))  # those of a trait are chosen by the run-time type of `self` (L-3.10.4)
+        self.methods = {m.name.text: Function(m, inner, owner, self) for m in getattr(node, "methods", ())}
 
-    @property
-    def itself(self) -> Type:
-        return (self, *((p,) for p in self.params))
-
-    @property
-    def anything(self) -> Type:
-        return (self, *(ANY for _ in self.params))
-
-    def fresh(self) -> Type:
-        return (self, *(Var() for _ in self.params))
+    def instance(self, argument: Callable[[Param], Type]) -> Type:
+        return (self, *map(argument, self.params))
 
     def parts(self, t: Type, of: Any = None) -> dict[Any, Type]:
         """Types of the fields or of the payload (of the item, or of one of its variants) in the instance `t`."""
@@ -102,13 +92,16 @@ class Item:
 class Variant:
     """A variant of a declared enum, or of an error family; a tuple variant can be called."""
 
+    kind = ""
+    trait = signature = None
+
     def __init__(self, item: Any, name: str) -> None:
-        self.item, self.name, self.value = item, name, None
-        self.node = None if isinstance(item, str) else item.variant(name)
+        self.item, self.name = item, name
+        self.node = item.variant(name) if isinstance(item, Item) else None
         if self.node is not None and self.node.items is not None:
-            types = [type_of(t, item.scope) for t in self.node.items]
+            itself, types = item.instance(lambda p: (p,)), [type_of(t, item.scope) for t in self.node.items]
             shape = {"heads": item.params, "receiver": None, "mut": False, "names": [], "defaults": [None] * len(types)}
-            self.owner, self.signature = (item.params, item.itself), SimpleNamespace(**shape, types=types, result=item.itself)
+            self.owner, self.signature = (item.params, itself), SimpleNamespace(**shape, types=types, result=itself)
 
     def run(self, *payload: Any) -> Case:
         return Case(self.item, self.name, payload)
@@ -197,22 +190,21 @@ class Scope:
     def add(self, items: list[Any]) -> None:
         """Declares items; impls wait until a method is looked for."""
         for item in items:
-            name = item.name.text if hasattr(item, "name") else ""
             if isinstance(item, ast.Use):
                 self.use(item.tree, [])
             elif isinstance(item, ast.Function):
-                self.names[name] = Function(item, self)
+                self.names[item.name.text] = Function(item, self)
             elif isinstance(item, (ast.Struct, ast.Schema, ast.Enum, ast.Trait, ast.TypeAlias, ast.Const)):
-                self.names[name] = Item(item, self)
+                self.names[item.name.text] = Item(item, self)
             elif isinstance(item, ast.Module):
-                self.names[name] = self.module.inner(name, item.items)
+                self.names[item.name.text] = self.module.inner(item.name.text, item.items)
             elif isinstance(item, ast.Impl):
                 self.module.program.impls.append((item, self.module))
             else:
                 raise NotClaimed(f"item {type(item).__name__}")
 
     def use(self, tree: ast.UseTree, before: list[str]) -> None:
-        path = [*before, *(s.text for s in tree.path)]
+        path = [*before, *texts(tree.path)]
         for part in tree.group or []:
             self.use(part, path)
         if path[-1] == "self":
@@ -266,6 +258,10 @@ class Program:
         return node.span.file, self.sources[node.span.file].position(node.span.start).line
 
 
+def texts(path: Iterable[ast.Ident]) -> list[str]:
+    return [part.text for part in path]
+
+
 def resolve(scope: Scope, path: list[str]) -> Any:
     """What a path denotes (L-8.3); None for a predeclared name."""
     first, module = path[0], scope.module
@@ -307,7 +303,7 @@ def type_of(node: ast.TypeExpr | None, scope: Scope) -> Type:
         case ast.TupleType():
             return ("Tuple", *(type_of(item, scope) for item in node.items))
         case ast.FunctionType():
-            return ("Fn", type_of(node.result, scope), *(type_of(p, scope) for p in node.parameters))
+            return ("Function", type_of(node.result, scope), *(type_of(p, scope) for p in node.parameters))
         case ast.LiteralType():
             return ("Union", frozenset([node.value]))
         case ast.UnionType():
@@ -319,7 +315,7 @@ def type_of(node: ast.TypeExpr | None, scope: Scope) -> Type:
 
 def _named(node: ast.NamedType, scope: Scope) -> Type:
     name, arguments = node.path[-1].text, [type_of(a, scope) for a in node.arguments or []]
-    found = resolve(scope, [s.text for s in node.path])
+    found = resolve(scope, texts(node.path))
     if isinstance(found, Item) and isinstance(found.node, ast.TypeAlias):
         return substitute(type_of(found.node.target, found.scope), dict(zip(found.params, arguments, strict=True)))
     if isinstance(found, Item):

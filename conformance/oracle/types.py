@@ -1,15 +1,16 @@
 """Static types as far as evaluation depends on them: assignability, join, and the conversions at coercion sites (L-3.3, L-3.4).
 
 A type is a tuple: its head, then its arguments. The head is a word, or the declaration (`Item`, `Param`) of a named type; a
-function type is `("Fn", result, *parameters)`. `Var` stands for a type that is still open (L-3.2.2, L-3.2.6).
+function type is `("Function", result, *parameters)`. `Var` stands for a type that is still open (L-3.2.2, L-3.2.6).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+from collections.abc import Callable, Iterable
 from typing import Any
 
-from .values import NONE, PARENTS, Err, Fn, descends, head_of, kind_of, mismatch, some
+from .values import NONE, PARENTS, Err, descends, head_of, kind_of, mismatch, some
 
 Type = Any  # a tuple or a Var
 Conversion = Callable[[Any], Any] | None
@@ -48,28 +49,24 @@ def parts(t: Type) -> tuple[Type, ...]:
     return () if t[0] == "Union" else t[1:]
 
 
-def closed(t: Type) -> Type:
-    """With every open part turned into Any: what a `let` keeps (L-3.2.2)."""
+def substitute(t: Type, names: dict[Any, Type], instead: Type | None = None) -> Type:
+    """With types for the type parameters, and perhaps one instead of what is open."""
     t = prune(t)
     if isinstance(t, Var):
-        t.bound = ANY
-        return ANY
-    return (t[0], *map(closed, parts(t))) if parts(t) else t
+        t.bound = instead
+        return instead or t
+    return names[t[0]] if t[0] in names else (t[0], *(substitute(p, names, instead) for p in parts(t))) if parts(t) else t
+
+
+def closed(t: Type) -> Type:
+    """With every open part turned into Any: what a `let` keeps (L-3.2.2)."""
+    return substitute(t, {}, ANY)
 
 
 def known(t: Type | None) -> Type | None:
     """An expected type; None where it is still open."""
     t = prune(t)
     return None if isinstance(t, Var) else t
-
-
-def substitute(t: Type, names: dict[Any, Type]) -> Type:
-    t = prune(t)
-    if isinstance(t, Var):
-        return t
-    if t[0] in names:
-        return names[t[0]]
-    return (t[0], *(substitute(p, names) for p in parts(t))) if parts(t) else t
 
 
 def inside(t: Type | None, head: Any) -> Type | None:
@@ -100,32 +97,29 @@ def convert(a: Type, b: Type) -> Conversion:
     if b[0] == "Nilable" and a[0] != "Nilable":
         return None if a == NIL else convert(a, b[1])
     if b[0] == "Option" and not (a[0] == "Option" and (prune(a[1]) == ANY or convert(a[1], b[1]) is None)):
-        if a == NIL:
-            return lambda value: NONE
-        inner = convert(a, b[1])
-        return lambda value: some(value if inner is None else inner(value))
-    if a[0] == b[0] and b != ("Fn", NIL):
+        inner = convert(a, b[1]) if a != NIL else None
+        return lambda value: NONE if a == NIL else some(inner(value) if inner else value)
+    if a[0] == b[0] and b != ("Function", NIL):
         inners = [convert(x, y) for x, y in zip(parts(a), parts(b), strict=False)]
-        if a[0] == "Nilable" and (inner := inners[0]) is not None:
+        if a[0] == "Nilable" and (inner := inners[0]):
             return lambda value: None if value is None else inner(value)
     return None
 
 
 def has_kind(value: Any, t: Type) -> bool:
     """Shallow test of a value's kind: L-3.3.3, patterns, catch clauses."""
-    head = prune(t)[0]
-    if isinstance(head, Param) or head in ("Any", "Nilable") and (head == "Any" or value is None):
+    t = prune(t)
+    head = t[0]
+    if isinstance(head, Param) or head == "Any":
         return True
     if head == "Nilable":
-        return has_kind(value, prune(t)[1])
+        return value is None or has_kind(value, t[1])
     if head == "Union":
-        return type(value) is str and value in prune(t)[1]
+        return type(value) is str and value in t[1]
     if head in PARENTS:
         is_error = head == "Error" and getattr(getattr(value, "item", None), "is_error", False)
         return is_error or type(value) is Err and descends(value.family, head)
-    if isinstance(head, str):
-        return isinstance(value, Fn) if head == "Fn" else kind_of(value) == head
-    return head_of(value) is head or served(head, value) is not None
+    return head_of(value) == head or not isinstance(head, str) and served(head, value) is not None
 
 
 def served(trait: Any, value: Any) -> Any:
@@ -138,8 +132,7 @@ def served(trait: Any, value: Any) -> Any:
 
 def checked(value: Any, t: Type) -> Any:
     """A dynamic value where `t` is expected (L-3.3.3)."""
-    if prune(t) in (FLOAT, ("Nilable", FLOAT)):
-        value = to_float(value)
+    value = to_float(value) if prune(t) in (FLOAT, ("Nilable", FLOAT)) else value
     if not has_kind(value, t):
         raise mismatch(show(t), value)
     return value
@@ -153,29 +146,22 @@ def join(a: Type, b: Type) -> Type:
         return prune(a)
     if a == b or NEVER in (a, b):
         return b if a == NEVER else a
-    if ANY in (a, b):
-        return ANY
-    if {a, b} == {INT, FLOAT}:
-        return FLOAT
+    if ANY in (a, b) or {a, b} == {INT, FLOAT}:
+        return ANY if ANY in (a, b) else FLOAT
     if NIL in (a, b) or "Nilable" in (a[0], b[0]):
         plain = [t[1] if t[0] == "Nilable" else t for t in (a, b) if t != NIL]
         return ("Nilable", join(plain[0], plain[-1]))
     if a[0] in PARENTS and b[0] in PARENTS:
-        while not descends(b[0], a[0]):
-            a = (PARENTS[a[0]],)
-        return a
-    if a[0] in ("Union", "String") and b[0] in ("Union", "String"):
+        return a if descends(b[0], a[0]) else join((PARENTS[a[0]],), b)
+    if {a[0], b[0]} <= {"Union", "String"}:
         return STRING
     if a[0] == b[0] in STRUCTURAL and len(a) == len(b):
-        return (a[0], *(join(x, y) for x, y in zip(a[1:], b[1:], strict=True)))
+        return (a[0], *map(join, a[1:], b[1:]))
     return ERROR if a[0] in PARENTS or b[0] in PARENTS else ANY  # of raised errors (L-3.12.6)
 
 
-def joined(types: Any) -> Type:
-    result: Type = NEVER
-    for t in types:
-        result = join(result, t)
-    return result
+def joined(types: Iterable[Type]) -> Type:
+    return functools.reduce(join, types, NEVER)
 
 
 def show(t: Type) -> str:
@@ -184,4 +170,3 @@ def show(t: Type) -> str:
         return "_"
     head = t[0] if isinstance(t[0], str) else t[0].name
     return f"{head}<{', '.join(map(show, parts(t)))}>" if parts(t) else head
-

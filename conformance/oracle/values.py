@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+import operator
 from decimal import Decimal
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -89,11 +90,9 @@ NONE = Case(OPTION, "None")
 FAMILIES = "AgentError ToolError HashMapError EmitError RuntimeError JsonError ParseError RegexError HttpError FsError EnvError"
 OF_CALLS = ["SchemaError", "ConnectionError", "TimeoutError"]
 PARENTS = {"Error": "", **dict.fromkeys(FAMILIES.split(), "Error"), **dict.fromkeys(OF_CALLS, "AgentError")}
-KINDS = {
-    int: "Int", float: "Float", str: "String", bool: "Bool", type(None): "Nil", Arr: "Array", Tup: "Tuple", Map: "Map",
-    Set: "Set", Queue: "Queue", Stack: "Stack", Rng: "Range", Fn: "Function",
-}  # fmt: skip
 BRACKETS = {Arr: "[]", Tup: "()", Set: ("Set {", "}"), Queue: ("Queue [", "]"), Stack: ("Stack [", "]")}
+KINDS = {int: "Int", float: "Float", str: "String", bool: "Bool", type(None): "Nil", Arr: "Array", Tup: "Tuple"}
+KINDS.update({Map: "Map", Set: "Set", Queue: "Queue", Stack: "Stack", Rng: "Range", Fn: "Function"})
 
 
 def some(value: Any) -> Case:
@@ -137,10 +136,18 @@ def mismatch(expected: str, value: Any) -> Panic:
     return Panic("P007", f"expected {expected}, found {kind_of(value)}")
 
 
+def of_kind(value: Any, expected: str, *kinds: type) -> Any:
+    if type(value) not in kinds:
+        raise mismatch(expected, value)
+    return value
+
+
+def number(value: Any) -> Any:
+    return of_kind(value, "a number", int, float)
+
+
 def key_of(value: Any) -> tuple[type, Any]:
-    if type(value) not in (str, int, bool):
-        raise mismatch("a key", value)
-    return type(value), value
+    return type(value), of_kind(value, "a key", str, int, bool)
 
 
 # ---------------------------------------------------------------- texts
@@ -168,8 +175,8 @@ def display(value: Any, debug: bool = False) -> str:
         case float():
             text = float_text(value)
             return text + ".0" if debug and value.is_integer() else text
-        case str() if debug:
-            return json.dumps(value, ensure_ascii=False)
+        case str():
+            return json.dumps(value, ensure_ascii=False) if debug else value
         case Rec():
             return value.item.name + " " + fields(value.fields.items())
         case Case(item, variant, payload):
@@ -179,14 +186,12 @@ def display(value: Any, debug: bool = False) -> str:
         case Rng(start, end, inclusive):
             ends = ["" if e is None else str(e) for e in (start, end)]
             return ends[0] + ("..=" if inclusive else "..") + ends[1]
-        case Err() if debug:
-            return f"{value.family}::{value.variant} " + fields([("message", value.message)])
-        case Err():
-            return value.message
+        case Err(family, variant, message):
+            return f"{family}::{variant} " + fields([("message", message)]) if debug else message
         case Fn():
             return f"<fn {value.name}>" if value.name else "<fn>"
         case Map():
-            return fields((json.dumps(k, ensure_ascii=False) if t is str else display(k), v) for (t, k), v in value.items())
+            return fields((display(k, t is str), v) for (t, k), v in value.items())
         case tuple():
             start, end = BRACKETS[type(value)]
             return start + listed(value) + ("," if type(value) is Tup and len(value) == 1 else "") + end
@@ -208,17 +213,16 @@ def json_text(value: Any) -> str:
         case Rec():
             return pairs(value.fields.items())
         case Case(item, variant, payload):
-            one = isinstance(payload, tuple) and len(payload) == 1
-            data = payload[0] if one else Arr(payload) if isinstance(payload, tuple) else payload
+            data = Rec(None, payload) if isinstance(payload, dict) else payload and Arr(payload)
+            data = payload[0] if isinstance(payload, tuple) and len(payload) == 1 else data
             if item is OPTION:
                 return json_text(data)
-            if item is RESULT:
-                return pairs([(variant.lower(), data)])
-            return pairs([("variant", variant), ("data", Rec(None, data) if isinstance(payload, dict) else data)])
-        case Rng(start, end, inclusive):
-            return pairs([("start", start), ("end", end), ("inclusive", inclusive)])
+            return pairs([(variant.lower(), data)] if item is RESULT else [("variant", variant), ("data", data)])
+        case Rng() as r:
+            return pairs(r._asdict().items())
         case Err(family, variant, message, extra):
-            return pairs([("kind", family), *([("variant", variant)] if variant else []), ("message", message), *extra.items()])
+            given = {"kind": family, "variant": variant, "message": message, **extra}
+            return pairs((name, v) for name, v in given.items() if name != "variant" or v)
         case Map():
             return pairs((display(key), v) for (_, key), v in value.items())
         case tuple():
@@ -246,35 +250,29 @@ def equal(a: Any, b: Any) -> bool:
     if isinstance(a, tuple):
         start = 1 if isinstance(a, (Rec, Case)) else 0
         return len(a) == len(b) and all(map(equal, a[start:], b[start:]))
-    return a is b if isinstance(a, Fn) else bool(a == b)
+    return bool(a == b)
 
 
-def compared(operator: str, a: Any, b: Any) -> bool:
+def compared(op: str, a: Any, b: Any) -> bool:
     if not (is_number(a) and is_number(b)) and not (type(a) is type(b) is str):
         raise Panic("P007", f"expected two numbers or two Strings, found {kind_of(a)} and {kind_of(b)}")
-    return {"<": a < b, ">": a > b, "<=": a <= b, ">=": a >= b}[operator]
+    return {"<": a < b, ">": a > b, "<=": a <= b, ">=": a >= b}[op]
 
 
 # ---------------------------------------------------------------- arithmetic
 
+EXACT = {"+": operator.add, "-": operator.sub, "*": operator.mul}
 
-def in_range(value: int) -> int:
-    if not MIN <= value <= MAX:
+
+def in_range(value: Any) -> Any:
+    if type(value) is int and not MIN <= value <= MAX:
         raise Panic("P002", "integer overflow")
     return value
 
 
-def saturated(value: float) -> int:
+def saturated(value: Any) -> int:
     """Float to Int, truncating (L-3.5.1)."""
-    if math.isnan(value):
-        return 0
-    return max(MIN, min(MAX, int(value))) if math.isfinite(value) else MAX if value > 0 else MIN
-
-
-def negative(value: Any) -> Any:
-    if is_number(value):
-        return in_range(-value) if type(value) is int else -value
-    raise mismatch("a number", value)
+    return 0 if value != value else int(max(MIN, min(MAX, value)))
 
 
 def arithmetic(op: str, a: Any, b: Any) -> Any:
@@ -286,41 +284,29 @@ def arithmetic(op: str, a: Any, b: Any) -> Any:
         raise MemoryError  # long before the limit of memory, which would hit what runs next too
     if not is_number(a) or not is_number(b):
         raise Panic("P007", f"expected numbers, found {kind_of(a)} and {kind_of(b)}")
-    if type(a) is type(b) is int:
-        return _integers(op, a, b)
-    return _floats(op, float(a), float(b))
+    if op in EXACT:
+        return in_range(EXACT[op](a, b))
+    return in_range(_integers(op, a, b)) if type(a) is type(b) is int else _floats(op, float(a), float(b))
 
 
 def _integers(op: str, a: int, b: int) -> int:
-    if op in ("+", "-", "*"):
-        return in_range(a + b if op == "+" else a - b if op == "-" else a * b)
     if op == "**":
-        return _power(a, b)
+        if b < 0:
+            raise Panic("P013", f"negative exponent {b}")
+        return int(a ** (min(b, 64) if abs(a) > 1 else b))  # the 64th power is out of range, as is every later one
     if b == 0:
         raise Panic("P003", "division by zero")
     quotient = abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
-    return in_range(quotient) if op == "/" else a - quotient * b
-
-
-def _power(a: int, b: int) -> int:
-    if b < 0:
-        raise Panic("P013", f"negative exponent {b}")
-    return in_range(a ** (min(b, 64) if abs(a) > 1 else b))  # the 64th power is out of range, as is every later one
+    return quotient if op == "/" else a - quotient * b
 
 
 def _floats(op: str, a: float, b: float) -> float:
-    if op in ("+", "-", "*"):
-        return a + b if op == "+" else a - b if op == "-" else a * b
-    if op == "/" and b:
-        return a / b
-    if op == "/":
-        return math.nan if a == 0 or math.isnan(a) else math.copysign(math.inf, a) * math.copysign(1, b)
-    if op == "%":
-        return math.nan if b == 0 or math.isinf(a) or math.isnan(b) else math.fmod(a, b)
-    odd = b % 2 == 1 if math.isfinite(b) else False
+    odd = math.isfinite(b) and b % 2 == 1
     try:
-        return math.pow(a, b)
+        return {"/": operator.truediv, "%": math.fmod, "**": math.pow}[op](a, b)
+    except ZeroDivisionError:
+        return math.nan if a == 0 or a != a else math.copysign(math.inf, a) * math.copysign(1, b)
     except OverflowError:
         return -math.inf if a < 0 and odd else math.inf
     except ValueError:  # a pole, or no real result
-        return math.nan if a else math.copysign(math.inf, a) if odd else math.inf
+        return math.nan if a or op == "%" else math.copysign(math.inf, a) if odd else math.inf
