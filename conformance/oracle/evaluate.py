@@ -15,18 +15,19 @@ from concerto.compiler import ast
 from .calls import Calls, Code, Place, Typed, located
 from .casts import cast
 from .library.functions import elements
-from .patterns import Patterns
-from .places import read, walk, write
-from .scopes import DISCARD, Exit, Frame, Item, Join, Local, Scope, Variant, declared, resolve, type_of
+from .places import Patterns, read, walk, write
+from .scopes import DISCARD, Exit, Frame, Item, Join, Local, Scope, Variant, declared, resolve, texts, type_of
 from .types import (
     ANY, BOOL, FLOAT, INT, NEVER, NIL, RANGE, STRING, NotClaimed, Type, Var, closed, convert, has_kind, inside, join, joined,
     known, prune,
 )  # fmt: skip
 from .values import (
-    NONE, PARENTS, RESULT, Arr, Case, Err, Fn, Map, Panic, Rec, Rng, Tup, arithmetic, compared, display, equal, err, in_range,
-    is_good, key_of, kind_of, mismatch, number, ok,
+    KINDS, NONE, PARENTS, RESULT, Arr, Case, Err, Fn, Map, Panic, Rec, Rng, Tup, arithmetic, compared, display, equal, err, in_range,
+    is_good, key_of, kind_of, mismatch, number, ok, stop,
 )  # fmt: skip
 
+OF_ERRORS = {"kind": STRING, "message": STRING, "variant": ("Nilable", STRING)}
+LITERALS: dict[Any, Any] = {ast.ArrayExpr: Arr, ast.TupleExpr: Tup, ast.MapExpr: Map}
 BRANCHING = (ast.Block, ast.GroupExpr, ast.If, ast.Match, ast.Try, ast.For, ast.While, ast.Loop)
 
 
@@ -53,11 +54,10 @@ def landing(code: Code, target: Any) -> Code:
 
 class Evaluator(Calls):
     def expr(self, node: ast.Expr, scope: Scope, expected: Type | None = None) -> Typed:
-        method = getattr(self, "on_" + type(node).__name__, None)
-        if method is None:
-            raise NotClaimed(type(node).__name__)
+        name = type(node).__name__
+        elaborate = getattr(self, "on_" + name, None) or stop(NotClaimed(name))
         expected = None if expected == DISCARD and not isinstance(node, BRANCHING) else known(expected)
-        type_, code = method(node, scope, expected)
+        type_, code = elaborate(node, scope, expected)
         if id(node) in self.piped:
             local = Local(type_, False)
             self.piped[id(node)] = (local, code)
@@ -93,58 +93,48 @@ class Evaluator(Calls):
         codes = [self.expr(part, scope)[1] for part in node.parts]
         return STRING, lambda env: "".join([display(code(env)) for code in codes])
 
-    def _joins(self, expected: Type | None, head: str, count: int) -> list[Join]:
-        """One Join per component of the literal, with what is expected there."""
-        wanted = inside(expected, head)
+    def on_ArrayExpr(self, node: Any, scope: Scope, expected: Type | None) -> Typed:
+        """Array, tuple or map: one Join per type argument, with what is expected there."""
+        kind, head = LITERALS[type(node)], KINDS[LITERALS[type(node)]]
+        nodes = [part for e in node.entries for part in (e.key, e.value)] if kind is Map else node.items
+        count, wanted = {Arr: 1, Map: 2}.get(kind, len(nodes)), inside(expected, head)
+        joins = [Join(ANY if wanted == ANY else None) for _ in range(count)]
         if wanted and len(wanted) == count + 1:
-            return [Join(t) for t in wanted[1:]]
-        return [Join(ANY if wanted == ANY else None) for _ in range(count)]
+            joins = [Join(t) for t in wanted[1:]]
+        codes = [self.collect(joins[i % count], item, scope) for i, item in enumerate(nodes)]
+        types = [j.close() if codes else j.expected or Var() for j in joins]
+        if kind is not Map:
+            return (head, *types), lambda env: kind([code(env) for code in codes])
+        keys = [self.converted(code, key_of, item) for code, item in zip(codes[::2], nodes[::2], strict=True)]
+        return (head, *types), lambda env: Map({k(env): v(env) for k, v in zip(keys, codes[1::2], strict=True)})
 
-    def on_ArrayExpr(self, node: ast.ArrayExpr, scope: Scope, expected: Type | None) -> Typed:
-        (elements,) = self._joins(expected, "Array", 1)
-        codes = [self.collect(elements, item, scope) for item in node.items]
-        element = elements.close() if codes else elements.expected or Var()
-        return ("Array", element), lambda env: Arr([code(env) for code in codes])
-
-    def on_TupleExpr(self, node: ast.TupleExpr, scope: Scope, expected: Type | None) -> Typed:
-        parts = self._joins(expected, "Tuple", len(node.items))
-        codes = [self.collect(part, item, scope) for part, item in zip(parts, node.items, strict=True)]
-        return ("Tuple", *(part.close() for part in parts)), lambda env: Tup([code(env) for code in codes])
-
-    def on_MapExpr(self, node: ast.MapExpr, scope: Scope, expected: Type | None) -> Typed:
-        keys, values = self._joins(expected, "Map", 2)
-        codes = [self.converted(self.collect(keys, e.key, scope), key_of, e.key) for e in node.entries]
-        rows = list(zip(codes, [self.collect(values, e.value, scope) for e in node.entries], strict=True))
-        types = [j.close() if rows else j.expected or Var() for j in (keys, values)]
-        return ("Map", *types), lambda env: Map({key(env): value(env) for key, value in rows})
+    on_TupleExpr = on_MapExpr = on_ArrayExpr
 
     def on_StructExpr(self, node: ast.StructExpr, scope: Scope, expected: Type | None) -> Typed:
-        found = resolve(scope, [s.text for s in node.path])
-        if isinstance(found, Variant) and isinstance(found.item, str):
-            given = {"message": lambda env: found.name, **{f.name.text: self.expr(f.value, scope)[1] for f in node.fields}}
-            made = lambda env: {name: code(env) for name, code in given.items()}  # noqa: E731
-            return (found.item,), lambda env: Err(found.item, found.name, (extra := made(env)).pop("message"), extra)
+        found = resolve(scope, texts(node.path))
         of = found if isinstance(found, Variant) else None
-        arguments = [type_of(t, scope) for t in node.type_arguments or []]
         item = of.item if of else declared(found)
+        if of and isinstance(item, str):
+            extra = [(f.name.text, self.expr(f.value, scope)[1]) for f in node.fields]
+            made = lambda env: {"message": of.name, **{name: code(env) for name, code in extra}}  # noqa: E731
+            return (item,), lambda env: Err(item, of.name, (given := made(env)).pop("message"), given)
         if not isinstance(item, Item):
             raise NotClaimed("a record of the host")
+        arguments = [type_of(t, scope) for t in node.type_arguments or []]
         type_ = found if isinstance(found, tuple) else (item, *arguments) if arguments else item.instance(lambda p: Var())
         convert(type_, inside(expected, item) or ANY)
-        types = item.parts(type_, of)
+        types, defaults = item.parts(type_, of), {f.name.text: f.default for f in (of or item).node.fields or []}
         rows = [(f.name.text, self.site(f.value, scope, types[f.name.text])) for f in node.fields]
         base = None if node.base is None else self.site(node.base, scope, type_)
-        declarations = (of.node if of else item.node).fields or []
 
         def make(env: Any) -> Any:
-            fields = {name: code(env) for name, code in rows}
-            if base is not None:
-                fields = {**base(env).fields, **fields}
-            for f in declarations:
-                if f.name.text not in fields:
-                    fields[f.name.text] = self.alone(f.default, types[f.name.text], item.scope) if f.default else NONE
-            ordered = {f.name.text: fields[f.name.text] for f in declarations}
-            return Case(item, of.name, ordered) if of else Rec(item, ordered)
+            given = {name: code(env) for name, code in rows}
+            given = {**base(env).fields, **given} if base else given
+            for name, default in defaults.items():
+                if name not in given:
+                    given[name] = NONE if default is None else self.alone(default, types[name], item.scope)
+            fields = {name: given[name] for name in defaults}
+            return Case(item, of.name, fields) if of else Rec(item, fields)
 
         return type_, make
 
@@ -215,29 +205,26 @@ class Evaluator(Calls):
     def step(self, node: Any, receiver: Type, scope: Scope, place: bool) -> tuple[Type, str, Code]:
         """The last step of `node`: its type, and how it is taken."""
         t = prune(receiver)
+        head = t[0]
         if isinstance(node, ast.FieldAccess):
-            name = node.name.text
-            how = "index" if place and t[0] == "Map" else "error" if t[0] in PARENTS else "field"
-            return self._field_type(t, name, place), how, lambda env: name
+            name, how = node.name.text, "index" if place and head == "Map" else "error" if head in PARENTS else "field"
+            if isinstance(head, Item):
+                type_ = head.parts(t)[name]
+            elif head == "Map":
+                type_ = t[2] if place or prune(t[2]) == ANY else join(t[2], NIL)
+            else:
+                type_ = OF_ERRORS.get(name, ANY) if head in PARENTS else ANY
+            return type_, how, lambda env: name
         if isinstance(node, ast.TupleAccess):
-            return t[1 + node.index] if t[0] == "Tuple" else ANY, "at", lambda env: node.index
-        key_type, key = self.expr(node.index, scope)
-        if t[0] == "Map":
+            return t[1 + node.index] if head == "Tuple" else ANY, "at", lambda env: node.index
+        if head == "Map":
             return t[2], "index", self.site(node.index, scope, t[1])
-        if t[0] == "Tuple":
-            literal = isinstance(node.index, ast.IntLiteral)
-            return t[1 + node.index.value] if literal else joined(t[1:]), "index", key
-        if prune(key_type) == RANGE:
-            return t, "index", key
-        plain = t[1] if t[0] == "Array" else {"String": STRING, "Range": INT}.get(t[0], ANY)
-        return plain if prune(key_type) == INT else ANY, "index", key
-
-    def _field_type(self, t: Type, name: str, place: bool) -> Type:
-        if isinstance(t[0], Item):
-            return t[0].parts(t)[name]
-        if t[0] == "Map":
-            return t[2] if place or prune(t[2]) == ANY else join(t[2], NIL)
-        return {"kind": STRING, "message": STRING, "variant": ("Nilable", STRING)}.get(name, ANY) if t[0] in PARENTS else ANY
+        key_type, key = self.expr(node.index, scope)
+        if head == "Tuple":
+            type_ = t[1 + node.index.value] if isinstance(node.index, ast.IntLiteral) else joined(t[1:])
+        else:
+            type_ = t if prune(key_type) == RANGE else element_type(t) if prune(key_type) == INT else ANY
+        return type_, "index", key
 
     def _read(self, node: Any, scope: Scope, expected: Type | None) -> Typed:
         receiver, code = self.expr(node.receiver, scope)
@@ -397,7 +384,7 @@ class Evaluator(Calls):
     def on_For(self, node: ast.For, scope: Scope, expected: Type | None) -> Typed:
         type_, iterable = self.expr(node.iterable, scope)
         inner, walked = Scope(scope), self.converted(iterable, elements, node.iterable)
-        bind = self.binder(node.pattern, _element(prune(type_)), inner)
+        bind = self.binder(node.pattern, element_type(prune(type_)), inner)
         return self._loop(node, inner, expected, lambda env: (bind(env, value) for value in walked(env)))
 
     def on_While(self, node: ast.While, scope: Scope, expected: Type | None) -> Typed:
@@ -494,32 +481,25 @@ class Evaluator(Calls):
         scope.frame.targets.pop()
         body = both.add(*typed)
         attempt = landing(lambda env: ok(body(env)), target)
+        if not node.catches:
+            return ("Result", both.close(), joined(target.raised) if target.raised else Var()), attempt
         rows = [self._clause(clause, scope, wanted, both) for clause in node.catches]
-        leave = self.raiser(ANY, scope) if rows and all(test is not None for test, _ in rows) else None
+        if all(test != ANY for test, _ in rows):
+            leave = self.raiser(ANY, scope)
+            rows.append((ANY, lambda env, error: leave(error)))
 
         def run(env: Any) -> Any:
             made = attempt(env)
-            if not rows:
-                return made
-            if is_good(made):
-                return made.payload[0]
-            (error,) = made.payload
-            caught = next((code for test, code in rows if test is None or has_kind(error, test)), None)
-            return leave(error) if caught is None and leave else caught(env, error)  # type: ignore[misc]
+            (value,) = made.payload
+            return value if is_good(made) else next(code for test, code in rows if has_kind(value, test))(env, value)
 
-        return both.close() if rows else ("Result", both.close(), joined(target.raised) if target.raised else Var()), run
+        return both.close(), run
 
-    def _clause(self, clause: ast.CatchClause, scope: Scope, wanted: Type | None, both: Join) -> tuple[Type | None, Any]:
-        inner = Scope(scope)
-        type_ = ANY if clause.type is None else type_of(clause.type, scope)
-        local = Local(type_, False) if clause.name is None else inner.declare(clause.name.text, type_)
+    def _clause(self, clause: ast.CatchClause, scope: Scope, wanted: Type | None, both: Join) -> tuple[Type, Any]:
+        inner, type_ = Scope(scope), ANY if clause.type is None else type_of(clause.type, scope)
+        local = inner.declare(clause.name.text if clause.name else "_", type_)
         body = both.add(*self.expr(clause.body, inner, wanted))
-
-        def run(env: Any, error: Any) -> Any:
-            env[local] = [error]
-            return body(env)
-
-        return None if type_ == ANY else type_, run
+        return type_, lambda env, error: body({**env, local: [error]})
 
     # ------------------------------------------------------------ closures
 
@@ -558,8 +538,8 @@ class Evaluator(Calls):
         return frame.result or frame.returns.close(), landing((lambda env: code(env) and None) if discards else code, frame)
 
 
-def _element(t: Type) -> Type:
-    """What a loop over a `t` binds."""
+def element_type(t: Type) -> Type:
+    """Of what stands at an index, and of what a loop walks."""
     if t[0] in ("Map", "Tuple"):
         return ("Tuple", *t[1:]) if t[0] == "Map" else joined(t[1:])
     return t[1] if t[0] in ("Array", "Set", "Queue", "Stack") else {"Range": INT, "String": STRING}.get(t[0], ANY)

@@ -28,19 +28,6 @@ class Local:
         self.type, self.mutable = type_, mutable
 
 
-class Signature:
-    """What a call needs to know: type parameters, receiver if there is one, parameters, result."""
-
-    def __init__(self, node: ast.Function, scope: Scope, heads: tuple[Param, ...] = (), receiver: Type | None = None) -> None:
-        self.heads = (*heads, *scope.parameters(node))
-        rows = [p for p in node.parameters if not p.is_self]
-        self.receiver = receiver if len(rows) < len(node.parameters) else None
-        self.mut = any(p.is_self and p.mutable for p in node.parameters)
-        self.names, self.defaults = [p.name.text for p in rows], [p.default for p in rows]
-        self.types = [type_of(p.type, scope) for p in rows]
-        self.result = type_of(node.result, scope)
-
-
 class Function:
     """A declared function or method; `code` and `locals` are filled at the first call. `trait`: it is chosen by run-time type.
 
@@ -49,12 +36,19 @@ class Function:
 
     def __init__(self, node: ast.Function, scope: Scope, owner: Any = ((), None), trait: Item | None = None) -> None:
         self.node, self.name, self.scope = node, node.name.text, Scope(scope, barrier=True)
-        self.owner, self.trait, self.code, self.value, self.run, self.kind = owner, trait, None, None, None, None
+        self.owner, self.trait, self.code, self.run, self.kind = owner, trait, None, None, None
         self.locals, self.defaults = [], []
 
     @cached_property
-    def signature(self) -> Signature:
-        return Signature(self.node, self.scope, *self.owner)
+    def signature(self) -> SimpleNamespace:
+        """What a call needs to know: type parameters, receiver if there is one, parameters, result."""
+        heads, rows = (*self.owner[0], *self.scope.parameters(self.node)), [p for p in self.node.parameters if not p.is_self]
+        selves = [p.mutable for p in self.node.parameters if p.is_self]
+        return SimpleNamespace(
+            heads=heads, receiver=self.owner[1] if selves else None, mut=any(selves), names=[p.name.text for p in rows],
+            types=[type_of(p.type, self.scope) for p in rows], defaults=[p.default for p in rows],
+            result=type_of(self.node.result, self.scope),
+        )  # fmt: skip
 
 
 METHODS: dict[tuple[str, str], Function] = {}  # by kind or library module, and name
@@ -81,9 +75,10 @@ class Item:
     def parts(self, t: Type, of: Any = None) -> dict[Any, Type]:
         """Types of the fields or of the payload (of the item, or of one of its variants) in the instance `t`."""
         given, node = dict(zip(self.params, t[1:], strict=False)), of.node if isinstance(of, Variant) else self.node
-        rows = [(f.name.text, type_of(f.type, self.scope), f.optional) for f in node.fields or []]
-        rows += [(i, type_of(part, self.scope), False) for i, part in enumerate(getattr(node, "items", None) or [])]
-        return {name: substitute(("Option", type_) if optional else type_, given) for name, type_, optional in rows}
+        rows = [(f.name.text, f.type, f.optional) for f in node.fields or []]
+        rows += [(i, part, False) for i, part in enumerate(getattr(node, "items", None) or [])]
+        types = [("Option", type_of(part, self.scope)) if optional else type_of(part, self.scope) for _, part, optional in rows]
+        return {row[0]: substitute(type_, given) for row, type_ in zip(rows, types, strict=True)}
 
     def variant(self, name: str) -> Any:
         return next((v for v in getattr(self.node, "variants", ()) if v.name.text == name), None)
@@ -102,9 +97,7 @@ class Variant:
             itself, types = item.instance(lambda p: (p,)), [type_of(t, item.scope) for t in self.node.items]
             shape = {"heads": item.params, "receiver": None, "mut": False, "names": [], "defaults": [None] * len(types)}
             self.owner, self.signature = (item.params, itself), SimpleNamespace(**shape, types=types, result=itself)
-
-    def run(self, *payload: Any) -> Case:
-        return Case(self.item, self.name, payload)
+            self.run = lambda *payload: Case(item, name, payload)
 
 
 class Join:
@@ -160,21 +153,19 @@ class Scope:
         found = self.names.get(name)
         if isinstance(found, list):  # the path of an import
             del self.names[name]  # for `use a;` in a module that has no `a` the name further out is meant
-            path, found = found, resolve(self, found)
-            self.names[name] = path
+            self.names[name], found = found, resolve(self, found)
         globs, self.globs = self.globs, []  # their own paths are not looked for in themselves
-        for path in globs if found is None else ():
-            found = found or member(resolve(self, path), name)
+        for path in globs:
+            found = member(resolve(self, path), name) if found is None else found
         self.globs = globs
         return found
 
     def find(self, name: str) -> Any:
-        scope, behind = self, False
+        scope, hidden = self, ()  # behind a barrier, variables are
         while scope is not None:
-            found = scope.own(name)
-            if found is not None and not (behind and isinstance(found, Local)):
+            if (found := scope.own(name)) is not None and not isinstance(found, hidden):
                 return found
-            behind, scope = behind or scope.barrier, scope.parent
+            hidden, scope = Local if scope.barrier else hidden, scope.parent
         return self.module.program.file_module(self.module.program.root, name)
 
     def declare(self, name: str, type_: Type, mutable: bool = False) -> Local:
@@ -192,14 +183,10 @@ class Scope:
         for item in items:
             if isinstance(item, ast.Use):
                 self.use(item.tree, [])
-            elif isinstance(item, ast.Function):
-                self.names[item.name.text] = Function(item, self)
-            elif isinstance(item, (ast.Struct, ast.Schema, ast.Enum, ast.Trait, ast.TypeAlias, ast.Const)):
-                self.names[item.name.text] = Item(item, self)
-            elif isinstance(item, ast.Module):
-                self.names[item.name.text] = self.module.inner(item.name.text, item.items)
             elif isinstance(item, ast.Impl):
                 self.module.program.impls.append((item, self.module))
+            elif type(item) in DECLARATIONS:
+                self.names[item.name.text] = DECLARATIONS[type(item)](item, self)
             else:
                 raise NotClaimed(f"item {type(item).__name__}")
 
@@ -207,8 +194,7 @@ class Scope:
         path = [*before, *texts(tree.path)]
         for part in tree.group or []:
             self.use(part, path)
-        if path[-1] == "self":
-            path = path[:-1]
+        path = path[:-1] if path[-1] == "self" else path
         if tree.glob:
             self.globs.append(path)
         elif tree.group is None:
@@ -216,16 +202,20 @@ class Scope:
 
 
 class Module(Scope):
-    def __init__(self, program: Program, folder: str, above: Module | None) -> None:
+    def __init__(self, program: Program, folder: str, above: Module | None, items: list[Any]) -> None:
         super().__init__(None)  # type: ignore[arg-type]
         self.program, self.folder, self.above, self.module = program, folder, above, self
+        self.add(items)
 
-    def inner(self, name: str, items: list[Any] | None) -> Module | None:
-        if items is None:
-            return self.program.file_module(self, name)
-        module = Module(self.program, self.folder, self)
-        module.add(items)
-        return module
+
+def inner_module(node: ast.Module, scope: Scope) -> Module | None:
+    if node.items is None:
+        return scope.module.program.file_module(scope.module, node.name.text)
+    return Module(scope.module.program, scope.module.folder, scope.module, node.items)
+
+
+ITEMS: Any = (ast.Struct, ast.Schema, ast.Enum, ast.Trait, ast.TypeAlias, ast.Const)
+DECLARATIONS: Any = {ast.Function: Function, ast.Module: inner_module, **dict.fromkeys(ITEMS, Item)}
 
 
 class Program:
@@ -234,8 +224,7 @@ class Program:
     def __init__(self, files: dict[str, bytes], main: str) -> None:
         self.files, self.sources, self.found = files, {}, {}
         self.impls: list[tuple[ast.Impl, Module]] = []
-        self.root = Module(self, main.rpartition("/")[0], None)
-        self.root.add(self.parsed(main))
+        self.root = Module(self, main.rpartition("/")[0], None, self.parsed(main))
 
     def parsed(self, name: str) -> list[Any]:
         found = Diagnostics()
@@ -250,8 +239,7 @@ class Program:
         stem = f"{above.folder}/{name}".lstrip("/")
         file = next((n for n in (f"{stem}.conc", f"{stem}/mod.conc") if n in self.files), None)
         if file is not None and file not in self.found:
-            self.found[file] = Module(self, file.rpartition("/")[0], above)
-            self.found[file].add(self.parsed(file))
+            self.found[file] = Module(self, file.rpartition("/")[0], above, self.parsed(file))
         return self.found[file] if file else None
 
     def at(self, node: ast.Node) -> tuple[str, int]:
@@ -287,9 +275,9 @@ def member(owner: Any, name: str) -> Any:
     if isinstance(owner, Module):
         found = owner.above if name == "super" else owner.own(name)
         return owner.program.file_module(owner, name) if found is None and owner is owner.program.root else found
-    if isinstance(owner, Item):
-        return Variant(owner, name) if owner.variant(name) else owner.methods.get(name)
-    return Variant(owner, name) if owner in PARENTS else METHODS.get((owner, name)) or (name if owner == "std" else None)
+    if owner in PARENTS or isinstance(owner, Item) and owner.variant(name):
+        return Variant(owner, name)
+    return owner.methods.get(name) if isinstance(owner, Item) else name if owner == "std" else METHODS.get((owner, name))
 
 
 def type_of(node: ast.TypeExpr | None, scope: Scope) -> Type:
@@ -318,10 +306,8 @@ def _named(node: ast.NamedType, scope: Scope) -> Type:
     found = resolve(scope, texts(node.path))
     if isinstance(found, Item) and isinstance(found.node, ast.TypeAlias):
         return substitute(type_of(found.node.target, found.scope), dict(zip(found.params, arguments, strict=True)))
-    if isinstance(found, Item):
-        return (found, *arguments)
-    if isinstance(found, tuple):
-        return found
+    if isinstance(found, (Item, tuple)):
+        return (found, *arguments) if isinstance(found, Item) else found
     if name in STRUCTURAL and len(arguments) == STRUCTURAL[name] or name in PLAIN:
         return (name, *arguments)
     raise NotClaimed(f"type {name}")

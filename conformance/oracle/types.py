@@ -4,13 +4,11 @@ A type is a tuple: its head, then its arguments. The head is a word, or the decl
 function type is `("Function", result, *parameters)`. `Var` stands for a type that is still open (L-3.2.2, L-3.2.6).
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from .values import NONE, PARENTS, Err, descends, head_of, kind_of, mismatch, some
+from .values import NONE, PARENTS, Err, descends, head_of, kind_of, mismatch, some, stop
 
 Type = Any  # a tuple or a Var
 Conversion = Callable[[Any], Any] | None
@@ -23,7 +21,7 @@ class NotClaimed(Exception):
 class Var:
     """A type that is still open; `bound` once it is known."""
 
-    bound: Type | None = None
+    bound: Any = None
 
 
 class Param:
@@ -133,9 +131,7 @@ def served(trait: Any, value: Any) -> Any:
 def checked(value: Any, t: Type) -> Any:
     """A dynamic value where `t` is expected (L-3.3.3)."""
     value = to_float(value) if prune(t) in (FLOAT, ("Nilable", FLOAT)) else value
-    if not has_kind(value, t):
-        raise mismatch(show(t), value)
-    return value
+    return value if has_kind(value, t) else stop(mismatch(show(t), value))
 
 
 def join(a: Type, b: Type) -> Type:
@@ -165,8 +161,6 @@ def joined(types: Iterable[Type]) -> Type:
 
 
 def show(t: Type) -> str:
-    t = prune(t)
-    if isinstance(t, Var):
-        return "_"
-    head = t[0] if isinstance(t[0], str) else t[0].name
-    return f"{head}<{', '.join(map(show, parts(t)))}>" if parts(t) else head
+    t = known(t) or ("_",)
+    head, inner = getattr(t[0], "name", t[0]), ", ".join(map(show, parts(t)))
+    return f"{head}<{inner}>" if inner else head

@@ -5,8 +5,6 @@ Int, Float, String, Bool and nil are the Python values of those names; a Map's k
 A panic is raised without a place; the node that is being evaluated adds its own.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import operator
@@ -23,6 +21,11 @@ class Panic(Exception):
     def __init__(self, code: str, message: str, at: Any = None) -> None:
         super().__init__(message)
         self.code, self.message, self.at = code, message, at
+
+
+def stop(error: Exception) -> Any:
+    """Raises, where only an expression can stand."""
+    raise error
 
 
 class Arr(tuple[Any, ...]): ...
@@ -58,12 +61,6 @@ class Case(NamedTuple):
     payload: Any = None
 
 
-class Rng(NamedTuple):
-    start: int | None
-    end: int | None
-    inclusive: bool
-
-
 class Err(NamedTuple):
     """A built-in error (L-3.11.1)."""
 
@@ -71,6 +68,12 @@ class Err(NamedTuple):
     variant: str | None
     message: str
     extra: dict[str, Any]
+
+
+class Rng(NamedTuple):
+    start: int | None
+    end: int | None
+    inclusive: bool
 
 
 class Fn:
@@ -112,13 +115,9 @@ def is_good(value: Case) -> bool:
     return value.variant in ("Some", "Ok")
 
 
-def failed(family: str, message: str, **extra: Any) -> Case:
-    return err(Err(family, None, message, extra))
-
-
 def kind_of(value: Any) -> str:
     """`typeof` (L-5.1)."""
-    return KINDS.get(type(value)) or (value.family if type(value) is Err else value.item.name)
+    return KINDS.get(type(value)) or str(value.family if type(value) is Err else value.item.name)
 
 
 def head_of(value: Any) -> Any:
@@ -137,9 +136,7 @@ def mismatch(expected: str, value: Any) -> Panic:
 
 
 def of_kind(value: Any, expected: str, *kinds: type) -> Any:
-    if type(value) not in kinds:
-        raise mismatch(expected, value)
-    return value
+    return value if type(value) in kinds else stop(mismatch(expected, value))
 
 
 def number(value: Any) -> Any:
@@ -153,11 +150,14 @@ def key_of(value: Any) -> tuple[type, Any]:
 # ---------------------------------------------------------------- texts
 
 
+def quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
 def float_text(value: float) -> str:
     """L-5.1.2."""
-    if not math.isfinite(value):
-        return "NaN" if math.isnan(value) else "inf" if value > 0 else "-inf"
-    return format(Decimal(repr(value)), "f").removesuffix(".0")
+    plain = format(Decimal(repr(value)), "f").removesuffix(".0")
+    return {"Infinity": "inf", "-Infinity": "-inf"}.get(plain, plain)
 
 
 def display(value: Any, debug: bool = False) -> str:
@@ -173,10 +173,9 @@ def display(value: Any, debug: bool = False) -> str:
         case None | bool():
             return "nil" if value is None else str(value).lower()
         case float():
-            text = float_text(value)
-            return text + ".0" if debug and value.is_integer() else text
+            return float_text(value) + (".0" if debug and value.is_integer() else "")
         case str():
-            return json.dumps(value, ensure_ascii=False) if debug else value
+            return quoted(value) if debug else value
         case Rec():
             return value.item.name + " " + fields(value.fields.items())
         case Case(item, variant, payload):
@@ -184,8 +183,7 @@ def display(value: Any, debug: bool = False) -> str:
             text = " " + fields(payload.items()) if isinstance(payload, dict) else f"({listed(payload or ())})"
             return name if payload is None else name + text
         case Rng(start, end, inclusive):
-            ends = ["" if e is None else str(e) for e in (start, end)]
-            return ends[0] + ("..=" if inclusive else "..") + ends[1]
+            return ("..=" if inclusive else "..").join("" if e is None else str(e) for e in (start, end))
         case Err(family, variant, message):
             return f"{family}::{variant} " + fields([("message", message)]) if debug else message
         case Fn():
@@ -202,32 +200,28 @@ def json_text(value: Any) -> str:
     """The JSON column of L-5.1, compact."""
 
     def pairs(found: Any) -> str:
-        return "{" + ",".join(f"{json_text(name)}:{json_text(v)}" for name, v in found) + "}"
+        return "{" + ",".join(f"{quoted(name)}:{json_text(v)}" for name, v in found) + "}"
 
     match value:
-        case None | bool() | int() | str():
-            return json.dumps(value, ensure_ascii=False)
         case float():
-            text = float_text(value)
-            return "null" if not math.isfinite(value) else text if "." in text else text + ".0"
+            return display(value, debug=True) if math.isfinite(value) else "null"
         case Rec():
             return pairs(value.fields.items())
         case Case(item, variant, payload):
             data = Rec(None, payload) if isinstance(payload, dict) else payload and Arr(payload)
             data = payload[0] if isinstance(payload, tuple) and len(payload) == 1 else data
-            if item is OPTION:
-                return json_text(data)
-            return pairs([(variant.lower(), data)] if item is RESULT else [("variant", variant), ("data", data)])
-        case Rng() as r:
-            return pairs(r._asdict().items())
+            row = [(variant.lower(), data)] if item is RESULT else [("variant", variant), ("data", data)]
+            return json_text(data) if item is OPTION else pairs(row)
+        case Rng():
+            return pairs(value._asdict().items())
         case Err(family, variant, message, extra):
-            given = {"kind": family, "variant": variant, "message": message, **extra}
-            return pairs((name, v) for name, v in given.items() if name != "variant" or v)
+            named = {"variant": variant} if variant else {}
+            return pairs({"kind": family, **named, "message": message, **extra}.items())
         case Map():
             return pairs((display(key), v) for (_, key), v in value.items())
         case tuple():
             return "[" + ",".join(map(json_text, value)) + "]"
-    return json.dumps(display(value), ensure_ascii=False)
+    return quoted(display(value) if isinstance(value, Fn) else value)
 
 
 # ---------------------------------------------------------------- equality, order
@@ -247,10 +241,10 @@ def equal(a: Any, b: Any) -> bool:
         return a.keys() == b.keys() and all(equal(v, b[key]) for key, v in a.items())
     if type(a) is Set:
         return len(a) == len(b) and all(any(equal(x, y) for y in b) for x in a)
-    if isinstance(a, tuple):
-        start = 1 if isinstance(a, (Rec, Case)) else 0
-        return len(a) == len(b) and all(map(equal, a[start:], b[start:]))
-    return bool(a == b)
+    if not isinstance(a, tuple):
+        return bool(a == b)
+    start = 1 if isinstance(a, (Rec, Case)) else 0
+    return len(a) == len(b) and all(map(equal, a[start:], b[start:]))
 
 
 def compared(op: str, a: Any, b: Any) -> bool:
@@ -265,9 +259,7 @@ EXACT = {"+": operator.add, "-": operator.sub, "*": operator.mul}
 
 
 def in_range(value: Any) -> Any:
-    if type(value) is int and not MIN <= value <= MAX:
-        raise Panic("P002", "integer overflow")
-    return value
+    return value if type(value) is float or MIN <= value <= MAX else stop(Panic("P002", "integer overflow"))
 
 
 def saturated(value: Any) -> int:
@@ -277,11 +269,9 @@ def saturated(value: Any) -> int:
 
 def arithmetic(op: str, a: Any, b: Any) -> Any:
     """L-5.2, L-3.6.1 to L-3.6.3."""
-    if op == "+" and (type(a) is str or type(b) is str):
+    if op == "+" and str in (type(a), type(b)):
         text = display(a) + display(b)
-        if len(text) < 1 << 26:
-            return text
-        raise MemoryError  # long before the limit of memory, which would hit what runs next too
+        return text if len(text) < 1 << 26 else stop(MemoryError())  # long before the limit, which would hit what runs next
     if not is_number(a) or not is_number(b):
         raise Panic("P007", f"expected numbers, found {kind_of(a)} and {kind_of(b)}")
     if op in EXACT:
@@ -290,12 +280,10 @@ def arithmetic(op: str, a: Any, b: Any) -> Any:
 
 
 def _integers(op: str, a: int, b: int) -> int:
-    if op == "**":
-        if b < 0:
-            raise Panic("P013", f"negative exponent {b}")
+    if op == "**" and b >= 0:
         return int(a ** (min(b, 64) if abs(a) > 1 else b))  # the 64th power is out of range, as is every later one
-    if b == 0:
-        raise Panic("P003", "division by zero")
+    if op == "**" or b == 0:
+        raise Panic("P013", f"negative exponent {b}") if b else Panic("P003", "division by zero")
     quotient = abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
     return quotient if op == "/" else a - quotient * b
 

@@ -1,20 +1,20 @@
 """What functions and methods of the table do that are longer than a row of it (L-6, L-7)."""
 
-from __future__ import annotations
-
 import json
 import math
 import re
 from collections.abc import Callable
+from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
 from ..scopes import Program
 from ..values import (
-    MAX, MIN, NONE, Arr, Case, Err, Map, Panic, Queue, Rec, Rng, Set, Stack, Tup, compared, display, equal, err, failed,
-    in_range, is_good, json_text, key_of, kind_of, number, of_kind, ok, saturated, some,
+    MAX, MIN, NONE, Arr, Case, Err, Map, Panic, Queue, Rec, Rng, Set, Stack, Tup, compared, display, equal, err,
+    in_range, is_good, json_text, key_of, kind_of, number, of_kind, ok, saturated, some, stop,
 )  # fmt: skip
 
-WHITE = "".join(map(chr, [*range(9, 14), 32, 133, 160, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000]))
+SPACES = [*range(9, 14), 32, 133, 160, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000]
+WHITE = "".join(map(chr, SPACES))
 RECORD = b"struct RegexMatch { pub text: String, pub start: Int, pub end: Int, pub groups: Array<Option<String>> }"
 MATCH = Program({"records": RECORD}, "records").root.names["RegexMatch"]
 
@@ -34,9 +34,8 @@ def at(items: Any, index: int) -> Case:
 
 def element(items: Any, index: Any, extra: int = 0) -> int:
     """An index that must exist; `extra`: 1 if the end is one too."""
-    if not 0 <= of_kind(index, "Int", int) < size(items) + extra:
-        raise Panic("P004", f"index out of range: {index} of {size(items)}")
-    return int(index)
+    exists = 0 <= of_kind(index, "Int", int) < size(items) + extra
+    return int(index) if exists else stop(Panic("P004", f"index out of range: {index} of {size(items)}"))
 
 
 def bounds(r: Rng) -> range:
@@ -45,23 +44,17 @@ def bounds(r: Rng) -> range:
     return range(r.start or 0, end + (r.inclusive or r.end is None))
 
 
-def elements(value: Any) -> Any:
-    """What a loop walks (L-5.7.4 to L-5.7.10)."""
-    if isinstance(value, Map):
-        return entries(value)
-    if isinstance(value, Rng):
-        return bounds(value)
-    return of_kind(value, "a value to walk", str, Arr, Tup, Set, Queue, Stack)
+def elements(value: Any, expected: str = "a value to walk") -> Any:
+    """What a loop walks (L-5.7.4 to L-5.7.10), and `len` counts."""
+    if isinstance(value, (Map, Rng)):
+        return entries(value) if isinstance(value, Map) else bounds(value)
+    return of_kind(value, expected, str, Arr, Tup, Set, Queue, Stack)
 
 
 def size(value: Any) -> int:
     """`len`; a range may be longer than Python's `len` can say."""
-    if isinstance(value, Rng):
-        return max(0, bounds(value).stop - bounds(value).start)
-    try:
-        return len(elements(value))
-    except Panic:
-        raise Panic("P007", f"{kind_of(value)} has no length") from None
+    counted = elements(value, "a value with a length")
+    return max(0, counted.stop - counted.start) if isinstance(counted, range) else len(counted)
 
 
 def length(value: Any) -> int:
@@ -83,31 +76,30 @@ def clamp(x: Any, low: Any, high: Any) -> Any:
     return extreme(lambda given: max(given[1], min(given[0], given[2])), x, low, high)
 
 
-def rounded(value: float) -> float:
-    """Halves away from zero, exactly: the fraction of a Float is one itself."""
-    fraction, whole = math.modf(value)
-    return whole + (math.copysign(1, value) if abs(fraction) >= 0.5 else 0)
-
-
 def whole(toward: Callable[[Any], Any]) -> Callable[[Any], int]:
     return lambda x: number(x) if type(x) is int else saturated(toward(x) if math.isfinite(number(x)) else x)
+
+
+def nearest(x: Any) -> Any:
+    return Decimal(x).to_integral_value(ROUND_HALF_UP)  # halves away from zero, exactly
 
 
 def absolute(x: Any) -> Any:
     return in_range(abs(x)) if type(number(x)) is int else abs(x)
 
 
-def parsed(kind: str, form: str, value: Callable[[str], Any]) -> Callable[[str], Case]:
-    def parse(text: str) -> Case:
-        trimmed = text.strip(WHITE)
-        good = re.fullmatch("[+-]?" + form, trimmed) and (kind == "Float" or MIN <= int(trimmed) <= MAX)
-        return ok(value(trimmed)) if good else failed("ParseError", f"not {kind}: {text}", input=text)
-
-    return parse
+def failed(family: str, message: str, **extra: Any) -> Case:
+    return err(Err(family, None, message, extra))
 
 
-parse_int = parsed("Int", "[0-9]+", int)
-parse_float = parsed("Float", r"([0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?|inf|nan)", float)
+def parse_int(text: str, form: str = "[+-]?[0-9]+", kind: type = int) -> Case:
+    trimmed = text.strip(WHITE)
+    good = re.fullmatch(form, trimmed) and (kind is float or MIN <= int(trimmed) <= MAX)
+    return ok(kind(trimmed)) if good else failed("ParseError", f"not a number: {text}", input=text)
+
+
+def parse_float(text: str) -> Case:
+    return parse_int(text, r"[+-]?([0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?|inf|nan)", float)
 
 
 def lines(text: str) -> Arr:
@@ -115,15 +107,7 @@ def lines(text: str) -> Arr:
     return Arr(found[:-1] if text.endswith("\n") or not text else found)
 
 
-# ---------------------------------------------------------------- collections: a *mut* one gives its result and the receiver
-
-
-def remove(xs: Arr, i: int) -> Any:
-    return xs[element(xs, i)], Arr(xs[:i] + xs[i + 1 :])
-
-
-def insert(xs: Arr, i: int, x: Any) -> Any:
-    return None, Arr((*xs[: element(xs, i, 1)], x, *xs[i:]))
+# ---------------------------------------------------------------- collections
 
 
 def push(xs: Any, x: Any) -> Any:
@@ -132,10 +116,6 @@ def push(xs: Any, x: Any) -> Any:
 
 def pop(xs: Any) -> Any:
     return at(xs, len(xs) - 1), type(xs)(xs[:-1])
-
-
-def clear(xs: Any) -> Any:
-    return None, type(xs)()
 
 
 def sort(xs: Arr) -> Any:
@@ -174,14 +154,11 @@ def entries(m: Map) -> Arr:
 
 
 def delete(m: Map, key: Any) -> Any:
-    wanted = key_of(key)
-    return wanted in m, Map((k, v) for k, v in m.items() if k != wanted)
+    return key_of(key) in m, Map((k, v) for k, v in m.items() if k != key_of(key))
 
 
 def step_by(r: Rng, n: int) -> Arr:
-    if n < 1:
-        raise Panic("P013", f"step_by of {n}")
-    return Arr(bounds(r)[::n])
+    return Arr(bounds(r)[::n] if n > 0 else stop(Panic("P013", f"step_by of {n}")))
 
 
 def unique(xs: Any) -> Set:
@@ -191,52 +168,41 @@ def unique(xs: Any) -> Set:
 # ---------------------------------------------------------------- Option, Result
 
 
+def map_good(value: Case, f: Any) -> Case:
+    return value._replace(payload=(f(*value.payload),)) if is_good(value) else value
+
+
 def unwrap(value: Case, message: str = "unwrap of") -> Any:
-    if not is_good(value):
-        raise Panic("P006", f"{message} {display(value)}")
-    return value.payload[0]
+    return value.payload[0] if is_good(value) else stop(Panic("P006", f"{message} {display(value)}"))
 
 
 def unwrap_err(value: Case) -> Any:
-    if is_good(value):
-        raise Panic("P006", f"unwrap_err of {display(value)}")
-    return value.payload[0]
+    return stop(Panic("P006", f"unwrap_err of {display(value)}")) if is_good(value) else value.payload[0]
 
 
 def context(r: Case, message: str) -> Case:
-    if is_good(r):
-        return r
     error = r.payload[0]
     text = f"{message}: {display(error)}"
-    if isinstance(error, Err):
-        return err(error._replace(message=text))
-    return err(text if isinstance(error, str) else Err("RuntimeError", None, text, {}))
+    plain = text if isinstance(error, str) else Err("RuntimeError", None, text, {})
+    return r if is_good(r) else err(error._replace(message=text) if isinstance(error, Err) else plain)
 
 
 # ---------------------------------------------------------------- the library
 
 
-def from_json(text: str) -> Any:
-    """The value of a JSON text; raises ValueError."""
+def from_json(value: Any) -> Any:
+    if isinstance(value, list):
+        return Arr(map(from_json, value))
+    return Map({(str, k): from_json(v) for k, v in value.items()}) if isinstance(value, dict) else value
 
-    def constant(word: str) -> Any:
-        raise ValueError(word)
 
-    def whole_number(digits: str) -> Any:
-        return int(digits) if MIN <= int(digits) <= MAX else float(digits)
-
-    def built(value: Any) -> Any:
-        return Arr(map(built, value)) if isinstance(value, list) else value
-
-    def of_pairs(pairs: list[tuple[str, Any]]) -> Map:
-        return Map({(str, k): built(v) for k, v in pairs})
-
-    return built(json.loads(text, object_pairs_hook=of_pairs, parse_constant=constant, parse_int=whole_number))
+def whole_number(digits: str) -> Any:
+    return int(digits) if MIN <= int(digits) <= MAX else float(digits)
 
 
 def json_parse(text: str) -> Case:
     try:
-        return ok(from_json(text))
+        return ok(from_json(json.loads(text, parse_int=whole_number, parse_constant=int)))  # `NaN` is no JSON
     except ValueError as error:
         return failed("JsonError", str(error), line=getattr(error, "lineno", 1), column=getattr(error, "colno", 1))
 
@@ -253,8 +219,8 @@ def pretty(value: Any, indent: int) -> str:
 
 
 def formatted(template: str, args: Arr) -> str:
-    rest = list(args)
-    return re.sub(r"\{\}", lambda _: display(rest.pop(0)) if rest else "{}", template)
+    rest = iter(args)
+    return re.sub(r"\{\}", lambda hole: display(next(rest, hole[0])), template)
 
 
 def template(text: str, names: Map) -> str:
@@ -285,10 +251,11 @@ def record(found: re.Match[str]) -> Rec:
 
 
 def expanded(pattern: re.Pattern[str], text: str, template: str) -> str:
-    def one(found: re.Match[str]) -> str:
-        return re.sub(r"\$(?:(\$)|(\d)|<(\w+)>)", lambda m: "$" if m[1] else found[int(m[2]) if m[2] else m[3]] or "", template)
+    def one(found: re.Match[str], reference: re.Match[str]) -> str:
+        dollar, place, name = reference.groups()
+        return dollar or found[int(place) if place else name] or ""
 
-    return pattern.sub(one, text)
+    return pattern.sub(lambda found: re.sub(r"\$(?:(\$)|(\d)|<(\w+)>)", lambda m: one(found, m), template), text)
 
 
 def first(made: Callable[..., Any]) -> Callable[[re.Pattern[str], str], Case]:

@@ -1,10 +1,8 @@
 """What programs find declared (L-6, L-7): each signature in the language itself, with what it does.
 
-The parser reads the signatures, so that calls are typed like any other. An implementation takes receiver and arguments; one of a
-*mut* method gives its result and the new receiver. What reaches the host is not here.
+The parser reads the signatures, so that calls are typed like any other. An implementation takes receiver and arguments;
+one of a *mut* method gives its result and the new receiver; None: `Calls.core_NAME`. What reaches the host is not here.
 """
-
-from __future__ import annotations
 
 import functools
 import hashlib
@@ -16,8 +14,8 @@ from typing import Any
 
 from ..scopes import METHODS, Function, Program
 from ..values import (
-    NONE, Arr, Map, Queue, Set, Stack, Tup, arithmetic, display, equal, err, is_good, json_text, key_of, kind_of, number, ok,
-    saturated, some,
+    NONE, Arr, Map, Queue, Set, Stack, Tup, arithmetic, display, equal, err, is_good, json_text, key_of, kind_of,
+    number, ok, saturated, some,
 )  # fmt: skip
 from . import functions as f
 
@@ -35,7 +33,7 @@ NUMBERS: Rows = {
     "abs(self) -> Number": f.absolute, "sqrt(self) -> Float": lambda x: math.sqrt(x) if number(x) >= 0 else math.nan,
     "pow(self, e: Any) -> Number": functools.partial(arithmetic, "**"), "floor(self) -> Int": f.whole(math.floor),
     "min(self, o: Any) -> Number": functools.partial(f.extreme, min), "ceil(self) -> Int": f.whole(math.ceil),
-    "max(self, o: Any) -> Number": functools.partial(f.extreme, max), "round(self) -> Int": f.whole(f.rounded),
+    "max(self, o: Any) -> Number": functools.partial(f.extreme, max), "round(self) -> Int": f.whole(f.nearest),
     "to_float(self) -> Float": float, "to_int(self) -> Int": saturated,
 }  # fmt: skip
 SIZED: Rows = {"len(self) -> Int": len, "is_empty(self) -> Bool": operator.not_}
@@ -59,7 +57,7 @@ CASES: Rows = {  # of Result and, with its words, of Option
     "unwrap(self) -> T": f.unwrap, "expect(self, msg: String) -> T": lambda v, message: f.unwrap(v, message + ":"),
     "unwrap_or(self, v: T) -> T": lambda v, other: v.payload[0] if is_good(v) else other,
     "unwrap_or_else(self, f: fn(E) -> T) -> T": lambda v, f: v.payload[0] if is_good(v) else f(*v.payload or ()),
-    "map<U>(self, f: fn(T) -> U) -> Result<U, E>": lambda v, f: v._replace(payload=(f(*v.payload),)) if is_good(v) else v,
+    "map<U>(self, f: fn(T) -> U) -> Result<U, E>": f.map_good,
     "and_then<U>(self, f: fn(T) -> Result<U, E>) -> Result<U, E>": lambda v, f: f(*v.payload) if is_good(v) else v,
 }  # fmt: skip
 PATTERNS: Rows = {  # of a compiled pattern
@@ -81,11 +79,13 @@ LIBRARY: dict[str, Rows] = {
     "Array<T>": {
         **SIZED, "get(self, i: Int) -> Option<T>": f.at, "first(self) -> Option<T>": lambda xs: f.at(xs, 0),
         "last(self) -> Option<T>": lambda xs: f.at(xs, len(xs) - 1), "push(mut self, x: T)": f.push,
-        "pop(mut self) -> Option<T>": f.pop, "insert(mut self, i: Int, x: T)": f.insert, "clear(mut self)": f.clear,
-        "remove(mut self, i: Int) -> T": f.remove, "reverse(mut self)": lambda xs: (None, Arr(xs[::-1])),
-        "sort(mut self)": f.sort, "contains(self, x: T) -> Bool": f.has, "index_of(self, x: T) -> Option<Int>": f.where,
+        "pop(mut self) -> Option<T>": f.pop, "clear(mut self)": lambda xs: (None, type(xs)()), "sort(mut self)": f.sort,
+        "insert(mut self, i: Int, x: T)": lambda xs, i, x: (None, Arr((*xs[: f.element(xs, i, 1)], x, *xs[i:]))),
+        "remove(mut self, i: Int) -> T": lambda xs, i: (xs[f.element(xs, i)], Arr(xs[:i] + xs[i + 1 :])),
+        "reverse(mut self)": lambda xs: (None, Arr(xs[::-1])), "contains(self, x: T) -> Bool": f.has,
+        "index_of(self, x: T) -> Option<Int>": f.where, "map<U>(self, f: fn(T) -> U) -> Array<U>": f.mapped,
         "sort_by(mut self, f: fn(T, T) -> Int)": lambda xs, f: (None, Arr(sorted(xs, key=functools.cmp_to_key(f)))),
-        "map<U>(self, f: fn(T) -> U) -> Array<U>": f.mapped, "filter(self, f: fn(T) -> Bool) -> Array<T>": f.kept,
+        "filter(self, f: fn(T) -> Bool) -> Array<T>": f.kept, "join(self, sep: String = \"\") -> String": f.joined,
         "flat_map<U>(self, f: fn(T) -> Array<U>) -> Array<U>": f.flat_map,
         "find(self, f: fn(T) -> Bool) -> Option<T>": lambda xs, p: next((some(x) for x in xs if f.truth(p(x))), NONE),
         "any(self, f: fn(T) -> Bool) -> Bool": lambda xs, p: any(f.truth(p(x)) for x in xs),
@@ -95,15 +95,14 @@ LIBRARY: dict[str, Rows] = {
         "zip<U>(self, o: Array<U>) -> Array<(T, U)>": lambda xs, o: Arr(map(Tup, zip(xs, o, strict=False))),
         "slice(self, a: Int, b: Int) -> Array<T>": lambda xs, a, b: Arr(xs[f.clamped(a, b, len(xs))]),
         "concat(self, o: Array<T>) -> Array<T>": lambda xs, o: Arr((*xs, *o)),
-        "join(self, sep: String = \"\") -> String": f.joined,
         "sum(self) -> T": lambda xs: functools.reduce(lambda a, x: arithmetic("+", a, number(x)), xs, 0),
     },
     "Map<K, V>": {
-        **SIZED, "has(self, k: K) -> Bool": lambda m, k: key_of(k) in m, "delete(mut self, k: K) -> Bool": f.delete,
+        **SIZED, "has(self, k: K) -> Bool": lambda m, k: key_of(k) in m, "entries(self) -> Array<(K, V)>": f.entries,
+        "delete(mut self, k: K) -> Bool": f.delete, "clear(mut self)": lambda xs: (None, type(xs)()),
         "get(self, k: K) -> Option<V>": lambda m, k: some(m[key_of(k)]) if key_of(k) in m else NONE,
-        "clear(mut self)": f.clear, "set(mut self, k: K, v: V)": lambda m, k, v: (None, Map({**m, key_of(k): v})),
-        "entries(self) -> Array<(K, V)>": f.entries, "keys(self) -> Array<K>": lambda m: Arr(k for _, k in m),
-        "values(self) -> Array<V>": lambda m: Arr(m.values()),
+        "keys(self) -> Array<K>": lambda m: Arr(k for _, k in m), "values(self) -> Array<V>": lambda m: Arr(m.values()),
+        "set(mut self, k: K, v: V)": lambda m, k, v: (None, Map({**m, key_of(k): v})),
         "merge(self, o: Map<K, V>) -> Map<K, V>": lambda m, o: Map({**m, **o}),
     },
     "Range": {
@@ -117,7 +116,7 @@ LIBRARY: dict[str, Rows] = {
         **renamed(CASES, "Result<U, E>", "Option<U>", "fn(E)", "fn()"), "is_some(self) -> Bool": is_good,
         "is_none(self) -> Bool": lambda o: not is_good(o),
         "or(self, o: Option<T>) -> Option<T>": lambda o, p: o if is_good(o) else p,
-        "filter(self, f: fn(T) -> Bool) -> Option<T>": lambda o, p: o if is_good(o) and f.truth(p(*o.payload)) else NONE,
+        "filter(self, f: fn(T) -> Bool) -> Option<T>": lambda o, p: o if o.payload and f.truth(p(*o.payload)) else NONE,
         "ok_or<E>(self, e: E) -> Result<T, E>": lambda o, e: ok(*o.payload) if is_good(o) else err(e),
     },
     "Result<T, E>": {
@@ -175,7 +174,7 @@ def declare() -> None:
     methods = {head: " ".join(f"fn {signature};" for signature in rows) for head, rows in LIBRARY.items()}
     source = "".join(f"trait {head} {{ {text} }}" for head, text in methods.items())
     module = Program({"library": source.encode()}, "library").root
-    traits, module.names = list(module.names.values()), {"RegexMatch": f.MATCH}  # the others are those of predeclared types
+    traits, module.names = list(module.names.values()), {"RegexMatch": f.MATCH}  # the others denote what is predeclared
     for trait, rows in zip(traits, LIBRARY.values(), strict=True):
         itself = (trait.name, *((p,) for p in trait.params))
         for node, run in zip(trait.node.methods, rows.values(), strict=True):
