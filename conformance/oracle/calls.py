@@ -7,14 +7,12 @@ from typing import Any
 
 from concerto.compiler import ast
 
-from .casts import cast, deep
-from .library import table
 from .places import read, walk, write
 from .scopes import (
     METHODS, Frame, Function, Item, Local, Missing, Program, Scope, Variant, declared, resolve, texts, type_of,
 )  # fmt: skip
 from .types import (
-    ANY, BOOL, FLOAT, INT, NIL, STRING, NotClaimed, Param, Type, Var, checked, convert, inside, known, prune, served, substitute,
+    ANY, BOOL, FLOAT, INT, NIL, STRING, NotClaimed, Param, Type, Var, cast, checked, convert, deep, inside, known, prune, served, substitute,
     to_float,
 )  # fmt: skip
 from .values import NONE, PARENTS, Case, Err, Fn, Panic, Rec, display, equal, head_of, is_good, json_text, kind_of, of_kind

@@ -13,12 +13,11 @@ from typing import Any
 from concerto.compiler import ast
 
 from .calls import Calls, Code, Place, Typed, located
-from .casts import cast
-from .library.functions import elements
+from .library.table import elements
 from .places import Patterns, read, walk, write
 from .scopes import DISCARD, Exit, Frame, Item, Join, Local, Scope, Variant, declared, resolve, texts, type_of
 from .types import (
-    ANY, BOOL, FLOAT, INT, NEVER, NIL, RANGE, STRING, NotClaimed, Type, Var, closed, convert, has_kind, inside, join, joined,
+    ANY, BOOL, FLOAT, INT, NEVER, NIL, RANGE, STRING, NotClaimed, Type, Var, cast, closed, convert, has_kind, inside, join, joined,
     known, prune,
 )  # fmt: skip
 from .values import (

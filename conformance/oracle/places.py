@@ -9,7 +9,7 @@ from typing import Any
 
 from concerto.compiler import ast
 
-from .library.functions import bounds, clamped, element
+from .library.table import bounds, clamped, element
 from .scopes import Item, Local, Scope, Variant, declared, resolve, texts
 from .types import ANY, STRING, NotClaimed, Type, has_kind, known, prune
 from .values import (

@@ -1,4 +1,4 @@
-"""Static types as far as evaluation depends on them: assignability, join, and the conversions at coercion sites (L-3.3, L-3.4).
+"""Static types as far as evaluation depends on them: assignability, join, coercions and casts (L-3.3 to L-3.5).
 
 A type is a tuple: its head, then its arguments. The head is a word, or the declaration (`Item`, `Param`) of a named type; a
 function type is `("Function", result, *parameters)`. `Var` stands for a type that is still open (L-3.2.2, L-3.2.6).
@@ -8,7 +8,10 @@ import functools
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from .values import NONE, PARENTS, Err, descends, head_of, kind_of, mismatch, some, stop
+from .values import (
+    NONE, OPTION, PARENTS, RESULT, Arr, Case, Err, Map, Panic, Rec, Tup, descends, display, head_of, is_good, mismatch,
+    parse_float, parse_int, saturated, some, stop,
+)  # fmt: skip
 
 Type = Any  # a tuple or a Var
 Conversion = Callable[[Any], Any] | None
@@ -164,3 +167,62 @@ def show(t: Type) -> str:
     t = known(t) or ("_",)
     head, inner = getattr(t[0], "name", t[0]), ", ".join(map(show, parts(t)))
     return f"{head}<{inner}>" if inner else head
+
+
+# ---------------------------------------------------------------- values rebuilt by a type
+
+MAYBE_FALSE = (bool, type(None), int, float, str, Arr, Map, Tup)
+
+
+def cast(value: Any, t: Type) -> Any:
+    """L-3.5.1 to L-3.5.6."""
+    t = prune(t)
+    if t == STRING:
+        return display(value)
+    if t == BOOL:
+        is_case = isinstance(value, Case) and value.item in (OPTION, RESULT)
+        return is_good(value) if is_case else type(value) not in MAYBE_FALSE or bool(value)
+    if t in (INT, FLOAT) and type(value) is str:
+        parsed = (parse_int if t == INT else parse_float)(value)
+        value = parsed.payload[0] if is_good(parsed) else value
+    elif t == INT and type(value) in (float, bool):
+        value = saturated(value)
+    return deep(value, t)
+
+
+def deep(value: Any, t: Type, json: bool = False) -> Any:
+    """Checked through all elements and fields, Int to Float where asked (L-3.5.6); `json`: of what stood in a JSON text."""
+    t = prune(t)
+    head, value = t[0], opened(value, t) if json else to_float(value) if t == FLOAT else value
+    if not has_kind(value, t) or head == "Tuple" and len(value) != len(t) - 1:
+        raise Panic("P008", f"cannot cast {display(value)} to {show(t)}")
+    if head == "Nilable":
+        return None if value is None else deep(value, t[1], json)
+    if head == "Map":
+        return Map({(k, deep(key, t[1])): deep(v, t[2], json) for (k, key), v in value.items()})
+    if head == "Tuple":
+        return Tup(deep(v, part, json) for v, part in zip(value, t[1:], strict=True))
+    if head in ("Array", "Set", "Queue", "Stack"):
+        return type(value)(deep(v, t[1], json) for v in value)
+    if head in ("Option", "Result"):
+        part = t[2 if value.variant == "Err" else 1]
+        return value._replace(payload=value.payload and (deep(value.payload[0], part, json),))
+    if isinstance(value, Rec) and value.item is head:
+        return Rec(value.item, {name: deep(value.fields[name], part, json) for name, part in head.parts(t).items()})
+    return value
+
+
+def opened(value: Any, t: Type) -> Any:
+    """A JSON value as a `t`, its parts still JSON (L-7.1.2)."""
+    head = t[0]
+    if head in ("Set", "Queue", "Stack", "Result") or hasattr(getattr(head, "node", None), "variants"):
+        raise NotClaimed(f"parse_as of {show(t)}")
+    if not isinstance(head, str) and isinstance(value, Map):
+        types, defaults = head.parts(t), {f.name.text: f.default for f in head.node.fields or []}
+        absent = [name for name in types if (str, name) not in value]
+        if any(defaults[name] is not None or prune(types[name])[0] not in ("Option", "Nilable") for name in absent):
+            raise NotClaimed("parse_as with defaults")
+        return Rec(head, {name: value.get((str, name)) for name in types})
+    if head == "Tuple" and type(value) is Arr:
+        return Tup(value)
+    return to_float(value) if t == FLOAT else value if head != "Option" else NONE if value is None else some(value)

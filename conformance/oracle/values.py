@@ -8,6 +8,7 @@ A panic is raised without a place; the node that is being evaluated adds its own
 import json
 import math
 import operator
+import re
 from decimal import Decimal
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -255,6 +256,8 @@ def compared(op: str, a: Any, b: Any) -> bool:
 
 # ---------------------------------------------------------------- arithmetic
 
+SPACES = [*range(9, 14), 32, 133, 160, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000]
+WHITE = "".join(map(chr, SPACES))
 EXACT = {"+": operator.add, "-": operator.sub, "*": operator.mul}
 
 
@@ -298,3 +301,17 @@ def _floats(op: str, a: float, b: float) -> float:
         return -math.inf if a < 0 and odd else math.inf
     except ValueError:  # a pole, or no real result
         return math.nan if a or op == "%" else math.copysign(math.inf, a) if odd else math.inf
+
+
+def failed(family: str, message: str, **extra: Any) -> Case:
+    return err(Err(family, None, message, extra))
+
+
+def parse_int(text: str, form: str = "[+-]?[0-9]+", kind: type = int) -> Case:
+    trimmed = text.strip(WHITE)
+    good = re.fullmatch(form, trimmed) and (kind is float or MIN <= int(trimmed) <= MAX)
+    return ok(kind(trimmed)) if good else failed("ParseError", f"not a number: {text}", input=text)
+
+
+def parse_float(text: str) -> Case:
+    return parse_int(text, r"[+-]?([0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?|inf|nan)", float)
