@@ -1,26 +1,48 @@
-"""Calls: what is called, how its arguments are typed, and what happens then (L-3.8, L-3.10, L-5.9, L-6.1)."""
+"""Elaboration, functions and calls: what is called, how arguments are typed, what happens then (L-3.8, L-3.10, L-5.9, L-6.1).
 
-from __future__ import annotations
+Every node becomes a Python function of the environment, together with its static type: `expr` gives (type, code); `site` adds
+the conversion to the type expected where the node stands (L-3.3). The environment of a call maps variables to one-element
+cells; a closure keeps the cells that exist when it is made, so it sees later assignments.
+"""
 
 from collections.abc import Callable
 from typing import Any
 
 from concerto.compiler import ast
 
-from .places import read, walk, write
+from .places import Code, Place, write
 from .scopes import (
-    METHODS, Frame, Function, Item, Local, Missing, Program, Scope, Variant, declared, resolve, texts, type_of,
+    DISCARD, METHODS, Frame, Function, Item, Join, Local, Missing, Program, Scope, Variant, declared, resolve, texts, type_of,
 )  # fmt: skip
 from .types import (
-    ANY, BOOL, FLOAT, INT, NIL, STRING, NotClaimed, Param, Type, Var, cast, checked, convert, deep, inside, known, prune, served, substitute,
-    to_float,
+    ANY, BOOL, FLOAT, INT, NIL, STRING, NotClaimed, Param, Type, Var, cast, checked, convert, deep, inside, known, prune,
+    served, substitute, to_float,
 )  # fmt: skip
-from .values import NONE, PARENTS, Case, Err, Fn, Panic, Rec, display, equal, head_of, is_good, json_text, kind_of, of_kind
+from .values import (
+    NONE, PARENTS, Case, Err, Fn, Panic, Rec, display, equal, head_of, is_good, json_text, kind_of, stop,
+)  # fmt: skip
 
-Code = Callable[[Any], Any]
 Typed = tuple[Type, Code]
-Place = tuple[Type, Local, list[tuple[str, Code]]]
-Receiver = tuple[Place | None, Type, Code]
+BRANCHING = (ast.Block, ast.GroupExpr, ast.If, ast.Match, ast.Try, ast.For, ast.While, ast.Loop)
+
+
+class Leave(Exception):
+    """Control on its way to `target` with a value."""
+
+    def __init__(self, target: Any, value: Any) -> None:
+        self.target, self.value = target, value
+
+
+def landing(code: Code, target: Any) -> Code:
+    """Code to whose end control comes that is on its way to `target`."""
+
+    def run(env: Any) -> Any:
+        try:
+            return code(env)
+        except Leave as leave:
+            return leave.value if leave.target is target else stop(leave)
+
+    return run
 
 
 def located(code: Code, at: Any, panic_code: str | None = None) -> Code:
@@ -37,10 +59,6 @@ def located(code: Code, at: Any, panic_code: str | None = None) -> Code:
 
 
 class Calls:
-    expr: Callable[..., Typed]
-    site: Callable[..., Code]
-    converted: Callable[..., Code]
-    body: Callable[..., Typed]
     place: Callable[..., Place | None]
 
     def __init__(self, program: Program, limit: int) -> None:
@@ -52,7 +70,41 @@ class Calls:
         self.conversions: dict[Any, list[Function]] = {}  # of impls of From, by what they give
         self.values: dict[Any, Fn] = {}  # of functions that are used as values
 
-    # ------------------------------------------------------------ declarations
+    # ------------------------------------------------------------ elaboration
+
+    def expr(self, node: ast.Expr, scope: Scope, expected: Type | None = None) -> Typed:
+        name = type(node).__name__
+        elaborate = getattr(self, "on_" + name, None) or stop(NotClaimed(name))
+        expected = None if expected == DISCARD and not isinstance(node, BRANCHING) else known(expected)
+        type_, code = elaborate(node, scope, expected)
+        if id(node) in self.piped:
+            local = Local(type_, False)
+            self.piped[id(node)] = (local, code)
+            return type_, lambda env: env[local][0]
+        return type_, code if isinstance(node, (ast.Block, ast.GroupExpr)) else located(code, self.program.at(node))
+
+    def site(self, node: ast.Expr, scope: Scope, expected: Type) -> Code:
+        type_, code = self.expr(node, scope, expected)
+        return self.converted(code, convert(type_, expected), node)
+
+    def converted(self, code: Code, conversion: Any, node: ast.Expr, panic_code: str | None = None) -> Code:
+        """With a conversion that follows, which may panic where the node stands."""
+        later = conversion and located(conversion, self.program.at(node), panic_code)
+        return code if later is None else lambda env: later(code(env))
+
+    def collect(self, joined: Join, node: ast.Expr, scope: Scope) -> Code:
+        return joined.add(*self.expr(node, scope, joined.expected))
+
+    def alone(self, node: ast.Expr, type_: Type, scope: Scope) -> Any:
+        """The value of an expression that stands in no function."""
+        return self.site(node, Scope(scope, Frame(type_)), type_)({})
+
+    def constant(self, item: Item) -> Any:
+        if item.value is Missing:
+            item.value = self.alone(item.node.value, type_of(item.node.type, item.scope), item.scope)
+        return item.value
+
+    # ------------------------------------------------------------ impls
 
     def register(self) -> None:
         """Files the impls of the modules that have been read."""
@@ -62,28 +114,26 @@ class Calls:
             heads = scope.parameters(node)
             scope.names["Self"] = target = type_of(node.target, scope)
             made = {m.name.text: Function(m, scope, (heads, target)) for m in node.methods}
-            if node.trait is None:
+            trait, *arguments = (None,) if node.trait is None else type_of(node.trait, scope)
+            if trait is None:
                 target[0].methods.update(made)
+            elif trait == "Error":
+                target[0].is_error = True
+            elif trait == "From":
+                self.conversions.setdefault(target[0], []).extend(made.values())
+                self.offered[target[0], "from"] = made["from"]
             else:
-                self._implemented(type_of(node.trait, scope), heads, target, made)
+                self._implemented(trait, arguments, (heads, target), made)
 
-    def _implemented(self, t: Type, heads: Any, target: Type, made: dict[str, Function]) -> None:
+    def _implemented(self, trait: Item, arguments: Any, owner: Any, made: dict[str, Function]) -> None:
         """The trait learns of the impl; its default methods count as if they stood there."""
-        trait, *arguments = t
-        if trait == "Error":
-            target[0].is_error = True
-        elif not isinstance(trait, Item):
-            self.conversions.setdefault(target[0], []).extend(made.values())
-            self.offered[target[0], "from"] = made["from"]
-        elif target[0] in trait.impls:
+        head, own = owner[1][0], Scope(trait.scope, barrier=True)
+        if head in trait.impls:
             raise NotClaimed("one trait with several arguments")
-        else:
-            own = Scope(trait.scope, barrier=True)
-            own.names = {"Self": target, **dict(zip((p.name for p in trait.params), arguments, strict=True))}
-            rest = [m for m in trait.node.methods if m.name.text not in made]
-            trait.impls[target[0]] = made | {m.name.text: Function(m, own, (heads, target)) for m in rest}
-            for key, function in (((target[0], name), f) for name, f in trait.impls[target[0]].items()):
-                self.offered[key] = None if key in self.offered else function  # of two traits none is meant
+        own.names = {"Self": owner[1], **dict(zip((p.name for p in trait.params), arguments, strict=True))}
+        trait.impls[head] = {name: made.get(name) or Function(m.node, own, owner) for name, m in trait.methods.items()}
+        for name, function in trait.impls[head].items():
+            self.offered[head, name] = None if (head, name) in self.offered else function  # of two traits none is meant
 
     def method(self, head: Any, name: str, scope: Scope) -> Any:
         """An inherent or built-in method, then one of a trait (L-3.10.3)."""
@@ -96,31 +146,49 @@ class Calls:
             found, head = self.offered.get((head, name)), PARENTS.get(head)
         return found
 
-    def alone(self, node: ast.Expr, type_: Type, scope: Scope) -> Any:
-        """The value of an expression that stands in no function."""
-        return self.site(node, Scope(scope, Frame(type_)), type_)({})
+    # ------------------------------------------------------------ functions
 
-    def constant(self, item: Item) -> Any:
-        if item.value is Missing:
-            item.value = self.alone(item.node.value, type_of(item.node.type, item.scope), item.scope)
-        return item.value
+    def body(self, node: ast.Expr, scope: Scope, frame: Frame, rows: Any) -> tuple[Type, Callable[[Any, Any], Any]]:
+        """What a function or closure gives for an environment and arguments. `rows`: what binds a parameter, and its default.
 
-    # ------------------------------------------------------------ running
+        Its tail and its returns convert to the result type, else to their join.
+        """
+        tail = frame.returns.add(*self.expr(node, scope, frame.returns.expected))
+        run = landing((lambda env: tail(env) and None) if frame.result == NIL else tail, frame)
+
+        def call(env: Any, given: list[Any]) -> Any:
+            if self.depth >= self.limit:
+                raise Panic("P012", f"call depth exceeded: {self.limit}")
+            self.depth += 1
+            try:
+                for (bind, default), value in zip(rows, given, strict=True):
+                    bind(env, default(env) if value is Missing else value)
+                return run(env)
+            finally:
+                self.depth -= 1
+
+        return frame.result or frame.returns.close(), call
+
+    def _elaborate(self, function: Function) -> Callable[[Any, Any], Any]:
+        node, signature = function.node, function.signature
+        if node.body is None or node.clauses:
+            raise NotClaimed("function without body")
+        frame = Frame(signature.result)
+        scope = Scope(function.scope, frame)
+        rows: Any = [(scope.declare("self", signature.receiver, signature.mut).bind, None)] if signature.receiver else []
+        for name, type_, default in zip(signature.names, signature.types, signature.defaults, strict=True):
+            code = None if default is None else self.site(default, scope, type_)
+            rows.append((scope.declare(name, type_).bind, code))
+        return self.body(node.body, scope, frame, rows)[1]
 
     def enter(self, function: Function, given: list[Any]) -> tuple[Any, Any]:
         """Runs a function; gives its result and its `self` as it is then (L-5.5.6)."""
         if function.trait is not None:
             function, given = self._chosen(function, given)
-        if function.code is None:
-            self._elaborate(function)
-        env: dict[Local, Any] = {}
-
-        def run(given: list[Any]) -> tuple[Any, Any]:
-            for local, default, value in zip(function.locals, function.defaults, given, strict=True):
-                env[local] = [default(env) if value is Missing else value]
-            return function.code(env), env[function.locals[0]][0] if given else None
-
-        return self.framed(run, given)
+        function.code = function.code or self._elaborate(function)
+        env: dict[Local, list[Any]] = {}
+        result = function.code(env, given)
+        return result, next(iter(env.values()), [None])[0]
 
     def _chosen(self, asked: Function, given: list[Any]) -> tuple[Function, list[Any]]:
         """The function of the impl, the defaults of the trait (L-3.10.4)."""
@@ -131,29 +199,6 @@ class Calls:
         function, defaults = asked.trait.impls[served(asked.trait, given[0])][asked.name], asked.signature.defaults
         rest = located(lambda _: [*map(passed, given[1:], function.signature.types, defaults)], self.program.at(function.node))
         return function, [given[0], *rest({})]
-
-    def framed(self, run: Callable[[Any], Any], given: Any) -> Any:
-        if self.depth >= self.limit:
-            raise Panic("P012", f"call depth exceeded: {self.limit}")
-        self.depth += 1
-        try:
-            return run(given)
-        finally:
-            self.depth -= 1
-
-    def _elaborate(self, function: Function) -> None:
-        node, signature = function.node, function.signature
-        if node.body is None or node.clauses:
-            raise NotClaimed("function without body")
-        frame = Frame(signature.result)
-        scope = Scope(function.scope, frame)
-        if signature.receiver is not None:
-            function.locals.append(scope.declare("self", signature.receiver, signature.mut))
-            function.defaults.append(None)
-        for name, type_, default in zip(signature.names, signature.types, signature.defaults, strict=True):
-            function.defaults.append(None if default is None else self.site(default, scope, type_))
-            function.locals.append(scope.declare(name, type_))
-        function.code = self.body(node.body, scope, frame)[1]
 
     def perform(self, target: Any, given: list[Any]) -> tuple[Any, Any]:
         """Calls a function or method whose arguments, receiver first, are known; gives result and receiver."""
@@ -194,7 +239,7 @@ class Calls:
 
     def target(self, node: ast.PathExpr, scope: Scope) -> Any:
         self.register()
-        names = texts(node.segments) + ([node.member.text] if node.member else [])
+        names = texts([*node.segments, *([node.member] if node.member else [])])
         found = scope.find("self") if names == ["self"] else resolve(scope, names)
         if found is None and len(names) > 1:
             owner, trait = declared(resolve(scope, names[:-1])), None
@@ -202,19 +247,16 @@ class Calls:
                 owner, trait = declared(resolve(scope, names[:-2])), declared(resolve(scope, [names[-2]]))
             found = trait.impls[owner][names[-1]] if isinstance(trait, Item) else self.method(owner, names[-1], scope)
         found = METHODS.get(("Core", names[0])) if found is None and len(names) == 1 else found
-        if found is None and names != ["None"]:
-            raise NotClaimed(f"name {'::'.join(names)}")
-        return found
+        return stop(NotClaimed(f"name {'::'.join(names)}")) if found is None and names != ["None"] else found
 
     def _instance(self, target: Any, node: Any, scope: Scope) -> dict[Any, Type]:
         """Type parameters of what is called: the last ones are written (L-3.2.6), or, before `::`, those of its type."""
         heads, given = target.signature.heads, [type_of(t, scope) for t in node.type_arguments or []]
-        names: dict[Any, Type] = {h: Var() for h in heads}
+        names: dict[Any, Type] = {h: ANY if target is METHODS["Core", "emit"] else Var() for h in heads}
         if getattr(node, "member", None) is None:
-            names.update(zip(heads[len(heads) - len(given) :], given, strict=True))
-        else:
-            owner = declared(resolve(scope, texts(node.segments)))
-            convert(substitute(target.owner[1], names), (owner, *given))
+            return names | dict(zip(heads[len(heads) - len(given) :], given, strict=True))
+        owner = declared(resolve(scope, texts(node.segments)))
+        convert(substitute(target.owner[1], names), (owner, *given))
         return names
 
     def on_PathExpr(self, node: ast.PathExpr, scope: Scope, expected: Type | None) -> Typed:
@@ -240,7 +282,7 @@ class Calls:
         callee, rest = node.callee, node.arguments
         found = self.target(callee, scope) if isinstance(callee, ast.PathExpr) else None
         if not isinstance(found, (Function, Variant)):
-            return self.call_value(*self.expr(callee, scope), [a.value for a in rest], scope)
+            return self.call_value(*self.expr(callee, scope), rest, scope)
         if found.signature is None:
             variant, message = None if found.name == "new" else found.name, self.site(rest[0].value, scope, STRING)
             return (found.item,), lambda env: Err(found.item, variant, message(env), {})
@@ -248,7 +290,7 @@ class Calls:
         if found.signature.receiver is not None:
             return self._method(found, names, self._receiver(rest[0].value, scope), rest[1:], scope, expected)
         codes, result = self.arguments(found, names, rest, scope, expected)
-        if (found.kind, found.name) == ("json", "parse_as"):
+        if found is METHODS["json", "parse_as"]:
             return result, lambda env: self._parsed(self.perform(found, codes(env))[0], result[1])
         return result, lambda env: self.perform(found, codes(env))[0]
 
@@ -259,101 +301,89 @@ class Calls:
         except Panic as error:
             raise NotClaimed("the text of a mismatch") from error
 
-    def call_value(self, type_: Type, code: Code, nodes: list[ast.Expr], scope: Scope) -> Typed:
-        type_ = prune(type_)
-        types, result = (type_[2:], type_[1]) if type_[0] == "Function" else ([ANY] * len(nodes), ANY)
-        codes = [self.site(n, scope, t) for n, t in zip(nodes, types, strict=True)]
+    def call_value(self, type_: Type, code: Code, rest: Any, scope: Scope) -> Typed:
+        _, result, *types = prune(type_) if prune(type_)[0] == "Function" else (ANY,) * (len(rest) + 2)
+        codes = [self.site(a.value, scope, t) for a, t in zip(rest, types, strict=True)]
 
         def run(env: Any) -> Any:
-            f = code(env)
-            given = [c(env) for c in codes]
-            if not isinstance(f, Fn):
-                raise Panic("P015", f"{kind_of(f)} is no function")
-            return f(*given)
+            f, given = code(env), [c(env) for c in codes]
+            return f(*given) if isinstance(f, Fn) else stop(Panic("P015", f"{kind_of(f)} is no function"))
 
         return result, run
 
     def arguments(self, target: Any, names: dict[Any, Type], rest: Any, scope: Scope, expected: Any) -> tuple[Code, Type]:
         """Evaluates the arguments as written; gives them in the order of the parameters (L-5.9.1), and the result's type."""
         signature, rows, types = target.signature, [], []
-        result, is_emit = substitute(signature.result, names), (target.kind, target.name) == ("Core", "emit")
+        result, is_emit = substitute(signature.result, names), target is METHODS["Core", "emit"]
         wanted = known(expected) if isinstance(prune(result), Var) else inside(expected, prune(result)[0])
         if wanted not in (None, ANY):
             convert(result, wanted)
-        for i, argument in enumerate(rest):
+        for i, argument in enumerate(rest):  # `print` takes any number
             at = min(i, len(signature.types) - 1) if argument.name is None else signature.names.index(argument.name.text)
-            type_, code = self.expr(argument.value, scope, known(substitute(signature.types[at], names)))
+            wanted = substitute(signature.types[at], names)
+            type_, code = self.expr(argument.value, scope, known(wanted))
             types.append(type_)
-            conversion = convert(type_, substitute(signature.types[at], names))
-            rows.append((at, self.converted(code, conversion, argument.value, "P415" if is_emit and at == 1 else None)))
-        if not rest and target.kind == "Core" and target.name == "Ok":
+            panic_code = "P415" if is_emit and at else None
+            rows.append((at, self.converted(code, convert(type_, wanted), argument.value, panic_code)))
+        if not rest and target is METHODS["Core", "Ok"]:
             convert(NIL, prune(result)[1])
         if prune(result) == ("Number",):
             numbers = {(target.kind,), *map(prune, types)}
             result = ANY if ANY in numbers else FLOAT if FLOAT in numbers else INT
-        count = len(signature.types)
 
         def run(env: Any) -> list[Any]:
-            given = [Missing] * count
-            for at, code in rows:
-                given[at] = code(env)
-            return given
+            given = {at: code(env) for at, code in rows}
+            return [given.get(at, Missing) for at in range(len(signature.types))]
 
         return run, prune(result)
 
     # ------------------------------------------------------------ methods
 
-    def _receiver(self, node: ast.Expr, scope: Scope) -> tuple[Place | None, Type, Code]:
-        place = self.place(node, scope)
-        if place is None:
-            type_, code = self.expr(node, scope)
-            return None, prune(type_), code
-        return place, prune(place[0]), lambda env: walk(env[place[1]][0], ((how, key(env)) for how, key in place[2]))
+    def _receiver(self, node: ast.Expr, scope: Scope) -> Place:
+        found = self.place(node, scope)
+        type_, code = self.expr(node, scope) if found is None else (found.type, found.code)
+        return Place(prune(type_), found and found.root, found.rows if found else [], code)
 
     def on_MethodCall(self, node: ast.MethodCall, scope: Scope, expected: Type | None) -> Typed:
-        name, receiver = node.name.text, self._receiver(node.receiver, scope)
-        place, type_, code = receiver
-        if isinstance(type_, Var):
+        name, place = node.name.text, self._receiver(node.receiver, scope)
+        if isinstance(place.type, Var):
             raise NotClaimed("method of an open type")
-        if type_ == ANY:
-            return self._dynamic(node, place, code, scope)
-        found = self.method(type_[0], name, scope)
-        if found is None and name == "to_string":
+        if place.type == ANY:
+            return self._dynamic(node, place, scope)
+        head = place.type[0]
+        found = self.method(head, name, scope)
+        if found is not None:
+            return self._method(found, self._instance(found, node, scope), place, node.arguments, scope, expected)
+        if name == "to_string":
             shown = self.expr(node.receiver, scope)[1]
             return STRING, lambda env: display(shown(env))
-        if found is None and isinstance(type_[0], Item):
-            nodes = [a.value for a in node.arguments]
-            return self.call_value(type_[0].parts(type_)[name], lambda env: code(env).fields[name], nodes, scope)
-        if found is None:
-            raise NotClaimed(f"method {name} of {type_[0]}")
-        names = self._instance(found, node, scope)
-        return self._method(found, names, receiver, node.arguments, scope, expected)
+        types = head.parts(place.type) if isinstance(head, Item) else stop(NotClaimed(f"method {name} of {head}"))
+        return self.call_value(types[name], lambda env: place.read(env, place.steps(env)).fields[name], node.arguments, scope)
 
-    def _method(self, found: Any, names: Any, receiver: Any, rest: Any, scope: Scope, expected: Any) -> Typed:
-        signature, (place, type_, code) = found.signature, receiver
-        if found.trait is not None and type_[0] is found.trait:
-            names.update(zip(found.trait.params, type_[1:], strict=True))
-        convert(type_, substitute(signature.receiver, names))
+    def _method(self, found: Any, names: Any, place: Place, rest: Any, scope: Scope, expected: Any) -> Typed:
+        signature = found.signature
+        if found.trait is not None and place.type[0] is found.trait:
+            names.update(zip(found.trait.params, place.type[1:], strict=True))
+        convert(place.type, substitute(signature.receiver, names))
         codes, result = self.arguments(found, names, rest, scope, expected)
 
         def run(env: Any) -> Any:
-            if place is not None and signature.mut:
-                steps = [(how, key(env)) for how, key in place[2]]
-                return self.change(env, place[1], steps, found, codes(env))
-            value = code(env)
-            made = self.perform(found, [value, *codes(env)])[0]
+            steps = place.steps(env)
+            if place.root is not None and signature.mut:
+                return self.change(env, place, steps, found, codes(env))
+            made = self.perform(found, [place.read(env, steps), *codes(env)])[0]
             return to_float(made) if result == FLOAT else made  # the sum of no Floats
 
         return result, run
 
-    def _dynamic(self, node: ast.MethodCall, place: Place | None, code: Code, scope: Scope) -> Typed:
+    def _dynamic(self, node: ast.MethodCall, place: Place, scope: Scope) -> Typed:
         """L-3.7.1: the method is found by run-time type."""
         name = node.name.text
         rows = [(a.name and a.name.text, self.site(a.value, scope, ANY)) for a in node.arguments]
 
         def run(env: Any) -> Any:
-            steps = [] if place is None else [(how, key(env)) for how, key in place[2]]
-            value = code(env) if place is None else walk(env[place[1]][0], steps)
+            steps = place.steps(env)
+            value = place.read(env, steps)
             given = [(label, c(env)) for label, c in rows]
             found = self.method(head_of(value), name, scope)
             if found is None and isinstance(value, Rec) and isinstance(value.fields.get(name), Fn):
@@ -361,32 +391,28 @@ class Calls:
             if found is None and name == "to_string":
                 return display(value)
             mut = found is not None and found.signature.mut
-            if found is None or found.signature.receiver is None or mut and place is not None and not place[1].mutable:
+            if found is None or found.signature.receiver is None or mut and place.root and not place.root.mutable:
                 raise Panic("P014", f"{kind_of(value)} has no method {name}")
             ordered = _ordered(name, found.signature, given)
-            if mut and place is not None:
-                return self.change(env, place[1], steps, found, ordered)
+            if mut and place.root:
+                return self.change(env, place, steps, found, ordered)
             return self.perform(found, [value, *ordered])[0]
 
         return STRING if name == "to_string" else ANY, run
 
-    def change(self, env: Any, root: Local, steps: list[Any], found: Any, given: list[Any]) -> Any:
-        """A *mut* method works in place on its receiver place (L-5.5.6); a key on the way must exist (L-5.5.5)."""
-        result, new = self.perform(found, [walk(env[root][0], steps, exists=True), *given])
-        env[root][0] = write(env[root][0], steps, new)
+    def change(self, env: Any, place: Place, steps: list[Any], found: Any, given: list[Any]) -> Any:
+        """A *mut* method works in place on its receiver place (L-5.5.6)."""
+        result, new = self.perform(found, [place.read(env, steps, exists=True), *given])
+        env[place.root][0] = write(env[place.root][0], steps, new)
         return result
 
 
 def _ordered(called: str, signature: Any, given: list[tuple[str | None, Any]]) -> list[Any]:
     """Arguments of a dynamic call, checked as far as L-3.3.3 goes."""
-    names, count = signature.names, len(signature.names)
+    names, count, anything = signature.names, len(signature.names), dict.fromkeys(signature.heads, ANY)
     found = {label or (names[i] if i < count else ""): value for i, (label, value) in enumerate(given)}
     required = {n for n, d in zip(names, signature.defaults, strict=True) if d is None}
     if len(found) < len(given) or not required <= found.keys() <= set(names):
         raise Panic("P015", f"{called} expects {count} arguments, {len(given)} given")
-    anything: dict[Any, Type] = dict.fromkeys(signature.heads, ANY)
-    for name, type_ in zip(names, signature.types, strict=True):
-        if name in found and (conversion := convert(ANY, substitute(type_, anything))) is not None:
-            found[name] = conversion(found[name])
-    return [found.get(name, Missing) for name in names]
-
+    conversions = [convert(ANY, substitute(t, anything)) for t in signature.types]
+    return [c(found[n]) if c and n in found else found.get(n, Missing) for n, c in zip(names, conversions, strict=True)]

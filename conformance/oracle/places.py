@@ -16,6 +16,7 @@ from .values import (
     OPTION, PARENTS, RESULT, Arr, Case, Err, Map, Panic, Rec, Rng, Tup, display, equal, is_number, key_of, kind_of, stop,
 )  # fmt: skip
 
+Code = Callable[[Any], Any]
 Matcher = Callable[[Any, Any], bool]
 
 
@@ -50,12 +51,6 @@ def read(value: Any, how: str, key: Any) -> Any:
     raise Panic("P007", f"{kind_of(value)} cannot be indexed by {kind_of(key)}")
 
 
-def walk(value: Any, steps: Any, exists: bool = False) -> Any:
-    for how, key in steps:
-        value = read(value, "index" if exists and isinstance(value, Map) else how, key)
-    return value
-
-
 def write(value: Any, steps: list[Any], new: Any) -> Any:
     """`value` with `new` stored at the end of `steps`."""
     if not steps:
@@ -70,6 +65,23 @@ def write(value: Any, steps: list[Any], new: Any) -> Any:
     if how == "field" and isinstance(value, Rec) and key in value.fields:
         return value._replace(fields={**value.fields, key: write(value.fields[key], rest, new)})
     raise Panic("P014" if how == "field" else "P007", f"{kind_of(value)} has no place {key}")
+
+
+class Place:
+    """Where a chain begins, a variable (`root`) or another expression, and its steps; the root may be written to."""
+
+    def __init__(self, type_: Type, root: Local | None, rows: list[tuple[str, Code]], code: Code) -> None:
+        self.type, self.root, self.rows, self.code = type_, root, rows, code
+
+    def steps(self, env: Any) -> list[tuple[str, Any]]:
+        return [(how, key(env)) for how, key in self.rows]
+
+    def read(self, env: Any, steps: Any, exists: bool = False) -> Any:
+        """`exists`: a key on the way must (L-5.5.5)."""
+        value = self.code(env)
+        for how, key in steps:
+            value = read(value, "index" if exists and isinstance(value, Map) else how, key)
+        return value
 
 
 class Patterns:
@@ -128,7 +140,7 @@ class Patterns:
         local = self.bound.setdefault(name, Local(type_, mutable))
 
         def bind(env: Any, value: Any) -> bool:
-            env[local] = [value]
+            local.bind(env, value)
             return test(env, value)
 
         return bind

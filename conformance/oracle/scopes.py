@@ -27,9 +27,12 @@ class Local:
     def __init__(self, type_: Type, mutable: bool) -> None:
         self.type, self.mutable = type_, mutable
 
+    def bind(self, env: Any, value: Any) -> None:
+        env[self] = [value]
+
 
 class Function:
-    """A declared function or method; `code` and `locals` are filled at the first call. `trait`: it is chosen by run-time type.
+    """A declared function or method; `code` is made at the first call. `trait`: it is chosen by run-time type.
 
     A built-in one has `run`, in Python, and the `kind` or module it belongs to; one that is *mut* gives its result and receiver.
     """
@@ -37,7 +40,6 @@ class Function:
     def __init__(self, node: ast.Function, scope: Scope, owner: Any = ((), None), trait: Item | None = None) -> None:
         self.node, self.name, self.scope = node, node.name.text, Scope(scope, barrier=True)
         self.owner, self.trait, self.code, self.run, self.kind = owner, trait, None, None, None
-        self.locals, self.defaults = [], []
 
     @cached_property
     def signature(self) -> SimpleNamespace:
