@@ -75,12 +75,13 @@ class Evaluator(Calls):
         rows = [(f.name.text, self.site(f.value, scope, types[f.name.text])) for f in node.fields]
         base = None if node.base is None else self.site(node.base, scope, type_)
 
+        def absent(name: str) -> Any:
+            return self.alone(defaults[name], types[name], item.scope) if defaults[name] else NONE
+
         def make(env: Any) -> Any:
             given = {name: code(env) for name, code in rows}
             given = {**base(env).fields, **given} if base else given
-            for name in defaults.keys() - given.keys() and [name for name in defaults if name not in given]:
-                given[name] = self.alone(defaults[name], types[name], item.scope) if defaults[name] else NONE
-            fields = {name: given[name] for name in defaults}
+            fields = {n: given[n] if n in given else absent(n) for n in defaults}
             return Case(item, of.name, fields) if of else Rec(item, fields)
 
         return type_, make
@@ -375,9 +376,10 @@ class Evaluator(Calls):
         return type_ if type_ == ANY else type_[1], run
 
     def on_Try(self, node: ast.Try, scope: Scope, expected: Type | None) -> Typed:
-        wanted = expected if node.catches or expected == DISCARD else inside(expected, "Result")
-        if wanted is not expected or not node.catches and expected != DISCARD:
-            wanted = None if wanted in (None, ANY) else known(wanted[1])
+        wanted = expected
+        if not node.catches and expected != DISCARD:
+            result = inside(expected, "Result")
+            wanted = None if result in (None, ANY) else known(result[1])
         both = Join(wanted)
         target = Exit(both)
         scope.frame.targets.append(target)
