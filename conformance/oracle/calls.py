@@ -10,17 +10,16 @@ from typing import Any
 
 from concerto.compiler import ast
 
+from .library.table import json_parse, map_good
 from .places import Code, Place, write
 from .scopes import (
     DISCARD, METHODS, Frame, Function, Item, Join, Local, Missing, Program, Scope, Variant, declared, resolve, texts, type_of,
 )  # fmt: skip
 from .types import (
-    ANY, BOOL, FLOAT, INT, NIL, STRING, NotClaimed, Param, Type, Var, cast, checked, convert, deep, inside, known, prune,
-    served, substitute, to_float,
+    ANY, BOOL, FLOAT, INT, NIL, STRING, NotClaimed, Param, Type, Var, cast, checked, claimed, convert, deep, inside, known,
+    prune, served, substitute, to_float,
 )  # fmt: skip
-from .values import (
-    NONE, PARENTS, Case, Err, Fn, Panic, Rec, display, equal, head_of, is_good, json_text, kind_of, stop,
-)  # fmt: skip
+from .values import NONE, PARENTS, Case, Err, Fn, Panic, Rec, display, equal, head_of, json_text, kind_of, stop
 
 Typed = tuple[Type, Code]
 BRANCHING = (ast.Block, ast.GroupExpr, ast.If, ast.Match, ast.Try, ast.For, ast.While, ast.Loop)
@@ -128,8 +127,7 @@ class Calls:
     def _implemented(self, trait: Item, arguments: Any, owner: Any, made: dict[str, Function]) -> None:
         """The trait learns of the impl; its default methods count as if they stood there."""
         head, own = owner[1][0], Scope(trait.scope, barrier=True)
-        if head in trait.impls:
-            raise NotClaimed("one trait with several arguments")
+        claimed(head not in trait.impls, "one trait with several arguments")
         own.names = {"Self": owner[1], **dict(zip((p.name for p in trait.params), arguments, strict=True))}
         trait.impls[head] = {name: made.get(name) or Function(m.node, own, owner) for name, m in trait.methods.items()}
         for name, function in trait.impls[head].items():
@@ -171,8 +169,7 @@ class Calls:
 
     def _elaborate(self, function: Function) -> Callable[[Any, Any], Any]:
         node, signature = function.node, function.signature
-        if node.body is None or node.clauses:
-            raise NotClaimed("function without body")
+        claimed(node.body is not None and not node.clauses, "function without body")
         frame = Frame(signature.result)
         scope = Scope(function.scope, frame)
         rows: Any = [(scope.declare("self", signature.receiver, signature.mut).bind, None)] if signature.receiver else []
@@ -205,8 +202,7 @@ class Calls:
         if target.kind is None:
             return self.enter(target, given)
         signature = target.signature
-        if signature.receiver is not None and kind_of(given[0]) != target.kind:
-            raise NotClaimed("a value of another kind behind an unchecked element")
+        claimed(not signature.receiver or kind_of(given[0]) == target.kind, "another kind behind an unchecked element")
         defaults = [None] * (len(given) - len(signature.types)) + signature.defaults
         run = target.run or getattr(self, "core_" + target.name)
         made = run(*[getattr(d, "value", None) if v is Missing else v for v, d in zip(given, defaults, strict=True)])
@@ -291,15 +287,8 @@ class Calls:
             return self._method(found, names, self._receiver(rest[0].value, scope), rest[1:], scope, expected)
         codes, result = self.arguments(found, names, rest, scope, expected)
         if found is METHODS["json", "parse_as"]:
-            return result, lambda env: self._parsed(self.perform(found, codes(env))[0], result[1])
+            return result, lambda env: map_good(json_parse(*codes(env)), lambda v: deep(v, result[1], json=True))
         return result, lambda env: self.perform(found, codes(env))[0]
-
-    def _parsed(self, made: Case, t: Type) -> Case:
-        """`json::parse_as<T>`."""
-        try:
-            return made._replace(payload=(deep(made.payload[0], t, json=True),)) if is_good(made) else made
-        except Panic as error:
-            raise NotClaimed("the text of a mismatch") from error
 
     def call_value(self, type_: Type, code: Code, rest: Any, scope: Scope) -> Typed:
         _, result, *types = prune(type_) if prune(type_)[0] == "Function" else (ANY,) * (len(rest) + 2)
@@ -346,8 +335,7 @@ class Calls:
 
     def on_MethodCall(self, node: ast.MethodCall, scope: Scope, expected: Type | None) -> Typed:
         name, place = node.name.text, self._receiver(node.receiver, scope)
-        if isinstance(place.type, Var):
-            raise NotClaimed("method of an open type")
+        claimed(not isinstance(place.type, Var), "method of an open type")
         if place.type == ANY:
             return self._dynamic(node, place, scope)
         head = place.type[0]

@@ -13,11 +13,11 @@ from .library.table import elements
 from .places import Patterns, read, write
 from .scopes import DISCARD, Exit, Frame, Item, Join, Local, Scope, Variant, declared, resolve, texts, type_of
 from .types import (
-    ANY, BOOL, FLOAT, INT, NEVER, NIL, RANGE, STRING, NotClaimed, Type, Var, cast, closed, convert, has_kind, inside, join,
-    joined, known, prune,
+    ANY, BOOL, FLOAT, INT, NEVER, NIL, RANGE, STRING, NotClaimed, Type, Var, cast, claimed, closed, convert, has_kind, inside,
+    join, joined, known, prune,
 )  # fmt: skip
 from .values import (
-    KINDS, NONE, PARENTS, RESULT, Arr, Case, Err, Fn, Map, Panic, Rec, Rng, Tup, arithmetic, compared, display, equal, err,
+    COMPARISONS, KINDS, NONE, PARENTS, RESULT, Arr, Case, Err, Fn, Map, Panic, Rec, Rng, Tup, arithmetic, display, err,
     in_range, is_good, key_of, kind_of, mismatch, number, ok, stop,
 )  # fmt: skip
 
@@ -66,8 +66,7 @@ class Evaluator(Calls):
             extra = [(f.name.text, self.expr(f.value, scope)[1]) for f in node.fields]
             made = lambda env: {"message": of.name, **{name: code(env) for name, code in extra}}  # noqa: E731
             return (item,), lambda env: Err(item, of.name, (given := made(env)).pop("message"), given)
-        if not isinstance(item, Item):
-            raise NotClaimed("a record of the host")
+        claimed(isinstance(item, Item), "a record of the host")
         arguments = [type_of(t, scope) for t in node.type_arguments or []]
         type_ = found if isinstance(found, tuple) else (item, *arguments) if arguments else item.instance(lambda p: Var())
         convert(type_, inside(expected, item) or ANY)
@@ -107,10 +106,8 @@ class Evaluator(Calls):
             conditions, decisive = [self.site(e, scope, BOOL) for e in (node.left, node.right)], operator == "||"
             return BOOL, lambda env: decisive if conditions[0](env) is decisive else conditions[1](env)
         (a, left), (b, right) = self.expr(node.left, scope), self.expr(node.right, scope)
-        if operator in ("==", "!="):
-            return BOOL, lambda env: equal(left(env), right(env)) is (operator == "==")
-        if operator in ("<", ">", "<=", ">="):
-            return BOOL, lambda env: compared(operator, left(env), right(env))
+        if operator in COMPARISONS:
+            return BOOL, lambda env: COMPARISONS[operator](left(env), right(env))
         return _arithmetic_type(operator, a, b), lambda env: arithmetic(operator, left(env), right(env))
 
     def _absent(self, node: ast.Binary, scope: Scope) -> Typed:
@@ -359,8 +356,7 @@ class Evaluator(Calls):
     def on_Propagate(self, node: ast.Propagate, scope: Scope, expected: Type | None) -> Typed:
         type_, code = self.expr(node.operand, scope)
         type_, frame = prune(type_), scope.frame
-        if type_[0] == "Option" and frame.result is None and not frame.targets:
-            raise NotClaimed("? on an Option in a closure without result type")
+        claimed(type_[0] != "Option" or frame.result or frame.targets, "? on an Option where no result type is known")
         if not frame.targets and frame.result is not None and prune(frame.result)[0] == "Option":
             leave: Code = lambda error: stop(Leave(frame, NONE))  # noqa: E731
         else:

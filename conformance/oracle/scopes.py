@@ -5,8 +5,8 @@ Declarations are looked at when something asks for them: order of declaration ne
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable
-from functools import cached_property
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,7 +14,9 @@ from concerto.compiler import ast
 from concerto.compiler.diagnostics import Diagnostics
 from concerto.compiler.parse import decode_source, parse
 
-from .types import ANY, NEVER, NIL, PLAIN, STRUCTURAL, NotClaimed, Param, Type, Var, convert, joined, known, prune, substitute
+from .types import (
+    ANY, NEVER, NIL, PLAIN, STRUCTURAL, NotClaimed, Param, Type, claimed, convert, joined, known, prune, substitute,
+)  # fmt: skip
 from .values import PARENTS, Case
 
 DISCARD = ("Discard",)  # expected of a value nobody uses: its branches are not joined (L-3.2.7, L-3.4.1)
@@ -41,7 +43,7 @@ class Function:
         self.node, self.name, self.scope = node, node.name.text, Scope(scope, barrier=True)
         self.owner, self.trait, self.code, self.run, self.kind = owner, trait, None, None, None
 
-    @cached_property
+    @functools.cached_property
     def signature(self) -> SimpleNamespace:
         """What a call needs to know: type parameters, receiver if there is one, parameters, result."""
         heads, rows = (*self.owner[0], *self.scope.parameters(self.node)), [p for p in self.node.parameters if not p.is_self]
@@ -232,8 +234,7 @@ class Program:
         found = Diagnostics()
         source = decode_source(name, self.files[name], found)
         tree = None if source is None else parse(source, found)
-        if source is None or tree is None or found.has_errors:
-            raise NotClaimed("no program")
+        claimed(tree is not None and not found.has_errors, "no program")
         self.sources[name] = source
         return tree.items
 
@@ -258,11 +259,8 @@ def resolve(scope: Scope, path: list[str]) -> Any:
     found = {"self": module, "super": module.above, "crate": module.program.root, "std": "std"}.get(first)
     if found is None or len(path) == 1:
         found = scope.find(first)
-    if found is None and (first in PLAIN or first in STRUCTURAL):
-        found = first
-    for name in path[1:]:
-        found = member(found, name)
-    return found
+    found = first if found is None and first in (PLAIN | STRUCTURAL.keys()) else found
+    return functools.reduce(member, path[1:], found)
 
 
 def declared(found: Any) -> Any:
@@ -284,23 +282,13 @@ def member(owner: Any, name: str) -> Any:
 
 def type_of(node: ast.TypeExpr | None, scope: Scope) -> Type:
     """The type a type expression denotes."""
-    match node:
-        case None:
-            return NIL
-        case ast.NilableType():
-            inner = type_of(node.inner, scope)
-            return inner if inner == ANY or inner[0] == "Nilable" else ("Nilable", inner)
-        case ast.TupleType():
-            return ("Tuple", *(type_of(item, scope) for item in node.items))
-        case ast.FunctionType():
-            return ("Function", type_of(node.result, scope), *(type_of(p, scope) for p in node.parameters))
-        case ast.LiteralType():
-            return ("Union", frozenset([node.value]))
-        case ast.UnionType():
-            return ("Union", frozenset(v for m in node.members for v in type_of(m, scope)[1]))
-        case ast.NamedType():
-            return _named(node, scope)
-    raise NotClaimed(f"type {type(node).__name__}")
+    claimed(node is None or type(node) in TYPES, f"type {type(node).__name__}")
+    return NIL if node is None else TYPES[type(node)](node, scope)
+
+
+def _nilable(node: ast.NilableType, scope: Scope) -> Type:
+    inner = type_of(node.inner, scope)
+    return inner if inner == ANY or inner[0] == "Nilable" else ("Nilable", inner)
 
 
 def _named(node: ast.NamedType, scope: Scope) -> Type:
@@ -310,6 +298,13 @@ def _named(node: ast.NamedType, scope: Scope) -> Type:
         return substitute(type_of(found.node.target, found.scope), dict(zip(found.params, arguments, strict=True)))
     if isinstance(found, (Item, tuple)):
         return (found, *arguments) if isinstance(found, Item) else found
-    if name in STRUCTURAL and len(arguments) == STRUCTURAL[name] or name in PLAIN:
-        return (name, *arguments)
-    raise NotClaimed(f"type {name}")
+    claimed(name in PLAIN or STRUCTURAL.get(name, -1) == len(arguments), f"type {name}")
+    return (name, *arguments)
+
+
+TYPES: dict[Any, Callable[[Any, Scope], Type]] = {
+    ast.NamedType: _named, ast.NilableType: _nilable, ast.LiteralType: lambda n, _: ("Union", frozenset([n.value])),
+    ast.TupleType: lambda n, scope: ("Tuple", *(type_of(item, scope) for item in n.items)),
+    ast.FunctionType: lambda n, scope: ("Function", *(type_of(part, scope) for part in (n.result, *n.parameters))),
+    ast.UnionType: lambda n, scope: ("Union", frozenset(v for m in n.members for v in type_of(m, scope)[1])),
+}  # fmt: skip

@@ -21,6 +21,11 @@ class NotClaimed(Exception):
     """The oracle does not know what this program means."""
 
 
+def claimed(condition: Any, reason: str) -> None:
+    if not condition:
+        raise NotClaimed(reason)
+
+
 class Var:
     """A type that is still open; `bound` once it is known."""
 
@@ -195,11 +200,12 @@ def deep(value: Any, t: Type, json: bool = False) -> Any:
     t = prune(t)
     head, value = t[0], opened(value, t) if json else to_float(value) if t == FLOAT else value
     if not has_kind(value, t) or head == "Tuple" and len(value) != len(t) - 1:
+        claimed(not json, "the text of a mismatch")
         raise Panic("P008", f"cannot cast {display(value)} to {show(t)}")
     if head == "Nilable":
         return None if value is None else deep(value, t[1], json)
     if head == "Map":
-        return Map({(k, deep(key, t[1])): deep(v, t[2], json) for (k, key), v in value.items()})
+        return Map({(k, deep(key, t[1], json)): deep(v, t[2], json) for (k, key), v in value.items()})
     if head == "Tuple":
         return Tup(deep(v, part, json) for v, part in zip(value, t[1:], strict=True))
     if head in ("Array", "Set", "Queue", "Stack"):
@@ -215,13 +221,12 @@ def deep(value: Any, t: Type, json: bool = False) -> Any:
 def opened(value: Any, t: Type) -> Any:
     """A JSON value as a `t`, its parts still JSON (L-7.1.2)."""
     head = t[0]
-    if head in ("Set", "Queue", "Stack", "Result") or hasattr(getattr(head, "node", None), "variants"):
-        raise NotClaimed(f"parse_as of {show(t)}")
+    is_enum = hasattr(getattr(head, "node", None), "variants")
+    claimed(head not in ("Set", "Queue", "Stack", "Result") and not is_enum, f"parse_as of {show(t)}")
     if not isinstance(head, str) and isinstance(value, Map):
         types, defaults = head.parts(t), {f.name.text: f.default for f in head.node.fields or []}
-        absent = [name for name in types if (str, name) not in value]
-        if any(defaults[name] is not None or prune(types[name])[0] not in ("Option", "Nilable") for name in absent):
-            raise NotClaimed("parse_as with defaults")
+        for name in [name for name in types if (str, name) not in value]:
+            claimed(defaults[name] is None and prune(types[name])[0] in ("Option", "Nilable"), "parse_as with defaults")
         return Rec(head, {name: value.get((str, name)) for name in types})
     if head == "Tuple" and type(value) is Arr:
         return Tup(value)

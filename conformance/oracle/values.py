@@ -5,13 +5,16 @@ Int, Float, String, Bool and nil are the Python values of those names; a Map's k
 A panic is raised without a place; the node that is being evaluated adds its own.
 """
 
+import functools
 import json
 import math
 import operator
 import re
+from collections import namedtuple
+from collections.abc import Callable
 from decimal import Decimal
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any
 
 MAX, MIN = 2**63 - 1, -(2**63)
 
@@ -47,34 +50,10 @@ class Stack(tuple[Any, ...]): ...
 class Map(dict[Any, Any]): ...
 
 
-class Rec(NamedTuple):
-    """A struct or schema value; `item` is its declaration."""
-
-    item: Any
-    fields: dict[str, Any]
-
-
-class Case(NamedTuple):
-    """An enum value, Option and Result included; `payload` is None, a tuple, or a dict of fields."""
-
-    item: Any
-    variant: str
-    payload: Any = None
-
-
-class Err(NamedTuple):
-    """A built-in error (L-3.11.1)."""
-
-    family: str
-    variant: str | None
-    message: str
-    extra: dict[str, Any]
-
-
-class Rng(NamedTuple):
-    start: int | None
-    end: int | None
-    inclusive: bool
+Rec = namedtuple("Rec", "item fields")  # a struct or schema value; `item` is its declaration
+Case = namedtuple("Case", "item variant payload", defaults=[None])  # of an enum, Option, Result; None, a tuple or fields
+Err = namedtuple("Err", "family variant message extra")  # a built-in error (L-3.11.1)
+Rng = namedtuple("Rng", "start end inclusive")
 
 
 class Fn:
@@ -155,74 +134,79 @@ def quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-def float_text(value: float) -> str:
+def float_text(value: float, debug: bool) -> str:
     """L-5.1.2."""
-    plain = format(Decimal(repr(value)), "f").removesuffix(".0")
-    return {"Infinity": "inf", "-Infinity": "-inf"}.get(plain, plain)
+    plain = format(Decimal(repr(value)), "f").removesuffix(".0").replace("Infinity", "inf")
+    return plain + ".0" if debug and value.is_integer() else plain
+
+
+def listed(values: Any, debug: bool) -> str:
+    return ", ".join(display(v, debug) for v in values)
+
+
+def fields(found: Any, debug: bool) -> str:
+    return "{" + ", ".join(f"{name}: {display(v, debug)}" for name, v in found) + "}"
+
+
+def case_text(value: Case, debug: bool) -> str:
+    item, variant, payload = value
+    name = variant if item in (OPTION, RESULT) else f"{item.name}::{variant}"
+    if isinstance(payload, dict):
+        return f"{name} {fields(payload.items(), debug)}"
+    return name if payload is None else f"{name}({listed(payload, debug)})"
+
+
+def bracketed(value: Any, debug: bool) -> str:
+    start, end = BRACKETS[type(value)]
+    return start + listed(value, debug) + ("," if type(value) is Tup and len(value) == 1 else "") + end
+
+
+TEXTS: dict[type, Callable[[Any, bool], str]] = {
+    type(None): lambda v, debug: "nil", bool: lambda v, debug: str(v).lower(), int: lambda v, debug: str(v),
+    float: float_text, str: lambda v, debug: quoted(v) if debug else v, Case: case_text,
+    Rec: lambda v, debug: f"{v.item.name} {fields(v.fields.items(), debug)}",
+    Rng: lambda v, debug: ("..=" if v.inclusive else "..").join("" if e is None else str(e) for e in v[:2]),
+    Err: lambda v, debug: f"{v.family}::{v.variant} {fields([('message', v.message)], debug)}" if debug else v.message,
+    Fn: lambda v, debug: f"<fn {v.name}>" if v.name else "<fn>",
+    Map: lambda v, debug: fields([(display(k, t is str), x) for (t, k), x in v.items()], debug),
+    **dict.fromkeys(BRACKETS, bracketed),
+}  # fmt: skip
 
 
 def display(value: Any, debug: bool = False) -> str:
     """Display text (L-5.1), or the debug form (L-5.1.19)."""
+    return TEXTS[type(value)](value, debug)
 
-    def listed(values: Any) -> str:
-        return ", ".join(display(v, debug) for v in values)
 
-    def fields(found: Any) -> str:
-        return "{" + ", ".join(f"{name}: {display(v, debug)}" for name, v in found) + "}"
+def json_object(found: Any) -> str:
+    return "{" + ",".join(f"{quoted(name)}:{json_text(v)}" for name, v in found) + "}"
 
-    match value:
-        case None | bool():
-            return "nil" if value is None else str(value).lower()
-        case float():
-            return float_text(value) + (".0" if debug and value.is_integer() else "")
-        case str():
-            return quoted(value) if debug else value
-        case Rec():
-            return value.item.name + " " + fields(value.fields.items())
-        case Case(item, variant, payload):
-            name = variant if item in (OPTION, RESULT) else f"{item.name}::{variant}"
-            text = " " + fields(payload.items()) if isinstance(payload, dict) else f"({listed(payload or ())})"
-            return name if payload is None else name + text
-        case Rng(start, end, inclusive):
-            return ("..=" if inclusive else "..").join("" if e is None else str(e) for e in (start, end))
-        case Err(family, variant, message):
-            return f"{family}::{variant} " + fields([("message", message)]) if debug else message
-        case Fn():
-            return f"<fn {value.name}>" if value.name else "<fn>"
-        case Map():
-            return fields((display(k, t is str), v) for (t, k), v in value.items())
-        case tuple():
-            start, end = BRACKETS[type(value)]
-            return start + listed(value) + ("," if type(value) is Tup and len(value) == 1 else "") + end
-    return str(value)
+
+def case_json(value: Case) -> str:
+    item, variant, payload = value
+    data = Rec(None, payload) if isinstance(payload, dict) else None if payload is None else Arr(payload)
+    data = data[0] if type(data) is Arr and len(data) == 1 else data
+    row = [(variant.lower(), data)] if item is RESULT else [("variant", variant), ("data", data)]
+    return json_text(data) if item is OPTION else json_object(row)
+
+
+def error_json(value: Err) -> str:
+    variant = {"variant": value.variant} if value.variant else {}
+    return json_object({"kind": value.family, **variant, "message": value.message, **value.extra}.items())
+
+
+JSON: dict[type, Callable[[Any], str]] = {
+    float: lambda v: display(v, debug=True) if math.isfinite(v) else "null", Case: case_json, Err: error_json,
+    Rec: lambda v: json_object(v.fields.items()), Rng: lambda v: json_object(v._asdict().items()),
+    Map: lambda v: json_object((display(key), x) for (_, key), x in v.items()), Fn: lambda v: quoted(display(v)),
+    **dict.fromkeys([type(None), bool, int, str], lambda v: json.dumps(v, ensure_ascii=False)),
+    **dict.fromkeys(BRACKETS, lambda v: "[" + ",".join(map(json_text, v)) + "]"),
+}  # fmt: skip
 
 
 def json_text(value: Any) -> str:
     """The JSON column of L-5.1, compact."""
-
-    def pairs(found: Any) -> str:
-        return "{" + ",".join(f"{quoted(name)}:{json_text(v)}" for name, v in found) + "}"
-
-    match value:
-        case float():
-            return display(value, debug=True) if math.isfinite(value) else "null"
-        case Rec():
-            return pairs(value.fields.items())
-        case Case(item, variant, payload):
-            data = Rec(None, payload) if isinstance(payload, dict) else payload and Arr(payload)
-            data = payload[0] if isinstance(payload, tuple) and len(payload) == 1 else data
-            row = [(variant.lower(), data)] if item is RESULT else [("variant", variant), ("data", data)]
-            return json_text(data) if item is OPTION else pairs(row)
-        case Rng():
-            return pairs(value._asdict().items())
-        case Err(family, variant, message, extra):
-            named = {"variant": variant} if variant else {}
-            return pairs({"kind": family, **named, "message": message, **extra}.items())
-        case Map():
-            return pairs((display(key), v) for (_, key), v in value.items())
-        case tuple():
-            return "[" + ",".join(map(json_text, value)) + "]"
-    return quoted(display(value) if isinstance(value, Fn) else value)
+    return JSON[type(value)](value)
 
 
 # ---------------------------------------------------------------- equality, order
@@ -251,7 +235,11 @@ def equal(a: Any, b: Any) -> bool:
 def compared(op: str, a: Any, b: Any) -> bool:
     if not (is_number(a) and is_number(b)) and not (type(a) is type(b) is str):
         raise Panic("P007", f"expected two numbers or two Strings, found {kind_of(a)} and {kind_of(b)}")
-    return {"<": a < b, ">": a > b, "<=": a <= b, ">=": a >= b}[op]
+    return bool({"<": operator.lt, ">": operator.gt, "<=": operator.le, ">=": operator.ge}[op](a, b))
+
+
+COMPARISONS = {op: functools.partial(compared, op) for op in ("<", ">", "<=", ">=")}
+COMPARISONS.update({"==": equal, "!=": lambda a, b: not equal(a, b)})
 
 
 # ---------------------------------------------------------------- arithmetic
