@@ -64,10 +64,8 @@ class Calls:
         self.program, self.limit = program, limit
         self.depth = self.asserts = 0
         self.emits: list[tuple[str, str]] = []
-        self.offered: dict[tuple[Any, str], Function | None] = {}  # methods of traits, by head of the type
-        self.piped: dict[int, Any] = {}  # left sides of pipes, by node
-        self.conversions: dict[Any, list[Function]] = {}  # of impls of From, by what they give
-        self.values: dict[Any, Fn] = {}  # of functions that are used as values
+        self.offered, self.conversions = {}, {}  # methods of traits, by head of the type; impls of From, by what they give
+        self.piped, self.values = {}, {}  # left sides of pipes, by node; functions that are used as values
 
     # ------------------------------------------------------------ elaboration
 
@@ -151,7 +149,7 @@ class Calls:
 
         Its tail and its returns convert to the result type, else to their join.
         """
-        tail = frame.returns.add(*self.expr(node, scope, frame.returns.expected))
+        tail = self.collect(frame.returns, node, scope)
         run = landing((lambda env: tail(env) and None) if frame.result == NIL else tail, frame)
 
         def call(env: Any, given: list[Any]) -> Any:

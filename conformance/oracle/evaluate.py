@@ -11,7 +11,7 @@ from concerto.compiler import ast
 from .calls import Calls, Code, Leave, Place, Typed, landing
 from .library.table import elements
 from .places import Patterns, read, write
-from .scopes import DISCARD, Exit, Frame, Item, Join, Local, Scope, Variant, declared, resolve, texts, type_of
+from .scopes import DISCARD, Frame, Item, Join, Local, Scope, Variant, declared, resolve, texts, type_of
 from .types import (
     ANY, BOOL, FLOAT, INT, NEVER, NIL, RANGE, STRING, NotClaimed, Type, Var, cast, claimed, closed, convert, has_kind, inside,
     join, joined, known, prune,
@@ -67,8 +67,8 @@ class Evaluator(Calls):
             made = lambda env: {"message": of.name, **{name: code(env) for name, code in extra}}  # noqa: E731
             return (item,), lambda env: Err(item, of.name, (given := made(env)).pop("message"), given)
         claimed(isinstance(item, Item), "a record of the host")
-        arguments = [type_of(t, scope) for t in node.type_arguments or []]
-        type_ = found if isinstance(found, tuple) else (item, *arguments) if arguments else item.instance(lambda p: Var())
+        written = (item, *[type_of(t, scope) for t in node.type_arguments or []])
+        type_ = found if isinstance(found, tuple) else written if written[1:] else item.instance(lambda p: Var())
         convert(type_, inside(expected, item) or ANY)
         types, defaults = item.parts(type_, of), {f.name.text: f.default for f in (of or item).node.fields or []}
         rows = [(f.name.text, self.site(f.value, scope, types[f.name.text])) for f in node.fields]
@@ -223,9 +223,9 @@ class Evaluator(Calls):
 
     def _thrown(self, type_: Type, code: Code, scope: Scope) -> Code:
         """L-5.12.2: a statement of a `try` body throws its Err."""
-        if not scope.frame.targets:
+        target, type_ = scope.target, known(type_)
+        if target is None:
             return code
-        target, type_ = scope.frame.targets[-1], known(type_)
         if type_ and type_[0] == "Result":
             target.raised.append(type_[2])
 
@@ -271,7 +271,7 @@ class Evaluator(Calls):
             inner = Scope(scope)
             matcher = Patterns(inner, self.constant).matcher(arm.pattern, type_)
             guard = (lambda env: True) if arm.guard is None else self.site(arm.guard, inner, BOOL)
-            rows.append((matcher, guard, both.add(*self.expr(arm.body, inner, expected))))
+            rows.append((matcher, guard, self.collect(both, arm.body, inner)))
             is_nil = isinstance(arm.pattern, ast.LiteralPattern) and arm.pattern.value is None and arm.guard is None
             type_ = type_[1] if is_nil and type_[0] == "Nilable" else type_  # L-3.7.3
 
@@ -286,11 +286,10 @@ class Evaluator(Calls):
 
     def _loop(self, node: Any, scope: Scope, expected: Type | None, rounds: Callable[[Any], Any], start: Type = NIL) -> Typed:
         """The loop that runs its body once for each of the `rounds`; break values join with `start` (L-5.7.2)."""
-        loop = Exit(Join(expected), node.label and node.label.text)
-        scope.frame.loops.append(loop)
-        body = landing(self.expr(node.body, scope, DISCARD)[1], loop.again)
-        scope.frame.loops.pop()
-        type_ = loop.values.close(start) if start == NIL or loop.values.rows or loop.values.expected else NEVER
+        loop, inner = Join(expected, node.label and node.label.text), Scope(scope)
+        inner.loops = (loop, *scope.loops)
+        body = landing(self.expr(node.body, inner, DISCARD)[1], loop.again)
+        type_ = loop.close(start) if start == NIL or loop.rows or loop.expected else NEVER
 
         def run(env: Any) -> None:
             for _ in rounds(env):
@@ -316,9 +315,10 @@ class Evaluator(Calls):
         return NEVER, lambda env: stop(Leave(target, code(env)))
 
     def on_Break(self, node: Any, scope: Scope, expected: Type | None) -> Typed:
-        loop = next(loop for loop in reversed(scope.frame.loops) if node.label is None or loop.label == node.label.text)
-        again = isinstance(node, ast.Continue)
-        return self._leaving(Join(None) if again else loop.values, loop.again if again else loop, getattr(node, "value", None), scope)
+        loop = next(loop for loop in scope.loops if node.label is None or loop.label == node.label.text)
+        if isinstance(node, ast.Continue):
+            return NEVER, lambda env: stop(Leave(loop.again, None))
+        return self._leaving(loop, loop, node.value, scope)
 
     on_Continue = on_Break
 
@@ -329,14 +329,14 @@ class Evaluator(Calls):
 
     def raiser(self, type_: Type, scope: Scope) -> Code:
         """A function that sends an error to the target of L-3.12.2 that is innermost here."""
-        frame, inner = scope.frame, scope.frame.targets[-1] if scope.frame.targets else None
-        if inner is not None:
-            inner.raised.append(type_)
-            return lambda error: stop(Leave(inner, err(error)))
-        if frame.result is None:
+        frame, target, result = scope.frame, scope.target, known(scope.frame.result)
+        if target is not None:
+            target.raised.append(type_)
+            return lambda error: stop(Leave(target, err(error)))
+        if result is None:
             frame.returns.add(("Result", Var(), type_), lambda env: None)
-        wanted = inside(frame.result, "Result") if frame.result and prune(frame.result)[0] == "Result" else None
-        return lambda error: stop(Leave(frame, err(self.adapted(error, type_, wanted and known(wanted[2])))))
+        wanted = known(result[2]) if result and result[0] == "Result" else None
+        return lambda error: stop(Leave(frame, err(self.adapted(error, type_, wanted))))
 
     def adapted(self, error: Any, type_: Type, wanted: Type | None) -> Any:
         """On its way out of a function: L-3.12.3, L-3.3.13."""
@@ -355,12 +355,11 @@ class Evaluator(Calls):
 
     def on_Propagate(self, node: ast.Propagate, scope: Scope, expected: Type | None) -> Typed:
         type_, code = self.expr(node.operand, scope)
-        type_, frame = prune(type_), scope.frame
-        claimed(type_[0] != "Option" or frame.result or frame.targets, "? on an Option where no result type is known")
-        if not frame.targets and frame.result is not None and prune(frame.result)[0] == "Option":
-            leave: Code = lambda error: stop(Leave(frame, NONE))  # noqa: E731
-        else:
-            leave = self.raiser(type_[2] if type_[0] == "Result" else ("RuntimeError",), scope)
+        type_, result = prune(type_), known(scope.frame.result)
+        claimed(type_[0] != "Option" or result or scope.target, "? on an Option where no result type is known")
+        is_option = scope.target is None and result and result[0] == "Option"
+        error_type = type_[2] if type_[0] == "Result" else ("RuntimeError",)
+        leave = (lambda error: stop(Leave(scope.frame, NONE))) if is_option else self.raiser(error_type, scope)
 
         def run(env: Any) -> Any:
             value = code(env)
@@ -376,16 +375,13 @@ class Evaluator(Calls):
         if not node.catches and expected != DISCARD:
             result = inside(expected, "Result")
             wanted = None if result in (None, ANY) else known(result[1])
-        both = Join(wanted)
-        target = Exit(both)
-        scope.frame.targets.append(target)
-        typed = self.expr(node.body, scope, wanted)
-        scope.frame.targets.pop()
-        body = both.add(*typed)
-        attempt = landing(lambda env: ok(body(env)), target)
+        both, inner = Join(wanted), Scope(scope)
+        inner.target = both
+        body = self.collect(both, node.body, inner)
+        attempt = landing(lambda env: ok(body(env)), both)
         if not node.catches:
-            return ("Result", both.close(), joined(target.raised) if target.raised else Var()), attempt
-        rows = [self._clause(clause, scope, wanted, both) for clause in node.catches]
+            return ("Result", both.close(), joined(both.raised) if both.raised else Var()), attempt
+        rows = [self._clause(clause, scope, both) for clause in node.catches]
         if all(test != ANY for test, _ in rows):
             leave = self.raiser(ANY, scope)
             rows.append((ANY, lambda env, error: leave(error)))
@@ -397,10 +393,10 @@ class Evaluator(Calls):
 
         return both.close(), run
 
-    def _clause(self, clause: ast.CatchClause, scope: Scope, wanted: Type | None, both: Join) -> tuple[Type, Any]:
+    def _clause(self, clause: ast.CatchClause, scope: Scope, both: Join) -> tuple[Type, Any]:
         inner, type_ = Scope(scope), ANY if clause.type is None else type_of(clause.type, scope)
         local = inner.declare(clause.name.text if clause.name else "_", type_)
-        body = both.add(*self.expr(clause.body, inner, wanted))
+        body = self.collect(both, clause.body, inner)
         return type_, lambda env, error: local.bind(env, error) or body(env)
 
     # ------------------------------------------------------------ closures

@@ -65,8 +65,7 @@ class Item:
 
     def __init__(self, node: Any, scope: Scope) -> None:
         self.node, self.name, self.scope = node, node.name.text, Scope(scope, barrier=True)
-        self.params = self.scope.parameters(node)
-        self.impls: dict[Any, dict[str, Function]] = {}
+        self.params, self.impls = self.scope.parameters(node), {}
         self.value: Any = Missing  # of a constant, once it is known
         inner, me = Scope(self.scope, barrier=True), Param("Self")
         inner.names["Self"] = (me,)
@@ -91,8 +90,7 @@ class Item:
 class Variant:
     """A variant of a declared enum, or of an error family; a tuple variant can be called."""
 
-    kind = ""
-    trait = signature = None
+    kind, trait, signature = "", None, None
 
     def __init__(self, item: Any, name: str) -> None:
         self.item, self.name = item, name
@@ -105,35 +103,29 @@ class Variant:
 
 
 class Join:
-    """Collects the values of branches, elements, breaks or returns; they convert to the expected type, else to their join."""
+    """Collects the values of branches, elements, breaks or returns; they convert to the expected type, else to their join.
 
-    def __init__(self, expected: Type | None) -> None:
-        self.expected = known(expected)
-        self.rows: list[tuple[Type, list[Any]]] = []
+    Control leaves to the Join of a loop with a value, to `again` for the next round; to that of a `try` body with an error
+    (L-3.12.2), whose type is in `raised`.
+    """
+
+    def __init__(self, expected: Type | None, label: str | None = None) -> None:
+        self.expected, self.label, self.again = known(expected), label, object()
+        self.rows, self.raised = [], []
 
     def add(self, type_: Type, code: Callable[[Any], Any]) -> Callable[[Any], Any]:
-        later: list[Any] = [None]
+        later = [None if self.expected in (None, DISCARD) else convert(type_, self.expected)]
         self.rows.append((type_, later))
-        if self.expected not in (None, DISCARD):
-            later[0] = convert(type_, self.expected)
-        return lambda env: code(env) if later[0] is None else later[0](code(env))
+        return lambda env: later[0](code(env)) if later[0] else code(env)
 
     def close(self, result: Type = NEVER) -> Type:
-        if self.expected == DISCARD:
-            return NEVER if result == NEVER and all(prune(t) == NEVER for t, _ in self.rows) else ANY
+        types = [prune(t) for t in (result, *(t for t, _ in self.rows))]
         if self.expected is not None:
-            return self.expected
-        result = joined([result, *(t for t, _ in self.rows)])
+            return self.expected if self.expected != DISCARD else NEVER if {*types} == {NEVER} else ANY
+        result = joined(types)
         for type_, later in self.rows:
             later[0] = convert(type_, result)
         return result
-
-
-class Exit:
-    """A loop with its break values, or a `try` body with the types of the errors raised in it (L-3.12.2)."""
-
-    def __init__(self, values: Join, label: str | None = None) -> None:
-        self.values, self.label, self.raised, self.again = values, label, [], object()  # `again`: where `continue` goes
 
 
 class Frame:
@@ -141,16 +133,19 @@ class Frame:
 
     def __init__(self, result: Type | None) -> None:
         self.result, self.returns = result, Join(DISCARD if result == NIL else result)
-        self.loops, self.targets = [], []
 
 
 class Scope:
-    """A block, or what a declaration sees. Behind a `barrier` local variables are not visible (L-2.4.5)."""
+    """A block, or what a declaration sees. Behind a `barrier` local variables are not visible (L-2.4.5).
+
+    `loops` and `target`, the innermost `try` body, are those of the function that code stands in.
+    """
 
     def __init__(self, parent: Scope, frame: Frame | None = None, barrier: bool = False) -> None:
         self.parent, self.module, self.barrier = parent, getattr(parent, "module", None), barrier
         self.frame: Frame = frame or getattr(parent, "frame", None) or Frame(None)
         self.names, self.globs = {}, []
+        self.loops, self.target = ((), None) if frame or parent is None else (parent.loops, parent.target)
 
     def own(self, name: str) -> Any:
         """What this scope itself declares or imports; something explicit wins over a glob (L-8.2.2)."""

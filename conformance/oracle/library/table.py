@@ -86,14 +86,6 @@ def whole(toward: Callable[[Any], Any]) -> Callable[[Any], int]:
     return lambda x: number(x) if type(x) is int else saturated(toward(x) if math.isfinite(number(x)) else x)
 
 
-def nearest(x: Any) -> Any:
-    return Decimal(x).to_integral_value(ROUND_HALF_UP)  # halves away from zero, exactly
-
-
-def absolute(x: Any) -> Any:
-    return in_range(abs(x)) if type(number(x)) is int else abs(x)
-
-
 def lines(text: str) -> Arr:
     found = [line.removesuffix("\r") for line in text.split("\n")]
     return Arr(found[:-1] if text.endswith("\n") or not text else found)
@@ -143,10 +135,6 @@ def has(xs: Any, x: Any) -> bool:
 
 def entries(m: Map) -> Arr:
     return Arr(Tup((key, v)) for (_, key), v in m.items())
-
-
-def delete(m: Map, key: Any) -> Any:
-    return key_of(key) in m, Map((k, v) for k, v in m.items() if k != key_of(key))
 
 
 def step_by(r: Rng, n: int) -> Arr:
@@ -271,10 +259,10 @@ def renamed(rows: Rows, *changes: str) -> Rows:
 
 
 NUMBERS: Rows = {
-    "abs(self) -> Number": absolute, "sqrt(self) -> Float": lambda x: math.sqrt(x) if number(x) >= 0 else math.nan,
+    "abs(self) -> Number": lambda x: in_range(abs(number(x))), "sqrt(self) -> Float": lambda x: math.sqrt(x) if number(x) >= 0 else math.nan,
     "pow(self, e: Any) -> Number": functools.partial(arithmetic, "**"), "floor(self) -> Int": whole(math.floor),
     "min(self, o: Any) -> Number": functools.partial(extreme, min), "ceil(self) -> Int": whole(math.ceil),
-    "max(self, o: Any) -> Number": functools.partial(extreme, max), "round(self) -> Int": whole(nearest),
+    "max(self, o: Any) -> Number": functools.partial(extreme, max), "round(self) -> Int": whole(lambda x: Decimal(x).to_integral_value(ROUND_HALF_UP)),
     "to_float(self) -> Float": float, "to_int(self) -> Int": saturated,
 }  # fmt: skip
 SIZED: Rows = {"len(self) -> Int": len, "is_empty(self) -> Bool": operator.not_}
@@ -335,10 +323,10 @@ LIBRARY: dict[str, Rows] = {
         "concat(self, o: Array<T>) -> Array<T>": lambda xs, o: Arr((*xs, *o)),
         "sum(self) -> T": lambda xs: functools.reduce(lambda a, x: arithmetic("+", a, number(x)), xs, 0)},
     "Map<K, V>": {**SIZED, "has(self, k: K) -> Bool": lambda m, k: key_of(k) in m,
-        "entries(self) -> Array<(K, V)>": entries, "delete(mut self, k: K) -> Bool": delete,
-        "clear(mut self)": lambda xs: (None, type(xs)()), "keys(self) -> Array<K>": lambda m: Arr(k for _, k in m),
+        "entries(self) -> Array<(K, V)>": entries, "clear(mut self)": lambda xs: (None, type(xs)()),
+        "delete(mut self, k: K) -> Bool": lambda m, k: (key_of(k) in m, Map({i: m[i] for i in m if i != key_of(k)})),
+        "keys(self) -> Array<K>": lambda m: Arr(k for _, k in m), "values(self) -> Array<V>": lambda m: Arr(m.values()),
         "get(self, k: K) -> Option<V>": lambda m, k: some(m[key_of(k)]) if key_of(k) in m else NONE,
-        "values(self) -> Array<V>": lambda m: Arr(m.values()),
         "set(mut self, k: K, v: V)": lambda m, k, v: (None, Map({**m, key_of(k): v})),
         "merge(self, o: Map<K, V>) -> Map<K, V>": lambda m, o: Map({**m, **o})},
     "Range": {"len(self) -> Int": length, "is_empty(self) -> Bool": lambda r: not size(r),
