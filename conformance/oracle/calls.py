@@ -13,13 +13,13 @@ from concerto.compiler import ast
 from .library.table import json_parse, map_good
 from .places import Code, Place, write
 from .scopes import (
-    DISCARD, METHODS, Frame, Function, Item, Join, Local, Missing, Program, Scope, Variant, declared, resolve, texts, type_of,
+    DISCARD, METHODS, Function, Item, Join, Local, Missing, Program, Scope, Variant, declared, resolve, texts, type_of,
 )  # fmt: skip
 from .types import (
-    ANY, BOOL, FLOAT, INT, NIL, STRING, NotClaimed, Param, Type, Var, cast, checked, claimed, convert, deep, inside, known,
-    prune, served, substitute, to_float,
+    ANY, FLOAT, INT, NIL, STRING, NotClaimed, Param, Type, Var, checked, claimed, convert, deep, inside, known, prune,
+    served, substitute, to_float,
 )  # fmt: skip
-from .values import NONE, PARENTS, Case, Err, Fn, Panic, Rec, display, equal, head_of, json_text, kind_of, stop
+from .values import NONE, Case, Err, Fn, Panic, Rec, ancestors, display, head_of, kind_of, stop
 
 Typed = tuple[Type, Code]
 BRANCHING = (ast.Block, ast.GroupExpr, ast.If, ast.Match, ast.Try, ast.For, ast.While, ast.Loop)
@@ -94,7 +94,7 @@ class Calls:
 
     def alone(self, node: ast.Expr, type_: Type, scope: Scope) -> Any:
         """The value of an expression that stands in no function."""
-        return self.site(node, Scope(scope, Frame(type_)), type_)({})
+        return self.site(node, Scope(scope, Join(type_)), type_)({})
 
     def constant(self, item: Item) -> Any:
         if item.value is Missing:
@@ -138,19 +138,17 @@ class Calls:
             bounds = [declared(resolve(scope, texts(b.path))) for b in head.bounds]
             return next((b.methods[name] for b in bounds if name in b.methods), None)
         found = head.methods.get(name) if isinstance(head, Item) else METHODS.get((head, name))
-        while found is None and head:
-            found, head = self.offered.get((head, name)), PARENTS.get(head)
-        return found
+        return found or next(filter(None, (self.offered.get((h, name)) for h in ancestors(head))), None)
 
     # ------------------------------------------------------------ functions
 
-    def body(self, node: ast.Expr, scope: Scope, frame: Frame, rows: Any) -> tuple[Type, Callable[[Any, Any], Any]]:
-        """What a function or closure gives for an environment and arguments. `rows`: what binds a parameter, and its default.
+    def body(self, node: ast.Expr, scope: Scope, rows: Any) -> tuple[Type, Callable[[Any, Any], Any]]:
+        """What a function or closure gives for an environment and arguments. `rows`: what binds a parameter, its default.
 
         Its tail and its returns convert to the result type, else to their join.
         """
-        tail = self.collect(frame.returns, node, scope)
-        run = landing((lambda env: tail(env) and None) if frame.result == NIL else tail, frame)
+        tail, discards = self.collect(scope.frame, node, scope), scope.frame.expected == DISCARD
+        run = landing((lambda env: (tail(env), None)[1]) if discards else tail, scope.frame)
 
         def call(env: Any, given: list[Any]) -> Any:
             if self.depth >= self.limit:
@@ -163,18 +161,18 @@ class Calls:
             finally:
                 self.depth -= 1
 
-        return frame.result or frame.returns.close(), call
+        return NIL if discards else scope.frame.close(), call
 
     def _elaborate(self, function: Function) -> Callable[[Any, Any], Any]:
         node, signature = function.node, function.signature
         claimed(node.body is not None and not node.clauses, "function without body")
-        frame = Frame(signature.result)
-        scope = Scope(function.scope, frame)
-        rows: Any = [(scope.declare("self", signature.receiver, signature.mut).bind, None)] if signature.receiver else []
+        scope, rows = Scope(function.scope, Join(DISCARD if signature.result == NIL else signature.result)), []
+        if signature.receiver is not None:
+            rows.append((scope.declare("self", signature.receiver, signature.mut).bind, None))
         for name, type_, default in zip(signature.names, signature.types, signature.defaults, strict=True):
             code = None if default is None else self.site(default, scope, type_)
             rows.append((scope.declare(name, type_).bind, code))
-        return self.body(node.body, scope, frame, rows)[1]
+        return self.body(node.body, scope, rows)[1]
 
     def enter(self, function: Function, given: list[Any]) -> tuple[Any, Any]:
         """Runs a function; gives its result and its `self` as it is then (L-5.5.6)."""
@@ -202,32 +200,9 @@ class Calls:
         signature = target.signature
         claimed(not signature.receiver or kind_of(given[0]) == target.kind, "another kind behind an unchecked element")
         defaults = [None] * (len(given) - len(signature.types)) + signature.defaults
-        run = target.run or getattr(self, "core_" + target.name)
-        made = run(*[getattr(d, "value", None) if v is Missing else v for v, d in zip(given, defaults, strict=True)])
+        values = [getattr(d, "value", None) if v is Missing else v for v, d in zip(given, defaults, strict=True)]
+        made = target.run(self, *values) if target.kind == "World" else target.run(*values)
         return made if signature.mut else (made, None)
-
-    # ------------------------------------------------------------ predeclared functions with effects (L-6.1)
-
-    def core_emit(self, channel: str, payload: Any) -> None:
-        self.emits.append((channel, json_text(payload)))
-
-    def core_panic(self, message: str) -> None:
-        raise Panic("P001", message)
-
-    def core_assert(self, condition: Any, message: str | None) -> None:
-        self._asserted(cast(condition, BOOL), message, condition)
-
-    def core_assert_eq(self, a: Any, b: Any, message: str | None) -> None:
-        self._asserted(equal(a, b), message, a, b)
-
-    def core_assert_ne(self, a: Any, b: Any, message: str | None) -> None:
-        self._asserted(not equal(a, b), message, a, b)
-
-    def _asserted(self, holds: bool, message: str | None, *values: Any) -> None:
-        self.asserts += 1
-        if not holds:
-            shown = " and ".join(display(v, True) for v in values)
-            raise Panic("P011", f"assertion failed: {shown if message is None else message}")
 
     # ------------------------------------------------------------ what a path denotes
 
@@ -240,13 +215,14 @@ class Calls:
             if owner is None and len(names) > 2:  # T::X::m
                 owner, trait = declared(resolve(scope, names[:-2])), declared(resolve(scope, [names[-2]]))
             found = trait.impls[owner][names[-1]] if isinstance(trait, Item) else self.method(owner, names[-1], scope)
-        found = METHODS.get(("Core", names[0])) if found is None and len(names) == 1 else found
+        if found is None and len(names) == 1:
+            found = METHODS.get(("Core", names[0])) or METHODS.get(("World", names[0]))
         return stop(NotClaimed(f"name {'::'.join(names)}")) if found is None and names != ["None"] else found
 
     def _instance(self, target: Any, node: Any, scope: Scope) -> dict[Any, Type]:
         """Type parameters of what is called: the last ones are written (L-3.2.6), or, before `::`, those of its type."""
         heads, given = target.signature.heads, [type_of(t, scope) for t in node.type_arguments or []]
-        names: dict[Any, Type] = {h: ANY if target is METHODS["Core", "emit"] else Var() for h in heads}
+        names: dict[Any, Type] = {h: ANY if target is METHODS["World", "emit"] else Var() for h in heads}
         if getattr(node, "member", None) is None:
             return names | dict(zip(heads[len(heads) - len(given) :], given, strict=True))
         owner = declared(resolve(scope, texts(node.segments)))
@@ -301,7 +277,7 @@ class Calls:
     def arguments(self, target: Any, names: dict[Any, Type], rest: Any, scope: Scope, expected: Any) -> tuple[Code, Type]:
         """Evaluates the arguments as written; gives them in the order of the parameters (L-5.9.1), and the result's type."""
         signature, rows, types = target.signature, [], []
-        result, is_emit = substitute(signature.result, names), target is METHODS["Core", "emit"]
+        result, is_emit = substitute(signature.result, names), target is METHODS["World", "emit"]
         wanted = known(expected) if isinstance(prune(result), Var) else inside(expected, prune(result)[0])
         if wanted not in (None, ANY):
             convert(result, wanted)
@@ -341,8 +317,7 @@ class Calls:
         if found is not None:
             return self._method(found, self._instance(found, node, scope), place, node.arguments, scope, expected)
         if name == "to_string":
-            shown = self.expr(node.receiver, scope)[1]
-            return STRING, lambda env: display(shown(env))
+            return self._dynamic(node, Place(ANY, None, [], self.expr(node.receiver, scope)[1]), scope)
         types = head.parts(place.type) if isinstance(head, Item) else stop(NotClaimed(f"method {name} of {head}"))
         return self.call_value(types[name], lambda env: place.read(env, place.steps(env)).fields[name], node.arguments, scope)
 

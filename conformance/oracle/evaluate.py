@@ -11,7 +11,7 @@ from concerto.compiler import ast
 from .calls import Calls, Code, Leave, Place, Typed, landing
 from .library.table import elements
 from .places import Patterns, read, write
-from .scopes import DISCARD, Frame, Item, Join, Local, Scope, Variant, declared, resolve, texts, type_of
+from .scopes import DISCARD, Item, Join, Local, Scope, Variant, declared, resolve, texts, type_of
 from .types import (
     ANY, BOOL, FLOAT, INT, NEVER, NIL, RANGE, STRING, NotClaimed, Type, Var, cast, claimed, closed, convert, has_kind, inside,
     join, joined, known, prune,
@@ -323,18 +323,18 @@ class Evaluator(Calls):
     on_Continue = on_Break
 
     def on_Return(self, node: ast.Return, scope: Scope, expected: Type | None) -> Typed:
-        return self._leaving(scope.frame.returns, scope.frame, node.value, scope)
+        return self._leaving(scope.frame, scope.frame, node.value, scope)
 
     # ------------------------------------------------------------ errors
 
     def raiser(self, type_: Type, scope: Scope) -> Code:
         """A function that sends an error to the target of L-3.12.2 that is innermost here."""
-        frame, target, result = scope.frame, scope.target, known(scope.frame.result)
+        frame, target, result = scope.frame, scope.target, scope.frame.expected
         if target is not None:
             target.raised.append(type_)
             return lambda error: stop(Leave(target, err(error)))
         if result is None:
-            frame.returns.add(("Result", Var(), type_), lambda env: None)
+            frame.add(("Result", Var(), type_), lambda env: None)
         wanted = known(result[2]) if result and result[0] == "Result" else None
         return lambda error: stop(Leave(frame, err(self.adapted(error, type_, wanted))))
 
@@ -355,7 +355,7 @@ class Evaluator(Calls):
 
     def on_Propagate(self, node: ast.Propagate, scope: Scope, expected: Type | None) -> Typed:
         type_, code = self.expr(node.operand, scope)
-        type_, result = prune(type_), known(scope.frame.result)
+        type_, result = prune(type_), scope.frame.expected
         claimed(type_[0] != "Option" or result or scope.target, "? on an Option where no result type is known")
         is_option = scope.target is None and result and result[0] == "Option"
         error_type = type_[2] if type_[0] == "Result" else ("RuntimeError",)
@@ -403,18 +403,17 @@ class Evaluator(Calls):
 
     def on_Closure(self, node: ast.Closure, scope: Scope, expected: Type | None) -> Typed:
         wanted = inside(expected, "Function")
-        matching = wanted if wanted and len(wanted) == len(node.parameters) + 2 else None
-        result = None if matching is None or known(matching[1]) == NIL else known(matching[1])
+        matching = wanted if wanted and len(wanted) == len(node.parameters) + 2 else (ANY, NIL) + (ANY,) * len(node.parameters)
+        result = None if known(matching[1]) == NIL else known(matching[1])
         if node.result is not None or node.function_form:
             result = type_of(node.result, scope)
-        frame, rows, types = Frame(result), [], []
-        inner = Scope(scope, frame)
-        for i, p in enumerate(node.parameters):
-            types.append(type_of(p.type, scope) if p.type else closed(matching[2 + i]) if matching else ANY)
+        inner, rows = Scope(scope, Join(DISCARD if result == NIL else result)), []
+        types = [type_of(p.type, scope) if p.type else closed(t) for p, t in zip(node.parameters, matching[2:], strict=True)]
+        for p, t in zip(node.parameters, types, strict=True):
             plain = ast.BindPattern(span=p.span, name=p.name, mutable=False)
             pattern = p.pattern or (ast.WildcardPattern(span=p.span) if p.name.text == "_" else plain)
-            rows.append((self.binder(pattern, types[-1], inner), None))
-        type_, call = self.body(node.body, inner, frame, rows)
+            rows.append((self.binder(pattern, t, inner), None))
+        type_, call = self.body(node.body, inner, rows)
 
         def make(env: Any) -> Fn:
             captured = dict(env)
@@ -431,7 +430,6 @@ def element_type(t: Type) -> Type:
 
 
 def _arithmetic_type(operator: str, a: Type, b: Type) -> Type:
-    a, b = prune(a), prune(b)
-    if operator == "+" and STRING in (a, b):
-        return STRING
-    return ANY if ANY in (a, b) else INT if a == b == INT else FLOAT
+    both = (prune(a), prune(b))
+    number_type = ANY if ANY in both else INT if both == (INT, INT) else FLOAT
+    return STRING if operator == "+" and STRING in both else number_type

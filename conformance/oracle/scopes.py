@@ -15,7 +15,7 @@ from concerto.compiler.diagnostics import Diagnostics
 from concerto.compiler.parse import decode_source, parse
 
 from .types import (
-    ANY, NEVER, NIL, PLAIN, STRUCTURAL, NotClaimed, Param, Type, claimed, convert, joined, known, prune, substitute,
+    ANY, NEVER, NIL, PLAIN, STRUCTURAL, Param, Type, claimed, convert, joined, known, prune, substitute,
 )  # fmt: skip
 from .values import PARENTS, Case
 
@@ -36,7 +36,7 @@ class Local:
 class Function:
     """A declared function or method; `code` is made at the first call. `trait`: it is chosen by run-time type.
 
-    A built-in one has `run`, in Python, and the `kind` or module it belongs to; one that is *mut* gives its result and receiver.
+    A built-in one has `run`, in Python, and the `kind` or module it belongs to; a *mut* one gives result and receiver.
     """
 
     def __init__(self, node: ast.Function, scope: Scope, owner: Any = ((), None), trait: Item | None = None) -> None:
@@ -46,26 +46,26 @@ class Function:
     @functools.cached_property
     def signature(self) -> SimpleNamespace:
         """What a call needs to know: type parameters, receiver if there is one, parameters, result."""
-        heads, rows = (*self.owner[0], *self.scope.parameters(self.node)), [p for p in self.node.parameters if not p.is_self]
-        selves = [p.mutable for p in self.node.parameters if p.is_self]
-        return SimpleNamespace(
-            heads=heads, receiver=self.owner[1] if selves else None, mut=any(selves), names=[p.name.text for p in rows],
-            types=[type_of(p.type, self.scope) for p in rows], defaults=[p.default for p in rows],
-            result=type_of(self.node.result, self.scope),
-        )  # fmt: skip
+        heads, parameters = (*self.owner[0], *self.scope.parameters(self.node)), self.node.parameters
+        rows, selves = [p for p in parameters if not p.is_self], [p.mutable for p in parameters if p.is_self]
+        shape = {"names": [p.name.text for p in rows], "defaults": [p.default for p in rows], "mut": any(selves)}
+        types, result = [type_of(p.type, self.scope) for p in rows], type_of(self.node.result, self.scope)
+        receiver = self.owner[1] if selves else None
+        return SimpleNamespace(heads=heads, receiver=receiver, types=types, result=result, **shape)
 
 
 METHODS: dict[tuple[str, str], Function] = {}  # by kind or library module, and name
 
 
 class Item:
-    """A struct, schema, enum, trait, alias or constant. `methods`: its own and those of impls; `impls`: of a trait, by head."""
+    """A struct, schema, enum, trait, alias or constant. `methods`: also those of impls; `impls`: of a trait, by head."""
 
     is_error = False
 
     def __init__(self, node: Any, scope: Scope) -> None:
         self.node, self.name, self.scope = node, node.name.text, Scope(scope, barrier=True)
         self.params, self.impls = self.scope.parameters(node), {}
+        self.variants = {v.name.text: v for v in getattr(node, "variants", ())}
         self.value: Any = Missing  # of a constant, once it is known
         inner, me = Scope(self.scope, barrier=True), Param("Self")
         inner.names["Self"] = (me,)
@@ -78,13 +78,10 @@ class Item:
     def parts(self, t: Type, of: Any = None) -> dict[Any, Type]:
         """Types of the fields or of the payload (of the item, or of one of its variants) in the instance `t`."""
         given, node = dict(zip(self.params, t[1:], strict=False)), of.node if isinstance(of, Variant) else self.node
-        rows = [(f.name.text, f.type, f.optional) for f in node.fields or []]
-        rows += [(i, part, False) for i, part in enumerate(getattr(node, "items", None) or [])]
-        types = [("Option", type_of(part, self.scope)) if optional else type_of(part, self.scope) for _, part, optional in rows]
-        return {row[0]: substitute(type_, given) for row, type_ in zip(rows, types, strict=True)}
-
-    def variant(self, name: str) -> Any:
-        return next((v for v in getattr(self.node, "variants", ()) if v.name.text == name), None)
+        rows = {f.name.text: f.type for f in node.fields or []} | dict(enumerate(getattr(node, "items", None) or []))
+        types = {name: type_of(part, self.scope) for name, part in rows.items()}
+        types.update((f.name.text, ("Option", types[f.name.text])) for f in node.fields or [] if f.optional)
+        return {name: substitute(t, given) for name, t in types.items()}
 
 
 class Variant:
@@ -94,7 +91,7 @@ class Variant:
 
     def __init__(self, item: Any, name: str) -> None:
         self.item, self.name = item, name
-        self.node = item.variant(name) if isinstance(item, Item) else None
+        self.node = item.variants[name] if isinstance(item, Item) else None
         if self.node is not None and self.node.items is not None:
             itself, types = item.instance(lambda p: (p,)), [type_of(t, item.scope) for t in self.node.items]
             shape = {"heads": item.params, "receiver": None, "mut": False, "names": [], "defaults": [None] * len(types)}
@@ -105,8 +102,8 @@ class Variant:
 class Join:
     """Collects the values of branches, elements, breaks or returns; they convert to the expected type, else to their join.
 
-    Control leaves to the Join of a loop with a value, to `again` for the next round; to that of a `try` body with an error
-    (L-3.12.2), whose type is in `raised`.
+    Control leaves to the Join of a function or a loop with a value, to `again` for the next round; to that of a `try` body
+    with an error (L-3.12.2), whose type is in `raised`.
     """
 
     def __init__(self, expected: Type | None, label: str | None = None) -> None:
@@ -128,22 +125,15 @@ class Join:
         return result
 
 
-class Frame:
-    """What elaboration knows of the function or closure it is in. `result` None: still to be inferred."""
-
-    def __init__(self, result: Type | None) -> None:
-        self.result, self.returns = result, Join(DISCARD if result == NIL else result)
-
-
 class Scope:
     """A block, or what a declaration sees. Behind a `barrier` local variables are not visible (L-2.4.5).
 
-    `loops` and `target`, the innermost `try` body, are those of the function that code stands in.
+    `frame`, the Join of what is returned, `loops` and `target`, the innermost `try` body, are those of the function.
     """
 
-    def __init__(self, parent: Scope, frame: Frame | None = None, barrier: bool = False) -> None:
+    def __init__(self, parent: Scope, frame: Join | None = None, barrier: bool = False) -> None:
         self.parent, self.module, self.barrier = parent, getattr(parent, "module", None), barrier
-        self.frame: Frame = frame or getattr(parent, "frame", None) or Frame(None)
+        self.frame: Join = frame or getattr(parent, "frame", None) or Join(None)
         self.names, self.globs = {}, []
         self.loops, self.target = ((), None) if frame or parent is None else (parent.loops, parent.target)
 
@@ -184,10 +174,9 @@ class Scope:
                 self.use(item.tree, [])
             elif isinstance(item, ast.Impl):
                 self.module.program.impls.append((item, self.module))
-            elif type(item) in DECLARATIONS:
-                self.names[item.name.text] = DECLARATIONS[type(item)](item, self)
             else:
-                raise NotClaimed(f"item {type(item).__name__}")
+                claimed(type(item) in DECLARATIONS, f"item {type(item).__name__}")
+                self.names[item.name.text] = DECLARATIONS[type(item)](item, self)
 
     def use(self, tree: ast.UseTree, before: list[str]) -> None:
         path = [*before, *texts(tree.path)]
@@ -270,9 +259,10 @@ def member(owner: Any, name: str) -> Any:
     if isinstance(owner, Module):
         found = owner.above if name == "super" else owner.own(name)
         return owner.program.file_module(owner, name) if found is None and owner is owner.program.root else found
-    if owner in PARENTS or isinstance(owner, Item) and owner.variant(name):
+    if owner in PARENTS or isinstance(owner, Item) and name in owner.variants:
         return Variant(owner, name)
-    return owner.methods.get(name) if isinstance(owner, Item) else name if owner == "std" else METHODS.get((owner, name))
+    found = owner.methods.get(name) if isinstance(owner, Item) else METHODS.get((owner, name))
+    return name if owner == "std" else found
 
 
 def type_of(node: ast.TypeExpr | None, scope: Scope) -> Type:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from .values import (
-    NONE, OPTION, PARENTS, RESULT, Arr, Case, Err, Map, Panic, Rec, Tup, descends, display, head_of, is_good, mismatch,
+    NONE, OPTION, PARENTS, RESULT, Arr, Case, Map, Panic, Rec, Tup, ancestors, display, head_of, is_good, mismatch,
     parse_float, parse_int, saturated, some, stop,
 )  # fmt: skip
 
@@ -61,7 +61,8 @@ def substitute(t: Type, names: dict[Any, Type], instead: Type | None = None) -> 
     if isinstance(t, Var):
         t.bound = instead
         return instead or t
-    return names[t[0]] if t[0] in names else (t[0], *(substitute(p, names, instead) for p in parts(t))) if parts(t) else t
+    inner = t if t[0] == "Union" else (t[0], *[substitute(p, names, instead) for p in t[1:]])
+    return names.get(t[0], inner)
 
 
 def closed(t: Type) -> Type:
@@ -76,7 +77,7 @@ def known(t: Type | None) -> Type | None:
 
 
 def inside(t: Type | None, head: Any) -> Type | None:
-    """The expected type as a literal of kind `head` sees it: without `?` and Option around it (L-3.2.4); None for another one."""
+    """The expected type as a literal of kind `head` sees it, without `?` and Option around it (L-3.2.4), or None."""
     t = known(t)
     while t and t[0] != head and t[0] in ("Nilable", "Option"):
         t = known(t[1])
@@ -122,18 +123,13 @@ def has_kind(value: Any, t: Type) -> bool:
         return value is None or has_kind(value, t[1])
     if head == "Union":
         return type(value) is str and value in t[1]
-    if head in PARENTS:
-        is_error = head == "Error" and getattr(getattr(value, "item", None), "is_error", False)
-        return is_error or type(value) is Err and descends(value.family, head)
-    return head_of(value) == head or not isinstance(head, str) and served(head, value) is not None
+    is_error = head == "Error" and getattr(head_of(value), "is_error", False)
+    return is_error or head in ancestors(head_of(value)) or not isinstance(head, str) and served(head, value) is not None
 
 
 def served(trait: Any, value: Any) -> Any:
-    """The head under which a trait has an impl for a value; one for an error family serves those below it (L-3.10.2)."""
-    head = head_of(value)
-    while head not in trait.impls and head in PARENTS:
-        head = PARENTS[head]
-    return head if head in trait.impls else None
+    """The head under which a trait has an impl for a value; that of an error family serves those below it (L-3.10.2)."""
+    return next((head for head in ancestors(head_of(value)) if head in trait.impls), None)
 
 
 def checked(value: Any, t: Type) -> Any:
@@ -156,7 +152,7 @@ def join(a: Type, b: Type) -> Type:
         plain = [t[1] if t[0] == "Nilable" else t for t in (a, b) if t != NIL]
         return ("Nilable", join(plain[0], plain[-1]))
     if a[0] in PARENTS and b[0] in PARENTS:
-        return a if descends(b[0], a[0]) else join((PARENTS[a[0]],), b)
+        return a if a[0] in ancestors(b[0]) else join((PARENTS[a[0]],), b)
     if {a[0], b[0]} <= {"Union", "String"}:
         return STRING
     if a[0] == b[0] in STRUCTURAL and len(a) == len(b):
@@ -196,7 +192,7 @@ def cast(value: Any, t: Type) -> Any:
 
 
 def deep(value: Any, t: Type, json: bool = False) -> Any:
-    """Checked through all elements and fields, Int to Float where asked (L-3.5.6); `json`: of what stood in a JSON text."""
+    """Checked through all elements and fields, Int to Float where asked (L-3.5.6); `json`: what stood in a JSON text."""
     t = prune(t)
     head, value = t[0], opened(value, t) if json else to_float(value) if t == FLOAT else value
     if not has_kind(value, t) or head == "Tuple" and len(value) != len(t) - 1:
@@ -221,7 +217,7 @@ def deep(value: Any, t: Type, json: bool = False) -> Any:
 def opened(value: Any, t: Type) -> Any:
     """A JSON value as a `t`, its parts still JSON (L-7.1.2)."""
     head = t[0]
-    is_enum = hasattr(getattr(head, "node", None), "variants")
+    is_enum = getattr(head, "variants", None)
     claimed(head not in ("Set", "Queue", "Stack", "Result") and not is_enum, f"parse_as of {show(t)}")
     if not isinstance(head, str) and isinstance(value, Map):
         types, defaults = head.parts(t), {f.name.text: f.default for f in head.node.fields or []}

@@ -11,7 +11,7 @@ import math
 import operator
 import re
 from collections import namedtuple
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from types import SimpleNamespace
 from typing import Any
@@ -51,7 +51,7 @@ class Map(dict[Any, Any]): ...
 
 
 Rec = namedtuple("Rec", "item fields")  # a struct or schema value; `item` is its declaration
-Case = namedtuple("Case", "item variant payload", defaults=[None])  # of an enum, Option, Result; None, a tuple or fields
+Case = namedtuple("Case", "item variant payload", defaults=[None])  # payload: None, a tuple, or a dict of fields
 Err = namedtuple("Err", "family variant message extra")  # a built-in error (L-3.11.1)
 Rng = namedtuple("Rng", "start end inclusive")
 
@@ -70,9 +70,9 @@ class Fn:
 
 OPTION, RESULT = SimpleNamespace(name="Option"), SimpleNamespace(name="Result")  # in place of a declaration
 NONE = Case(OPTION, "None")
-FAMILIES = "AgentError ToolError HashMapError EmitError RuntimeError JsonError ParseError RegexError HttpError FsError EnvError"
-OF_CALLS = ["SchemaError", "ConnectionError", "TimeoutError"]
-PARENTS = {"Error": "", **dict.fromkeys(FAMILIES.split(), "Error"), **dict.fromkeys(OF_CALLS, "AgentError")}
+FAMILIES = ["Agent", "Tool", "HashMap", "Emit", "Runtime", "Json", "Parse", "Regex", "Http", "Fs", "Env"]
+PARENTS = {"Error": "", **{f"{name}Error": "Error" for name in FAMILIES}}
+PARENTS.update({f"{name}Error": "AgentError" for name in ("Schema", "Connection", "Timeout")})
 BRACKETS = {Arr: "[]", Tup: "()", Set: ("Set {", "}"), Queue: ("Queue [", "]"), Stack: ("Stack [", "]")}
 KINDS = {int: "Int", float: "Float", str: "String", bool: "Bool", type(None): "Nil", Arr: "Array", Tup: "Tuple"}
 KINDS.update({Map: "Map", Set: "Set", Queue: "Queue", Stack: "Stack", Rng: "Range", Fn: "Function"})
@@ -105,10 +105,11 @@ def head_of(value: Any) -> Any:
     return value.item if isinstance(value, (Rec, Case)) and value.item not in (OPTION, RESULT) else kind_of(value)
 
 
-def descends(family: str, ancestor: str) -> bool:
-    while family and family != ancestor:
-        family = PARENTS[family]
-    return bool(family)
+def ancestors(head: Any) -> Iterator[Any]:
+    """A family and those above it; another head alone."""
+    while head:
+        yield head
+        head = PARENTS.get(head)
 
 
 def mismatch(expected: str, value: Any) -> Panic:
@@ -261,8 +262,8 @@ def saturated(value: Any) -> int:
 def arithmetic(op: str, a: Any, b: Any) -> Any:
     """L-5.2, L-3.6.1 to L-3.6.3."""
     if op == "+" and str in (type(a), type(b)):
-        text = display(a) + display(b)
-        return text if len(text) < 1 << 26 else stop(MemoryError())  # long before the limit, which would hit what runs next
+        text = display(a) + display(b)  # what is too long fails early: memory would run out in what runs next too
+        return text if len(text) < 1 << 26 else stop(MemoryError())
     if not is_number(a) or not is_number(b):
         raise Panic("P007", f"expected numbers, found {kind_of(a)} and {kind_of(b)}")
     if op in EXACT:

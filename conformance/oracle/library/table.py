@@ -1,7 +1,8 @@
 """What programs find declared (L-6, L-7): each signature in the language itself, with what it does.
 
 The parser reads the signatures, so that calls are typed like any other. An implementation takes receiver and arguments;
-one of a *mut* method gives its result and the new receiver; None: `Calls.core_NAME`. What reaches the host is not here.
+one of a *mut* method gives its result and the new receiver; those under "World" take the evaluator first, which keeps
+emits and counts assertions. What reaches the host is not here.
 """
 
 import functools
@@ -15,6 +16,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
 from ..scopes import METHODS, Function, Program
+from ..types import BOOL, cast
 from ..values import (
     MAX, MIN, NONE, WHITE, Arr, Case, Err, Map, Panic, Queue, Rec, Rng, Set, Stack, Tup, arithmetic, compared, display,
     equal, err, failed, in_range, is_good, json_text, key_of, kind_of, number, of_kind, ok, parse_float, parse_int,
@@ -246,6 +248,13 @@ def every(pattern: re.Pattern[str], text: str) -> Arr:
     return Arr(map(record, pattern.finditer(text)))
 
 
+def asserted(world: Any, holds: bool, message: str | None, *values: Any) -> None:
+    world.asserts += 1
+    if not holds:
+        shown = " and ".join(display(v, True) for v in values)
+        raise Panic("P011", f"assertion failed: {shown if message is None else message}")
+
+
 # ---------------------------------------------------------------- the table
 
 Rows = dict[str, Any]
@@ -299,9 +308,12 @@ PATTERNS: Rows = {  # of a compiled pattern
 LIBRARY: dict[str, Rows] = {
     "Core": {"len(x: Any) -> Int": length, "typeof(x: Any) -> String": kind_of, "Some<T>(x: T) -> Option<T>": some,
         "Ok<T, E>(x: T = nil) -> Result<T, E>": ok, "Err<T, E>(e: E) -> Result<T, E>": err,
-        "print(x: Any = nil)": display, "println(x: Any = nil)": display, "panic(msg: String) -> Never": None,
-        "assert(c: Any, msg: String = nil)": None, "assert_eq(a: Any, b: Any, msg: String = nil)": None,
-        "assert_ne(a: Any, b: Any, msg: String = nil)": None, "emit<T>(channel: String, payload: T = nil)": None},
+        "print(x: Any = nil)": display, "println(x: Any = nil)": display,
+        "panic(msg: String) -> Never": lambda message: stop(Panic("P001", message))},
+    "World": {"assert(c: Any, msg: String = nil)": lambda world, c, m: asserted(world, cast(c, BOOL), m, c),
+        "assert_eq(a: Any, b: Any, msg: String = nil)": lambda world, a, b, m: asserted(world, equal(a, b), m, a, b),
+        "assert_ne(a: Any, b: Any, msg: String = nil)": lambda world, a, b, m: asserted(world, not equal(a, b), m, a, b),
+        "emit<T>(channel: String, payload: T = nil)": lambda world, c, payload: world.emits.append((c, json_text(payload)))},
     "Int": NUMBERS, "Float": NUMBERS, "String": STRINGS, "Tuple": {"len(self) -> Int": len},
     "Array<T>": {**SIZED, "get(self, i: Int) -> Option<T>": at, "first(self) -> Option<T>": lambda xs: at(xs, 0),
         "last(self) -> Option<T>": lambda xs: at(xs, len(xs) - 1), "push(mut self, x: T)": push, "sort(mut self)": sort,
