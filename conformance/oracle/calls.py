@@ -26,10 +26,7 @@ BRANCHING = (ast.Block, ast.GroupExpr, ast.If, ast.Match, ast.Try, ast.For, ast.
 
 
 class Leave(Exception):
-    """Control on its way to `target` with a value."""
-
-    def __init__(self, target: Any, value: Any) -> None:
-        self.target, self.value = target, value
+    """Control on its way to a target with a value, its arguments."""
 
 
 def landing(code: Code, target: Any) -> Code:
@@ -39,7 +36,7 @@ def landing(code: Code, target: Any) -> Code:
         try:
             return code(env)
         except Leave as leave:
-            return leave.value if leave.target is target else stop(leave)
+            return leave.args[1] if leave.args[0] is target else stop(leave)
 
     return run
 
@@ -64,7 +61,7 @@ class Calls:
         self.program, self.limit = program, limit
         self.depth = self.asserts = 0
         self.emits: list[tuple[str, str]] = []
-        self.offered, self.conversions = {}, {}  # methods of traits, by head of the type; impls of From, by what they give
+        self.offered, self.conversions = {}, {}  # methods of traits, by head of the type; impls of From, by what they make
         self.piped, self.values = {}, {}  # left sides of pipes, by node; functions that are used as values
 
     # ------------------------------------------------------------ elaboration
@@ -185,13 +182,13 @@ class Calls:
 
     def _chosen(self, asked: Function, given: list[Any]) -> tuple[Function, list[Any]]:
         """The function of the impl, the defaults of the trait (L-3.10.4)."""
+        function = asked.trait.impls[served(asked.trait, given[0])][asked.name]
 
-        def passed(value: Any, t: Type, default: ast.Expr) -> Any:
+        def passed(value: Any, t: Type, default: Any) -> Any:
             return self.alone(default, t, asked.scope) if value is Missing else checked(value, t)
 
-        function, defaults = asked.trait.impls[served(asked.trait, given[0])][asked.name], asked.signature.defaults
-        rest = located(lambda _: [*map(passed, given[1:], function.signature.types, defaults)], self.program.at(function.node))
-        return function, [given[0], *rest({})]
+        rest = [given[1:], function.signature.types, asked.signature.defaults]
+        return function, [given[0], *located(lambda rest: [*map(passed, *rest)], self.program.at(function.node))(rest)]
 
     def perform(self, target: Any, given: list[Any]) -> tuple[Any, Any]:
         """Calls a function or method whose arguments, receiver first, are known; gives result and receiver."""
@@ -240,8 +237,9 @@ class Calls:
         signature = found.signature
         if signature is not None:
             types = [*([signature.receiver] if signature.receiver else []), *signature.types]
-            value = self.values.setdefault(found, Fn(found.name, len(types), lambda given: self.perform(found, given)[0]))
-            return substitute(("Function", signature.result, *types), self._instance(found, node, scope)), lambda env: value
+            made = Fn(found.name, len(types), lambda given: self.perform(found, given)[0])
+            value, names = self.values.setdefault(found, made), self._instance(found, node, scope)
+            return substitute(("Function", signature.result, *types), names), lambda env: value
         if isinstance(found.item, str):
             return (found.item,), lambda env: Err(found.item, found.name, found.name, {})
         return found.item.instance(lambda p: Var()), lambda env: Case(found.item, found.name)
@@ -274,7 +272,7 @@ class Calls:
 
         return result, run
 
-    def arguments(self, target: Any, names: dict[Any, Type], rest: Any, scope: Scope, expected: Any) -> tuple[Code, Type]:
+    def arguments(self, target: Any, names: dict[Any, Type], rest: Any, scope: Scope, expected: Any) -> tuple[Any, Type]:
         """Evaluates the arguments as written; gives them in the order of the parameters (L-5.9.1), and the result's type."""
         signature, rows, types = target.signature, [], []
         result, is_emit = substitute(signature.result, names), target is METHODS["World", "emit"]
@@ -282,7 +280,8 @@ class Calls:
         if wanted not in (None, ANY):
             convert(result, wanted)
         for i, argument in enumerate(rest):  # `print` takes any number
-            at = min(i, len(signature.types) - 1) if argument.name is None else signature.names.index(argument.name.text)
+            named, last = argument.name and argument.name.text, len(signature.types) - 1
+            at = signature.names.index(named) if named else min(i, last)
             wanted = substitute(signature.types[at], names)
             type_, code = self.expr(argument.value, scope, known(wanted))
             types.append(type_)
@@ -319,7 +318,8 @@ class Calls:
         if name == "to_string":
             return self._dynamic(node, Place(ANY, None, [], self.expr(node.receiver, scope)[1]), scope)
         types = head.parts(place.type) if isinstance(head, Item) else stop(NotClaimed(f"method {name} of {head}"))
-        return self.call_value(types[name], lambda env: place.read(env, place.steps(env)).fields[name], node.arguments, scope)
+        read = lambda env: place.read(env, place.steps(env)).fields[name]  # noqa: E731
+        return self.call_value(types[name], read, node.arguments, scope)
 
     def _method(self, found: Any, names: Any, place: Place, rest: Any, scope: Scope, expected: Any) -> Typed:
         signature = found.signature

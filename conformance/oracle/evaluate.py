@@ -114,7 +114,7 @@ class Evaluator(Calls):
         type_, left = self.expr(node.left, scope)
         type_, both = prune(type_), Join(None)
         inner = NEVER if type_ == NIL else type_[1] if type_[0] in ("Option", "Nilable") else ANY
-        present = both.add(inner, lambda value: value.payload[0] if isinstance(value, Case) and value.variant == "Some" else value)
+        present = both.add(inner, lambda value: value.payload[0] if type(value) is Case and value.variant == "Some" else value)
         right = both.add(*self.expr(node.right, scope, None if inner == NEVER else known(inner)))
 
         def run(env: Any) -> Any:
@@ -126,7 +126,7 @@ class Evaluator(Calls):
     def on_Cast(self, node: ast.Cast, scope: Scope, expected: Type | None) -> Typed:
         target = type_of(node.target, scope)
         type_, code = self.expr(node.operand, scope, None if target in CONVERTED else target)
-        direct = prune(type_) == ANY or target in CONVERTED or target[0] == "Union"
+        direct = prune(type_) == ANY or target in CONVERTED or isinstance(target[0], frozenset)
         value = self.converted(code, None if direct else convert(type_, target), node)
         return target, lambda env: cast(value(env), target)
 
@@ -145,7 +145,7 @@ class Evaluator(Calls):
         head = t[0]
         if isinstance(node, ast.FieldAccess):
             name, how = node.name.text, "index" if place and head == "Map" else "error" if head in PARENTS else "field"
-            type_ = head.parts(t)[name] if isinstance(head, Item) else OF_ERRORS.get(name, ANY) if head in PARENTS else ANY
+            type_ = head.parts(t)[name] if isinstance(head, Item) else OF_ERRORS.get(name, ANY) if how == "error" else ANY
             if head == "Map":
                 type_ = t[2] if place or prune(t[2]) == ANY else join(t[2], NIL)
             return type_, how, lambda env: name
@@ -247,7 +247,7 @@ class Evaluator(Calls):
         return lambda env: bind(env, value(env))
 
     def binder(self, pattern: ast.Pattern, type_: Type, scope: Scope) -> Callable[[Any, Any], None]:
-        matcher, at = Patterns(scope, self.constant).matcher(pattern, type_), self.program.at(pattern)
+        matcher, at = Patterns(scope, self.constant).of(pattern, type_), self.program.at(pattern)
 
         def bind(env: Any, value: Any) -> None:
             if not matcher(env, value):
@@ -259,7 +259,7 @@ class Evaluator(Calls):
         condition = self.site(node.condition, scope, BOOL)
         then_type, then = self.expr(node.then, scope, expected)
         if node.otherwise is None:
-            return NIL, lambda env: then(env) and None if condition(env) else None
+            return NIL, lambda env: (then(env), None)[1] if condition(env) else None
         both = Join(expected)
         chosen, otherwise = both.add(then_type, then), self.collect(both, node.otherwise, scope)
         return both.close(), lambda env: chosen(env) if condition(env) else otherwise(env)
@@ -269,7 +269,7 @@ class Evaluator(Calls):
         type_, both, rows = closed(type_), Join(expected), []
         for arm in node.arms:
             inner = Scope(scope)
-            matcher = Patterns(inner, self.constant).matcher(arm.pattern, type_)
+            matcher = Patterns(inner, self.constant).of(arm.pattern, type_)
             guard = (lambda env: True) if arm.guard is None else self.site(arm.guard, inner, BOOL)
             rows.append((matcher, guard, self.collect(both, arm.body, inner)))
             is_nil = isinstance(arm.pattern, ast.LiteralPattern) and arm.pattern.value is None and arm.guard is None
@@ -310,20 +310,16 @@ class Evaluator(Calls):
     def on_Loop(self, node: ast.Loop, scope: Scope, expected: Type | None) -> Typed:
         return self._loop(node, scope, expected, lambda env: iter(int, 1), NEVER)
 
-    def _leaving(self, values: Join, target: Any, value: ast.Expr | None, scope: Scope) -> Typed:
-        code = values.add(NIL, lambda env: None) if value is None else self.collect(values, value, scope)
-        return NEVER, lambda env: stop(Leave(target, code(env)))
-
     def on_Break(self, node: Any, scope: Scope, expected: Type | None) -> Typed:
-        loop = next(loop for loop in scope.loops if node.label is None or loop.label == node.label.text)
-        if isinstance(node, ast.Continue):
-            return NEVER, lambda env: stop(Leave(loop.again, None))
-        return self._leaving(loop, loop, node.value, scope)
+        """`break`, `continue`, `return`."""
+        label, value, again = getattr(node, "label", None), getattr(node, "value", None), isinstance(node, ast.Continue)
+        loops = [loop for loop in scope.loops if label is None or loop.label == label.text]
+        join = scope.frame if isinstance(node, ast.Return) else loops[0]
+        nothing: Code = lambda env: None  # noqa: E731
+        code = self.collect(join, value, scope) if value else nothing if again else join.add(NIL, nothing)
+        return NEVER, lambda env: stop(Leave(join.again if again else join, code(env)))
 
-    on_Continue = on_Break
-
-    def on_Return(self, node: ast.Return, scope: Scope, expected: Type | None) -> Typed:
-        return self._leaving(scope.frame, scope.frame, node.value, scope)
+    on_Continue = on_Return = on_Break
 
     # ------------------------------------------------------------ errors
 
@@ -403,12 +399,14 @@ class Evaluator(Calls):
 
     def on_Closure(self, node: ast.Closure, scope: Scope, expected: Type | None) -> Typed:
         wanted = inside(expected, "Function")
-        matching = wanted if wanted and len(wanted) == len(node.parameters) + 2 else (ANY, NIL) + (ANY,) * len(node.parameters)
+        count = len(node.parameters) + 2
+        matching = wanted if wanted and len(wanted) == count else ("Function", NIL, *[ANY] * count)
         result = None if known(matching[1]) == NIL else known(matching[1])
         if node.result is not None or node.function_form:
             result = type_of(node.result, scope)
         inner, rows = Scope(scope, Join(DISCARD if result == NIL else result)), []
-        types = [type_of(p.type, scope) if p.type else closed(t) for p, t in zip(node.parameters, matching[2:], strict=True)]
+        rest = zip(node.parameters, matching[2:], strict=False)
+        types = [type_of(p.type, scope) if p.type else closed(t) for p, t in rest]
         for p, t in zip(node.parameters, types, strict=True):
             plain = ast.BindPattern(span=p.span, name=p.name, mutable=False)
             pattern = p.pattern or (ast.WildcardPattern(span=p.span) if p.name.text == "_" else plain)

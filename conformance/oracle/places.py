@@ -4,6 +4,7 @@ A write gives the new value of the root: nothing is changed in place. A step is 
 A pattern becomes a function that tests a value and fills the variables it binds.
 """
 
+from collections import namedtuple
 from collections.abc import Callable
 from typing import Any
 
@@ -67,11 +68,8 @@ def write(value: Any, steps: list[Any], new: Any) -> Any:
     raise Panic("P014" if how == "field" else "P007", f"{kind_of(value)} has no place {key}")
 
 
-class Place:
-    """Where a chain begins, a variable (`root`) or another expression, and its steps; the root may be written to."""
-
-    def __init__(self, type_: Type, root: Local | None, rows: list[tuple[str, Code]], code: Code) -> None:
-        self.type, self.root, self.rows, self.code = type_, root, rows, code
+class Place(namedtuple("Place", "type root rows code")):
+    """Where a chain begins, a variable (`root`) or another expression (`code`), and its steps."""
 
     def steps(self, env: Any) -> list[tuple[str, Any]]:
         return [(how, key(env)) for how, key in self.rows]
@@ -90,11 +88,6 @@ class Patterns:
     def __init__(self, scope: Scope, constant: Callable[[Item], Any]) -> None:
         self.scope, self.constant = scope, constant
         self.bound: dict[str, Local] = {}
-
-    def matcher(self, node: ast.Pattern, type_: Type) -> Matcher:
-        made = self.of(node, type_)
-        self.scope.names.update(self.bound)
-        return made
 
     def of(self, node: Any, type_: Type) -> Matcher:
         type_ = known(type_) or ANY
@@ -137,7 +130,7 @@ class Patterns:
 
     def _variable(self, name: str, type_: Type, mutable: bool, inner: ast.Pattern | None) -> Matcher:
         test = self.of(inner or ast.WildcardPattern(span=None), type_)  # type: ignore[arg-type]
-        local = self.bound.setdefault(name, Local(type_, mutable))
+        self.scope.names[name] = local = self.bound.setdefault(name, Local(type_, mutable))
 
         def bind(env: Any, value: Any) -> bool:
             local.bind(env, value)
@@ -172,15 +165,13 @@ class Patterns:
         else:
             types = {0: type_[2 if target == "Err" else 1] if type_[0] in ("Option", "Result") else ANY}
         made, of_error = [(name, self.of(p, types[name])) for name, p in nodes.items()], target in PARENTS
-        return lambda env, value: _denotes(target, value) and all(p(env, part(value, name, of_error)) for name, p in made)
+        return lambda env, value: _denotes(target, value) and all(p(env, part(value, n, of_error)) for n, p in made)
 
 
 def _denotes(target: Any, value: Any) -> bool:
     """Whether a value is of the variant, family or type."""
-    if isinstance(target, Variant) and isinstance(target.item, str):
-        return isinstance(value, Err) and (value.family, value.variant) == (target.item, target.name)
     if isinstance(target, Variant):
-        return isinstance(value, Case) and (value.item, value.variant) == (target.item, target.name)
+        return isinstance(value, (Case, Err)) and value[:2] == (target.item, target.name)
     if target in ("Some", "None", "Ok", "Err"):
         return isinstance(value, Case) and value.item in (OPTION, RESULT) and value.variant == target
     return has_kind(value, (declared(target),))

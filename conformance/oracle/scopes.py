@@ -288,8 +288,8 @@ def _named(node: ast.NamedType, scope: Scope) -> Type:
 
 
 TYPES: dict[Any, Callable[[Any, Scope], Type]] = {
-    ast.NamedType: _named, ast.NilableType: _nilable, ast.LiteralType: lambda n, _: ("Union", frozenset([n.value])),
+    ast.NamedType: _named, ast.NilableType: _nilable, ast.LiteralType: lambda n, _: (frozenset([n.value]),),
     ast.TupleType: lambda n, scope: ("Tuple", *(type_of(item, scope) for item in n.items)),
     ast.FunctionType: lambda n, scope: ("Function", *(type_of(part, scope) for part in (n.result, *n.parameters))),
-    ast.UnionType: lambda n, scope: ("Union", frozenset(v for m in n.members for v in type_of(m, scope)[1])),
+    ast.UnionType: lambda n, scope: (frozenset(v for m in n.members for v in type_of(m, scope)[0]),),
 }  # fmt: skip

@@ -1,7 +1,7 @@
 """Static types as far as evaluation depends on them: assignability, join, coercions and casts (L-3.3 to L-3.5).
 
 A type is a tuple: its head, then its arguments. The head is a word, or the declaration (`Item`, `Param`) of a named type; a
-function type is `("Function", result, *parameters)`. `Var` stands for a type that is still open (L-3.2.2, L-3.2.6).
+function type is `("Function", result, *parameters)`; of a union of literals the head is their set. `Var` stands for a type that is still open (L-3.2.2, L-3.2.6).
 """
 
 import functools
@@ -51,18 +51,13 @@ def prune(t: Type) -> Type:
     return t
 
 
-def parts(t: Type) -> tuple[Type, ...]:
-    return () if t[0] == "Union" else t[1:]
-
-
 def substitute(t: Type, names: dict[Any, Type], instead: Type | None = None) -> Type:
     """With types for the type parameters, and perhaps one instead of what is open."""
     t = prune(t)
     if isinstance(t, Var):
         t.bound = instead
         return instead or t
-    inner = t if t[0] == "Union" else (t[0], *[substitute(p, names, instead) for p in t[1:]])
-    return names.get(t[0], inner)
+    return names[t[0]] if t[0] in names else (t[0], *[substitute(p, names, instead) for p in t[1:]])
 
 
 def closed(t: Type) -> Type:
@@ -107,7 +102,7 @@ def convert(a: Type, b: Type) -> Conversion:
         inner = convert(a, b[1]) if a != NIL else None
         return lambda value: NONE if a == NIL else some(inner(value) if inner else value)
     if a[0] == b[0] and b != ("Function", NIL):
-        inners = [convert(x, y) for x, y in zip(parts(a), parts(b), strict=False)]
+        inners = [convert(x, y) for x, y in zip(a[1:], b[1:], strict=False)]
         if a[0] == "Nilable" and (inner := inners[0]):
             return lambda value: None if value is None else inner(value)
     return None
@@ -121,10 +116,11 @@ def has_kind(value: Any, t: Type) -> bool:
         return True
     if head == "Nilable":
         return value is None or has_kind(value, t[1])
-    if head == "Union":
-        return type(value) is str and value in t[1]
+    if isinstance(head, frozenset):
+        return type(value) is str and value in head
     is_error = head == "Error" and getattr(head_of(value), "is_error", False)
-    return is_error or head in ancestors(head_of(value)) or not isinstance(head, str) and served(head, value) is not None
+    by_impl = not isinstance(head, str) and served(head, value) is not None
+    return is_error or by_impl or head in ancestors(head_of(value))
 
 
 def served(trait: Any, value: Any) -> Any:
@@ -153,7 +149,7 @@ def join(a: Type, b: Type) -> Type:
         return ("Nilable", join(plain[0], plain[-1]))
     if a[0] in PARENTS and b[0] in PARENTS:
         return a if a[0] in ancestors(b[0]) else join((PARENTS[a[0]],), b)
-    if {a[0], b[0]} <= {"Union", "String"}:
+    if all(t == STRING or isinstance(t[0], frozenset) for t in (a, b)):
         return STRING
     if a[0] == b[0] in STRUCTURAL and len(a) == len(b):
         return (a[0], *map(join, a[1:], b[1:]))
@@ -166,7 +162,7 @@ def joined(types: Iterable[Type]) -> Type:
 
 def show(t: Type) -> str:
     t = known(t) or ("_",)
-    head, inner = getattr(t[0], "name", t[0]), ", ".join(map(show, parts(t)))
+    head, inner = getattr(t[0], "name", t[0]), ", ".join(map(show, t[1:]))
     return f"{head}<{inner}>" if inner else head
 
 

@@ -233,11 +233,8 @@ def record(found: re.Match[str]) -> Rec:
 
 
 def expanded(pattern: re.Pattern[str], text: str, template: str) -> str:
-    def one(found: re.Match[str], reference: re.Match[str]) -> str:
-        dollar, place, name = reference.groups()
-        return dollar or found[int(place) if place else name] or ""
-
-    return pattern.sub(lambda found: re.sub(r"\$(?:(\$)|(\d)|<(\w+)>)", lambda m: one(found, m), template), text)
+    escaped = template.replace("\\", r"\\")
+    return pattern.sub(re.sub(r"\$(?:(\$)|(\d)|<(\w+)>)", lambda m: m[1] or rf"\g<{m[2] or m[3]}>", escaped), text)
 
 
 def first(made: Callable[..., Any]) -> Callable[[re.Pattern[str], str], Case]:
@@ -260,11 +257,9 @@ def asserted(world: Any, holds: bool, message: str | None, *values: Any) -> None
 Rows = dict[str, Any]
 
 
-def renamed(rows: Rows, *changes: str) -> Rows:
+def renamed(rows: Rows, old: str, new: str) -> Rows:
     """The same functions for another receiver, or for none."""
-    for old, new in zip(changes[::2], changes[1::2], strict=True):
-        rows = {signature.replace(old, new): run for signature, run in rows.items()}
-    return rows
+    return {signature.replace(old, new): run for signature, run in rows.items()}
 
 
 NUMBERS: Rows = {
@@ -346,7 +341,7 @@ LIBRARY: dict[str, Rows] = {
         "contains(self, i: Int) -> Bool": lambda r, i: i in bounds(r),
         "rev(self) -> Array<Int>": lambda r: Arr(reversed(bounds(r))),
         "filter(self, f: fn(Int) -> Bool) -> Array<Int>": kept, "map<U>(self, f: fn(Int) -> U) -> Array<U>": mapped},
-    "Option<T>": {**renamed(CASES, "Result<U, E>", "Option<U>", "fn(E)", "fn()"), "is_some(self) -> Bool": is_good,
+    "Option<T>": {**renamed(renamed(CASES, "Result<U, E>", "Option<U>"), "fn(E)", "fn()"), "is_some(self) -> Bool": is_good,
         "is_none(self) -> Bool": lambda o: not is_good(o),
         "or(self, o: Option<T>) -> Option<T>": lambda o, p: o if is_good(o) else p,
         "filter(self, f: fn(T) -> Bool) -> Option<T>": lambda o, p: o if o.payload and truth(p(*o.payload)) else NONE,
