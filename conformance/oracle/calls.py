@@ -12,13 +12,10 @@ from concerto.compiler import ast
 
 from .library.table import json_parse, map_good
 from .places import Code, Place, write
-from .scopes import (
-    DISCARD, METHODS, Function, Item, Join, Local, Missing, Program, Scope, Variant, declared, resolve, texts, type_of,
-)  # fmt: skip
-from .types import (
-    ANY, FLOAT, INT, NIL, STRING, NotClaimed, Param, Type, Var, checked, claimed, convert, deep, inside, known, prune,
-    served, substitute, to_float,
-)  # fmt: skip
+from .scopes import (DISCARD, METHODS, Function, Item, Join, Local, Missing, Program, Scope, Variant, declared, resolve,
+    texts, type_of)  # fmt: skip
+from .types import (ANY, FLOAT, INT, NIL, STRING, NotClaimed, Param, Type, Var, checked, claimed, convert, deep, inside,
+    known, prune, served, substitute, to_float)  # fmt: skip
 from .values import NONE, Case, Err, Fn, Panic, Rec, ancestors, display, head_of, kind_of, stop
 
 Typed = tuple[Type, Code]
@@ -61,7 +58,7 @@ class Calls:
         self.program, self.limit = program, limit
         self.depth = self.asserts = 0
         self.emits: list[tuple[str, str]] = []
-        self.offered, self.conversions = {}, {}  # methods of traits, by head of the type; impls of From, by what they make
+        self.offered, self.conversions = {}, {}  # methods of traits, by head of the type; of From, by what they give
         self.piped, self.values = {}, {}  # left sides of pipes, by node; functions that are used as values
 
     # ------------------------------------------------------------ elaboration
@@ -125,8 +122,8 @@ class Calls:
         claimed(head not in trait.impls, "one trait with several arguments")
         own.names = {"Self": owner[1], **dict(zip((p.name for p in trait.params), arguments, strict=True))}
         trait.impls[head] = {name: made.get(name) or Function(m.node, own, owner) for name, m in trait.methods.items()}
-        for name, function in trait.impls[head].items():
-            self.offered[head, name] = None if (head, name) in self.offered else function  # of two traits none is meant
+        for name, function in trait.impls[head].items():  # of two traits none is meant
+            self.offered[head, name] = None if (head, name) in self.offered else function
 
     def method(self, head: Any, name: str, scope: Scope) -> Any:
         """An inherent or built-in method, then one of a trait (L-3.10.3)."""
@@ -272,9 +269,9 @@ class Calls:
 
         return result, run
 
-    def arguments(self, target: Any, names: dict[Any, Type], rest: Any, scope: Scope, expected: Any) -> tuple[Any, Type]:
-        """Evaluates the arguments as written; gives them in the order of the parameters (L-5.9.1), and the result's type."""
-        signature, rows, types = target.signature, [], []
+    def arguments(self, target: Any, names: dict[Any, Any], rest: Any, scope: Scope, expected: Type) -> Any:
+        """Evaluates arguments as written; gives them in the order of the parameters (L-5.9.1), and the result's type."""
+        signature, rows = target.signature, []
         result, is_emit = substitute(signature.result, names), target is METHODS["World", "emit"]
         wanted = known(expected) if isinstance(prune(result), Var) else inside(expected, prune(result)[0])
         if wanted not in (None, ANY):
@@ -284,17 +281,16 @@ class Calls:
             at = signature.names.index(named) if named else min(i, last)
             wanted = substitute(signature.types[at], names)
             type_, code = self.expr(argument.value, scope, known(wanted))
-            types.append(type_)
             panic_code = "P415" if is_emit and at else None
-            rows.append((at, self.converted(code, convert(type_, wanted), argument.value, panic_code)))
+            rows.append((at, type_, self.converted(code, convert(type_, wanted), argument.value, panic_code)))
         if not rest and target is METHODS["Core", "Ok"]:
             convert(NIL, prune(result)[1])
         if prune(result) == ("Number",):
-            numbers = {(target.kind,), *map(prune, types)}
+            numbers = {(target.kind,), *(prune(t) for _, t, _ in rows)}
             result = ANY if ANY in numbers else FLOAT if FLOAT in numbers else INT
 
         def run(env: Any) -> list[Any]:
-            given = {at: code(env) for at, code in rows}
+            given = {at: code(env) for at, _, code in rows}
             return [given.get(at, Missing) for at in range(len(signature.types))]
 
         return run, prune(result)
@@ -303,8 +299,8 @@ class Calls:
 
     def _receiver(self, node: ast.Expr, scope: Scope) -> Place:
         found = self.place(node, scope)
-        type_, code = self.expr(node, scope) if found is None else (found.type, found.code)
-        return Place(prune(type_), found and found.root, found.rows if found else [], code)
+        type_, code = (None, None) if found else self.expr(node, scope)
+        return found or Place(prune(type_), None, [], code)
 
     def on_MethodCall(self, node: ast.MethodCall, scope: Scope, expected: Type | None) -> Typed:
         name, place = node.name.text, self._receiver(node.receiver, scope)

@@ -12,14 +12,10 @@ from .calls import Calls, Code, Leave, Place, Typed, landing
 from .library.table import elements
 from .places import Patterns, read, write
 from .scopes import DISCARD, Item, Join, Local, Scope, Variant, declared, resolve, texts, type_of
-from .types import (
-    ANY, BOOL, FLOAT, INT, NEVER, NIL, RANGE, STRING, NotClaimed, Type, Var, cast, claimed, closed, convert, has_kind, inside,
-    join, joined, known, prune,
-)  # fmt: skip
-from .values import (
-    COMPARISONS, KINDS, NONE, PARENTS, RESULT, Arr, Case, Err, Fn, Map, Panic, Rec, Rng, Tup, arithmetic, display, err,
-    in_range, is_good, key_of, kind_of, mismatch, number, ok, stop,
-)  # fmt: skip
+from .types import (ANY, BOOL, FLOAT, INT, NEVER, NIL, RANGE, STRING, NotClaimed, Type, Var, cast, claimed, closed,
+    convert, has_kind, inside, join, joined, known, prune)  # fmt: skip
+from .values import (COMPARISONS, KINDS, NONE, PARENTS, RESULT, Arr, Case, Err, Fn, Map, Panic, Rec, Rng, Tup,
+    arithmetic, display, err, in_range, is_good, key_of, kind_of, mismatch, number, ok, stop)  # fmt: skip
 
 OF_ERRORS = {"kind": STRING, "message": STRING, "variant": ("Nilable", STRING)}
 LITERALS: dict[Any, Any] = {ast.ArrayExpr: Arr, ast.TupleExpr: Tup, ast.MapExpr: Map}
@@ -114,7 +110,7 @@ class Evaluator(Calls):
         type_, left = self.expr(node.left, scope)
         type_, both = prune(type_), Join(None)
         inner = NEVER if type_ == NIL else type_[1] if type_[0] in ("Option", "Nilable") else ANY
-        present = both.add(inner, lambda value: value.payload[0] if type(value) is Case and value.variant == "Some" else value)
+        present = both.add(inner, lambda v: v.payload[0] if isinstance(v, Case) and v.variant == "Some" else v)
         right = both.add(*self.expr(node.right, scope, None if inner == NEVER else known(inner)))
 
         def run(env: Any) -> Any:
@@ -145,7 +141,8 @@ class Evaluator(Calls):
         head = t[0]
         if isinstance(node, ast.FieldAccess):
             name, how = node.name.text, "index" if place and head == "Map" else "error" if head in PARENTS else "field"
-            type_ = head.parts(t)[name] if isinstance(head, Item) else OF_ERRORS.get(name, ANY) if how == "error" else ANY
+            type_ = OF_ERRORS.get(name, ANY) if how == "error" else ANY
+            type_ = head.parts(t)[name] if isinstance(head, Item) else type_
             if head == "Map":
                 type_ = t[2] if place or prune(t[2]) == ANY else join(t[2], NIL)
             return type_, how, lambda env: name
@@ -170,14 +167,14 @@ class Evaluator(Calls):
         """None for an expression that is none."""
         if isinstance(node, ast.PathExpr):
             found = scope.find(node.segments[0].text) if len(node.segments) == 1 else None
-            return Place(found.type, found, [], lambda env: env[found][0]) if isinstance(found, Local) else None
+            return Place(prune(found.type), found, [], lambda env: env[found][0]) if isinstance(found, Local) else None
         if not isinstance(node, (ast.GroupExpr, ast.FieldAccess, ast.TupleAccess, ast.Index)) or id(node) in self.piped:
             return None
         inner = self.place(node.inner if isinstance(node, ast.GroupExpr) else node.receiver, scope)
         if inner is None or isinstance(node, ast.GroupExpr):
             return inner
         type_, how, key = self.step(node, inner.type, scope, place=True)
-        return Place(type_, inner.root, [*inner.rows, (how, key)], inner.code)
+        return Place(prune(type_), inner.root, [*inner.rows, (how, key)], inner.code)
 
     def on_Assign(self, node: ast.Assign, scope: Scope, expected: Type | None) -> Typed:
         place, operator = self.place(node.target, scope) or stop(NotClaimed("assignment target")), node.operator[:-1]
@@ -284,7 +281,7 @@ class Evaluator(Calls):
 
     # ------------------------------------------------------------ loops
 
-    def _loop(self, node: Any, scope: Scope, expected: Type | None, rounds: Callable[[Any], Any], start: Type = NIL) -> Typed:
+    def _loop(self, node: Any, scope: Scope, expected: Type | None, rounds: Code, start: Type = NIL) -> Typed:
         """The loop that runs its body once for each of the `rounds`; break values join with `start` (L-5.7.2)."""
         loop, inner = Join(expected, node.label and node.label.text), Scope(scope)
         inner.loops = (loop, *scope.loops)

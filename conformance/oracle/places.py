@@ -13,9 +13,8 @@ from concerto.compiler import ast
 from .library.table import bounds, clamped, element
 from .scopes import Item, Local, Scope, Variant, declared, resolve, texts
 from .types import ANY, STRING, NotClaimed, Type, has_kind, known, prune
-from .values import (
-    OPTION, PARENTS, RESULT, Arr, Case, Err, Map, Panic, Rec, Rng, Tup, display, equal, is_number, key_of, kind_of, stop,
-)  # fmt: skip
+from .values import (OPTION, PARENTS, RESULT, Arr, Case, Err, Map, Panic, Rec, Rng, Tup, display, equal, is_number,
+    key_of, kind_of, stop)  # fmt: skip
 
 Code = Callable[[Any], Any]
 Matcher = Callable[[Any, Any], bool]
@@ -38,18 +37,14 @@ def present(value: Map, key: Any) -> Any:
 def read(value: Any, how: str, key: Any) -> Any:
     if how == "error" or how == "field" and isinstance(value, (Rec, Map, Err)):
         return value.get((str, key)) if isinstance(value, Map) else part(value, key, how == "error")
-    if how == "field":
-        raise Panic("P014", f"{kind_of(value)} has no member {key}")
     if how == "index" and isinstance(key, Rng) and type(value) in (Arr, str):
         start = key.start or 0
         return type(value)(value[clamped(start, max(start, bounds(key).stop), len(value))])
-    if type(value) is Tup or how == "index" and type(value) in (Arr, str):
+    if how != "field" and type(value) is Tup or how == "index" and type(value) in (Arr, str):
         return value[element(value, key)]
-    if how == "index" and isinstance(value, Map):
-        return value[present(value, key)]
-    if how == "index" and isinstance(value, Rng) and type(key) is int:
-        return (value.start or 0) + element(value, key)
-    raise Panic("P007", f"{kind_of(value)} cannot be indexed by {kind_of(key)}")
+    if how == "index" and (isinstance(value, Map) or isinstance(value, Rng) and type(key) is int):
+        return value[present(value, key)] if isinstance(value, Map) else (value.start or 0) + element(value, key)
+    raise Panic("P014" if how == "field" else "P007", f"{kind_of(value)} has no member {display(key)}")
 
 
 def write(value: Any, steps: list[Any], new: Any) -> Any:
@@ -122,10 +117,9 @@ class Patterns:
     def _bind(self, node: ast.BindPattern, type_: Type) -> Matcher:
         name = node.name.text
         item = self.scope.find(name)
-        if node.inner is None and not node.mutable:
-            is_constant = isinstance(item, Item) and isinstance(item.node, ast.Const)
-            if is_constant or isinstance(item, Variant) or name == "None" and item is None:
-                return self._parts(item or name, {}, type_)
+        is_value = isinstance(item, Variant) or is_constant(item) or name == "None" and item is None
+        if is_value and node.inner is None and not node.mutable:
+            return self._parts(item or name, {}, type_)
         return self._variable(name, type_, node.mutable, node.inner)
 
     def _variable(self, name: str, type_: Type, mutable: bool, inner: ast.Pattern | None) -> Matcher:
@@ -155,7 +149,7 @@ class Patterns:
 
     def _parts(self, target: Any, nodes: dict[Any, ast.Pattern], type_: Type) -> Matcher:
         """A constant, or what has fields or a payload: `nodes` by name or position."""
-        if isinstance(target, Item) and isinstance(target.node, ast.Const):
+        if is_constant(target):
             return lambda env, value: equal(value, self.constant(target))
         item = declared(getattr(target, "item", target))
         if isinstance(item, Item):
@@ -166,6 +160,10 @@ class Patterns:
             types = {0: type_[2 if target == "Err" else 1] if type_[0] in ("Option", "Result") else ANY}
         made, of_error = [(name, self.of(p, types[name])) for name, p in nodes.items()], target in PARENTS
         return lambda env, value: _denotes(target, value) and all(p(env, part(value, n, of_error)) for n, p in made)
+
+
+def is_constant(item: Any) -> bool:
+    return isinstance(item, Item) and isinstance(item.node, ast.Const)
 
 
 def _denotes(target: Any, value: Any) -> bool:

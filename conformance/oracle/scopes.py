@@ -14,9 +14,7 @@ from concerto.compiler import ast
 from concerto.compiler.diagnostics import Diagnostics
 from concerto.compiler.parse import decode_source, parse
 
-from .types import (
-    ANY, NEVER, NIL, PLAIN, STRUCTURAL, Param, Type, claimed, convert, joined, known, prune, substitute,
-)  # fmt: skip
+from .types import ANY, NEVER, NIL, PLAIN, STRUCTURAL, Param, Type, claimed, convert, joined, known, prune, substitute
 from .values import PARENTS, Case
 
 DISCARD = ("Discard",)  # expected of a value nobody uses: its branches are not joined (L-3.2.7, L-3.4.1)
@@ -287,9 +285,8 @@ def _named(node: ast.NamedType, scope: Scope) -> Type:
     return (name, *arguments)
 
 
-TYPES: dict[Any, Callable[[Any, Scope], Type]] = {
-    ast.NamedType: _named, ast.NilableType: _nilable, ast.LiteralType: lambda n, _: (frozenset([n.value]),),
+TYPES: dict[Any, Callable[[Any, Scope], Type]] = {ast.NamedType: _named, ast.NilableType: _nilable,
+    ast.LiteralType: lambda n, _: (frozenset([n.value]),),
     ast.TupleType: lambda n, scope: ("Tuple", *(type_of(item, scope) for item in n.items)),
     ast.FunctionType: lambda n, scope: ("Function", *(type_of(part, scope) for part in (n.result, *n.parameters))),
-    ast.UnionType: lambda n, scope: (frozenset(v for m in n.members for v in type_of(m, scope)[0]),),
-}  # fmt: skip
+    ast.UnionType: lambda n, scope: (frozenset(v for m in n.members for v in type_of(m, scope)[0]),)}  # fmt: skip

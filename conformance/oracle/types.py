@@ -1,17 +1,16 @@
 """Static types as far as evaluation depends on them: assignability, join, coercions and casts (L-3.3 to L-3.5).
 
-A type is a tuple: its head, then its arguments. The head is a word, or the declaration (`Item`, `Param`) of a named type; a
-function type is `("Function", result, *parameters)`; of a union of literals the head is their set. `Var` stands for a type that is still open (L-3.2.2, L-3.2.6).
+A type is a tuple: its head, then its arguments. The head is a word, or the declaration (`Item`, `Param`) of a named
+type, or the set of a union of literals; a function type is `("Function", result, *parameters)`. `Var` stands for a type
+that is still open (L-3.2.2, L-3.2.6).
 """
 
 import functools
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from .values import (
-    NONE, OPTION, PARENTS, RESULT, Arr, Case, Map, Panic, Rec, Tup, ancestors, display, head_of, is_good, mismatch,
-    parse_float, parse_int, saturated, some, stop,
-)  # fmt: skip
+from .values import (NONE, OPTION, PARENTS, RESULT, Arr, Case, Map, Panic, Rec, Tup, ancestors, display, head_of,
+    is_good, mismatch, parse_float, parse_int, saturated, some, stop)  # fmt: skip
 
 Type = Any  # a tuple or a Var
 Conversion = Callable[[Any], Any] | None

@@ -23,7 +23,6 @@ class Panic(Exception):
     """L-5.13: ends the program. `at`: file and line."""
 
     def __init__(self, code: str, message: str, at: Any = None) -> None:
-        super().__init__(message)
         self.code, self.message, self.at = code, message, at
 
 
@@ -162,16 +161,13 @@ def bracketed(value: Any, debug: bool) -> str:
     return start + listed(value, debug) + ("," if type(value) is Tup and len(value) == 1 else "") + end
 
 
-TEXTS: dict[type, Callable[[Any, bool], str]] = {
-    type(None): lambda v, debug: "nil", bool: lambda v, debug: str(v).lower(), int: lambda v, debug: str(v),
-    float: float_text, str: lambda v, debug: quoted(v) if debug else v, Case: case_text,
-    Rec: lambda v, debug: f"{v.item.name} {fields(v.fields.items(), debug)}",
+TEXTS: dict[type, Callable[[Any, bool], str]] = {type(None): lambda v, debug: "nil", int: lambda v, debug: str(v),
+    bool: lambda v, debug: str(v).lower(), float: float_text, str: lambda v, debug: quoted(v) if debug else v,
+    Case: case_text, Rec: lambda v, debug: f"{v.item.name} {fields(v.fields.items(), debug)}",
     Rng: lambda v, debug: ("..=" if v.inclusive else "..").join("" if e is None else str(e) for e in v[:2]),
     Err: lambda v, debug: f"{v.family}::{v.variant} {fields([('message', v.message)], debug)}" if debug else v.message,
-    Fn: lambda v, debug: f"<fn {v.name}>" if v.name else "<fn>",
-    Map: lambda v, debug: fields([(display(k, t is str), x) for (t, k), x in v.items()], debug),
-    **dict.fromkeys(BRACKETS, bracketed),
-}  # fmt: skip
+    Fn: lambda v, debug: f"<fn {v.name}>" if v.name else "<fn>", **dict.fromkeys(BRACKETS, bracketed),
+    Map: lambda v, debug: fields([(display(k, t is str), x) for (t, k), x in v.items()], debug)}  # fmt: skip
 
 
 def display(value: Any, debug: bool = False) -> str:
@@ -196,13 +192,12 @@ def error_json(value: Err) -> str:
     return json_object({"kind": value.family, **variant, "message": value.message, **value.extra}.items())
 
 
-JSON: dict[type, Callable[[Any], str]] = {
-    float: lambda v: display(v, debug=True) if math.isfinite(v) else "null", Case: case_json, Err: error_json,
-    Rec: lambda v: json_object(v.fields.items()), Rng: lambda v: json_object(v._asdict().items()),
-    Map: lambda v: json_object((display(key), x) for (_, key), x in v.items()), Fn: lambda v: quoted(display(v)),
+JSON: dict[type, Callable[[Any], str]] = {float: lambda v: display(v, debug=True) if math.isfinite(v) else "null",
+    Case: case_json, Err: error_json, Rec: lambda v: json_object(v.fields.items()), Fn: lambda v: quoted(display(v)),
+    Rng: lambda v: json_object(v._asdict().items()),
+    Map: lambda v: json_object((display(key), x) for (_, key), x in v.items()),
     **dict.fromkeys([type(None), bool, int, str], lambda v: json.dumps(v, ensure_ascii=False)),
-    **dict.fromkeys(BRACKETS, lambda v: "[" + ",".join(map(json_text, v)) + "]"),
-}  # fmt: skip
+    **dict.fromkeys(BRACKETS, lambda v: "[" + ",".join(map(json_text, v)) + "]")}  # fmt: skip
 
 
 def json_text(value: Any) -> str:

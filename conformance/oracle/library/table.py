@@ -17,11 +17,9 @@ from typing import Any
 
 from ..scopes import METHODS, Function, Program
 from ..types import BOOL, cast
-from ..values import (
-    MAX, MIN, NONE, WHITE, Arr, Case, Err, Map, Panic, Queue, Rec, Rng, Set, Stack, Tup, arithmetic, compared, display,
-    equal, err, failed, in_range, is_good, json_text, key_of, kind_of, number, of_kind, ok, parse_float, parse_int,
-    saturated, some, stop,
-)  # fmt: skip
+from ..values import (MAX, MIN, NONE, WHITE, Arr, Case, Err, Map, Panic, Queue, Rec, Rng, Set, Stack, Tup, arithmetic,
+    compared, display, equal, err, failed, in_range, is_good, json_text, key_of, kind_of, number, of_kind, ok,
+    parse_float, parse_int, saturated, some, stop)  # fmt: skip
 
 RECORD = b"struct RegexMatch { pub text: String, pub start: Int, pub end: Int, pub groups: Array<Option<String>> }"
 MATCH = Program({"records": RECORD}, "records").root.names["RegexMatch"]
@@ -178,12 +176,9 @@ def from_json(value: Any) -> Any:
     return Map({(str, k): from_json(v) for k, v in value.items()}) if isinstance(value, dict) else value
 
 
-def whole_number(digits: str) -> Any:
-    return int(digits) if MIN <= int(digits) <= MAX else float(digits)
-
-
 def json_parse(text: str) -> Case:
     try:
+        whole_number = lambda digits: int(digits) if MIN <= int(digits) <= MAX else float(digits)  # noqa: E731
         return ok(from_json(json.loads(text, parse_int=whole_number, parse_constant=int)))  # `NaN` is no JSON
     except ValueError as error:
         return failed("JsonError", str(error), line=getattr(error, "lineno", 1), column=getattr(error, "colno", 1))
@@ -262,53 +257,48 @@ def renamed(rows: Rows, old: str, new: str) -> Rows:
     return {signature.replace(old, new): run for signature, run in rows.items()}
 
 
-NUMBERS: Rows = {
-    "abs(self) -> Number": lambda x: in_range(abs(number(x))), "sqrt(self) -> Float": lambda x: math.sqrt(x) if number(x) >= 0 else math.nan,
-    "pow(self, e: Any) -> Number": functools.partial(arithmetic, "**"), "floor(self) -> Int": whole(math.floor),
-    "min(self, o: Any) -> Number": functools.partial(extreme, min), "ceil(self) -> Int": whole(math.ceil),
-    "max(self, o: Any) -> Number": functools.partial(extreme, max), "round(self) -> Int": whole(lambda x: Decimal(x).to_integral_value(ROUND_HALF_UP)),
-    "to_float(self) -> Float": float, "to_int(self) -> Int": saturated,
-}  # fmt: skip
+NUMBERS: Rows = {"abs(self) -> Number": lambda x: in_range(abs(number(x))), "floor(self) -> Int": whole(math.floor),
+    "sqrt(self) -> Float": lambda x: math.sqrt(x) if number(x) >= 0 else math.nan, "to_float(self) -> Float": float,
+    "pow(self, e: Any) -> Number": functools.partial(arithmetic, "**"), "ceil(self) -> Int": whole(math.ceil),
+    "min(self, o: Any) -> Number": functools.partial(extreme, min), "to_int(self) -> Int": saturated,
+    "max(self, o: Any) -> Number": functools.partial(extreme, max),
+    "round(self) -> Int": whole(lambda x: Decimal(x).to_integral_value(ROUND_HALF_UP))}  # fmt: skip
 SIZED: Rows = {"len(self) -> Int": len, "is_empty(self) -> Bool": operator.not_}
-STRINGS: Rows = {
-    **SIZED, "contains(self, part: String) -> Bool": operator.contains, "to_upper(self) -> String": str.upper,
-    "starts_with(self, part: String) -> Bool": str.startswith, "ends_with(self, part: String) -> Bool": str.endswith,
-    "trim(self) -> String": lambda s: s.strip(WHITE), "trim_start(self) -> String": lambda s: s.lstrip(WHITE),
-    "trim_end(self) -> String": lambda s: s.rstrip(WHITE), "to_lower(self) -> String": str.lower,
-    "chars(self) -> Array<String>": Arr, "to_uppercase(self) -> String": str.upper,
-    "to_lowercase(self) -> String": str.lower, "repeat(self, n: Int) -> String": operator.mul,
-    "reverse(self) -> String": lambda s: s[::-1], "replace(self, from: String, to: String) -> String": str.replace,
+STRINGS: Rows = {**SIZED, "contains(self, part: String) -> Bool": operator.contains,
+    "to_upper(self) -> String": str.upper, "starts_with(self, part: String) -> Bool": str.startswith,
+    "ends_with(self, part: String) -> Bool": str.endswith, "trim(self) -> String": lambda s: s.strip(WHITE),
+    "trim_start(self) -> String": lambda s: s.lstrip(WHITE), "trim_end(self) -> String": lambda s: s.rstrip(WHITE),
+    "to_lower(self) -> String": str.lower, "chars(self) -> Array<String>": Arr, "lines(self) -> Array<String>": lines,
+    "to_uppercase(self) -> String": str.upper, "to_lowercase(self) -> String": str.lower,
+    "repeat(self, n: Int) -> String": operator.mul, "reverse(self) -> String": lambda s: s[::-1],
+    "replace(self, from: String, to: String) -> String": str.replace, "get(self, i: Int) -> Option<String>": at,
     "split(self, sep: String) -> Array<String>": lambda s, sep: Arr(s.split(sep) if sep else s),
-    "lines(self) -> Array<String>": lines, "get(self, i: Int) -> Option<String>": at,
     "substring(self, a: Int, b: Int) -> String": lambda s, a, b: s[clamped(a, b, len(s))],
     "parse_int(self) -> Result<Int, ParseError>": parse_int,
     "index_of(self, part: String) -> Option<Int>": lambda s, part: some(s.find(part)) if part in s else NONE,
-    "parse_float(self) -> Result<Float, ParseError>": parse_float,
-}  # fmt: skip
+    "parse_float(self) -> Result<Float, ParseError>": parse_float}  # fmt: skip
 BAG: Rows = {**SIZED, "to_array(self) -> Array<T>": Arr}
-CASES: Rows = {  # of Result and, with its words, of Option
-    "unwrap(self) -> T": unwrap, "expect(self, msg: String) -> T": lambda v, message: unwrap(v, message + ":"),
+# of Result and, with its words, of Option
+CASES: Rows = {"unwrap(self) -> T": unwrap, "map<U>(self, f: fn(T) -> U) -> Result<U, E>": map_good,
+    "expect(self, msg: String) -> T": lambda v, message: unwrap(v, message + ":"),
     "unwrap_or(self, v: T) -> T": lambda v, other: v.payload[0] if is_good(v) else other,
     "unwrap_or_else(self, f: fn(E) -> T) -> T": lambda v, f: v.payload[0] if is_good(v) else f(*v.payload or ()),
-    "map<U>(self, f: fn(T) -> U) -> Result<U, E>": map_good,
-    "and_then<U>(self, f: fn(T) -> Result<U, E>) -> Result<U, E>": lambda v, f: f(*v.payload) if is_good(v) else v,
-}  # fmt: skip
-PATTERNS: Rows = {  # of a compiled pattern
-    "is_match(pattern: String, s: String) -> Result<Bool, RegexError>": lambda p, s: bool(p.search(s)),
+    "and_then<U>(self, f: fn(T) -> Result<U, E>) -> Result<U, E>": lambda v, f: f(*v.payload) if is_good(v) else v}  # fmt: skip
+# of a compiled pattern
+PATTERNS: Rows = {"is_match(pattern: String, s: String) -> Result<Bool, RegexError>": lambda p, s: bool(p.search(s)),
     "find(pattern: String, s: String) -> Result<Option<RegexMatch>, RegexError>": first(record),
     "find_all(pattern: String, s: String) -> Result<Array<RegexMatch>, RegexError>": every,
     "captures(pattern: String, s: String) -> Result<Option<Array<Option<String>>>, RegexError>": first(groups),
-    "replace(pattern: String, s: String, with: String) -> Result<String, RegexError>": expanded,
-}  # fmt: skip
+    "replace(pattern: String, s: String, with: String) -> Result<String, RegexError>": expanded}  # fmt: skip
 LIBRARY: dict[str, Rows] = {
     "Core": {"len(x: Any) -> Int": length, "typeof(x: Any) -> String": kind_of, "Some<T>(x: T) -> Option<T>": some,
         "Ok<T, E>(x: T = nil) -> Result<T, E>": ok, "Err<T, E>(e: E) -> Result<T, E>": err,
         "print(x: Any = nil)": display, "println(x: Any = nil)": display,
         "panic(msg: String) -> Never": lambda message: stop(Panic("P001", message))},
-    "World": {"assert(c: Any, msg: String = nil)": lambda world, c, m: asserted(world, cast(c, BOOL), m, c),
-        "assert_eq(a: Any, b: Any, msg: String = nil)": lambda world, a, b, m: asserted(world, equal(a, b), m, a, b),
-        "assert_ne(a: Any, b: Any, msg: String = nil)": lambda world, a, b, m: asserted(world, not equal(a, b), m, a, b),
-        "emit<T>(channel: String, payload: T = nil)": lambda world, c, payload: world.emits.append((c, json_text(payload)))},
+    "World": {"assert(c: Any, msg: String = nil)": lambda w, c, m: asserted(w, cast(c, BOOL), m, c),
+        "assert_eq(a: Any, b: Any, msg: String = nil)": lambda w, a, b, m: asserted(w, equal(a, b), m, a, b),
+        "assert_ne(a: Any, b: Any, msg: String = nil)": lambda w, a, b, m: asserted(w, not equal(a, b), m, a, b),
+        "emit<T>(channel: String, payload: T = nil)": lambda w, c, p: w.emits.append((c, json_text(p)))},
     "Int": NUMBERS, "Float": NUMBERS, "String": STRINGS, "Tuple": {"len(self) -> Int": len},
     "Array<T>": {**SIZED, "get(self, i: Int) -> Option<T>": at, "first(self) -> Option<T>": lambda xs: at(xs, 0),
         "last(self) -> Option<T>": lambda xs: at(xs, len(xs) - 1), "push(mut self, x: T)": push, "sort(mut self)": sort,
@@ -341,8 +331,8 @@ LIBRARY: dict[str, Rows] = {
         "contains(self, i: Int) -> Bool": lambda r, i: i in bounds(r),
         "rev(self) -> Array<Int>": lambda r: Arr(reversed(bounds(r))),
         "filter(self, f: fn(Int) -> Bool) -> Array<Int>": kept, "map<U>(self, f: fn(Int) -> U) -> Array<U>": mapped},
-    "Option<T>": {**renamed(renamed(CASES, "Result<U, E>", "Option<U>"), "fn(E)", "fn()"), "is_some(self) -> Bool": is_good,
-        "is_none(self) -> Bool": lambda o: not is_good(o),
+    "Option<T>": {**renamed(renamed(CASES, "Result<U, E>", "Option<U>"), "fn(E)", "fn()"),
+        "is_some(self) -> Bool": is_good, "is_none(self) -> Bool": lambda o: not is_good(o),
         "or(self, o: Option<T>) -> Option<T>": lambda o, p: o if is_good(o) else p,
         "filter(self, f: fn(T) -> Bool) -> Option<T>": lambda o, p: o if o.payload and truth(p(*o.payload)) else NONE,
         "ok_or<E>(self, e: E) -> Result<T, E>": lambda o, e: ok(*o.payload) if is_good(o) else err(e)},
