@@ -1,11 +1,11 @@
-"""Elaboration, functions and calls: what is called, how arguments are typed, what happens then (L-3.8, L-3.10, L-5.9, L-6.1).
+"""Elaboration, functions and calls: what is called, how arguments are typed (L-3.8, L-3.10, L-5.9, L-6.1).
 
-Every node becomes a Python function of the environment, together with its static type: `expr` gives (type, code); `site` adds
-the conversion to the type expected where the node stands (L-3.3). The environment of a call maps variables to one-element
+Every node becomes a Python function of the environment, with its static type: `expr` gives (type, code); `site` adds the
+conversion to the type expected where the node stands (L-3.3). The environment of a call maps variables to one-element
 cells; a closure keeps the cells that exist when it is made, so it sees later assignments.
 """
 
-from collections.abc import Callable
+import functools
 from typing import Any
 
 from concerto.compiler import ast
@@ -52,11 +52,10 @@ def located(code: Code, at: Any, panic_code: str | None = None) -> Code:
 
 
 class Calls:
-    place: Callable[..., Place | None]
+    place: Any
 
     def __init__(self, program: Program, limit: int) -> None:
-        self.program, self.limit = program, limit
-        self.depth = self.asserts = 0
+        self.program, self.limit, self.depth, self.asserts = program, limit, 0, 0
         self.emits: list[tuple[str, str]] = []
         self.offered, self.conversions = {}, {}  # methods of traits, by head of the type; of From, by what they give
         self.piped, self.values = {}, {}  # left sides of pipes, by node; functions that are used as values
@@ -91,9 +90,7 @@ class Calls:
         return self.site(node, Scope(scope, Join(type_)), type_)({})
 
     def constant(self, item: Item) -> Any:
-        if item.value is Missing:
-            item.value = self.alone(item.node.value, type_of(item.node.type, item.scope), item.scope)
-        return item.value
+        return self.alone(item.node.value, type_of(item.node.type, item.scope), item.scope)
 
     # ------------------------------------------------------------ impls
 
@@ -136,8 +133,8 @@ class Calls:
 
     # ------------------------------------------------------------ functions
 
-    def body(self, node: ast.Expr, scope: Scope, rows: Any) -> tuple[Type, Callable[[Any, Any], Any]]:
-        """What a function or closure gives for an environment and arguments. `rows`: what binds a parameter, its default.
+    def body(self, node: ast.Expr, scope: Scope, rows: Any) -> tuple[Type, Any]:
+        """What a function or closure gives for an environment and arguments. `rows`: what binds a parameter, default.
 
         Its tail and its returns convert to the result type, else to their join.
         """
@@ -157,15 +154,14 @@ class Calls:
 
         return NIL if discards else scope.frame.close(), call
 
-    def _elaborate(self, function: Function) -> Callable[[Any, Any], Any]:
+    def _elaborate(self, function: Function) -> Any:
         node, signature = function.node, function.signature
         claimed(node.body is not None and not node.clauses, "function without body")
         scope, rows = Scope(function.scope, Join(DISCARD if signature.result == NIL else signature.result)), []
-        if signature.receiver is not None:
-            rows.append((scope.declare("self", signature.receiver, signature.mut).bind, None))
-        for name, type_, default in zip(signature.names, signature.types, signature.defaults, strict=True):
+        me = [("self", signature.receiver, None)] if signature.receiver else []
+        for name, type_, default in (*me, *zip(signature.names, signature.types, signature.defaults, strict=True)):
             code = None if default is None else self.site(default, scope, type_)
-            rows.append((scope.declare(name, type_).bind, code))
+            rows.append((scope.declare(name, type_, name == "self" and signature.mut).bind, code))
         return self.body(node.body, scope, rows)[1]
 
     def enter(self, function: Function, given: list[Any]) -> tuple[Any, Any]:
@@ -180,12 +176,10 @@ class Calls:
     def _chosen(self, asked: Function, given: list[Any]) -> tuple[Function, list[Any]]:
         """The function of the impl, the defaults of the trait (L-3.10.4)."""
         function = asked.trait.impls[served(asked.trait, given[0])][asked.name]
-
-        def passed(value: Any, t: Type, default: Any) -> Any:
-            return self.alone(default, t, asked.scope) if value is Missing else checked(value, t)
-
-        rest = [given[1:], function.signature.types, asked.signature.defaults]
-        return function, [given[0], *located(lambda rest: [*map(passed, *rest)], self.program.at(function.node))(rest)]
+        rows = zip(given[1:], function.signature.types, asked.signature.defaults, strict=True)
+        values = [(self.alone(d, t, asked.scope) if v is Missing else v, t) for v, t, d in rows]
+        check = located(lambda row: checked(*row), self.program.at(function.node))
+        return function, [given[0], *map(check, values)]
 
     def perform(self, target: Any, given: list[Any]) -> tuple[Any, Any]:
         """Calls a function or method whose arguments, receiver first, are known; gives result and receiver."""
@@ -214,7 +208,7 @@ class Calls:
         return stop(NotClaimed(f"name {'::'.join(names)}")) if found is None and names != ["None"] else found
 
     def _instance(self, target: Any, node: Any, scope: Scope) -> dict[Any, Type]:
-        """Type parameters of what is called: the last ones are written (L-3.2.6), or, before `::`, those of its type."""
+        """Type parameters of what is called: the last are written (L-3.2.6), or, before `::`, those of its type."""
         heads, given = target.signature.heads, [type_of(t, scope) for t in node.type_arguments or []]
         names: dict[Any, Type] = {h: ANY if target is METHODS["World", "emit"] else Var() for h in heads}
         if getattr(node, "member", None) is None:
@@ -228,15 +222,16 @@ class Calls:
         if isinstance(found, Local):
             return found.type, lambda env: env[found][0]
         if isinstance(found, Item):
-            return type_of(found.node.type, found.scope), lambda env: self.constant(found)
+            value = functools.cache(lambda: self.constant(found))
+            return type_of(found.node.type, found.scope), lambda env: value()
         if found is None:
             return ("Option", Var()), lambda env: NONE
         signature = found.signature
         if signature is not None:
             types = [*([signature.receiver] if signature.receiver else []), *signature.types]
             made = Fn(found.name, len(types), lambda given: self.perform(found, given)[0])
-            value, names = self.values.setdefault(found, made), self._instance(found, node, scope)
-            return substitute(("Function", signature.result, *types), names), lambda env: value
+            made, names = self.values.setdefault(found, made), self._instance(found, node, scope)
+            return substitute(("Function", signature.result, *types), names), lambda env: made
         if isinstance(found.item, str):
             return (found.item,), lambda env: Err(found.item, found.name, found.name, {})
         return found.item.instance(lambda p: Var()), lambda env: Case(found.item, found.name)
@@ -270,7 +265,7 @@ class Calls:
         return result, run
 
     def arguments(self, target: Any, names: dict[Any, Any], rest: Any, scope: Scope, expected: Type) -> Any:
-        """Evaluates arguments as written; gives them in the order of the parameters (L-5.9.1), and the result's type."""
+        """Evaluates arguments as written; gives them in the order of the parameters (L-5.9.1), and the type."""
         signature, rows = target.signature, []
         result, is_emit = substitute(signature.result, names), target is METHODS["World", "emit"]
         wanted = known(expected) if isinstance(prune(result), Var) else inside(expected, prune(result)[0])

@@ -3,7 +3,6 @@
 A loop body makes new cells for its variables every round (L-5.9.3). What else elaboration means: `calls`.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 from concerto.compiler import ast
@@ -66,17 +65,14 @@ class Evaluator(Calls):
         written = (item, *[type_of(t, scope) for t in node.type_arguments or []])
         type_ = found if isinstance(found, tuple) else written if written[1:] else item.instance(lambda p: Var())
         convert(type_, inside(expected, item) or ANY)
-        types, defaults = item.parts(type_, of), {f.name.text: f.default for f in (of or item).node.fields or []}
+        types, rest = item.parts(type_, of), [(f.name.text, f.default) for f in (of or item).node.fields or []]
         rows = [(f.name.text, self.site(f.value, scope, types[f.name.text])) for f in node.fields]
         base = None if node.base is None else self.site(node.base, scope, type_)
 
-        def absent(name: str) -> Any:
-            return self.alone(defaults[name], types[name], item.scope) if defaults[name] else NONE
-
         def make(env: Any) -> Any:
-            given = {name: code(env) for name, code in rows}
-            given = {**base(env).fields, **given} if base else given
-            fields = {n: given[n] if n in given else absent(n) for n in defaults}
+            own = {name: code(env) for name, code in rows}
+            own = {**base(env).fields, **own} if base else own
+            fields = {n: own[n] if n in own else self.alone(d, types[n], item.scope) if d else NONE for n, d in rest}
             return Case(item, of.name, fields) if of else Rec(item, fields)
 
         return type_, make
@@ -205,18 +201,11 @@ class Evaluator(Calls):
                 codes.append(self._thrown(made, code, scope))
             elif not isinstance(statement, (ast.ItemStmt, ast.EmptyStmt)):
                 raise NotClaimed(type(statement).__name__)
-        result: Code = lambda env: None  # noqa: E731
+        codes.append(lambda env: None)
         if node.result is not None:
-            type_, result = self.expr(node.result, inner, expected)
-            if expected == DISCARD:  # L-3.12.9 puts discarded tails beside statements
-                result = self._thrown(type_, result, scope)
-
-        def run(env: Any) -> Any:
-            for code in codes:
-                code(env)
-            return result(env)
-
-        return type_, run
+            type_, result = self.expr(node.result, inner, expected)  # L-3.12.9 puts discarded tails beside statements
+            codes.append(self._thrown(type_, result, scope) if expected == DISCARD else result)
+        return type_, lambda env: [code(env) for code in codes][-1]
 
     def _thrown(self, type_: Type, code: Code, scope: Scope) -> Code:
         """L-5.12.2: a statement of a `try` body throws its Err."""
@@ -243,14 +232,9 @@ class Evaluator(Calls):
         bind = self.binder(node.pattern, type_ or closed(made), scope)
         return lambda env: bind(env, value(env))
 
-    def binder(self, pattern: ast.Pattern, type_: Type, scope: Scope) -> Callable[[Any, Any], None]:
+    def binder(self, pattern: ast.Pattern, type_: Type, scope: Scope) -> Any:
         matcher, at = Patterns(scope, self.constant).of(pattern, type_), self.program.at(pattern)
-
-        def bind(env: Any, value: Any) -> None:
-            if not matcher(env, value):
-                raise Panic("P010", f"array pattern: found {display(value)}", at)
-
-        return bind
+        return lambda env, value: matcher(env, value) or stop(Panic("P010", f"array pattern: {display(value)}", at))
 
     def on_If(self, node: ast.If, scope: Scope, expected: Type | None) -> Typed:
         condition = self.site(node.condition, scope, BOOL)
@@ -364,33 +348,32 @@ class Evaluator(Calls):
         return type_ if type_ == ANY else type_[1], run
 
     def on_Try(self, node: ast.Try, scope: Scope, expected: Type | None) -> Typed:
-        wanted = expected
-        if not node.catches and expected != DISCARD:
-            result = inside(expected, "Result")
-            wanted = None if result in (None, ANY) else known(result[1])
-        both, inner = Join(wanted), Scope(scope)
+        result = inside(expected, "Result")
+        wanted = None if result in (None, ANY) else known(result[1])
+        both, inner = Join(expected if node.catches or expected == DISCARD else wanted), Scope(scope)
         inner.target = both
         body = self.collect(both, node.body, inner)
         attempt = landing(lambda env: ok(body(env)), both)
         if not node.catches:
             return ("Result", both.close(), joined(both.raised) if both.raised else Var()), attempt
-        rows = [self._clause(clause, scope, both) for clause in node.catches]
-        if all(test != ANY for test, _ in rows):
+        rows: list[tuple[Type, Any, Code]] = []
+        for clause in node.catches:
+            inner, type_ = Scope(scope), ANY if clause.type is None else type_of(clause.type, scope)
+            local = inner.declare(clause.name.text if clause.name else "_", type_)
+            rows.append((type_, local.bind, self.collect(both, clause.body, inner)))
+        if all(test != ANY for test, *_ in rows):
             leave = self.raiser(ANY, scope)
-            rows.append((ANY, lambda env, error: leave(error)))
+            rows.append((ANY, lambda env, error: leave(error), leave))
 
         def run(env: Any) -> Any:
             made = attempt(env)
             (value,) = made.payload
-            return value if is_good(made) else next(code for test, code in rows if has_kind(value, test))(env, value)
+            if is_good(made):
+                return value
+            bind, code = next((bind, code) for test, bind, code in rows if has_kind(value, test))
+            return bind(env, value) or code(env)
 
         return both.close(), run
-
-    def _clause(self, clause: ast.CatchClause, scope: Scope, both: Join) -> tuple[Type, Any]:
-        inner, type_ = Scope(scope), ANY if clause.type is None else type_of(clause.type, scope)
-        local = inner.declare(clause.name.text if clause.name else "_", type_)
-        body = self.collect(both, clause.body, inner)
-        return type_, lambda env, error: local.bind(env, error) or body(env)
 
     # ------------------------------------------------------------ closures
 
@@ -401,13 +384,11 @@ class Evaluator(Calls):
         result = None if known(matching[1]) == NIL else known(matching[1])
         if node.result is not None or node.function_form:
             result = type_of(node.result, scope)
-        inner, rows = Scope(scope, Join(DISCARD if result == NIL else result)), []
-        rest = zip(node.parameters, matching[2:], strict=False)
-        types = [type_of(p.type, scope) if p.type else closed(t) for p, t in rest]
-        for p, t in zip(node.parameters, types, strict=True):
-            plain = ast.BindPattern(span=p.span, name=p.name, mutable=False)
-            pattern = p.pattern or (ast.WildcardPattern(span=p.span) if p.name.text == "_" else plain)
-            rows.append((self.binder(pattern, t, inner), None))
+        inner, rows, types = Scope(scope, Join(DISCARD if result == NIL else result)), [], []
+        for p, t in zip(node.parameters, matching[2:], strict=False):
+            types.append(type_of(p.type, scope) if p.type else closed(t))
+            pattern = p.pattern or ast.BindPattern(span=p.span, name=p.name, mutable=False)
+            rows.append((self.binder(pattern, types[-1], inner), None))
         type_, call = self.body(node.body, inner, rows)
 
         def make(env: Any) -> Fn:
@@ -419,9 +400,8 @@ class Evaluator(Calls):
 
 def element_type(t: Type) -> Type:
     """Of what stands at an index, and of what a loop walks."""
-    if t[0] in ("Map", "Tuple"):
-        return ("Tuple", *t[1:]) if t[0] == "Map" else joined(t[1:])
-    return t[1] if t[0] in ("Array", "Set", "Queue", "Stack") else {"Range": INT, "String": STRING}.get(t[0], ANY)
+    plain = {"Range": INT, "String": STRING, "Map": ("Tuple", *t[1:])}.get(t[0], ANY)
+    return joined(t[1:]) if t[0] == "Tuple" else t[1] if t[0] in ("Array", "Set", "Queue", "Stack") else plain
 
 
 def _arithmetic_type(operator: str, a: Type, b: Type) -> Type:

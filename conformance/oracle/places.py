@@ -1,7 +1,7 @@
-"""Places: chains of `.name`, `.N`, `[index]` (L-5.5.1, L-5.5.5, L-5.6, L-3.7.1), and patterns, which take values apart (L-5.8).
+"""Places: chains of `.name`, `.N`, `[index]` (L-5.5.1, L-5.5.5, L-5.6, L-3.7.1), and patterns (L-5.8).
 
-A write gives the new value of the root: nothing is changed in place. A step is how ("field", "error", "at", "index") and the key.
-A pattern becomes a function that tests a value and fills the variables it binds.
+A write gives the new value of the root: nothing is changed in place. A step is how ("field", "error", "at", "index"),
+and the key. A pattern becomes a function that tests a value and fills the variables it binds.
 """
 
 from collections import namedtuple
@@ -13,11 +13,10 @@ from concerto.compiler import ast
 from .library.table import bounds, clamped, element
 from .scopes import Item, Local, Scope, Variant, declared, resolve, texts
 from .types import ANY, STRING, NotClaimed, Type, has_kind, known, prune
-from .values import (OPTION, PARENTS, RESULT, Arr, Case, Err, Map, Panic, Rec, Rng, Tup, display, equal, is_number,
+from .values import (NUMERIC, OPTION, PARENTS, RESULT, Arr, Case, Err, Map, Panic, Rec, Rng, Tup, display, equal,
     key_of, kind_of, stop)  # fmt: skip
 
 Code = Callable[[Any], Any]
-Matcher = Callable[[Any, Any], bool]
 
 
 def part(value: Any, name: Any, of_error: bool = False) -> Any:
@@ -38,8 +37,7 @@ def read(value: Any, how: str, key: Any) -> Any:
     if how == "error" or how == "field" and isinstance(value, (Rec, Map, Err)):
         return value.get((str, key)) if isinstance(value, Map) else part(value, key, how == "error")
     if how == "index" and isinstance(key, Rng) and type(value) in (Arr, str):
-        start = key.start or 0
-        return type(value)(value[clamped(start, max(start, bounds(key).stop), len(value))])
+        return type(value)(value[clamped(key.start or 0, max(key.start or 0, bounds(key).stop), len(value))])
     if how != "field" and type(value) is Tup or how == "index" and type(value) in (Arr, str):
         return value[element(value, key)]
     if how == "index" and (isinstance(value, Map) or isinstance(value, Rng) and type(key) is int):
@@ -81,10 +79,9 @@ class Patterns:
     """One pattern: the variables it binds go to `scope`; alternatives share them (L-5.8.6)."""
 
     def __init__(self, scope: Scope, constant: Callable[[Item], Any]) -> None:
-        self.scope, self.constant = scope, constant
-        self.bound: dict[str, Local] = {}
+        self.scope, self.constant, self.bound = scope, constant, {}
 
-    def of(self, node: Any, type_: Type) -> Matcher:
+    def of(self, node: Any, type_: Type) -> Any:
         type_ = known(type_) or ANY
         if type_[0] == "Nilable" and not isinstance(node, (ast.BindPattern, ast.OrPattern)):
             type_ = prune(type_[1])
@@ -96,7 +93,7 @@ class Patterns:
             case ast.LiteralPattern():
                 return lambda env, value: equal(value, node.value)
             case ast.RangePattern():
-                return lambda env, value: is_number(value) and _in_interval(node, value)
+                return lambda env, value: type(value) in NUMERIC and _in_interval(node, value)
             case ast.BindPattern():
                 return self._bind(node, type_)
             case ast.OrPattern():
@@ -114,7 +111,7 @@ class Patterns:
                 return self._parts(target, {**nodes, **dict(enumerate(getattr(node, "items", ())))}, type_)
         raise NotClaimed(f"pattern {type(node).__name__}")
 
-    def _bind(self, node: ast.BindPattern, type_: Type) -> Matcher:
+    def _bind(self, node: ast.BindPattern, type_: Type) -> Any:
         name = node.name.text
         item = self.scope.find(name)
         is_value = isinstance(item, Variant) or is_constant(item) or name == "None" and item is None
@@ -122,7 +119,7 @@ class Patterns:
             return self._parts(item or name, {}, type_)
         return self._variable(name, type_, node.mutable, node.inner)
 
-    def _variable(self, name: str, type_: Type, mutable: bool, inner: ast.Pattern | None) -> Matcher:
+    def _variable(self, name: str, type_: Type, mutable: bool, inner: ast.Pattern | None) -> Any:
         test = self.of(inner or ast.WildcardPattern(span=None), type_)  # type: ignore[arg-type]
         self.scope.names[name] = local = self.bound.setdefault(name, Local(type_, mutable))
 
@@ -132,7 +129,7 @@ class Patterns:
 
         return bind
 
-    def _sequence(self, kind: type, nodes: Any, types: Any) -> Matcher:
+    def _sequence(self, kind: type, nodes: Any, types: Any) -> Any:
         """Every part of a tuple or an array; `..` takes what the others leave."""
         made = [self.of(p, t) for p, t in zip(nodes, types, strict=True)]
         start = next((i for i, p in enumerate(nodes) if isinstance(p, ast.RestPattern)), None)
@@ -147,7 +144,7 @@ class Patterns:
 
         return test
 
-    def _parts(self, target: Any, nodes: dict[Any, ast.Pattern], type_: Type) -> Matcher:
+    def _parts(self, target: Any, nodes: dict[Any, ast.Pattern], type_: Type) -> Any:
         """A constant, or what has fields or a payload: `nodes` by name or position."""
         if is_constant(target):
             return lambda env, value: equal(value, self.constant(target))

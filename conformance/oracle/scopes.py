@@ -56,7 +56,7 @@ METHODS: dict[tuple[str, str], Function] = {}  # by kind or library module, and 
 
 
 class Item:
-    """A struct, schema, enum, trait, alias or constant. `methods`: also those of impls; `impls`: of a trait, by head."""
+    """A struct, schema, enum, trait, alias or constant. `methods`: of impls too; `impls`: of a trait, by head."""
 
     is_error = False
 
@@ -64,7 +64,6 @@ class Item:
         self.node, self.name, self.scope = node, node.name.text, Scope(scope, barrier=True)
         self.params, self.impls = self.scope.parameters(node), {}
         self.variants = {v.name.text: v for v in getattr(node, "variants", ())}
-        self.value: Any = Missing  # of a constant, once it is known
         inner, me = Scope(self.scope, barrier=True), Param("Self")
         inner.names["Self"] = (me,)
         owner = ((*self.params, me), (me,))  # those of a trait are chosen by the run-time type of `self` (L-3.10.4)
@@ -98,10 +97,10 @@ class Variant:
 
 
 class Join:
-    """Collects the values of branches, elements, breaks or returns; they convert to the expected type, else to their join.
+    """Collects the values of branches, elements, breaks, returns; they convert to the type expected, or to their join.
 
-    Control leaves to the Join of a function or a loop with a value, to `again` for the next round; to that of a `try` body
-    with an error (L-3.12.2), whose type is in `raised`.
+    Control leaves to the Join of a function or a loop with a value, to `again` for the next round; to that of a `try`
+    body with an error (L-3.12.2), whose type is in `raised`.
     """
 
     def __init__(self, expected: Type | None, label: str | None = None) -> None:
@@ -208,8 +207,7 @@ class Program:
     """All files. Modules are read when a name leads to them."""
 
     def __init__(self, files: dict[str, bytes], main: str) -> None:
-        self.files, self.sources, self.found = files, {}, {}
-        self.impls: list[tuple[ast.Impl, Module]] = []
+        self.files, self.sources, self.found, self.impls = files, {}, {}, []
         self.root = Module(self, main.rpartition("/")[0], None, self.parsed(main))
 
     def parsed(self, name: str) -> list[Any]:
@@ -238,9 +236,8 @@ def texts(path: Iterable[ast.Ident]) -> list[str]:
 def resolve(scope: Scope, path: list[str]) -> Any:
     """What a path denotes (L-8.3); None for a predeclared name."""
     first, module = path[0], scope.module
-    found = {"self": module, "super": module.above, "crate": module.program.root, "std": "std"}.get(first)
-    if found is None or len(path) == 1:
-        found = scope.find(first)
+    roots = {"self": module, "super": module.above, "crate": module.program.root, "std": "std"}
+    found = roots[first] if first in roots and len(path) > 1 else scope.find(first)
     found = first if found is None and first in (PLAIN | STRUCTURAL.keys()) else found
     return functools.reduce(member, path[1:], found)
 

@@ -13,7 +13,6 @@ from .values import (NONE, OPTION, PARENTS, RESULT, Arr, Case, Map, Panic, Rec, 
     is_good, mismatch, parse_float, parse_int, saturated, some, stop)  # fmt: skip
 
 Type = Any  # a tuple or a Var
-Conversion = Callable[[Any], Any] | None
 
 
 class NotClaimed(Exception):
@@ -82,7 +81,7 @@ def to_float(value: Any) -> Any:
     return float(value) if type(value) is int else value
 
 
-def convert(a: Type, b: Type) -> Conversion:
+def convert(a: Type, b: Type) -> Callable[[Any], Any] | None:
     """What a value of type `a` undergoes where `b` is expected (L-3.3); None if nothing. Open parts become known."""
     a, b = prune(a), prune(b)
     if isinstance(a, Var) or isinstance(b, Var):
@@ -123,7 +122,7 @@ def has_kind(value: Any, t: Type) -> bool:
 
 
 def served(trait: Any, value: Any) -> Any:
-    """The head under which a trait has an impl for a value; that of an error family serves those below it (L-3.10.2)."""
+    """The head under which a trait has an impl for a value; that of an error family serves those below (L-3.10.2)."""
     return next((head for head in ancestors(head_of(value)) if head in trait.impls), None)
 
 
@@ -187,7 +186,7 @@ def cast(value: Any, t: Type) -> Any:
 
 
 def deep(value: Any, t: Type, json: bool = False) -> Any:
-    """Checked through all elements and fields, Int to Float where asked (L-3.5.6); `json`: what stood in a JSON text."""
+    """Checked through all elements and fields, Int to Float where asked (L-3.5.6); `json`: what a JSON text held."""
     t = prune(t)
     head, value = t[0], opened(value, t) if json else to_float(value) if t == FLOAT else value
     if not has_kind(value, t) or head == "Tuple" and len(value) != len(t) - 1:
@@ -197,10 +196,9 @@ def deep(value: Any, t: Type, json: bool = False) -> Any:
         return None if value is None else deep(value, t[1], json)
     if head == "Map":
         return Map({(k, deep(key, t[1], json)): deep(v, t[2], json) for (k, key), v in value.items()})
-    if head == "Tuple":
-        return Tup(deep(v, part, json) for v, part in zip(value, t[1:], strict=True))
-    if head in ("Array", "Set", "Queue", "Stack"):
-        return type(value)(deep(v, t[1], json) for v in value)
+    if head in ("Tuple", "Array", "Set", "Queue", "Stack"):
+        types = t[1:] if head == "Tuple" else t[1:] * len(value)
+        return type(value)(deep(v, part, json) for v, part in zip(value, types, strict=True))
     if head in ("Option", "Result"):
         part = t[2 if value.variant == "Err" else 1]
         return value._replace(payload=value.payload and (deep(value.payload[0], part, json),))

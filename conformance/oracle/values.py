@@ -16,7 +16,7 @@ from decimal import Decimal
 from types import SimpleNamespace
 from typing import Any
 
-MAX, MIN = 2**63 - 1, -(2**63)
+MAX, MIN, NUMERIC = 2**63 - 1, -(2**63), {int, float}
 
 
 class Panic(Exception):
@@ -130,8 +130,7 @@ def key_of(value: Any) -> tuple[type, Any]:
 # ---------------------------------------------------------------- texts
 
 
-def quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
+quoted = functools.partial(json.dumps, ensure_ascii=False)
 
 
 def float_text(value: float, debug: bool) -> str:
@@ -194,9 +193,8 @@ def error_json(value: Err) -> str:
 
 JSON: dict[type, Callable[[Any], str]] = {float: lambda v: display(v, debug=True) if math.isfinite(v) else "null",
     Case: case_json, Err: error_json, Rec: lambda v: json_object(v.fields.items()), Fn: lambda v: quoted(display(v)),
-    Rng: lambda v: json_object(v._asdict().items()),
+    Rng: lambda v: json_object(v._asdict().items()), **dict.fromkeys([type(None), bool, int, str], quoted),
     Map: lambda v: json_object((display(key), x) for (_, key), x in v.items()),
-    **dict.fromkeys([type(None), bool, int, str], lambda v: json.dumps(v, ensure_ascii=False)),
     **dict.fromkeys(BRACKETS, lambda v: "[" + ",".join(map(json_text, v)) + "]")}  # fmt: skip
 
 
@@ -208,13 +206,9 @@ def json_text(value: Any) -> str:
 # ---------------------------------------------------------------- equality, order
 
 
-def is_number(value: Any) -> bool:
-    return type(value) in (int, float)
-
-
 def equal(a: Any, b: Any) -> bool:
     """L-5.3.1, L-5.3.2. Python compares Int with Float by mathematical value too."""
-    if is_number(a) and is_number(b):
+    if {type(a), type(b)} <= NUMERIC:
         return bool(a == b)
     if type(a) is not type(b) or (isinstance(a, (Rec, Case)) and a.item is not b.item):
         return False
@@ -229,7 +223,7 @@ def equal(a: Any, b: Any) -> bool:
 
 
 def compared(op: str, a: Any, b: Any) -> bool:
-    if not (is_number(a) and is_number(b)) and not (type(a) is type(b) is str):
+    if not ({type(a), type(b)} <= NUMERIC or type(a) is type(b) is str):
         raise Panic("P007", f"expected two numbers or two Strings, found {kind_of(a)} and {kind_of(b)}")
     return bool({"<": operator.lt, ">": operator.gt, "<=": operator.le, ">=": operator.ge}[op](a, b))
 
@@ -259,7 +253,7 @@ def arithmetic(op: str, a: Any, b: Any) -> Any:
     if op == "+" and str in (type(a), type(b)):
         text = display(a) + display(b)  # what is too long fails early: memory would run out in what runs next too
         return text if len(text) < 1 << 26 else stop(MemoryError())
-    if not is_number(a) or not is_number(b):
+    if not {type(a), type(b)} <= NUMERIC:
         raise Panic("P007", f"expected numbers, found {kind_of(a)} and {kind_of(b)}")
     if op in EXACT:
         return in_range(EXACT[op](a, b))

@@ -283,7 +283,8 @@ CASES: Rows = {"unwrap(self) -> T": unwrap, "map<U>(self, f: fn(T) -> U) -> Resu
     "expect(self, msg: String) -> T": lambda v, message: unwrap(v, message + ":"),
     "unwrap_or(self, v: T) -> T": lambda v, other: v.payload[0] if is_good(v) else other,
     "unwrap_or_else(self, f: fn(E) -> T) -> T": lambda v, f: v.payload[0] if is_good(v) else f(*v.payload or ()),
-    "and_then<U>(self, f: fn(T) -> Result<U, E>) -> Result<U, E>": lambda v, f: f(*v.payload) if is_good(v) else v}  # fmt: skip
+    "and_then<U>(self, f: fn(T) -> Result<U, E>) -> Result<U, E>": lambda v, f: f(*v.payload) if is_good(v) else v,
+}  # fmt: skip
 # of a compiled pattern
 PATTERNS: Rows = {"is_match(pattern: String, s: String) -> Result<Bool, RegexError>": lambda p, s: bool(p.search(s)),
     "find(pattern: String, s: String) -> Result<Option<RegexMatch>, RegexError>": first(record),
@@ -374,8 +375,7 @@ LIBRARY: dict[str, Rows] = {
 
 def declare() -> None:
     """Files the table under METHODS."""
-    methods = {head: " ".join(f"fn {signature};" for signature in rows) for head, rows in LIBRARY.items()}
-    source = "".join(f"trait {head} {{ {text} }}" for head, text in methods.items())
+    source = "".join(f"trait {head} {{ {' '.join(f'fn {s};' for s in rows)} }}" for head, rows in LIBRARY.items())
     module = Program({"library": source.encode()}, "library").root
     traits, module.names = list(module.names.values()), {"RegexMatch": MATCH}  # the others denote what is predeclared
     for trait, rows in zip(traits, LIBRARY.values(), strict=True):
