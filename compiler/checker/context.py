@@ -18,6 +18,7 @@ from ..source import Source, Span
 from ..symbols import (
     AliasSymbol,
     ConstSymbol,
+    ContextSymbol,
     EnumSymbol,
     FunctionScope,
     FunctionSymbol,
@@ -29,10 +30,10 @@ from ..symbols import (
     TraitSymbol,
     TypeParameterSymbol,
 )
-from ..types import ANY, FLOAT, INT, NEVER, NIL, Implementation, Nilable, Nominal, Type, bare, option
+from ..types import FLOAT, INT, NEVER, NIL, Implementation, Nilable, Nominal, Type, bare, option
 from .mismatch import explain, number_help
 from .privacy import ModuleMap
-from .relations import ERRONEOUS, MISMATCH, _Mismatch, convert, is_complete, join, join_all, nilable
+from .relations import ERRONEOUS, MISMATCH, _Mismatch, convert, is_complete, join, nilable
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +128,7 @@ class Checker:
         "connections", "mockable", "agents", "manifest", "servers", "tools",
         "aliases", "constants", "methods", "self_type", "deferring", "main", "visiting", "mutating", "links",
         "traits", "models", "trait_symbols", "implementations", "error_impls", "waiting_bounds",
-        "outside", "step_functions", "memory_tables",
+        "outside", "step_functions", "memory_tables", "contexts",
     )  # fmt: skip
 
     def __init__(
@@ -149,6 +150,7 @@ class Checker:
         self.targets: list[Target] = []
         self.loops: list[LoopFrame] = []
         self.nominals: dict[str, StructSymbol | EnumSymbol] = {}
+        self.contexts: dict[str, ContextSymbol] = {}
         self.modules: ModuleMap
         self.connections: list[str] = []  # names of those declared, for suggestions
         self.mockable: list[str] = []  # names of models, agents and tools, for suggestions
@@ -367,8 +369,3 @@ def has_final_else(node: ast.If) -> bool:
     while isinstance(at, ast.If):
         at = at.otherwise
     return at is not None
-
-
-def joined_type(types: list[Type]) -> Type:
-    """The join of types that are known to join, else Any."""
-    return join_all(types) or ANY

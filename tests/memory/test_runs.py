@@ -1,8 +1,10 @@
 """Runs, conflicts, locks and folds (M-5, M-8.13, M-9), the parts that no store changes."""
 
 import asyncio
+import sqlite3
 
 import pytest
+from concerto.runtime.memory import locks
 from concerto.runtime.memory.conversation import Conversation
 from concerto.runtime.memory.errors import MemoryFailure
 from concerto.runtime.memory.locks import TurnLocks
@@ -10,7 +12,6 @@ from concerto.runtime.memory.memory import Memory
 from concerto.runtime.memory.policy import Policy, SummaryPolicy
 from concerto.runtime.memory.stores.sqlite import SqliteStore
 from concerto.runtime.memory.summaries import due_fold, store_fold
-from concerto.runtime.memory.threads import StoreThreads
 from concerto.runtime.memory.turns import Attached, open_run
 from concerto.runtime.records import Call, Msg
 
@@ -43,7 +44,7 @@ def test_tool_rounds_are_stored_only_with_tools():
         run.add_round("dropped", [call()], [result()])
         run.new_attempt()
         run.add_round("", [call()], [result()])
-        assert [message.content for message in run.in_flight()] == ["", "found"]
+        assert [draft.message.content for draft in run.rounds] == ["", "found"]
         assert [message.content for message in run.commit("a")] == ["q", "", "found", "a"]
         assert texts(memory) == expected
 
@@ -229,37 +230,42 @@ def test_the_lease_orders_processes(tmp_path):
     async def main():
         path = str(tmp_path / "m.db")
         ours, theirs = (Memory(Policy(on_conflict="Serial"), store=SqliteStore(path)) for _ in range(2))
-        threads = StoreThreads()
-        mine, other = TurnLocks("one", threads.call), TurnLocks("two", threads.call)
+        mine, other = TurnLocks("one"), TurnLocks("two")
         await mine.take(ours, "r1")
         with pytest.raises(MemoryFailure):
             await other.take(theirs, "r2", timeout=0.1)
         mine.release(ours)
         await other.take(theirs, "r2", timeout=5)
         other.release(theirs)
-        threads.close()
+        ours.store.close()
+        theirs.store.close()
 
     asyncio.run(main())
 
 
-def test_a_blocking_store_works_on_its_thread(tmp_path):
+def test_a_lease_is_renewed_until_it_is_given_back(tmp_path, monkeypatch):
+    assert (locks.LEASE_SECONDS, locks.RENEWED_EVERY) == (60, 20)
+    monkeypatch.setattr(locks, "RENEWED_EVERY", 0.01)
+
     async def main():
-        memory = Memory(Policy(tools=True), store=SqliteStore(str(tmp_path / "m.db")))
-        threads = StoreThreads()
+        memory = Memory(Policy(on_conflict="Serial"), store=SqliteStore(str(tmp_path / "m.db")))
+        held = sqlite3.connect(tmp_path / "m.db")
 
-        async def perform(work):
-            return await threads.call(memory.store, work)
+        def leases():
+            return held.execute("SELECT owner, until FROM lease").fetchall()
 
-        conversation = Conversation(memory, perform=perform)
-        await conversation.open("r", ASK, system="s", tools_offered=True)
-        await threads.call(memory.store, lambda: conversation.commit("a"))
-        committing = asyncio.ensure_future(threads.call(memory.store, lambda: opened(memory, "r2").commit("b")))
-        await asyncio.sleep(0)
-        committing.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await committing
-        assert len(await threads.call(memory.store, memory.messages)) == 4  # the transaction had begun: it ended
-        threads.close()
+        mine = TurnLocks("one")
+        await mine.take(memory, "r1")
+        taken = leases()
+        async with asyncio.timeout(30):
+            while leases() == taken:
+                await asyncio.sleep(0.01)
+        assert [owner for owner, _ in leases()] == ["one"] and leases() > taken
+        mine.release(memory)
+        await asyncio.sleep(0.1)
+        assert leases() == []
+        held.close()
+        memory.store.close()
 
     asyncio.run(main())
 
@@ -274,11 +280,11 @@ class Joiner:
         self.seen = []
         self.failing = False
 
-    async def __call__(self, previous, messages):
+    async def __call__(self, previous, entries):
         if self.failing:
             raise ValueError("no summariser today")
-        self.seen += [message.content for message in messages]
-        return " ".join([previous, *(message.content for message in messages)]).strip()
+        self.seen += [entry.message.content for entry in entries]
+        return " ".join([previous, *(entry.message.content for entry in entries)]).strip()
 
 
 async def turn(memory, number, joiner):
@@ -339,7 +345,7 @@ def test_folds_after_a_duration():
     assert due_fold(memory) is None
     now[0] = 61.0
     fold = due_fold(memory)
-    assert [message.content for message in fold.messages] == ["a"]
+    assert [entry.message.content for entry in fold.entries] == ["a"]
     assert store_fold(memory, fold, "first")
     memory.append("user", "b")
     assert due_fold(memory) is None
@@ -382,7 +388,7 @@ def test_text_is_cut_and_goes_when_what_it_covers_goes():
     assert memory.summary() == "x" * 8
     memory.erase([1])
     assert memory.summary() is None
-    assert [message.content for message in due_fold(memory).messages] == ["a", "c"]
+    assert [entry.message.content for entry in due_fold(memory).entries] == ["a", "c"]
 
 
 def test_a_derived_view_has_a_summary_of_its_own():
