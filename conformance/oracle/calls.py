@@ -1,8 +1,8 @@
 """Elaboration, functions and calls: what is called, how arguments are typed (L-3.8, L-3.10, L-5.9, L-6.1).
 
-Every node becomes a Python function of the environment, with its static type: `expr` gives (type, code); `site` adds the
-conversion to the type expected where the node stands (L-3.3). The environment of a call maps variables to one-element
-cells; a closure keeps the cells that exist when it is made, so it sees later assignments.
+Every node becomes a Python function of the environment, with its static type: `expr` gives (type, code); `site` adds
+the conversion to the type expected where the node stands (L-3.3). The environment of a call maps variables to
+one-element cells; a closure keeps the cells that exist when it is made, so it sees later assignments.
 """
 
 import functools
