@@ -106,7 +106,7 @@ class Calls:
             if trait is None:
                 target[0].methods.update(made)
             elif trait == "Error":
-                target[0].is_error = True
+                target[0].parent = "Error"
             elif trait == "From":
                 self.conversions.setdefault(target[0], []).extend(made.values())
                 self.offered[target[0], "from"] = made["from"]
@@ -230,7 +230,7 @@ class Calls:
         if signature is not None:
             types = [*([signature.receiver] if signature.receiver else []), *signature.types]
             made = Fn(found.name, len(types), lambda given: self.perform(found, given)[0])
-            made, names = self.values.setdefault(found, made), self._instance(found, node, scope)
+            made, names = self.values.setdefault((found.node, found.owner), made), self._instance(found, node, scope)
             return substitute(("Function", signature.result, *types), names), lambda env: made
         if isinstance(found.item, str):
             return (found.item,), lambda env: Err(found.item, found.name, found.name, {})

@@ -380,8 +380,8 @@ class Evaluator(Calls):
     def on_Closure(self, node: ast.Closure, scope: Scope, expected: Type | None) -> Typed:
         wanted = inside(expected, "Function")
         count = len(node.parameters) + 2
-        matching = wanted if wanted and len(wanted) == count else ("Function", NIL, *[ANY] * count)
-        result = None if known(matching[1]) == NIL else known(matching[1])
+        matching = wanted if wanted and len(wanted) == count else ("Function", None, *[ANY] * count)
+        result = known(matching[1])
         if node.result is not None or node.function_form:
             result = type_of(node.result, scope)
         inner, rows, types = Scope(scope, Join(DISCARD if result == NIL else result)), [], []

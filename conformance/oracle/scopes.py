@@ -58,7 +58,7 @@ METHODS: dict[tuple[str, str], Function] = {}  # by kind or library module, and 
 class Item:
     """A struct, schema, enum, trait, alias or constant. `methods`: of impls too; `impls`: of a trait, by head."""
 
-    is_error = False
+    parent = ""  # "Error" if it implements it
 
     def __init__(self, node: Any, scope: Scope) -> None:
         self.node, self.name, self.scope = node, node.name.text, Scope(scope, barrier=True)

@@ -116,9 +116,8 @@ def has_kind(value: Any, t: Type) -> bool:
         return value is None or has_kind(value, t[1])
     if isinstance(head, frozenset):
         return type(value) is str and value in head
-    is_error = head == "Error" and getattr(head_of(value), "is_error", False)
     by_impl = not isinstance(head, str) and served(head, value) is not None
-    return is_error or by_impl or head in ancestors(head_of(value))
+    return by_impl or head in ancestors(head_of(value))
 
 
 def served(trait: Any, value: Any) -> Any:

@@ -105,10 +105,10 @@ def head_of(value: Any) -> Any:
 
 
 def ancestors(head: Any) -> Iterator[Any]:
-    """A family and those above it; another head alone."""
+    """A family and those above it; a declaration that implements Error, and Error; another head alone."""
     while head:
         yield head
-        head = PARENTS.get(head)
+        head = getattr(head, "parent", None) or PARENTS.get(head)
 
 
 def mismatch(expected: str, value: Any) -> Panic:
