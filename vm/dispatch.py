@@ -162,7 +162,7 @@ def exec_call_inout(machine: Running, receiver: Any, site: Site, arguments: list
 
 def in_places(machine: Running, code: Any, site: Site, arguments: list[Any]) -> tuple[Any, list[Any]]:
     """The method, or its form that supplies missing defaults, and its arguments in parameter order; P015 when they do not fit.
-    Behind `Any` each is a dynamic value where the parameter's type is expected (L-3.3.3); for a trait the checker has seen them."""
+    Behind `Any` each stands where the parameter's type is expected (L-3.3.3); those for a trait's method have been checked."""
     names = [name for name, _, _ in machine.program.image.functions[code.number].params][1:]
     positional = len(arguments) - len(site.names)
     placed = dict(zip(names, arguments[:positional], strict=False))
