@@ -23,6 +23,7 @@ from .values import (
     ModelRef,
     Struct,
     ToolRef,
+    check,
     debug,
     get_member,
     make_error,
@@ -161,7 +162,8 @@ def exec_call_inout(machine: Running, receiver: Any, site: Site, arguments: list
 
 
 def in_places(machine: Running, code: Any, site: Site, arguments: list[Any]) -> tuple[Any, list[Any]]:
-    """The method, or its form that supplies missing defaults, and its arguments in parameter order; P015 when they do not fit."""
+    """The method, or its form that supplies missing defaults, and its arguments in parameter order; P015 when they do not fit.
+    Behind `Any` each stands where the parameter's type is expected (L-3.3.3); those for a trait's method have been checked."""
     names = [name for name, _, _ in machine.program.image.functions[code.number].params][1:]
     positional = len(arguments) - len(site.names)
     placed = dict(zip(names, arguments[:positional], strict=False))
@@ -171,7 +173,10 @@ def in_places(machine: Running, code: Any, site: Site, arguments: list[Any]) -> 
         names = [name for name, _, _ in machine.program.image.functions[code.number].params][1:]
     if len(arguments) != len(names) or sorted(placed) != sorted(names):
         raise Panic("P015", f"{site.name} expects {len(names)} arguments, given {len(arguments)}")
-    return code, [placed[name] for name in names]
+    if site.trait:
+        return code, [placed[name] for name in names]
+    params = machine.program.image.functions[code.number].params[1:]
+    return code, [check(placed[name], machine.program.descriptors[type_]) for name, type_, _ in params]
 
 
 def kind_of(value: Any) -> str:

@@ -1,8 +1,8 @@
-"""The second evaluator (C-12.1): written from the specification, over the parser's tree and nothing else of the implementation.
+"""The second evaluator (C-12.1): written from the specification, over the parser's tree and no more.
 
-`values` knows what values are, `types` what is expected where the meaning depends on it, `scopes` what names denote; `patterns`,
-`places`, `casts`, `calls` and `evaluate` turn the tree into nested Python functions; `library` holds what programs find declared.
+`values` knows what values are, `types` what is expected where the meaning depends on it, `scopes` what names denote;
+`places`, `calls` and `evaluate` turn the tree into nested Python functions; `library` has what programs find declared.
 
-Not covered, answered by `NotClaimed`: declarations of models and the like, concurrency, what reaches the host, limits other than
-call depth; diagnostics never, for a program is taken to be well-typed.
+Not covered, answered by `NotClaimed`: declarations of models and the like, concurrency, what reaches the host, limits
+other than call depth; diagnostics never, for a program is taken to be well-typed.
 """

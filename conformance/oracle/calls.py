@@ -1,37 +1,98 @@
-"""Calls: what is called, how its arguments are typed, and what happens then (L-3.8, L-3.10, L-5.9, L-6.1)."""
+"""Elaboration, functions and calls: what is called, how arguments are typed (L-3.8, L-3.10, L-5.9, L-6.1).
 
-from __future__ import annotations
+Every node becomes a Python function of the environment, with its static type: `expr` gives (type, code); `site` adds
+the conversion to the type expected where the node stands (L-3.3). The environment of a call maps variables to
+one-element cells; a closure keeps the cells that exist when it is made, so it sees later assignments.
+"""
 
-from collections.abc import Callable
+import functools
 from typing import Any
 
 from concerto.compiler import ast
 
-from .library.predeclared import Predeclared
-from .library.shapes import parse_as
-from .places import read, write
-from .scopes import METHODS, Builtin, Frame, Function, Item, Local, Missing, Program, Scope, Variant, declared, resolve, type_of
-from .types import (
-    ANY, FLOAT, INT, NIL, STRING, NotClaimed, Param, Type, Var, convert, has_kind, inside, known, prune, served, substitute,
-    to_float,
-)  # fmt: skip
-from .values import NONE, PARENTS, Case, Err, Fn, Map, Panic, Rec, display, head_of, kind_of
+from .library.table import json_parse, map_good
+from .places import Code, Place, write
+from .scopes import (DISCARD, METHODS, Function, Item, Join, Local, Missing, Program, Scope, Variant, declared, resolve,
+    texts, type_of)  # fmt: skip
+from .types import (ANY, FLOAT, INT, NIL, STRING, NotClaimed, Param, Type, Var, checked, claimed, convert, deep, inside,
+    known, prune, served, substitute, to_float)  # fmt: skip
+from .values import NONE, Case, Err, Fn, Panic, Rec, ancestors, display, head_of, kind_of, stop
 
-Code = Callable[[Any], Any]
 Typed = tuple[Type, Code]
-Place = tuple[Type, Local, list[tuple[str, Code]]]
+BRANCHING = (ast.Block, ast.GroupExpr, ast.If, ast.Match, ast.Try, ast.For, ast.While, ast.Loop)
 
 
-class Calls(Predeclared):
+class Leave(Exception):
+    """Control on its way to a target with a value, its arguments."""
+
+
+def landing(code: Code, target: Any) -> Code:
+    """Code to whose end control comes that is on its way to `target`."""
+
+    def run(env: Any) -> Any:
+        try:
+            return code(env)
+        except Leave as leave:
+            return leave.args[1] if leave.args[0] is target else stop(leave)
+
+    return run
+
+
+def located(code: Code, at: Any, panic_code: str | None = None) -> Code:
+    """With the place of the node added to a panic that has none yet, and perhaps with another code."""
+
+    def run(env: Any) -> Any:
+        try:
+            return code(env)
+        except Panic as panic:
+            panic.at, panic.code = panic.at or at, panic_code or panic.code
+            raise
+
+    return run
+
+
+class Calls:
+    place: Any
+
     def __init__(self, program: Program, limit: int) -> None:
-        self.program, self.limit = program, limit
-        self.depth = self.asserts = 0
+        self.program, self.limit, self.depth, self.asserts = program, limit, 0, 0
         self.emits: list[tuple[str, str]] = []
-        self.offered: dict[tuple[Any, str], Function | None] = {}  # methods of traits, by head of the type
-        self.piped: dict[int, Any] = {}  # left sides of pipes, by node
-        self.conversions: dict[Any, list[Function]] = {}  # of impls of From, by what they give
+        self.offered, self.conversions = {}, {}  # methods of traits, by head of the type; of From, by what they give
+        self.piped, self.values = {}, {}  # left sides of pipes, by node; functions that are used as values
 
-    # ------------------------------------------------------------ declarations
+    # ------------------------------------------------------------ elaboration
+
+    def expr(self, node: ast.Expr, scope: Scope, expected: Type | None = None) -> Typed:
+        name = type(node).__name__
+        elaborate = getattr(self, "on_" + name, None) or stop(NotClaimed(name))
+        expected = None if expected == DISCARD and not isinstance(node, BRANCHING) else known(expected)
+        type_, code = elaborate(node, scope, expected)
+        if id(node) in self.piped:
+            local = Local(type_, False)
+            self.piped[id(node)] = (local, code)
+            return type_, lambda env: env[local][0]
+        return type_, code if isinstance(node, (ast.Block, ast.GroupExpr)) else located(code, self.program.at(node))
+
+    def site(self, node: ast.Expr, scope: Scope, expected: Type) -> Code:
+        type_, code = self.expr(node, scope, expected)
+        return self.converted(code, convert(type_, expected), node)
+
+    def converted(self, code: Code, conversion: Any, node: ast.Expr, panic_code: str | None = None) -> Code:
+        """With a conversion that follows, which may panic where the node stands."""
+        later = conversion and located(conversion, self.program.at(node), panic_code)
+        return code if later is None else lambda env: later(code(env))
+
+    def collect(self, joined: Join, node: ast.Expr, scope: Scope) -> Code:
+        return joined.add(*self.expr(node, scope, joined.expected))
+
+    def alone(self, node: ast.Expr, type_: Type, scope: Scope) -> Any:
+        """The value of an expression that stands in no function."""
+        return self.site(node, Scope(scope, Join(type_)), type_)({})
+
+    def constant(self, item: Item) -> Any:
+        return self.alone(item.node.value, type_of(item.node.type, item.scope), item.scope)
+
+    # ------------------------------------------------------------ impls
 
     def register(self) -> None:
         """Files the impls of the modules that have been read."""
@@ -41,126 +102,119 @@ class Calls(Predeclared):
             heads = scope.parameters(node)
             scope.names["Self"] = target = type_of(node.target, scope)
             made = {m.name.text: Function(m, scope, (heads, target)) for m in node.methods}
-            if node.trait is None:
+            trait, *arguments = (None,) if node.trait is None else type_of(node.trait, scope)
+            if trait is None:
                 target[0].methods.update(made)
+            elif trait == "Error":
+                target[0].parent = "Error"
+            elif trait == "From":
+                self.conversions.setdefault(target[0], []).extend(made.values())
+                self.offered[target[0], "from"] = made["from"]
             else:
-                self._implemented(type_of(node.trait, scope), heads, target, made)
+                self._implemented(trait, arguments, (heads, target), made)
 
-    def _implemented(self, t: Type, heads: Any, target: Type, made: dict[str, Function]) -> None:
+    def _implemented(self, trait: Item, arguments: Any, owner: Any, made: dict[str, Function]) -> None:
         """The trait learns of the impl; its default methods count as if they stood there."""
-        trait, *arguments = t
-        if trait == "Error":
-            target[0].is_error = True
-        elif not isinstance(trait, Item):
-            self.conversions.setdefault(target[0], []).extend(made.values())
-            self.offered[target[0], "from"] = made["from"]
-        elif target[0] in trait.impls:
-            raise NotClaimed("one trait with several arguments")
-        else:
-            own = Scope(trait.scope, barrier=True)
-            own.names = {"Self": target, **dict(zip((p.name for p in trait.params), arguments, strict=True))}
-            rest = [m for m in trait.node.methods if m.name.text not in made]
-            trait.impls[target[0]] = made | {m.name.text: Function(m, own, (heads, target)) for m in rest}
-            for key, function in (((target[0], name), f) for name, f in trait.impls[target[0]].items()):
-                self.offered[key] = None if key in self.offered else function  # of two traits none is meant
-
-    def trait_methods(self, trait: Item) -> dict[str, Function]:
-        """Of a trait itself: they are chosen by the run-time type of `self` (L-3.10.4)."""
-        if not trait.methods:
-            me = Param("Self", -1)
-            scope = Scope(trait.scope, barrier=True)
-            scope.names["Self"] = (me,)
-            for m in trait.node.methods:
-                trait.methods[m.name.text] = Function(m, scope, ((*trait.params, me), (me,)), trait)
-        return trait.methods
+        head, own = owner[1][0], Scope(trait.scope, barrier=True)
+        claimed(head not in trait.impls, "one trait with several arguments")
+        own.names = {"Self": owner[1], **dict(zip((p.name for p in trait.params), arguments, strict=True))}
+        trait.impls[head] = {name: made.get(name) or Function(m.node, own, owner) for name, m in trait.methods.items()}
+        for name, function in trait.impls[head].items():  # of two traits none is meant
+            self.offered[head, name] = None if (head, name) in self.offered else function
 
     def method(self, head: Any, name: str, scope: Scope) -> Any:
         """An inherent or built-in method, then one of a trait (L-3.10.3)."""
         self.register()
         if isinstance(head, Param):
-            bounds = [declared(resolve(scope, [s.text for s in b.path])) for b in head.bounds]
-            return next((found for b in bounds if (found := self.trait_methods(b).get(name))), None)
-        if isinstance(head, Item) and isinstance(head.node, ast.Trait):
-            return self.trait_methods(head).get(name)
+            bounds = [declared(resolve(scope, texts(b.path))) for b in head.bounds]
+            return next((b.methods[name] for b in bounds if name in b.methods), None)
         found = head.methods.get(name) if isinstance(head, Item) else METHODS.get((head, name))
-        while found is None and head:
-            found, head = self.offered.get((head, name)), PARENTS.get(head)
-        return found
+        return found or next(filter(None, (self.offered.get((h, name)) for h in ancestors(head))), None)
 
-    def alone(self, node: ast.Expr, type_: Type, scope: Scope) -> Any:
-        """The value of an expression that stands in no function."""
-        return self.site(node, Scope(scope, Frame(type_)), type_)({})
+    # ------------------------------------------------------------ functions
 
-    def constant(self, item: Item) -> Any:
-        if item.value is Missing:
-            item.value = self.alone(item.node.value, type_of(item.node.type, item.scope), item.scope)
-        return item.value
+    def body(self, node: ast.Expr, scope: Scope, rows: Any) -> tuple[Type, Any]:
+        """What a function or closure gives for an environment and arguments. `rows`: what binds a parameter, default.
+
+        Its tail and its returns convert to the result type, else to their join.
+        """
+        tail, discards = self.collect(scope.frame, node, scope), scope.frame.expected == DISCARD
+        run = landing((lambda env: (tail(env), None)[1]) if discards else tail, scope.frame)
+
+        def call(env: Any, given: list[Any]) -> Any:
+            if self.depth >= self.limit:
+                raise Panic("P012", f"call depth exceeded: {self.limit}")
+            self.depth += 1
+            try:
+                for (bind, default), value in zip(rows, given, strict=True):
+                    bind(env, default(env) if value is Missing else value)
+                return run(env)
+            finally:
+                self.depth -= 1
+
+        return NIL if discards else scope.frame.close(), call
+
+    def _elaborate(self, function: Function) -> Any:
+        node, signature = function.node, function.signature
+        claimed(node.body is not None and not node.clauses, "function without body")
+        scope, rows = Scope(function.scope, Join(DISCARD if signature.result == NIL else signature.result)), []
+        me = [("self", signature.receiver, None)] if signature.receiver else []
+        for name, type_, default in (*me, *zip(signature.names, signature.types, signature.defaults, strict=True)):
+            code = None if default is None else self.site(default, scope, type_)
+            rows.append((scope.declare(name, type_, name == "self" and signature.mut).bind, code))
+        return self.body(node.body, scope, rows)[1]
 
     def enter(self, function: Function, given: list[Any]) -> tuple[Any, Any]:
         """Runs a function; gives its result and its `self` as it is then (L-5.5.6)."""
         if function.trait is not None:
-            function = function.trait.impls[served(function.trait, given[0])][function.name]
-            if any(v is Missing or not has_kind(v, t) for v, t in zip(given[1:], function.signature.types, strict=True)):
-                raise NotClaimed("defaults of a trait method, or another `Self`")
-        if function.code is None:
-            self._elaborate(function)
-        env: dict[Local, Any] = {}
+            function, given = self._chosen(function, given)
+        function.code = function.code or self._elaborate(function)
+        env: dict[Local, list[Any]] = {}
+        result = function.code(env, given)
+        return result, next(iter(env.values()), [None])[0]
 
-        def run(given: list[Any]) -> tuple[Any, Any]:
-            for local, default, value in zip(function.locals, function.defaults, given, strict=True):
-                env[local] = [default(env) if value is Missing else value]
-            return function.code(env), env[function.locals[0]][0] if given else None
+    def _chosen(self, asked: Function, given: list[Any]) -> tuple[Function, list[Any]]:
+        """The function of the impl, the defaults of the trait (L-3.10.4)."""
+        function = asked.trait.impls[served(asked.trait, given[0])][asked.name]
+        rows = zip(given[1:], function.signature.types, asked.signature.defaults, strict=True)
+        values = [(self.alone(d, t, asked.scope) if v is Missing else v, t) for v, t, d in rows]
+        check = located(lambda row: checked(*row), self.program.at(function.node))
+        return function, [given[0], *map(check, values)]
 
-        return self.framed(run, given)
-
-    def framed(self, run: Callable[[Any], Any], given: Any) -> Any:
-        if self.depth >= self.limit:
-            raise Panic("P012", f"call depth exceeded: {self.limit}")
-        self.depth += 1
-        try:
-            return run(given)
-        finally:
-            self.depth -= 1
-
-    def _elaborate(self, function: Function) -> None:
-        node, signature = function.node, function.signature
-        if node.body is None or node.clauses:
-            raise NotClaimed("function without body")
-        frame = Frame(signature.result)
-        scope = Scope(function.scope, frame)
-        if signature.receiver is not None:
-            function.locals.append(scope.declare("self", signature.receiver, signature.mut))
-            function.defaults.append(None)
-        for name, type_, default in zip(signature.names, signature.types, signature.defaults, strict=True):
-            function.defaults.append(None if default is None else self.site(default, scope, type_))
-            function.locals.append(scope.declare(name, type_))
-        function.code = self.body(node.body, scope, frame)[1]
+    def perform(self, target: Any, given: list[Any]) -> tuple[Any, Any]:
+        """Calls a function or method whose arguments, receiver first, are known; gives result and receiver."""
+        if target.kind is None:
+            return self.enter(target, given)
+        signature = target.signature
+        claimed(not signature.receiver or kind_of(given[0]) == target.kind, "another kind behind an unchecked element")
+        defaults = [None] * (len(given) - len(signature.types)) + signature.defaults
+        values = [getattr(d, "value", None) if v is Missing else v for v, d in zip(given, defaults, strict=True)]
+        made = target.run(self, *values) if target.kind == "World" else target.run(*values)
+        return made if signature.mut else (made, None)
 
     # ------------------------------------------------------------ what a path denotes
 
     def target(self, node: ast.PathExpr, scope: Scope) -> Any:
         self.register()
-        names = [s.text for s in node.segments] + ([node.member.text] if node.member else [])
+        names = texts([*node.segments, *([node.member] if node.member else [])])
         found = scope.find("self") if names == ["self"] else resolve(scope, names)
         if found is None and len(names) > 1:
             owner, trait = declared(resolve(scope, names[:-1])), None
             if owner is None and len(names) > 2:  # T::X::m
                 owner, trait = declared(resolve(scope, names[:-2])), declared(resolve(scope, [names[-2]]))
             found = trait.impls[owner][names[-1]] if isinstance(trait, Item) else self.method(owner, names[-1], scope)
-        found = METHODS.get(("Core", names[0])) if found is None and len(names) == 1 else found
-        if found is None and names != ["None"]:
-            raise NotClaimed(f"name {'::'.join(names)}")
-        return found
+        if found is None and len(names) == 1:
+            found = METHODS.get(("Core", names[0])) or METHODS.get(("World", names[0]))
+        return stop(NotClaimed(f"name {'::'.join(names)}")) if found is None and names != ["None"] else found
 
     def _instance(self, target: Any, node: Any, scope: Scope) -> dict[Any, Type]:
-        """Type parameters of what is called: the last ones are written (L-3.2.6), or, before `::`, those of its type."""
+        """Type parameters of what is called: the last are written (L-3.2.6), or, before `::`, those of its type."""
         heads, given = target.signature.heads, [type_of(t, scope) for t in node.type_arguments or []]
-        names: dict[Any, Type] = {h: Var() for h in heads}
+        names: dict[Any, Type] = {h: ANY if target is METHODS["World", "emit"] else Var() for h in heads}
         if getattr(node, "member", None) is None:
-            names.update(zip(heads[len(heads) - len(given) :], given, strict=True))
-        else:
-            owner = declared(resolve(scope, [s.text for s in node.segments]))
-            convert(substitute(target.owner[1], names), (owner, *given))
+            return names | dict(zip(heads[len(heads) - len(given) :], given, strict=True))
+        owner = declared(resolve(scope, texts(node.segments)))
+        convert(substitute(target.owner[1], names), (owner, *given))
         return names
 
     def on_PathExpr(self, node: ast.PathExpr, scope: Scope, expected: Type | None) -> Typed:
@@ -168,143 +222,120 @@ class Calls(Predeclared):
         if isinstance(found, Local):
             return found.type, lambda env: env[found][0]
         if isinstance(found, Item):
-            return type_of(found.node.type, found.scope), lambda env: self.constant(found)
+            value = functools.cache(lambda: self.constant(found))
+            return type_of(found.node.type, found.scope), lambda env: value()
         if found is None:
             return ("Option", Var()), lambda env: NONE
-        if hasattr(found, "signature"):
-            names, signature = self._instance(found, node, scope), found.signature
-            types = [substitute(t, names) for t in [*([signature.receiver] if signature.receiver else []), *signature.types]]
-            found.value = found.value or Fn(found.name, len(types), lambda given: self.perform(found, given)[0])
-            return ("Fn", substitute(signature.result, names), *types), lambda env: found.value
+        signature = found.signature
+        if signature is not None:
+            types = [*([signature.receiver] if signature.receiver else []), *signature.types]
+            made = Fn(found.name, len(types), lambda given: self.perform(found, given)[0])
+            made, names = self.values.setdefault((found.node, found.owner), made), self._instance(found, node, scope)
+            return substitute(("Function", signature.result, *types), names), lambda env: made
         if isinstance(found.item, str):
             return (found.item,), lambda env: Err(found.item, found.name, found.name, {})
-        return found.item.fresh(), lambda env: Case(found.item, found.name)
+        return found.item.instance(lambda p: Var()), lambda env: Case(found.item, found.name)
 
     # ------------------------------------------------------------ calls
 
     def on_Call(self, node: ast.Call, scope: Scope, expected: Type | None) -> Typed:
         callee, rest = node.callee, node.arguments
         found = self.target(callee, scope) if isinstance(callee, ast.PathExpr) else None
-        if hasattr(found, "signature") and isinstance(callee, ast.PathExpr):
-            if isinstance(found, Builtin) and found.kind == "Core" and hasattr(self, "call_" + found.name):
-                return getattr(self, "call_" + found.name)(found, callee, rest, scope)  # type: ignore[no-any-return]
-            names = self._instance(found, callee, scope)
-            if found.signature.receiver is not None:
-                return self._method(found, names, self._receiver(rest[0].value, scope), rest[1:], scope, expected)
-            codes, result = self.arguments(found, names, rest, scope, expected)
-            if found.name == "parse_as":
-                return result, lambda env: parse_as(codes(env)[0], prune(result)[1])
-            return result, lambda env: self.perform(found, codes(env))[0]
-        if isinstance(found, Variant):
+        if not isinstance(found, (Function, Variant)):
+            return self.call_value(*self.expr(callee, scope), rest, scope)
+        if found.signature is None:
             variant, message = None if found.name == "new" else found.name, self.site(rest[0].value, scope, STRING)
             return (found.item,), lambda env: Err(found.item, variant, message(env), {})
-        return self.call_value(*self.expr(callee, scope), [a.value for a in rest], scope)
+        names = self._instance(found, callee, scope)
+        if found.signature.receiver is not None:
+            return self._method(found, names, self._receiver(rest[0].value, scope), rest[1:], scope, expected)
+        codes, result = self.arguments(found, names, rest, scope, expected)
+        if found is METHODS["json", "parse_as"]:
+            return result, lambda env: map_good(json_parse(*codes(env)), lambda v: deep(v, result[1], json=True))
+        return result, lambda env: self.perform(found, codes(env))[0]
 
-    def call_value(self, type_: Type, code: Code, nodes: list[ast.Expr], scope: Scope) -> Typed:
-        type_ = prune(type_)
-        types, result = (type_[2:], type_[1]) if type_[0] == "Fn" else ([ANY] * len(nodes), ANY)
-        codes = [self.site(n, scope, t) for n, t in zip(nodes, types, strict=True)]
+    def call_value(self, type_: Type, code: Code, rest: Any, scope: Scope) -> Typed:
+        _, result, *types = prune(type_) if prune(type_)[0] == "Function" else (ANY,) * (len(rest) + 2)
+        codes = [self.site(a.value, scope, t) for a, t in zip(rest, types, strict=True)]
 
         def run(env: Any) -> Any:
-            f = code(env)
-            given = [c(env) for c in codes]
-            if not isinstance(f, Fn):
-                raise Panic("P015", f"{kind_of(f)} is no function")
-            return f(*given)
+            f, given = code(env), [c(env) for c in codes]
+            return f(*given) if isinstance(f, Fn) else stop(Panic("P015", f"{kind_of(f)} is no function"))
 
         return result, run
 
-    def arguments(self, target: Any, names: dict[Any, Type], rest: Any, scope: Scope, expected: Any) -> tuple[Code, Type]:
-        """Evaluates the arguments as written; gives them in the order of the parameters (L-5.9.1), and the result's type."""
-        signature, rows, types = target.signature, [], []
-        result = substitute(signature.result, names)
+    def arguments(self, target: Any, names: dict[Any, Any], rest: Any, scope: Scope, expected: Type) -> Any:
+        """Evaluates arguments as written; gives them in the order of the parameters (L-5.9.1), and the type."""
+        signature, rows = target.signature, []
+        result, is_emit = substitute(signature.result, names), target is METHODS["World", "emit"]
         wanted = known(expected) if isinstance(prune(result), Var) else inside(expected, prune(result)[0])
         if wanted not in (None, ANY):
             convert(result, wanted)
-        for i, argument in enumerate(rest):
-            at = i if argument.name is None else signature.names.index(argument.name.text)
-            type_, code = self.expr(argument.value, scope, known(substitute(signature.types[at], names)))
-            types.append(type_)
-            rows.append((at, self.converted(code, convert(type_, substitute(signature.types[at], names)), argument.value)))
-        if not rest and isinstance(target, Builtin) and target.name == "Ok":
+        for i, argument in enumerate(rest):  # `print` takes any number
+            named, last = argument.name and argument.name.text, len(signature.types) - 1
+            at = signature.names.index(named) if named else min(i, last)
+            wanted = substitute(signature.types[at], names)
+            type_, code = self.expr(argument.value, scope, known(wanted))
+            panic_code = "P415" if is_emit and at else None
+            rows.append((at, type_, self.converted(code, convert(type_, wanted), argument.value, panic_code)))
+        if not rest and target is METHODS["Core", "Ok"]:
             convert(NIL, prune(result)[1])
         if prune(result) == ("Number",):
-            numbers = {(target.kind,), *map(prune, types)}
+            numbers = {(target.kind,), *(prune(t) for _, t, _ in rows)}
             result = ANY if ANY in numbers else FLOAT if FLOAT in numbers else INT
-        count = len(signature.types)
 
         def run(env: Any) -> list[Any]:
-            given = [Missing] * count
-            for at, code in rows:
-                given[at] = code(env)
-            return given
+            given = {at: code(env) for at, _, code in rows}
+            return [given.get(at, Missing) for at in range(len(signature.types))]
 
         return run, prune(result)
 
-    def perform(self, target: Any, given: list[Any]) -> tuple[Any, Any]:
-        """Calls a function or method whose arguments, receiver first, are known; gives result and receiver."""
-        if isinstance(target, Function) and not isinstance(target, Builtin):
-            return self.enter(target, given)
-        signature = target.signature
-        if signature.receiver is not None and kind_of(given[0]) != target.kind:
-            raise NotClaimed("a value of another kind behind an unchecked element")
-        defaults = [None] * (len(given) - len(signature.types)) + signature.defaults
-        made = target.run(*[getattr(d, "value", None) if v is Missing else v for v, d in zip(given, defaults, strict=True)])
-        return made if signature.mut else (made, None)
-
     # ------------------------------------------------------------ methods
 
-    def _receiver(self, node: ast.Expr, scope: Scope) -> tuple[Place | None, Type, Code]:
-        place = self.place(node, scope)
-        if place is None:
-            type_, code = self.expr(node, scope)
-            return None, prune(type_), code
-        return place, prune(place[0]), lambda env: walk(env[place[1]][0], ((how, key(env)) for how, key in place[2]))
+    def _receiver(self, node: ast.Expr, scope: Scope) -> Place:
+        found = self.place(node, scope)
+        type_, code = (None, None) if found else self.expr(node, scope)
+        return found or Place(prune(type_), None, [], code)
 
     def on_MethodCall(self, node: ast.MethodCall, scope: Scope, expected: Type | None) -> Typed:
-        name, receiver = node.name.text, self._receiver(node.receiver, scope)
-        place, type_, code = receiver
-        if isinstance(type_, Var):
-            raise NotClaimed("method of an open type")
-        if type_ == ANY:
-            return self._dynamic(node, place, code, scope)
-        found = self.method(type_[0], name, scope)
-        if found is None and name == "to_string":
-            shown = self.expr(node.receiver, scope)[1]
-            return STRING, lambda env: display(shown(env))
-        if found is None and isinstance(type_[0], Item):
-            nodes = [a.value for a in node.arguments]
-            return self.call_value(type_[0].parts(type_)[name], lambda env: code(env).fields[name], nodes, scope)
-        if found is None:
-            raise NotClaimed(f"method {name} of {type_[0]}")
-        names = self._instance(found, node, scope)
-        return self._method(found, names, receiver, node.arguments, scope, expected)
+        name, place = node.name.text, self._receiver(node.receiver, scope)
+        claimed(not isinstance(place.type, Var), "method of an open type")
+        if place.type == ANY:
+            return self._dynamic(node, place, scope)
+        head = place.type[0]
+        found = self.method(head, name, scope)
+        if found is not None:
+            return self._method(found, self._instance(found, node, scope), place, node.arguments, scope, expected)
+        if name == "to_string":
+            return self._dynamic(node, Place(ANY, None, [], self.expr(node.receiver, scope)[1]), scope)
+        types = head.parts(place.type) if isinstance(head, Item) else stop(NotClaimed(f"method {name} of {head}"))
+        read = lambda env: place.read(env, place.steps(env)).fields[name]  # noqa: E731
+        return self.call_value(types[name], read, node.arguments, scope)
 
-    def _method(self, found: Any, names: Any, receiver: Any, rest: Any, scope: Scope, expected: Any) -> Typed:
-        signature, (place, type_, code) = found.signature, receiver
-        if found.trait is not None and type_[0] is found.trait:
-            names.update(zip(found.trait.params, type_[1:], strict=True))
-        convert(type_, substitute(signature.receiver, names))
+    def _method(self, found: Any, names: Any, place: Place, rest: Any, scope: Scope, expected: Any) -> Typed:
+        signature = found.signature
+        if found.trait is not None and place.type[0] is found.trait:
+            names.update(zip(found.trait.params, place.type[1:], strict=True))
+        convert(place.type, substitute(signature.receiver, names))
         codes, result = self.arguments(found, names, rest, scope, expected)
 
         def run(env: Any) -> Any:
-            if place is not None and signature.mut:
-                steps = [(how, key(env)) for how, key in place[2]]
-                return self.change(env, place[1], steps, found, codes(env))
-            value = code(env)
-            made = self.perform(found, [value, *codes(env)])[0]
+            steps = place.steps(env)
+            if place.root is not None and signature.mut:
+                return self.change(env, place, steps, found, codes(env))
+            made = self.perform(found, [place.read(env, steps), *codes(env)])[0]
             return to_float(made) if result == FLOAT else made  # the sum of no Floats
 
         return result, run
 
-    def _dynamic(self, node: ast.MethodCall, place: Place | None, code: Code, scope: Scope) -> Typed:
+    def _dynamic(self, node: ast.MethodCall, place: Place, scope: Scope) -> Typed:
         """L-3.7.1: the method is found by run-time type."""
         name = node.name.text
         rows = [(a.name and a.name.text, self.site(a.value, scope, ANY)) for a in node.arguments]
 
         def run(env: Any) -> Any:
-            steps = [] if place is None else [(how, key(env)) for how, key in place[2]]
-            value = code(env) if place is None else walk(env[place[1]][0], steps)
+            steps = place.steps(env)
+            value = place.read(env, steps)
             given = [(label, c(env)) for label, c in rows]
             found = self.method(head_of(value), name, scope)
             if found is None and isinstance(value, Rec) and isinstance(value.fields.get(name), Fn):
@@ -312,37 +343,28 @@ class Calls(Predeclared):
             if found is None and name == "to_string":
                 return display(value)
             mut = found is not None and found.signature.mut
-            if found is None or found.signature.receiver is None or mut and place is not None and not place[1].mutable:
+            if found is None or found.signature.receiver is None or mut and place.root and not place.root.mutable:
                 raise Panic("P014", f"{kind_of(value)} has no method {name}")
             ordered = _ordered(name, found.signature, given)
-            if mut and place is not None:
-                return self.change(env, place[1], steps, found, ordered)
+            if mut and place.root:
+                return self.change(env, place, steps, found, ordered)
             return self.perform(found, [value, *ordered])[0]
 
         return STRING if name == "to_string" else ANY, run
 
-    def change(self, env: Any, root: Local, steps: list[Any], found: Any, given: list[Any]) -> Any:
-        """A *mut* method works in place on its receiver place (L-5.5.6); a key on the way must exist (L-5.5.5)."""
-        result, new = self.perform(found, [walk(env[root][0], steps, exists=True), *given])
-        env[root][0] = write(env[root][0], steps, new)
+    def change(self, env: Any, place: Place, steps: list[Any], found: Any, given: list[Any]) -> Any:
+        """A *mut* method works in place on its receiver place (L-5.5.6)."""
+        result, new = self.perform(found, [place.read(env, steps, exists=True), *given])
+        env[place.root][0] = write(env[place.root][0], steps, new)
         return result
 
 
 def _ordered(called: str, signature: Any, given: list[tuple[str | None, Any]]) -> list[Any]:
     """Arguments of a dynamic call, checked as far as L-3.3.3 goes."""
-    names, count = signature.names, len(signature.names)
+    names, count, anything = signature.names, len(signature.names), dict.fromkeys(signature.heads, ANY)
     found = {label or (names[i] if i < count else ""): value for i, (label, value) in enumerate(given)}
     required = {n for n, d in zip(names, signature.defaults, strict=True) if d is None}
     if len(found) < len(given) or not required <= found.keys() <= set(names):
         raise Panic("P015", f"{called} expects {count} arguments, {len(given)} given")
-    anything: dict[Any, Type] = dict.fromkeys(signature.heads, ANY)
-    for name, type_ in zip(names, signature.types, strict=True):
-        if name in found and (conversion := convert(ANY, substitute(type_, anything))) is not None:
-            found[name] = conversion(found[name])
-    return [found.get(name, Missing) for name in names]
-
-
-def walk(value: Any, steps: Any, exists: bool = False) -> Any:
-    for how, key in steps:
-        value = read(value, "index" if exists and isinstance(value, Map) else how, key)
-    return value
+    conversions = [convert(ANY, substitute(t, anything)) for t in signature.types]
+    return [c(found[n]) if c and n in found else found.get(n, Missing) for n, c in zip(names, conversions, strict=True)]

@@ -1,34 +1,48 @@
-"""Reading and writing through a chain of `.name`, `.N`, `[index]` (L-5.5.1, L-5.5.5, L-5.6, L-3.7.1).
+"""Places: chains of `.name`, `.N`, `[index]` (L-5.5.1, L-5.5.5, L-5.6, L-3.7.1), and patterns (L-5.8).
 
-A write gives the new value of the root: nothing is changed in place. A step is how ("field", "error", "at", "index") and the key.
+A write gives the new value of the root: nothing is changed in place. A step is how ("field", "error", "at", "index"),
+and the key. A pattern becomes a function that tests a value and fills the variables it binds.
 """
 
-from __future__ import annotations
-
+from collections import namedtuple
+from collections.abc import Callable
 from typing import Any
 
-from .library.functions import bounds, clamped, element
-from .patterns import part
-from .values import Arr, Err, Map, Panic, Rec, Rng, Tup, display, key_of, kind_of
+from concerto.compiler import ast
+
+from .library.table import bounds, clamped, element
+from .scopes import Item, Local, Scope, Variant, declared, resolve, texts
+from .types import ANY, STRING, NotClaimed, Type, has_kind, known, prune
+from .values import (NUMERIC, OPTION, PARENTS, RESULT, Arr, Case, Err, Map, Panic, Rec, Rng, Tup, display, equal,
+    key_of, kind_of, stop)  # fmt: skip
+
+Code = Callable[[Any], Any]
+
+
+def part(value: Any, name: Any, of_error: bool = False) -> Any:
+    """A field, or a part of a payload. Of what is read as an error: L-3.11.1, L-3.11.13, L-3.11.14."""
+    fields = value.fields if isinstance(value, Rec) else {}
+    if not of_error and not isinstance(value, Err):
+        return fields.get(name) if isinstance(value, Rec) else value.payload[name]
+    message = fields["message"] if isinstance(fields.get("message"), str) else display(value)
+    plain = {"kind": kind_of(value), "variant": getattr(value, "variant", None), "message": message, 0: message}
+    return {**getattr(value, "extra", {}), **plain}.get(name)
+
+
+def present(value: Map, key: Any) -> Any:
+    return key_of(key) if key_of(key) in value else stop(Panic("P005", f"key not found: {display(key)}"))
 
 
 def read(value: Any, how: str, key: Any) -> Any:
     if how == "error" or how == "field" and isinstance(value, (Rec, Map, Err)):
         return value.get((str, key)) if isinstance(value, Map) else part(value, key, how == "error")
-    if how == "field":
-        raise Panic("P014", f"{kind_of(value)} has no member {key}")
-    if type(value) is Tup or type(value) in (Arr, str) and how == "index":
-        if isinstance(key, Rng) and type(value) is not Tup:
-            start = key.start or 0
-            return type(value)(value[clamped(start, max(start, bounds(key).stop), len(value))])
+    if how == "index" and isinstance(key, Rng) and type(value) in (Arr, str):
+        return type(value)(value[clamped(key.start or 0, max(key.start or 0, bounds(key).stop), len(value))])
+    if how != "field" and type(value) is Tup or how == "index" and type(value) in (Arr, str):
         return value[element(value, key)]
-    if isinstance(value, Map) and how == "index":
-        if key_of(key) not in value:
-            raise Panic("P005", f"key not found: {display(key)}")
-        return value[key_of(key)]
-    if isinstance(value, Rng) and how == "index" and type(key) is int:
-        return (value.start or 0) + element(value, key)
-    raise Panic("P007", f"{kind_of(value)} cannot be indexed by {kind_of(key)}")
+    if how == "index" and (isinstance(value, Map) or isinstance(value, Rng) and type(key) is int):
+        return value[present(value, key)] if isinstance(value, Map) else (value.start or 0) + element(value, key)
+    raise Panic("P014" if how == "field" else "P007", f"{kind_of(value)} has no member {display(key)}")
 
 
 def write(value: Any, steps: list[Any], new: Any) -> Any:
@@ -37,9 +51,7 @@ def write(value: Any, steps: list[Any], new: Any) -> Any:
         return new
     (how, key), rest = steps[0], steps[1:]
     if isinstance(value, Map) and how != "at":
-        found = key_of(key)
-        if rest and found not in value:
-            raise Panic("P005", f"key not found: {display(key)}")
+        found = present(value, key) if rest else key_of(key)
         return Map({**value, found: write(value.get(found), rest, new)})
     if type(value) is Tup and how != "field" or type(value) is Arr and how == "index":
         inner = write(value[element(value, key)], rest, new)
@@ -47,3 +59,119 @@ def write(value: Any, steps: list[Any], new: Any) -> Any:
     if how == "field" and isinstance(value, Rec) and key in value.fields:
         return value._replace(fields={**value.fields, key: write(value.fields[key], rest, new)})
     raise Panic("P014" if how == "field" else "P007", f"{kind_of(value)} has no place {key}")
+
+
+class Place(namedtuple("Place", "type root rows code")):
+    """Where a chain begins, a variable (`root`) or another expression (`code`), and its steps."""
+
+    def steps(self, env: Any) -> list[tuple[str, Any]]:
+        return [(how, key(env)) for how, key in self.rows]
+
+    def read(self, env: Any, steps: Any, exists: bool = False) -> Any:
+        """`exists`: a key on the way must (L-5.5.5)."""
+        value = self.code(env)
+        for how, key in steps:
+            value = read(value, "index" if exists and isinstance(value, Map) else how, key)
+        return value
+
+
+class Patterns:
+    """One pattern: the variables it binds go to `scope`; alternatives share them (L-5.8.6)."""
+
+    def __init__(self, scope: Scope, constant: Callable[[Item], Any]) -> None:
+        self.scope, self.constant, self.bound = scope, constant, {}
+
+    def of(self, node: Any, type_: Type) -> Any:
+        type_ = known(type_) or ANY
+        if type_[0] == "Nilable" and not isinstance(node, (ast.BindPattern, ast.OrPattern)):
+            type_ = prune(type_[1])
+        match node:
+            case ast.WildcardPattern() | ast.RestPattern(name=None):
+                return lambda env, value: True
+            case ast.RestPattern():
+                return self._variable(node.name.text, type_, False, None)
+            case ast.LiteralPattern():
+                return lambda env, value: equal(value, node.value)
+            case ast.RangePattern():
+                return lambda env, value: type(value) in NUMERIC and _in_interval(node, value)
+            case ast.BindPattern():
+                return self._bind(node, type_)
+            case ast.OrPattern():
+                alternatives = [self.of(p, type_) for p in node.alternatives]
+                return lambda env, value: any(p(env, value) for p in alternatives)
+            case ast.TuplePattern():
+                return self._sequence(Tup, node.items, type_[1:] if type_[0] == "Tuple" else [ANY] * len(node.items))
+            case ast.ArrayPattern():
+                inner = type_[1] if type_[0] == "Array" else ANY
+                types = [("Array", inner) if isinstance(p, ast.RestPattern) else inner for p in node.items]
+                return self._sequence(Arr, node.items, types)
+            case ast.PathPattern() | ast.TupleStructPattern() | ast.StructPattern():
+                nodes = {f.name.text: f.pattern for f in getattr(node, "fields", ())}
+                target = resolve(self.scope, texts(node.path)) or node.path[-1].text
+                return self._parts(target, {**nodes, **dict(enumerate(getattr(node, "items", ())))}, type_)
+        raise NotClaimed(f"pattern {type(node).__name__}")
+
+    def _bind(self, node: ast.BindPattern, type_: Type) -> Any:
+        name = node.name.text
+        item = self.scope.find(name)
+        is_value = isinstance(item, Variant) or is_constant(item) or name == "None" and item is None
+        if is_value and node.inner is None and not node.mutable:
+            return self._parts(item or name, {}, type_)
+        return self._variable(name, type_, node.mutable, node.inner)
+
+    def _variable(self, name: str, type_: Type, mutable: bool, inner: ast.Pattern | None) -> Any:
+        test = self.of(inner or ast.WildcardPattern(span=None), type_)  # type: ignore[arg-type]
+        self.scope.names[name] = local = self.bound.setdefault(name, Local(type_, mutable))
+
+        def bind(env: Any, value: Any) -> bool:
+            local.bind(env, value)
+            return test(env, value)
+
+        return bind
+
+    def _sequence(self, kind: type, nodes: Any, types: Any) -> Any:
+        """Every part of a tuple or an array; `..` takes what the others leave."""
+        made = [self.of(p, t) for p, t in zip(nodes, types, strict=True)]
+        start = next((i for i, p in enumerate(nodes) if isinstance(p, ast.RestPattern)), None)
+
+        def test(env: Any, value: Any) -> bool:
+            more = len(value) - len(made) if type(value) is kind else -2
+            if start is not None and more >= -1:
+                value = (*value[:start], Arr(value[start : start + more + 1]), *value[start + more + 1 :])
+            elif more:
+                return False
+            return all(p(env, v) for p, v in zip(made, value, strict=True))
+
+        return test
+
+    def _parts(self, target: Any, nodes: dict[Any, ast.Pattern], type_: Type) -> Any:
+        """A constant, or what has fields or a payload: `nodes` by name or position."""
+        if is_constant(target):
+            return lambda env, value: equal(value, self.constant(target))
+        item = declared(getattr(target, "item", target))
+        if isinstance(item, Item):
+            types = item.parts(type_ if type_[0] is item else item.instance(lambda p: ANY), target)
+        elif item in PARENTS:
+            types = {name: STRING if name in (0, "kind", "message") else ANY for name in nodes}
+        else:
+            types = {0: type_[2 if target == "Err" else 1] if type_[0] in ("Option", "Result") else ANY}
+        made, of_error = [(name, self.of(p, types[name])) for name, p in nodes.items()], target in PARENTS
+        return lambda env, value: _denotes(target, value) and all(p(env, part(value, n, of_error)) for n, p in made)
+
+
+def is_constant(item: Any) -> bool:
+    return isinstance(item, Item) and isinstance(item.node, ast.Const)
+
+
+def _denotes(target: Any, value: Any) -> bool:
+    """Whether a value is of the variant, family or type."""
+    if isinstance(target, Variant):
+        return isinstance(value, (Case, Err)) and value[:2] == (target.item, target.name)
+    if target in ("Some", "None", "Ok", "Err"):
+        return isinstance(value, Case) and value.item in (OPTION, RESULT) and value.variant == target
+    return has_kind(value, (declared(target),))
+
+
+def _in_interval(node: ast.RangePattern, value: Any) -> bool:
+    below = value == value if node.end is None else value <= node.end if node.inclusive else value < node.end
+    return bool(below and (node.start is None or value >= node.start))

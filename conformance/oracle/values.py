@@ -5,23 +5,30 @@ Int, Float, String, Bool and nil are the Python values of those names; a Map's k
 A panic is raised without a place; the node that is being evaluated adds its own.
 """
 
-from __future__ import annotations
-
+import functools
 import json
 import math
+import operator
+import re
+from collections import namedtuple
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any
 
-MAX, MIN = 2**63 - 1, -(2**63)
+MAX, MIN, NUMERIC = 2**63 - 1, -(2**63), {int, float}
 
 
 class Panic(Exception):
     """L-5.13: ends the program. `at`: file and line."""
 
     def __init__(self, code: str, message: str, at: Any = None) -> None:
-        super().__init__(message)
         self.code, self.message, self.at = code, message, at
+
+
+def stop(error: Exception) -> Any:
+    """Raises, where only an expression can stand."""
+    raise error
 
 
 class Arr(tuple[Any, ...]): ...
@@ -42,34 +49,10 @@ class Stack(tuple[Any, ...]): ...
 class Map(dict[Any, Any]): ...
 
 
-class Rec(NamedTuple):
-    """A struct or schema value; `item` is its declaration."""
-
-    item: Any
-    fields: dict[str, Any]
-
-
-class Case(NamedTuple):
-    """An enum value, Option and Result included; `payload` is None, a tuple, or a dict of fields."""
-
-    item: Any
-    variant: str
-    payload: Any = None
-
-
-class Rng(NamedTuple):
-    start: int | None
-    end: int | None
-    inclusive: bool
-
-
-class Err(NamedTuple):
-    """A built-in error (L-3.11.1)."""
-
-    family: str
-    variant: str | None
-    message: str
-    extra: dict[str, Any]
+Rec = namedtuple("Rec", "item fields")  # a struct or schema value; `item` is its declaration
+Case = namedtuple("Case", "item variant payload", defaults=[None])  # payload: None, a tuple, or a dict of fields
+Err = namedtuple("Err", "family variant message extra")  # a built-in error (L-3.11.1)
+Rng = namedtuple("Rng", "start end inclusive")
 
 
 class Fn:
@@ -86,14 +69,12 @@ class Fn:
 
 OPTION, RESULT = SimpleNamespace(name="Option"), SimpleNamespace(name="Result")  # in place of a declaration
 NONE = Case(OPTION, "None")
-FAMILIES = "AgentError ToolError HashMapError EmitError RuntimeError JsonError ParseError RegexError HttpError FsError EnvError"
-OF_CALLS = ["SchemaError", "ConnectionError", "TimeoutError"]
-PARENTS = {"Error": "", **dict.fromkeys(FAMILIES.split(), "Error"), **dict.fromkeys(OF_CALLS, "AgentError")}
-KINDS = {
-    int: "Int", float: "Float", str: "String", bool: "Bool", type(None): "Nil", Arr: "Array", Tup: "Tuple", Map: "Map",
-    Set: "Set", Queue: "Queue", Stack: "Stack", Rng: "Range", Fn: "Function",
-}  # fmt: skip
+FAMILIES = ["Agent", "Tool", "HashMap", "Emit", "Runtime", "Json", "Parse", "Regex", "Http", "Fs", "Env"]
+PARENTS = {"Error": "", **{f"{name}Error": "Error" for name in FAMILIES}}
+PARENTS.update({f"{name}Error": "AgentError" for name in ("Schema", "Connection", "Timeout")})
 BRACKETS = {Arr: "[]", Tup: "()", Set: ("Set {", "}"), Queue: ("Queue [", "]"), Stack: ("Stack [", "]")}
+KINDS = {int: "Int", float: "Float", str: "String", bool: "Bool", type(None): "Nil", Arr: "Array", Tup: "Tuple"}
+KINDS.update({Map: "Map", Set: "Set", Queue: "Queue", Stack: "Stack", Rng: "Range", Fn: "Function"})
 
 
 def some(value: Any) -> Case:
@@ -113,13 +94,9 @@ def is_good(value: Case) -> bool:
     return value.variant in ("Some", "Ok")
 
 
-def failed(family: str, message: str, **extra: Any) -> Case:
-    return err(Err(family, None, message, extra))
-
-
 def kind_of(value: Any) -> str:
     """`typeof` (L-5.1)."""
-    return KINDS.get(type(value)) or (value.family if type(value) is Err else value.item.name)
+    return KINDS.get(type(value)) or str(value.family if type(value) is Err else value.item.name)
 
 
 def head_of(value: Any) -> Any:
@@ -127,115 +104,111 @@ def head_of(value: Any) -> Any:
     return value.item if isinstance(value, (Rec, Case)) and value.item not in (OPTION, RESULT) else kind_of(value)
 
 
-def descends(family: str, ancestor: str) -> bool:
-    while family and family != ancestor:
-        family = PARENTS[family]
-    return bool(family)
+def ancestors(head: Any) -> Iterator[Any]:
+    """A family and those above it; a declaration that implements Error, and Error; another head alone."""
+    while head:
+        yield head
+        head = getattr(head, "parent", None) or PARENTS.get(head)
 
 
 def mismatch(expected: str, value: Any) -> Panic:
     return Panic("P007", f"expected {expected}, found {kind_of(value)}")
 
 
+def of_kind(value: Any, expected: str, *kinds: type) -> Any:
+    return value if type(value) in kinds else stop(mismatch(expected, value))
+
+
+def number(value: Any) -> Any:
+    return of_kind(value, "a number", int, float)
+
+
 def key_of(value: Any) -> tuple[type, Any]:
-    if type(value) not in (str, int, bool):
-        raise mismatch("a key", value)
-    return type(value), value
+    return type(value), of_kind(value, "a key", str, int, bool)
 
 
 # ---------------------------------------------------------------- texts
 
 
-def float_text(value: float) -> str:
+quoted = functools.partial(json.dumps, ensure_ascii=False)
+
+
+def float_text(value: float, debug: bool) -> str:
     """L-5.1.2."""
-    if not math.isfinite(value):
-        return "NaN" if math.isnan(value) else "inf" if value > 0 else "-inf"
-    return format(Decimal(repr(value)), "f").removesuffix(".0")
+    plain = format(Decimal(repr(value)), "f").removesuffix(".0").replace("Infinity", "inf")
+    return plain + ".0" if debug and value.is_integer() else plain
+
+
+def listed(values: Any, debug: bool) -> str:
+    return ", ".join(display(v, debug) for v in values)
+
+
+def fields(found: Any, debug: bool) -> str:
+    return "{" + ", ".join(f"{name}: {display(v, debug)}" for name, v in found) + "}"
+
+
+def case_text(value: Case, debug: bool) -> str:
+    item, variant, payload = value
+    name = variant if item in (OPTION, RESULT) else f"{item.name}::{variant}"
+    if isinstance(payload, dict):
+        return f"{name} {fields(payload.items(), debug)}"
+    return name if payload is None else f"{name}({listed(payload, debug)})"
+
+
+def bracketed(value: Any, debug: bool) -> str:
+    start, end = BRACKETS[type(value)]
+    return start + listed(value, debug) + ("," if type(value) is Tup and len(value) == 1 else "") + end
+
+
+TEXTS: dict[type, Callable[[Any, bool], str]] = {type(None): lambda v, debug: "nil", int: lambda v, debug: str(v),
+    bool: lambda v, debug: str(v).lower(), float: float_text, str: lambda v, debug: quoted(v) if debug else v,
+    Case: case_text, Rec: lambda v, debug: f"{v.item.name} {fields(v.fields.items(), debug)}",
+    Rng: lambda v, debug: ("..=" if v.inclusive else "..").join("" if e is None else str(e) for e in v[:2]),
+    Err: lambda v, debug: f"{v.family}::{v.variant} {fields([('message', v.message)], debug)}" if debug else v.message,
+    Fn: lambda v, debug: f"<fn {v.name}>" if v.name else "<fn>", **dict.fromkeys(BRACKETS, bracketed),
+    Map: lambda v, debug: fields([(display(k, t is str), x) for (t, k), x in v.items()], debug)}  # fmt: skip
 
 
 def display(value: Any, debug: bool = False) -> str:
     """Display text (L-5.1), or the debug form (L-5.1.19)."""
+    return TEXTS[type(value)](value, debug)
 
-    def listed(values: Any) -> str:
-        return ", ".join(display(v, debug) for v in values)
 
-    def fields(found: Any) -> str:
-        return "{" + ", ".join(f"{name}: {display(v, debug)}" for name, v in found) + "}"
+def json_object(found: Any) -> str:
+    return "{" + ",".join(f"{quoted(name)}:{json_text(v)}" for name, v in found) + "}"
 
-    match value:
-        case None | bool():
-            return "nil" if value is None else str(value).lower()
-        case float():
-            text = float_text(value)
-            return text + ".0" if debug and value.is_integer() else text
-        case str() if debug:
-            return json.dumps(value, ensure_ascii=False)
-        case Rec():
-            return value.item.name + " " + fields(value.fields.items())
-        case Case(item, variant, payload):
-            name = variant if item in (OPTION, RESULT) else f"{item.name}::{variant}"
-            text = " " + fields(payload.items()) if isinstance(payload, dict) else f"({listed(payload or ())})"
-            return name if payload is None else name + text
-        case Rng(start, end, inclusive):
-            ends = ["" if e is None else str(e) for e in (start, end)]
-            return ends[0] + ("..=" if inclusive else "..") + ends[1]
-        case Err() if debug:
-            return f"{value.family}::{value.variant} " + fields([("message", value.message)])
-        case Err():
-            return value.message
-        case Fn():
-            return f"<fn {value.name}>" if value.name else "<fn>"
-        case Map():
-            return fields((json.dumps(k, ensure_ascii=False) if t is str else display(k), v) for (t, k), v in value.items())
-        case tuple():
-            start, end = BRACKETS[type(value)]
-            return start + listed(value) + ("," if type(value) is Tup and len(value) == 1 else "") + end
-    return str(value)
+
+def case_json(value: Case) -> str:
+    item, variant, payload = value
+    data = Rec(None, payload) if isinstance(payload, dict) else None if payload is None else Arr(payload)
+    data = data[0] if type(data) is Arr and len(data) == 1 else data
+    row = [(variant.lower(), data)] if item is RESULT else [("variant", variant), ("data", data)]
+    return json_text(data) if item is OPTION else json_object(row)
+
+
+def error_json(value: Err) -> str:
+    variant = {"variant": value.variant} if value.variant else {}
+    return json_object({"kind": value.family, **variant, "message": value.message, **value.extra}.items())
+
+
+JSON: dict[type, Callable[[Any], str]] = {float: lambda v: display(v, debug=True) if math.isfinite(v) else "null",
+    Case: case_json, Err: error_json, Rec: lambda v: json_object(v.fields.items()), Fn: lambda v: quoted(display(v)),
+    Rng: lambda v: json_object(v._asdict().items()), **dict.fromkeys([type(None), bool, int, str], quoted),
+    Map: lambda v: json_object((display(key), x) for (_, key), x in v.items()),
+    **dict.fromkeys(BRACKETS, lambda v: "[" + ",".join(map(json_text, v)) + "]")}  # fmt: skip
 
 
 def json_text(value: Any) -> str:
     """The JSON column of L-5.1, compact."""
-
-    def pairs(found: Any) -> str:
-        return "{" + ",".join(f"{json_text(name)}:{json_text(v)}" for name, v in found) + "}"
-
-    match value:
-        case None | bool() | int() | str():
-            return json.dumps(value, ensure_ascii=False)
-        case float():
-            text = float_text(value)
-            return "null" if not math.isfinite(value) else text if "." in text else text + ".0"
-        case Rec():
-            return pairs(value.fields.items())
-        case Case(item, variant, payload):
-            one = isinstance(payload, tuple) and len(payload) == 1
-            data = payload[0] if one else Arr(payload) if isinstance(payload, tuple) else payload
-            if item is OPTION:
-                return json_text(data)
-            if item is RESULT:
-                return pairs([(variant.lower(), data)])
-            return pairs([("variant", variant), ("data", Rec(None, data) if isinstance(payload, dict) else data)])
-        case Rng(start, end, inclusive):
-            return pairs([("start", start), ("end", end), ("inclusive", inclusive)])
-        case Err(family, variant, message, extra):
-            return pairs([("kind", family), *([("variant", variant)] if variant else []), ("message", message), *extra.items()])
-        case Map():
-            return pairs((display(key), v) for (_, key), v in value.items())
-        case tuple():
-            return "[" + ",".join(map(json_text, value)) + "]"
-    return json.dumps(display(value), ensure_ascii=False)
+    return JSON[type(value)](value)
 
 
 # ---------------------------------------------------------------- equality, order
 
 
-def is_number(value: Any) -> bool:
-    return type(value) in (int, float)
-
-
 def equal(a: Any, b: Any) -> bool:
     """L-5.3.1, L-5.3.2. Python compares Int with Float by mathematical value too."""
-    if is_number(a) and is_number(b):
+    if {type(a), type(b)} <= NUMERIC:
         return bool(a == b)
     if type(a) is not type(b) or (isinstance(a, (Rec, Case)) and a.item is not b.item):
         return False
@@ -243,84 +216,80 @@ def equal(a: Any, b: Any) -> bool:
         return a.keys() == b.keys() and all(equal(v, b[key]) for key, v in a.items())
     if type(a) is Set:
         return len(a) == len(b) and all(any(equal(x, y) for y in b) for x in a)
-    if isinstance(a, tuple):
-        start = 1 if isinstance(a, (Rec, Case)) else 0
-        return len(a) == len(b) and all(map(equal, a[start:], b[start:]))
-    return a is b if isinstance(a, Fn) else bool(a == b)
+    if not isinstance(a, tuple):
+        return bool(a == b)
+    start = 1 if isinstance(a, (Rec, Case)) else 0
+    return len(a) == len(b) and all(map(equal, a[start:], b[start:]))
 
 
-def compared(operator: str, a: Any, b: Any) -> bool:
-    if not (is_number(a) and is_number(b)) and not (type(a) is type(b) is str):
+def compared(op: str, a: Any, b: Any) -> bool:
+    if not ({type(a), type(b)} <= NUMERIC or type(a) is type(b) is str):
         raise Panic("P007", f"expected two numbers or two Strings, found {kind_of(a)} and {kind_of(b)}")
-    return {"<": a < b, ">": a > b, "<=": a <= b, ">=": a >= b}[operator]
+    return bool({"<": operator.lt, ">": operator.gt, "<=": operator.le, ">=": operator.ge}[op](a, b))
+
+
+COMPARISONS = {op: functools.partial(compared, op) for op in ("<", ">", "<=", ">=")}
+COMPARISONS.update({"==": equal, "!=": lambda a, b: not equal(a, b)})
 
 
 # ---------------------------------------------------------------- arithmetic
 
-
-def in_range(value: int) -> int:
-    if not MIN <= value <= MAX:
-        raise Panic("P002", "integer overflow")
-    return value
+SPACES = [*range(9, 14), 32, 133, 160, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000]
+WHITE = "".join(map(chr, SPACES))
+EXACT = {"+": operator.add, "-": operator.sub, "*": operator.mul}
 
 
-def saturated(value: float) -> int:
+def in_range(value: Any) -> Any:
+    return value if type(value) is float or MIN <= value <= MAX else stop(Panic("P002", "integer overflow"))
+
+
+def saturated(value: Any) -> int:
     """Float to Int, truncating (L-3.5.1)."""
-    if math.isnan(value):
-        return 0
-    return max(MIN, min(MAX, int(value))) if math.isfinite(value) else MAX if value > 0 else MIN
-
-
-def negative(value: Any) -> Any:
-    if is_number(value):
-        return in_range(-value) if type(value) is int else -value
-    raise mismatch("a number", value)
+    return 0 if value != value else int(max(MIN, min(MAX, value)))
 
 
 def arithmetic(op: str, a: Any, b: Any) -> Any:
     """L-5.2, L-3.6.1 to L-3.6.3."""
-    if op == "+" and (type(a) is str or type(b) is str):
-        text = display(a) + display(b)
-        if len(text) < 1 << 26:
-            return text
-        raise MemoryError  # long before the limit of memory, which would hit what runs next too
-    if not is_number(a) or not is_number(b):
+    if op == "+" and str in (type(a), type(b)):
+        text = display(a) + display(b)  # what is too long fails early: memory would run out in what runs next too
+        return text if len(text) < 1 << 26 else stop(MemoryError())
+    if not {type(a), type(b)} <= NUMERIC:
         raise Panic("P007", f"expected numbers, found {kind_of(a)} and {kind_of(b)}")
-    if type(a) is type(b) is int:
-        return _integers(op, a, b)
-    return _floats(op, float(a), float(b))
+    if op in EXACT:
+        return in_range(EXACT[op](a, b))
+    return in_range(_integers(op, a, b)) if type(a) is type(b) is int else _floats(op, float(a), float(b))
 
 
 def _integers(op: str, a: int, b: int) -> int:
-    if op in ("+", "-", "*"):
-        return in_range(a + b if op == "+" else a - b if op == "-" else a * b)
-    if op == "**":
-        return _power(a, b)
-    if b == 0:
-        raise Panic("P003", "division by zero")
+    if op == "**" and b >= 0:
+        return int(a ** (min(b, 64) if abs(a) > 1 else b))  # the 64th power is out of range, as is every later one
+    if op == "**" or b == 0:
+        raise Panic("P013", f"negative exponent {b}") if b else Panic("P003", "division by zero")
     quotient = abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
-    return in_range(quotient) if op == "/" else a - quotient * b
-
-
-def _power(a: int, b: int) -> int:
-    if b < 0:
-        raise Panic("P013", f"negative exponent {b}")
-    return in_range(a ** (min(b, 64) if abs(a) > 1 else b))  # the 64th power is out of range, as is every later one
+    return quotient if op == "/" else a - quotient * b
 
 
 def _floats(op: str, a: float, b: float) -> float:
-    if op in ("+", "-", "*"):
-        return a + b if op == "+" else a - b if op == "-" else a * b
-    if op == "/" and b:
-        return a / b
-    if op == "/":
-        return math.nan if a == 0 or math.isnan(a) else math.copysign(math.inf, a) * math.copysign(1, b)
-    if op == "%":
-        return math.nan if b == 0 or math.isinf(a) or math.isnan(b) else math.fmod(a, b)
-    odd = b % 2 == 1 if math.isfinite(b) else False
+    odd = math.isfinite(b) and b % 2 == 1
     try:
-        return math.pow(a, b)
+        return {"/": operator.truediv, "%": math.fmod, "**": math.pow}[op](a, b)
+    except ZeroDivisionError:
+        return math.nan if a == 0 or a != a else math.copysign(math.inf, a) * math.copysign(1, b)
     except OverflowError:
         return -math.inf if a < 0 and odd else math.inf
     except ValueError:  # a pole, or no real result
-        return math.nan if a else math.copysign(math.inf, a) if odd else math.inf
+        return math.nan if a or op == "%" else math.copysign(math.inf, a) if odd else math.inf
+
+
+def failed(family: str, message: str, **extra: Any) -> Case:
+    return err(Err(family, None, message, extra))
+
+
+def parse_int(text: str, form: str = "[+-]?[0-9]+", kind: type = int) -> Case:
+    trimmed = text.strip(WHITE)
+    good = re.fullmatch(form, trimmed) and (kind is float or MIN <= int(trimmed) <= MAX)
+    return ok(kind(trimmed)) if good else failed("ParseError", f"not a number: {text}", input=text)
+
+
+def parse_float(text: str) -> Case:
+    return parse_int(text, r"[+-]?([0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?|inf|nan)", float)

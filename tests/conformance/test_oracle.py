@@ -31,13 +31,12 @@ NOT_CLAIMED = {
     "values/prompt-record": "records of models", "values/records-display": "records of models",
     "types/string-becomes-a-prompt": "records of models", "types/spellings-of-handle-types": "handles",
     "errors/families-of-the-outside": "the host", "emits/flush-gives-nil": "the host", "functions/step-limit": "fuel",
-    "functions/assertions": "assertions of Any", "functions/built-in-functions-are-values": "forms as values",
+    "functions/built-in-functions-are-values": "records of models",
     "functions/host-functions-are-values": "the host", "std/json-parse-as": "defaults and texts of mismatches in `parse_as`",
     "permissions/": "the host", "std/clock-and-chance": "the host", "std/environment": "the host", "std/files": "the host",
     "std/http": "the host", "std/texts.conc#8": "a file", "errors/exit-status.conc#3": "a permission",
     "testing/emits-outside-tests": "emits as values", "std/json-as-types": "defaults and texts of mismatches in `parse_as`",
     "traits/one-trait-with-several-arguments": "impls chosen by the types of arguments",
-    "traits/default-argument-of-a-trait-method": "defaults of the trait", "traits/self-is-the-target": "checks of `Self`",
 }  # fmt: skip
 
 
@@ -63,8 +62,10 @@ def test_lines_of_code_leave_out_what_says_nothing_to_python(tmp_path: Path) -> 
 
 
 def test_the_evaluator_is_small() -> None:
-    assert sum(map(lines_of_code, ROOT.glob("*.py"))) <= 1_500
-    assert sum(map(lines_of_code, LIBRARY.glob("*.py"))) <= 500
+    files = [path for path in ROOT.rglob("*") if path.is_file() and path.suffix != ".pyc"]
+    assert {path.suffix for path in files} == {".py"}  # nothing it needs stands where lines are not counted
+    assert sum(map(lines_of_code, files)) <= 1_500
+    assert max(len(line) for path in files for line in path.read_text(encoding="utf-8").splitlines()) <= 120
 
 
 @pytest.mark.parametrize("path", sorted(ROOT.rglob("*.py")), ids=lambda path: path.name)
