@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ...vm.values.errors import FAMILIES
 from .. import ast
-from ..resolver.scopes import UnbuiltSymbol
+from ..resolver.scopes import ErroneousSymbol
 from ..resolver.spelling import did_you_mean, listed
 from ..symbols import (
     AliasSymbol,
@@ -48,7 +48,7 @@ def struct_expr(c: Checker, node: ast.StructExpr, expected: Expected) -> Type:
             return _check_fields(c, node, RECORDS[symbol.name], fields, Instance(c, symbol.name, ()))
     for entry in node.fields:
         c.infer(entry.value)
-    is_other = symbol is not None and not isinstance(symbol, UnbuiltSymbol)
+    is_other = symbol is not None and not isinstance(symbol, ErroneousSymbol)
     if is_other and isinstance(symbol, BuiltinSymbol) and symbol.name in RECORDS:
         help = "literals make " + ", ".join(f"`{name}`" for name in WRITTEN)
         c.report("E1002", node.path[-1].span, f"`{symbol.name}` has no literal: the runtime makes it", help=help)
