@@ -60,6 +60,8 @@ def into_numbered_slots(
         slots[index] = e.temp()
         e.emit("STORE", slots[index])
     if receiver is not None:
+        if arguments[0] is not None:
+            g.at(arguments[0].span)
         receive(g, receiver)
         slots[0] = e.temp()
         e.emit("STORE", slots[0])

@@ -226,6 +226,7 @@ def mutating_call(g: Generator, node: ast.MethodCall, target: symbols.BuiltinCal
         _arguments(g, target, row)
     elif len(target.arguments) == 1:
         _arguments(g, target, row)
+        g.at(node.receiver.span)
         places.own(g, place)
         e.emit("SWAP")
     else:
@@ -233,6 +234,7 @@ def mutating_call(g: Generator, node: ast.MethodCall, target: symbols.BuiltinCal
         slots = [e.temp() for _ in target.arguments]
         for slot in reversed(slots):
             e.emit("STORE", slot)
+        g.at(node.receiver.span)
         places.own(g, place)
         for slot in slots:
             e.emit("LOAD", slot)

@@ -137,6 +137,7 @@ def _perhaps_mutating(
         g.bound(node.receiver)
         place = places.temporary(g)
     slots = into_slots(g, arguments)
+    g.at(node.receiver.span)
     end = Label()
     depth = e.depth
     if root is None or root.mutable:
