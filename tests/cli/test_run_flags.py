@@ -45,7 +45,9 @@ CASES = {
         ["--allow-net=127.0.0.1:9"], 'println("net", std::http::get("http://127.0.0.1:9/").unwrap_err().variant);',
         "net PermissionDenied", "net Network",
     ),
-    "--allow-env": Case(["--allow-env=HOME"], 'println("has", std::env::has("HOME"));', "permission denied: env=HOME", "has true"),
+    "--allow-env": Case(
+        ["--allow-env=HOME"], 'println("has", std::env::has("HOME"));', "permission denied: env=HOME", "has true"
+    ),
     "--allow-run": Case(["--allow-run=true"], 'println("ran", ShellTool.exec("true").is_ok());', "ran false", "ran true"),
     "--allow-all": Case(["--allow-all"], READ + WRITE, "read false\nwrote false", "read true\nwrote true"),
     "--disable-tool": Case(["--disable-tool", "T.m"], 'println("tool", T.m().is_ok());', "tool true", "tool false"),
