@@ -24,7 +24,7 @@ def image_loading(plan: Plan) -> list[Figure]:
     lines = text.count("\n")
     image = compiled(text)
     whole = len(encode(image))
-    image.source = []
+    image.strip()
     data = encode(image)
     require(len(load_linked(data)), len(image.functions))
     (loading,) = interleave([partial(load_linked, data)], plan)

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False, slots=True)
 class NamedPlace:
-    """`place`: a slot number, or what stands for a cell until cells are numbered. `start` and `end`: indexes of instructions, None where not known yet."""
+    """`place`: a slot number, or what stands for a cell until cells are numbered. `start` and `end`: indexes of instructions,
+    None where not known yet."""
 
     name: str
     place: Any
