@@ -182,7 +182,7 @@ def _model_field(c: Checker, symbol: ModelSymbol, entry: ast.ConfigEntry) -> Non
     if name == "memory":
         _model_memory(c, symbol, value)
     elif name == "tools":
-        symbol.tools = tools_named(c, value)
+        symbol.tools = tools_named(c, value, symbol)
     elif name == "retry_policy":
         check_object(c, "`retry_policy`", value, RETRY)
     elif name == "knowledge":

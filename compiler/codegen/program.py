@@ -329,7 +329,8 @@ def model_entry(module: Module, model: symbols.ModelSymbol) -> im.Model:
 
 
 def _offering(
-    module: Module, symbol: symbols.ToolSymbol | symbols.McpSymbol | symbols.HashMapSymbol | symbols.LedgerSymbol
+    module: Module,
+    symbol: symbols.ToolSymbol | symbols.McpSymbol | symbols.HashMapSymbol | symbols.LedgerSymbol | symbols.MemorySymbol,
 ) -> list[Any]:
     match symbol:
         case symbols.ToolSymbol():
@@ -338,6 +339,8 @@ def _offering(
             return ["mcp", module.servers[symbol]]
         case symbols.HashMapSymbol():
             return ["hashmaps", module.hashmaps[symbol]]
+        case symbols.MemorySymbol():
+            return ["memories", module.memories[symbol]]
     return ["ledgers", module.ledgers[symbol]]
 
 

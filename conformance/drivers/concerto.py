@@ -284,6 +284,7 @@ class World:
             children=self.child,
             server=self.server,
             volatile=function is not None,
+            hears=lambda: True,
         )
         self.session = Session(program, host)
         if function is not None:
