@@ -323,7 +323,7 @@ def emit_printer(arguments: argparse.Namespace) -> Any:
 
     def json_line(channel: str, value: Any, by_runtime: bool) -> None:
         if not arguments.quiet and (arguments.verbose or not by_runtime):
-            sys.stdout.write(f'{{"channel":{to_json(channel)},"payload":{to_json(value)}}}\n')
+            write_out(f'{{"channel":{to_json(channel)},"payload":{to_json(value)}}}\n')
 
     return json_line if arguments.emit_format == "json" else text
 

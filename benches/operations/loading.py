@@ -24,7 +24,7 @@ def image_loading(plan: Plan) -> list[Figure]:
     lines = text.count("\n")
     image = compiled(text)
     whole = len(encode(image))
-    image.source = []
+    image.strip()
     data = encode(image)
     require(len(load_linked(data)), len(image.functions))
     ready, whole_program = interleave([partial(load_bytes, data), partial(load_linked, data)], plan)

@@ -7,19 +7,19 @@ inside a branch has it for sure behind that branch only. Hands on rows by instru
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ..symbols import Local
-    from .emitter import CellRef
 
 
 @dataclass(eq=False, slots=True)
 class NamedPlace:
-    """`place`: a slot number or a cell. `start` and `end`: indexes of instructions, None where not known yet."""
+    """`place`: a slot number, or what stands for a cell until cells are numbered. `start` and `end`: indexes of instructions,
+    None where not known yet."""
 
     name: str
-    place: int | CellRef
+    place: Any
     start: int | None = None
     end: int | None = None
     assigned: bool = False
@@ -33,15 +33,14 @@ class LocalNames:
         self.base = 0  # how many of them belong to the scopes around the current one
         self.held = False  # a pattern is tested: what it binds counts when all of it matched
 
-    def declare(self, local: Local, place: int | CellRef) -> None:
-        if local not in self.rows and _is_variable(local):
+    def declare(self, local: Local, place: Any) -> None:
+        if local not in self.rows:
             self.rows[local] = NamedPlace(local.name, place)
             self.open.append(self.rows[local])
 
-    def captured(self, local: Local, place: CellRef) -> None:
+    def captured(self, local: Local, place: Any) -> None:
         """It has its value before the function runs."""
-        if _is_variable(local):
-            self.around.append(NamedPlace(local.name, place, 0))
+        self.around.append(NamedPlace(local.name, place, 0))
 
     def assign(self, local: Local, here: int) -> None:
         row = self.rows.get(local)
@@ -79,8 +78,3 @@ class LocalNames:
         for row in self.open[first:]:
             row.end = here
         del self.open[first:]
-
-
-def _is_variable(local: Local) -> bool:
-    """The copy of a slot of a memory (`m.s`) is no variable of the source."""
-    return local.name.isidentifier()

@@ -26,7 +26,10 @@ def string(r: Resolver, node: ast.StringLiteral) -> None:
     for found in _BRACED.finditer(written):
         span = Span(node.span.file, node.span.start + found.start(), node.span.start + found.end())
         name = ast.Ident(span=span, text=found[1])
-        if isinstance(find(r, name), (Local, ConstSymbol)):
+        meant = find(r, name)
+        if isinstance(meant, Local):
+            meant.read = True  # one warning is enough
+        if isinstance(meant, (Local, ConstSymbol)):
             message = f"`{found[0]}` is text, the value of `{name.text}` is not put in"
             r.report("W0012", span, message, help=f"write `${found[0]}`")
 

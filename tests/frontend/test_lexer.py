@@ -52,10 +52,13 @@ def test_a_file_over_the_limit_is_refused() -> None:
     assert [d.code for d in diagnostics.found] == ["E0114"]
 
 
-@pytest.mark.parametrize("where", ["a {} b", '"{}"', "// {}", "r#\"{}\"#"])
-def test_bidirectional_controls_are_refused_everywhere(where: str) -> None:
-    text = where.format("\u202e")
-    at = text.index("\u202e")
+@pytest.mark.parametrize("control", "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069", ids=ascii)
+@pytest.mark.parametrize(
+    "where", ["a {} b", '"{}"', "'{}'", '"""{}"""', "// {}", "/* {} */", "/// {}\na", 'r#"{}"#', '"a ${{b}} {}"', "a{}b"]
+)
+def test_bidirectional_controls_are_refused_everywhere(where: str, control: str) -> None:
+    text = where.format(control)
+    at = text.index(control)
     assert lexed(text)[1] == [f"E0002@{at}-{at + 1}"]
 
 

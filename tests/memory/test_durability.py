@@ -72,6 +72,19 @@ def test_no_acknowledged_turn_is_lost_when_the_writer_is_killed(tmp_path):
     assert acknowledged > 0
 
 
+def test_every_connection_is_safe_against_loss_of_power(tmp_path):
+    """A commit is on the disk when it is acknowledged: the log of SQLite is synchronised at each (G-12.3, G-12.5)."""
+    for _ in range(2):  # a new file, and one that is there
+        store = SqliteStore(str(tmp_path / "memory.db"))
+        Memory(Policy(), name="chat", store=store).append("user", "x")
+        pragmas = {name: store._live().execute(f"PRAGMA {name}").fetchone()[0] for name in SAFE}
+        store.close()
+        assert pragmas == SAFE
+
+
+SAFE = {"synchronous": 2, "journal_mode": "wal", "busy_timeout": 30_000, "trusted_schema": 0}
+
+
 @pytest.mark.parametrize("how", ["Append", "Reject"])
 def test_several_processes_lose_double_and_interleave_nothing(tmp_path, how):
     path = tmp_path / "memory.db"

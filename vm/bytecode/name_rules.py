@@ -27,8 +27,8 @@ def check_names(image: Image, number: int, code: Code) -> None:
     ends = {*code.index_of, len(function.code)}
     for name, where, start, end in image.names[number] if number < len(image.names) else ():
         at = place(function, f"name {name!r}")
-        if not is_identifier(name):
-            refuse("V125", at, "it is no identifier")
+        if not all(map(is_identifier, name.split("."))):
+            refuse("V125", at, "it is no identifier, nor a slot of one")
         if where >= function.slots + function.cells:
             refuse("V105", at, f"place {where} of {function.slots} locals and {function.cells} cells")
         if start >= end or start not in code.index_of or end not in ends:
