@@ -105,7 +105,10 @@ MUTANTS = {
             views, "in source.pins() if entry.seq not in taken]",
             "in source.pins()[-(policy.window or 99) :] if entry.seq not in taken]", LOG,
         ),
-        "system prompt stored": Mutant(turns, 'if message.role != "system"', "if True", finding.chats),
+        "system prompt stored": Mutant(
+            turns, 'for message in self.prompt\n            if message.role != "system"',
+            "for message in self.prompt\n            if True", finding.chats,
+        ),
     },
     "M-12.6": {
         "token limit drops prompt": Mutant(
@@ -126,7 +129,8 @@ MUTANTS = {
             'self.rounds += [Draft(result, "tool") for result in results]; self.target.append("user", text)', CALL,
         ),
         "two commits": Mutant(
-            turns, "self._store(stored, tokens_in, tokens_out)", 'self._store(stored[:-1], 0, 0); self.target.write([last])', CALL
+            turns, "self._store(stored, tokens_in, tokens_out, self._told(reply, tokens_in, tokens_out))",
+            "self._store(stored[:-1], 0, 0, None); self.target.write([last])", CALL,
         ),
         "notice stored on cancel": Mutant(
             turns, 'if memory.policy.on_failure == "Record" and', 'if (memory.policy.on_failure, cause) != ("Discard", "x") and',
@@ -159,7 +163,7 @@ MUTANTS = {
             "self.store.views(self.key) or made.window and self.append('system', 'folded')\n            return made, log.head\n",
             LOG,
         ),
-        "access without touch": Mutant(remembering, "if touch and found:", "if found:", finding.untouched),
+        "access without touch": Mutant(remembering, "if touch and (found or self.degraded):", "if found:", finding.untouched),
         "returned array aliases L": Mutant(
             reading, "return list(self._log.messages())", "return self._log.messages()", finding.copies
         ),
@@ -232,8 +236,8 @@ MUTANTS = {
     "M-12.17": {
         "unstable ties": Mutant(recalling, "-hit.fact.accessed, hit.fact.id))", "))", finding.order),
         "k before filter": Mutant(
-            remembering, "for hit in rank(self.all(), query, self.memory.now(), self.memory.policy.decay, half_life)\n",
-            "for hit in rank(self.all(), query, self.memory.now(), self.memory.policy.decay, half_life)[:k]\n", finding.filters,
+            recalling, "if accepts(hit):", "if True:", finding.filters,
+            (("return found[: max(0, k)]", "return [hit for hit in found[: max(0, k)] if accepts(hit)]"),),
         ),
         "recency left out": Mutant(recalling, "self.relevance * self.recency * self", "self.relevance * self", finding.order),
     },
@@ -267,7 +271,7 @@ MUTANTS = {
     },
     "M-12.22": {
         "summary kept": Mutant(branching, "[state.without_summary() for", "[state for", finding.erasing),
-        "terms kept": Mutant(branching, "views=states, gone=derived)", "views=states)", finding.derived_facts),
+        "terms kept": Mutant(branching, "gone=derived, unseen", "unseen", finding.derived_facts),
         "WAL kept": Mutant(sqlite, "PRAGMA wal_checkpoint(TRUNCATE)", "PRAGMA wal_checkpoint(PASSIVE)", finding.erased_files),
     },
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concerto.runtime.memory.fact_index import FactIndex
 from concerto.runtime.memory.facts import Decay, Fact, confidence
 from concerto.runtime.memory.keys import memory_key
 from concerto.runtime.memory.memory import Memory
@@ -41,16 +42,20 @@ def remembered(memory, contents, **given):
         held.keep(held.drafted(f"n{number}", content, **given))
 
 
+def ranked(held, query):
+    return rank([FactIndex(held)], query, 99, NOW)
+
+
 @given(facts(), WORDS)
 def test_recall_is_sorted_by_a_total_order(held, query):
     """I17, M-12.17: relevance × recency × confidence, then the newest access, then the number, whatever order they came in."""
-    found = rank(held, query, NOW)
+    found = ranked(held, query)
     for hit in found:
         idle = NOW - hit.fact.accessed
         assert abs(hit.score - hit.relevance * (0.5 + 0.5 * 2 ** (-idle / (30 * DAY))) * hit.fact.c0) < 1e-9
     keys = [(-round(hit.score, 9), -hit.fact.accessed, hit.fact.id) for hit in found]
     assert keys == sorted(keys) and len(set(keys)) == len(keys)
-    assert [hit.fact.id for hit in found] == [hit.fact.id for hit in rank(held[::-1], query, NOW)]
+    assert [hit.fact.id for hit in found] == [hit.fact.id for hit in ranked(held[::-1], query)]
 
 
 @given(st.lists(st.tuples(WORDS, SHARES, st.booleans()), max_size=8), WORDS, st.integers(0, 8), SHARES)
