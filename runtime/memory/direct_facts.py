@@ -10,6 +10,7 @@ from ...vm.values import Fact as FactValue
 from ..translation import to_plain
 from .errors import InvalidValue
 from .facts import PERSISTENT
+from .learning import observe
 from .remembering import Facts, check_fact
 
 TYPE_CHECKING = False
@@ -95,7 +96,7 @@ def _relate(facts: Facts, a: str, relation: str, b: str) -> None:
 
 
 def _observe(facts: Facts, topic: str, data: Any) -> None:
-    facts.observe(topic, content_of(data))
+    observe(facts, topic, content_of(data))
 
 
 FACT_METHODS: dict[str, Any] = {

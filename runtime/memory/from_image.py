@@ -91,7 +91,7 @@ def _group(steps: dict[str, Any], prefix: str) -> dict[str, Any]:
 
 
 def _rule(said: dict[str, Any], functions: Functions) -> Any:
-    from .learning import Rule
+    from .rules import Rule
 
     made = {name: functions(f"learn_{name}", said[name]) for name in ("by", "when", "store")}
     return Rule(name=said["name"], on=said["on"], **made)

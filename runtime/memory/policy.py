@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..records import Msg
-    from .learning import Rule
+    from .rules import Rule
     from .tokens import TokenCounter
 
 HALF_LIFE = 30 * 86_400_000

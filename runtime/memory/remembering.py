@@ -153,7 +153,7 @@ class Facts:
             if self.memory.embedding is not None:
                 self.memory.embedding.with_vector(fact)
             try:
-                return self._store_of(fact.tier).keep(self.memory.key, self.memory.now(), [fact], self._expired())
+                return self.store_of(fact.tier).keep(self.memory.key, self.memory.now(), [fact], self._expired())
             except MemoryFailure as failure:
                 if failure.variant != "Conflict":  # another process took the number
                     raise
@@ -167,27 +167,6 @@ class Facts:
         else:
             others = [other.id for other in self.memory.session.ephemeral(self.memory.key)]
             fact.id = max([*others, *(index.highest for index in held)], default=-1) + 1
-
-    def observe(self, topic: str, data: dict[str, Any]) -> None:
-        """Stored at once, with the facts that rules make of it (M-10.7, M-10.24)."""
-        from .learning import lesson
-
-        memory = self.memory
-        if memory.policy.redact:
-            from .redaction import redacted_json
-
-            data = redacted_json(data, memory.policy.redact)
-        store = self._store_of(PERSISTENT)
-        while True:
-            made = lesson(memory, topic, data)
-            gone, unseen = self._expired(), [*made.unseen, *memory.expired_seen()]
-            try:
-                store.keep(memory.key, memory.now(), made.facts, gone, [made.seen], unseen)
-            except MemoryFailure as failure:
-                if failure.variant != "Conflict":  # another process observed meanwhile
-                    raise
-            else:
-                return made.tell(memory)
 
     def _expired(self) -> list[int]:
         """A key that has expired is begun anew (M-8.9)."""
@@ -214,7 +193,7 @@ class Facts:
         for tier in TIERS:
             gone = [fact.id for fact in named if fact.tier == tier]
             if gone:
-                self._store_of(tier).keep(self.memory.key, self.memory.now(), [], gone)
+                self.store_of(tier).keep(self.memory.key, self.memory.now(), [], gone)
         return bool(named)
 
     def put(self, facts: Sequence[Fact]) -> None:
@@ -222,9 +201,9 @@ class Facts:
         for tier in TIERS:
             same = [fact for fact in facts if fact.tier == tier]
             if same:
-                self._store_of(tier).keep(self.memory.key, self.memory.now(), same, ())
+                self.store_of(tier).keep(self.memory.key, self.memory.now(), same, ())
 
-    def _store_of(self, tier: str) -> FactStore:
+    def store_of(self, tier: str) -> FactStore:
         memory = self.memory
         store = memory.store if tier == PERSISTENT else memory.session
         if not hasattr(store, "keep"):

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from .test_mutants import mutated
 
 LAWS = settings(
-    max_examples=60, deadline=None, database=None, derandomize=True, phases=[Phase.generate],
+    max_examples=80, deadline=None, database=None, derandomize=True, phases=[Phase.generate],
     suppress_health_check=list(HealthCheck),
 )  # fmt: skip
 DAY = 86_400_000
@@ -44,7 +44,7 @@ def keeping(decay=None):
 
 # ---------------------------------------------------------------- decay
 
-STEPS = st.lists(st.tuples(st.sampled_from(["wait", "fact", "recall", "peek", "confirm"]), st.integers(1, 3 * DAY)), max_size=12)
+STEPS = st.lists(st.tuples(st.sampled_from(["wait", "fact", "recall", "peek", "confirm"]), st.integers(1, 3 * DAY)), min_size=5, max_size=12)
 
 
 @LAWS
