@@ -105,6 +105,8 @@ class Host:
     session, None: asyncio's, which `new_loop` makes where it is not the usual one; `hears()`: whether anybody listens to
     `memory:*`, whose events are built only then (M-6.31). `stores` replace or add stores of memories by name (M-8.3); with
     `volatile` no memory outlives the session (M-8.15). `embedders` replace or add embedders by name (M-10.16).
+    `volatile` no memory outlives the session (M-8.15). `summarizers`: by the names that `.summary("NAME")` says (M-9.1);
+    `token_counter` counts entries in place of the default counter (M-11.1).
     """
 
     def __init__(
@@ -143,6 +145,8 @@ class Host:
         stores: Mapping[str, Store] | None = None,
         volatile: bool = False,
         embedders: Mapping[str, Embedder] | None = None,
+        summarizers: Mapping[str, Any] | None = None,
+        token_counter: Any = None,
     ) -> None:
         self.new_loop: Callable[[], Any] | None = None
         self.tools: dict[tuple[str, str], Callable[[list[Any], Any, Any], Awaitable[Any]]] = {}
@@ -179,6 +183,8 @@ class Host:
         self.stores = stores or {}
         self.volatile = volatile
         self.embedders = embedders or {}
+        self.summarizers = summarizers or {}
+        self.token_counter = token_counter
         self.redactor = Redactor()  # what one session of a host has learnt, the next one keeps too
 
 
@@ -198,7 +204,7 @@ class Session:
         self.emits = EmitBus(host.emit, host.emit_interval, lambda: self.work.loop)
         self.open_stores = open_stores(image, host)
         self.memories = Memories(
-            declarations(image, lambda step, place: StepFunction(lambda: self.machine, step, place)),
+            declarations(image, lambda step, place: StepFunction(lambda: self.machine, step, place), host.token_counter),
             namespace=namespace(image), clock=host.wall, listener=self.runtime_emit, hears=host.hears, stores=self.open_stores,
             embedders=self._embedding,
         )  # fmt: skip

@@ -105,6 +105,8 @@ class Options(TypedDict, total=False):
     environment, that of the process when left out. `seed` fixes random numbers and retry jitter. `emit_mode`: Immediate() or
     Buffered(…). `emit_timeout_ms`: how long an awaited emit waits by default. `stores`: stores of memories by name, over those
     of the manifest (M-8.3). `embedders`: embedders of memories by name, likewise (M-10.16).
+    `summarizers`: by the names that memories give them, each with `fold(previous, entries)`, which gives
+    the new text or an awaitable of it (M-9.1). `token_counter`: its `count(entry, model)` gives the tokens of an entry (M-11.1).
     """
 
     permissions: Permissions | None
@@ -121,6 +123,8 @@ class Options(TypedDict, total=False):
     emit_timeout_ms: int | None
     stores: Mapping[str, Any]
     embedders: Mapping[str, Any]
+    summarizers: Mapping[str, Any]
+    token_counter: Any
 
 
 class _Network:
@@ -174,6 +178,8 @@ def host_of(
         hears=hears,
         stores=options.get("stores", {}),
         embedders=options.get("embedders", {}),
+        summarizers=options.get("summarizers", {}),
+        token_counter=options.get("token_counter"),
     )
 
 

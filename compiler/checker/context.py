@@ -18,6 +18,7 @@ from ..source import Source, Span
 from ..symbols import (
     AliasSymbol,
     ConstSymbol,
+    ContextSymbol,
     EnumSymbol,
     FunctionScope,
     FunctionSymbol,
@@ -127,7 +128,7 @@ class Checker:
         "connections", "mockable", "agents", "manifest", "servers", "tools",
         "aliases", "constants", "methods", "self_type", "deferring", "main", "visiting", "mutating", "links",
         "traits", "models", "trait_symbols", "implementations", "error_impls", "waiting_bounds",
-        "outside", "step_functions", "memory_tables",
+        "outside", "step_functions", "memory_tables", "contexts",
     )  # fmt: skip
 
     def __init__(
@@ -149,6 +150,7 @@ class Checker:
         self.targets: list[Target] = []
         self.loops: list[LoopFrame] = []
         self.nominals: dict[str, StructSymbol | EnumSymbol] = {}
+        self.contexts: dict[str, ContextSymbol] = {}
         self.modules: ModuleMap
         self.connections: list[str] = []  # names of those declared, for suggestions
         self.mockable: list[str] = []  # names of models, agents and tools, for suggestions
@@ -292,9 +294,6 @@ class Checker:
         self.error_count += code.startswith("E")
         self.diagnostics.report(code, span, message, help=help, related=related)
         return ERRONEOUS
-
-    def unbuilt(self, span: Span, name: str) -> Type:
-        return self.report("E4999", span, f"not built yet: {name}")
 
     def missing_value(self, node: ast.Node, result: Type, body: ast.Expr | None = None) -> Type:
         """E2022: a path of a body gives no value (L-3.8.4); `body` is what ends without one."""

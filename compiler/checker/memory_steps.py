@@ -17,6 +17,7 @@ from ..symbols import AgentSymbol, MemorySymbol, ModelSymbol, StepFunction
 from ..types import BOOL, FLOAT, INT, MESSAGE, STRING, Function, Type, array
 from .arguments import infer_all
 from .context import FREE, Checker, Expected
+from .contexts import check_context_step
 from .declarations import FAILED, at_module_level, folded
 from .memory_learn import read_rule
 from .memory_summary import read_summary
@@ -56,8 +57,8 @@ STEPS: dict[str, dict[str, tuple[str, Any]]] = {
     "per": {},
     "summary": {},
     "learn": {},
+    "context": {},
 }  # fmt: skip
-UNBUILT_STEPS = ("context",)
 WITHOUT_ARGUMENTS = ("tools", "recall")
 REPEATED = ("pin", "learn")
 LISTS = ("roles", "pin_roles", "recall_tiers")  # written as `[A, B]`
@@ -75,10 +76,7 @@ class Steps:
 
     def read(self, node: ast.MethodCall) -> None:
         c, name = self.c, node.name.text
-        if name in UNBUILT_STEPS:
-            c.unbuilt(node.name.span, f"memory step {name}")
-            return
-        known = [*STEPS, *UNBUILT_STEPS, "like"]
+        known = [*STEPS, "like"]
         if name not in known:
             help = did_you_mean(name, known) or listed("steps", known)
             c.report("E4502", node.name.span, f"a memory has no step `{name}`", help=help)
@@ -87,8 +85,6 @@ class Steps:
             c.report("E4507", node.name.span, message, help="write it at the memory the view is derived from")
         elif name in self.found and name not in REPEATED or name == "like" and self.like is not None:
             c.report("E4503", node.name.span, f"the step `{name}` is written twice", help="join them in one step")
-        elif name == "pin" and self.is_view:
-            c.unbuilt(node.name.span, "pin of a derived view")
         elif name == "like":
             self._like(node)
         elif name == "per":
@@ -97,6 +93,8 @@ class Steps:
             self.found[name] = {"summary": said} if (said := read_summary(c, node)) is not None else {}
         elif name == "learn":
             self._learn(node)
+        elif name == "context":
+            self.found[name] = {"context": context} if (context := check_context_step(c, node)) is not None else {}
         else:
             self.add(name, node.arguments, node.name)
 
@@ -262,7 +260,7 @@ class Steps:
     def take_over(self, other: MemorySymbol) -> None:
         """Those not written here (M-2.12)."""
         for name, said in (other.steps or {}).items():
-            if name not in self.found and (not self.is_view or name in OF_A_VIEW and name != "pin"):
+            if name not in self.found and (not self.is_view or name in OF_A_VIEW):
                 self.found[name] = said
 
     def defaults(self, table: Mapping[str, Any]) -> None:

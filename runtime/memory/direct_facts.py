@@ -99,6 +99,14 @@ def _observe(facts: Facts, topic: str, data: Any) -> None:
     observe(facts, topic, content_of(data))
 
 
+def _put_slot(facts: Facts, tier: str, name: str, content: Any) -> Any:
+    """The content that is stored now."""
+    fact = facts.drafted(name, content_of(content), tier=tier)
+    fact.name = name  # a redactor rewrites what is said, not what it is called by
+    facts.keep(fact)
+    return fact.content
+
+
 FACT_METHODS: dict[str, Any] = {
     "remember": lambda facts, *arguments: facts.keep(drafted(facts, *arguments)),
     "recall": _recall,
@@ -108,4 +116,6 @@ FACT_METHODS: dict[str, Any] = {
     "relate": _relate,
     "observe": _observe,
     "neighbors": lambda facts, entity: Array(facts.neighbors(entity)),
+    "slots": lambda facts, wanted: facts.slots(wanted),
+    "put_slot": _put_slot,
 }

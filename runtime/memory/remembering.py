@@ -7,7 +7,7 @@ facts takes effect at once and is no change of the log (M-10.5). Must not know: 
 from __future__ import annotations
 
 from .embedding import floats_of
-from .errors import InvalidValue, MemoryFailure, store_failed
+from .errors import FixedSlot, InvalidValue, MemoryFailure, store_failed
 from .fact_index import FactIndex
 from .facts import EPHEMERAL, PERSISTENT, SESSION, TIERS, TRUST, Fact, lowest
 from .policy import HALF_LIFE
@@ -52,6 +52,14 @@ class Facts:
         found = Found(named[0], 1.0, self.memory.now(), self.memory.policy.decay)
         self.access([named[0]])
         return found
+
+    def slots(self, wanted: Sequence[tuple[str, str]]) -> list[list[Any]]:
+        """The contents of slots by tier and name, each in a list that is empty for a slot without value: one snapshot, and an
+        access of all that are there (M-10.4, M-10.14)."""
+        found = {(fact.tier, fact.name): fact for fact in self.all()}
+        held = [found[at] for at in wanted if at in found]
+        self.access(held)
+        return [[found[at].content] if at in found else [] for at in wanted]
 
     def recall(
         self,
@@ -149,7 +157,8 @@ class Facts:
     def keep(self, fact: Fact) -> None:
         """An upsert by (tier, name): the number and the time of its making stay (M-10.1)."""
         while True:
-            self.number(fact)
+            if self.number(fact) and (fact.tier, fact.name) in self.memory.fixed:
+                raise FixedSlot(f"the slot {fact.name} of {self.memory.name} is written once: it is not `mut`")
             if self.memory.embedding is not None:
                 self.memory.embedding.with_vector(fact)
             try:
@@ -158,8 +167,8 @@ class Facts:
                 if failure.variant != "Conflict":  # another process took the number
                     raise
 
-    def number(self, fact: Fact, beside: Sequence[Fact] = ()) -> None:
-        """That of the fact it replaces, or the next one; `beside`: what is stored with it."""
+    def number(self, fact: Fact, beside: Sequence[Fact] = ()) -> bool:
+        """That of the fact it replaces, or the next one; whether it replaces one. `beside`: what is stored with it."""
         held = [*self._indexes(), FactIndex(beside)] if beside else self._indexes()
         same = next(filter(None, (index.named(fact.tier, fact.name) for index in held)), None)
         if same is not None:
@@ -167,6 +176,7 @@ class Facts:
         else:
             others = [other.id for other in self.memory.session.ephemeral(self.memory.key)]
             fact.id = max([*others, *(index.highest for index in held)], default=-1) + 1
+        return same is not None
 
     def _expired(self) -> list[int]:
         """A key that has expired is begun anew (M-8.9)."""
