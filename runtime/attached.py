@@ -83,7 +83,7 @@ def run_id(run: Running, name: str, number: int, conversation: Conversation | No
     """Unique in the log the turn goes to: a store holds the turns of other sessions too (M-5.10)."""
     if conversation is None:
         return f"{name}-{number}"
-    return f"{name}-{number}{run.tag(conversation.blocking)}"
+    return f"{name}-{number}{run.tag(conversation.shared)}"
 
 
 def _turn_locks(run: Running, memory: Memory) -> TurnLocks | None:

@@ -87,6 +87,11 @@ class Conversation:
         return self.attached[-1].memory
 
     @property
+    def shared(self) -> bool:
+        """Whether other sessions write one of its stores."""
+        return any(each.memory.shared for each in self.attached)
+
+    @property
     def folds(self) -> bool:
         """Whether a summary may be due after its commit, or facts get their vectors."""
         if not self.auto:

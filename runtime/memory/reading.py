@@ -73,6 +73,11 @@ class MemoryReader:
     def blocking(self) -> bool:
         return self.store.blocking
 
+    @property
+    def shared(self) -> bool:
+        """Whether others write the store meanwhile: sessions and processes, which a store that waits for nothing may have too."""
+        return not isinstance(self.store, VolatileStore)
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, MemoryReader) and self.store is other.store and self.key == other.key
 
@@ -93,7 +98,7 @@ class MemoryReader:
         while True:
             log = self._stored()
             found = work(log)
-            if not self.store.blocking or self.head().version == log.head.version:
+            if not self.shared or self.head().version == log.head.version:
                 return found
 
     def _back(self, log: StoredLog) -> Iterator[Entry]:

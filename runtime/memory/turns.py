@@ -95,7 +95,7 @@ class Run:
         self.rounds += [Draft(result, "tool") for result in results]
         if self.target is not None:
             shown = [Msg("assistant", text, calls), *results]
-            appended = [message.as_json() for message in shown]
+            appended = [_as_data(message) for message in shown]
             self.target.tell("memory:step", {"run": self.run_id, "round": self._round_number(), "appended": appended})
 
     def _round_number(self) -> int:
@@ -108,16 +108,17 @@ class Run:
 
     def commit(self, reply: str, *, tokens_in: int = 0, tokens_out: int = 0, reasoning: int = 0) -> list[Msg]:
         """Stores the turn (M-1.3, M-5.8) and gives its messages (M-5.22), stored or not."""
-        last = Draft(Msg("assistant", reply), "model", by=self.by, tokens=max(tokens_out - reasoning, 0) or None)
-        drafts = [*self._prompt(), *self.rounds, last]
         self.ended = True
+        answer = Msg("assistant", reply)
         if self.target is not None:
+            prompt = self._prompt()
+            last = Draft(answer, "model", by=self.by, tokens=max(tokens_out - reasoning, 0) or None)
             self.target.end_ephemeral()
-            stored = drafts if self.target.policy.tools else [*self._prompt(), last]
+            stored = [*prompt, *self.rounds, last] if self.target.policy.tools else [*prompt, last]
             self._store(stored, tokens_in, tokens_out, self._lesson(reply, tokens_in, tokens_out))
             for access in self.accesses:
                 access()
-        return [draft.message for draft in drafts]
+        return [*(message for message in self.prompt if message.role != "system"), *self.in_flight(), answer]
 
     def _lesson(self, reply: str, tokens_in: int, tokens_out: int) -> Learn | None:
         """What rules learn from the turn (M-10.22)."""
@@ -212,6 +213,16 @@ class Frame:
     clear = set_pinned = rewind = load = erase = _refused
 
 
+def _as_data(message: Msg) -> dict[str, Any]:
+    """The JSON of a Message, which is not that of a request (section 6)."""
+    made: dict[str, Any] = {"role": message.role, "content": message.content}
+    if message.calls:
+        made["tool_calls"] = [call.as_json() for call in message.calls]
+    if message.call_id is not None:
+        made["tool_call_id"] = message.call_id
+    return made
+
+
 def _completed(rounds: list[Draft]) -> list[Draft]:
     """Calls without result get one that says so (M-5.12)."""
     made: list[Draft] = []
@@ -256,7 +267,7 @@ def open_run(
         whole = memory.whole_log(tools_offered)
         if whole is not None:  # the base form: nothing to compute
             head = [Msg("system", system), *whole] if system is not None else whole.copy()
-            return Run(memory if auto else None, run_id, prompt, head, "", [], memory.head(), by, meta or {})
+            return Run(memory if auto else None, run_id, prompt, head, "", [], memory.head() if auto else None, by, meta or {})
     found: dict[int, Recalled] = {}
 
     def noted(number: int, element: Attached, asked: str) -> Recalled | None:

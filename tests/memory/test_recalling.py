@@ -16,7 +16,7 @@ from concerto.runtime.memory.terms import terms
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from .test_mutants import mutated
+from .planting import mutated
 
 LAWS = settings(
     max_examples=80, deadline=None, database=None, derandomize=True, phases=[Phase.generate],

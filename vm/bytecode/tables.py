@@ -309,7 +309,8 @@ def _identifiers(at: str, names: Iterable[str]) -> None:
 
 def check_function_tables(scope: Scope, function: i.Function, code: Code) -> None:
     """Everything in the record of a function but its instructions."""
-    _name(f"function {function.name!r}", function.name)
+    if not is_path(function.name):
+        refuse("V125", f"function {function.name!r}", f"{function.name!r} is no name")
     for check in (_sizes, _parameters, _cells):
         check(scope, function)
     for check_code in (_handlers, _lines):
@@ -332,7 +333,8 @@ def _parameters(scope: Scope, function: i.Function) -> None:
     if len(function.params) > function.slots:
         refuse("V104", place(function), f"{len(function.params)} parameters in {function.slots} locals")
     for index, (name, type_index, default) in enumerate(function.params):
-        _identifier(place(function), name)
+        if not is_identifier(name):
+            refuse("V125", place(function), f"{name!r} is no identifier")
         _type_index(scope, function, type_index)
         if default is None:
             continue
