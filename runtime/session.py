@@ -104,8 +104,9 @@ class Host:
     `emit_interval` is the flush interval of buffered mode in seconds; `loop` is the event loop that runs the
     session, None: asyncio's, which `new_loop` makes where it is not the usual one; `hears()`: whether anybody listens to
     `memory:*`, whose events are built only then (M-6.31). `stores` replace or add stores of memories by name (M-8.3); with
-    `volatile` no memory outlives the session (M-8.15). `embedders` replace or add embedders by name (M-10.16). `summarizers`: by
-    the names that `.summary("NAME")` says (M-9.1); `token_counter` counts entries in place of the default counter (M-11.1).
+    `volatile` no memory outlives the session (M-8.15). `embedders` replace or add embedders by name (M-10.16).
+    `volatile` no memory outlives the session (M-8.15). `summarizers`: by the names that `.summary("NAME")` says (M-9.1);
+    `token_counter` counts entries in place of the default counter (M-11.1).
     """
 
     def __init__(
@@ -143,9 +144,9 @@ class Host:
         hears: Callable[[], bool] = lambda: False,
         stores: Mapping[str, Store] | None = None,
         volatile: bool = False,
+        embedders: Mapping[str, Embedder] | None = None,
         summarizers: Mapping[str, Any] | None = None,
         token_counter: Any = None,
-        embedders: Mapping[str, Embedder] | None = None,
     ) -> None:
         self.new_loop: Callable[[], Any] | None = None
         self.tools: dict[tuple[str, str], Callable[[list[Any], Any, Any], Awaitable[Any]]] = {}
@@ -181,9 +182,9 @@ class Host:
         self.hears = hears
         self.stores = stores or {}
         self.volatile = volatile
+        self.embedders = embedders or {}
         self.summarizers = summarizers or {}
         self.token_counter = token_counter
-        self.embedders = embedders or {}
         self.redactor = Redactor()  # what one session of a host has learnt, the next one keeps too
 
 

@@ -56,8 +56,8 @@ STEPS: dict[str, dict[str, tuple[str, Any]]] = {
     },
     "per": {},
     "summary": {},
-    "context": {},
     "learn": {},
+    "context": {},
 }  # fmt: skip
 WITHOUT_ARGUMENTS = ("tools", "recall")
 REPEATED = ("pin", "learn")
@@ -91,10 +91,10 @@ class Steps:
             self._per(node)
         elif name == "summary":
             self.found[name] = {"summary": said} if (said := read_summary(c, node)) is not None else {}
-        elif name == "context":
-            self.found[name] = {"context": context} if (context := check_context_step(c, node)) is not None else {}
         elif name == "learn":
             self._learn(node)
+        elif name == "context":
+            self.found[name] = {"context": context} if (context := check_context_step(c, node)) is not None else {}
         else:
             self.add(name, node.arguments, node.name)
 

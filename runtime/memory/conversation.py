@@ -156,7 +156,7 @@ class Conversation:
         if self.summarise is not None:
             await self._summarise(self.summarise)
         if self.memory.embedding is not None:
-            from .embedding import embed_pending
+            from .lacking_vectors import embed_pending
 
             await embed_pending(self.memory)
 

@@ -36,11 +36,11 @@ class Declaration:
 
     `of` names the memory of `Memory::of(m)`. `initial`, `facts`: what its initialisation statements give a log of version 0
     (M-2.10), of `remember` its arguments.
-    `allow`: who may attach it, as (readers, writers) by name, None for everybody (M-4.16). `fixed`: slots that are written once.
-    `embed`: its embedder as the image says it (M-10.16).
+    `allow`: who may attach it, as (readers, writers) by name, None for everybody (M-4.16). `embed`: its embedder as the image
+    says it (M-10.16). `fixed`: slots that are written once.
     """
 
-    __slots__ = ("name", "policy", "per", "store", "of", "initial", "facts", "allow", "fixed", "embed")
+    __slots__ = ("name", "policy", "per", "store", "of", "initial", "facts", "allow", "embed", "fixed")
 
     def __init__(
         self,
@@ -52,8 +52,8 @@ class Declaration:
         of: str | None = None,
         initial: Sequence[tuple[str, str, bool]] = (),
         allow: Allow | None = None,
-        fixed: frozenset[tuple[str, str]] = frozenset(),
         embed: dict[str, Any] | None = None,
+        fixed: frozenset[tuple[str, str]] = frozenset(),
     ) -> None:
         self.name = name
         self.policy = policy or Policy()
@@ -63,8 +63,8 @@ class Declaration:
         self.initial = list(initial)
         self.facts: list[list[Any]] = []
         self.allow = allow
-        self.fixed = fixed
         self.embed = embed
+        self.fixed = fixed
 
 
 class KeyedMemory:
@@ -287,7 +287,7 @@ class Memories:
         memory = Memory(
             declared.policy, name=declared.name, store=self._store_of(declared), key=key, clock=self._clock,
             views=self._views.get(declared.name), listener=self._listener if self._hears() else None,
-            session=self._session(), fixed=declared.fixed, embedding=self._embedding(declared),
+            session=self._session(), embedding=self._embedding(declared), fixed=declared.fixed,
         )  # fmt: skip
         if declared.facts:
             from .direct_facts import initial_facts

@@ -10,6 +10,7 @@ from ...vm.values import Fact as FactValue
 from ..translation import to_plain
 from .errors import InvalidValue
 from .facts import PERSISTENT
+from .learning import observe
 from .remembering import Facts, check_fact
 
 TYPE_CHECKING = False
@@ -94,16 +95,16 @@ def _relate(facts: Facts, a: str, relation: str, b: str) -> None:
     facts.keep(facts.drafted(said, said, about=[a, b]))
 
 
+def _observe(facts: Facts, topic: str, data: Any) -> None:
+    observe(facts, topic, content_of(data))
+
+
 def _put_slot(facts: Facts, tier: str, name: str, content: Any) -> Any:
     """The content that is stored now."""
     fact = facts.drafted(name, content_of(content), tier=tier)
     fact.name = name  # a redactor rewrites what is said, not what it is called by
     facts.keep(fact)
     return fact.content
-
-
-def _observe(facts: Facts, topic: str, data: Any) -> None:
-    facts.observe(topic, content_of(data))
 
 
 FACT_METHODS: dict[str, Any] = {

@@ -1,7 +1,7 @@
 """Vectors of texts for recall (M-10.16): asked of an embedder before they are needed, known while they are used.
 
 Asking may wait and may fail; ranking only looks at what is known, so that it stays plain. A fact that lacks its vector gets it
-with a later commit. Hands on `Embedding`, `similarity`, `store_pending`. Must not know: connections, the machine.
+with a later commit. Hands on `Embedding`, `similarity`. Must not know: connections, memories.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from .facts import Fact
-    from .memory import Memory
 
     class Embedder(Protocol):
         """Of a host. `baseline`: the cosine of texts that have nothing to do with each other."""
@@ -29,8 +28,6 @@ if TYPE_CHECKING:
 BASELINE = 0.2
 KNOWN = 4_096
 AT_ONCE = 16
-PENDING_AT_ONCE = 64
-"""Facts that one commit embeds at most."""
 
 
 class Embedding:
@@ -125,31 +122,3 @@ def _little_endian(made: array[float]) -> array[float]:
     if byteorder == "big":
         made.byteswap()
     return made
-
-
-# ---------------------------------------------------------------- facts without one
-
-
-def pending(memory: Memory) -> list[Fact]:
-    """Persistent facts without a vector of this embedder, the first few."""
-    embedding = memory.embedding
-    if embedding is None:
-        return []
-    return [fact for fact in memory.stored_facts() if not embedding.has_vector(fact)][:PENDING_AT_ONCE]
-
-
-async def embed_pending(memory: Memory) -> None:
-    """After a commit; facts may change while the embedder is waited for."""
-    embedding = memory.embedding
-    if embedding is None:
-        return
-    await embedding.fill([fact.text for fact in pending(memory)])
-    store_pending(memory)
-
-
-def store_pending(memory: Memory) -> None:
-    from .remembering import Facts
-
-    embedding = memory.embedding
-    if embedding is not None:
-        Facts(memory).put([fact for fact in map(embedding.with_vector, pending(memory)) if embedding.has_vector(fact)])

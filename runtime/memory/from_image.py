@@ -39,7 +39,7 @@ def declarations(image: Image, functions: Functions, counter: Any = None) -> lis
         found.append(
             Declaration(
                 memory.name, _policy(memory, functions, counts), per=steps.get("keys", ()), store=store, of=of,
-                allow=_allowed(steps), fixed=_fixed(image, memory), embed=steps.get("embed"),
+                allow=_allowed(steps), embed=steps.get("embed"), fixed=_fixed(image, memory),
             )
         )
     return found
@@ -119,7 +119,7 @@ def _group(steps: dict[str, Any], prefix: str) -> dict[str, Any]:
 
 
 def _rule(said: dict[str, Any], functions: Functions) -> Any:
-    from .learning import Rule
+    from .rules import Rule
 
     made = {name: functions(f"learn_{name}", said[name]) for name in ("by", "when", "store")}
     return Rule(name=said["name"], on=said["on"], **made)

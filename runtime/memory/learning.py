@@ -1,110 +1,68 @@
 """Rules that learn facts from observations (M-10.22 to M-10.24): grouping, asking, and the facts to store with the observation.
 
 A rule is a function of the observations alone, so that running it again stores the same. A rule that fails stores nothing.
-Hands on `Rule`, `Group`, `Lesson` and `lesson`. Must not know: stores, how a function is run.
+Hands on `observe` and `of_turn`. Must not know: stores, how a function is run.
 """
 
 from __future__ import annotations
 
-from contextlib import suppress
-
 from ...vm.panics import Panic
-from .errors import InvalidValue, MemoryFailure
+from .errors import InvalidValue, MemoryFailure, store_failed
 from .facts import PERSISTENT, SESSION, lowest
-from .observations import Observation, next_number, of_topic, surplus
+from .observations import TURN, Observation, next_number, of_topic, surplus
 from .remembering import Facts
+from .rules import Group, Lesson, Rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
-    from .facts import Fact
+    from .entries import Entry
     from .memory import Memory
 
-    Learned = tuple[Any, float, list[str]]
-    """Content, confidence, `about`."""
 
-GROUPS_KNOWN = 4_096
-
-
-class Rule:
-    """One step `learn`. `by` gives the group of an observation, by its data alone, or None; `when` and `store` are given a
-    group."""
-
-    __slots__ = ("name", "topic", "by", "when", "store", "_groups")
-
-    def __init__(
-        self,
-        *,
-        name: str,
-        on: str,
-        by: Callable[[Observation], str | None],
-        when: Callable[[Group], bool],
-        store: Callable[[Group], Learned],
-    ) -> None:
-        self.name = name
-        self.topic = on
-        self.by = by
-        self.when = when
-        self.store = store
-        self._groups: dict[str, str | None] = {}
-
-    def group(self, observation: Observation) -> str | None:
-        """`by` is a function of the data: what it gave once, it gives again."""
-        text = observation.text
-        if text not in self._groups:
-            if len(self._groups) >= GROUPS_KNOWN:
-                self._groups.clear()
-            self._groups[text] = None  # what it fails for is in no group, and was reported when it was observed
-            self._groups[text] = self.by(observation)
-        return self._groups[text]
-
-    def members(self, key: str, known: Sequence[Observation]) -> list[Observation]:
-        found = []
-        for one in known:
-            if one.text not in self._groups:
-                with suppress(Panic):
-                    self.group(one)
-            if self._groups[one.text] == key:
-                found.append(one)
-        return found
-
-    def __eq__(self, other: object) -> bool:
-        same = ("name", "topic", "by", "when", "store")
-        return isinstance(other, Rule) and all(getattr(self, name) == getattr(other, name) for name in same)
-
-    __hash__ = None  # type: ignore[assignment]
+def observe(facts: Facts, topic: str, data: dict[str, Any]) -> None:
+    """Stored at once, with the facts that rules make of it (M-10.7, M-10.24)."""
+    memory = facts.memory
+    store = facts.store_of(PERSISTENT)
+    data = _redacted(memory, data)
+    while True:
+        made = _lesson(memory, topic, data)
+        gone, unseen = memory.expired_facts(), [*made.unseen, *memory.expired_seen()]
+        try:
+            store.keep(memory.key, memory.now(), made.facts, gone, [made.seen], unseen)
+        except MemoryFailure as failure:
+            if failure.variant != "Conflict":  # another process observed meanwhile
+                raise
+        else:
+            return memory.tell_all(made.told)
 
 
-class Group:
-    """The observations of one group, oldest first; `shown` as there."""
+def of_turn(told: dict[str, Any], run: str) -> Callable[[Memory, Sequence[Entry]], Lesson | None]:
+    """What a commit stores beside the entries of a turn, when a rule asks for turns (M-10.22)."""
 
-    __slots__ = ("key", "members", "shown")
+    def learned(memory: Memory, entries: Sequence[Entry]) -> Lesson | None:
+        if not any(rule.topic == TURN for rule in memory.policy.learn):
+            return None
+        if not hasattr(memory.store, "seen"):
+            raise store_failed(memory.store.name, "this store keeps no observations")
+        trust = lowest(["program" if entry.origin == "host" else entry.origin for entry in entries])
+        return _lesson(memory, TURN, _redacted(memory, told), [entry.seq for entry in entries], trust, run)
 
-    def __init__(self, key: str, members: list[Observation]) -> None:
-        self.key = key
-        self.members = members
-        self.shown: Any = None
-
-
-class Lesson:
-    """What one observation stores: itself, what leaves for it, and the facts that rules made; `told` are the events of that."""
-
-    __slots__ = ("seen", "unseen", "facts", "told")
-
-    def __init__(self, seen: Observation, unseen: list[tuple[str, int]]) -> None:
-        self.seen = seen
-        self.unseen = unseen
-        self.facts: list[Fact] = []
-        self.told: list[tuple[str, dict[str, Any]]] = []
-
-    def tell(self, memory: Memory) -> None:
-        for channel, payload in self.told:
-            memory.tell(channel, payload)
+    return learned
 
 
-def lesson(
+def _redacted(memory: Memory, data: dict[str, Any]) -> dict[str, Any]:
+    if not memory.policy.redact:
+        return data
+    from .redaction import redacted_json
+
+    found: dict[str, Any] = redacted_json(data, memory.policy.redact)
+    return found
+
+
+def _lesson(
     memory: Memory, topic: str, data: dict[str, Any], seqs: Sequence[int] = (), trust: str = "program", run: str | None = None
 ) -> Lesson:
     """Of an observation that is about to be stored; `data` is redacted."""

@@ -16,7 +16,7 @@ from .changes import Change, Draft, prepared
 from .dumps import Content, dumped, loaded
 from .entries import check_units
 from .errors import MemoryFailure, conflict, store_failed
-from .facts import EPHEMERAL, PERSISTENT, SESSION, fact_of, lowest
+from .facts import EPHEMERAL, PERSISTENT, SESSION, fact_of
 from .keys import MAIN_BRANCH, branch_of
 from .observations import observation_of
 from .policy import Policy
@@ -34,9 +34,10 @@ if TYPE_CHECKING:
     from .entries import Entry, Turn, ViewState
     from .facts import Fact
     from .keys import Key
-    from .learning import Lesson
+    from .rules import Lesson
     from .stores.protocol import Store, Write
 
+    Learn = Callable[["Memory", Sequence[Entry]], Lesson | None]
     Listener = Callable[[str, dict[str, Any]], None]
 
 EXPIRED_AT_A_COMMIT = 100
@@ -61,8 +62,8 @@ class Memory(MemoryReader):
         views: Mapping[str, Policy] | None = None,
         listener: Listener | None = None,
         session: VolatileStore | None = None,
-        fixed: frozenset[tuple[str, str]] = frozenset(),
         embedding: Embedding | None = None,
+        fixed: frozenset[tuple[str, str]] = frozenset(),
     ) -> None:
         super().__init__(policy, name=name, store=store, key=key, clock=clock, session=session, embedding=embedding)
         self.views = {OWN_VIEW: self.policy, **(views or {})}
@@ -82,7 +83,7 @@ class Memory(MemoryReader):
         derived = {name: policy for name, policy in self.views.items() if name != OWN_VIEW}
         return Memory(
             self.policy, name=self.name, store=self.store, key=key, clock=self.clock, views=derived, listener=self.listener,
-            session=self.session, fixed=self.fixed, embedding=self.embedding,
+            session=self.session, embedding=self.embedding, fixed=self.fixed,
         )
 
     # ------------------------------------------------------------ writing
@@ -129,12 +130,12 @@ class Memory(MemoryReader):
         turn: Turn | None = None,
         expect: int | None = None,
         facts: Sequence[Fact] = (),
-        told: Mapping[str, Any] | None = None,
+        learn: Learn | None = None,
     ) -> bool:
         """One commit of messages as one turn, with facts. With `expect` a log of another version is Err Conflict; without, the
-        turn goes behind whatever was committed meanwhile. False: the turn's run is stored already (M-5.10). `told`: what rules
-        observe of the turn (M-10.22)."""
-        return self._written(drafts, turn, expect, facts, told) is not None
+        turn goes behind whatever was committed meanwhile. False: the turn's run is stored already (M-5.10). `learn`: what
+        rules make of its entries (M-10.24)."""
+        return self._written(drafts, turn, expect, facts, learn) is not None
 
     def _written(
         self,
@@ -142,7 +143,7 @@ class Memory(MemoryReader):
         turn: Turn | None = None,
         expect: int | None = None,
         facts: Sequence[Fact] = (),
-        told: Mapping[str, Any] | None = None,
+        learn: Learn | None = None,
     ) -> Head | None:
         """`write`, with the head it made: reading that again might fail, and the caller take what is stored for lost (M-12.7)."""
         if self._log is not None and expect is None and not any(draft.pinned for draft in drafts):
@@ -159,7 +160,10 @@ class Memory(MemoryReader):
             change.retain()
             batch = change.batch(self.now())
             batch.facts = facts
-            learned = self._learned(change, told, turn, batch) if told is not None else None
+            learned = learn(self, change.new) if learn is not None else None
+            if learned is not None:
+                batch.facts = [*facts, *learned.facts]
+                batch.seen, batch.unseen = [learned.seen], learned.unseen
             try:
                 stored = self._commit(log, batch)
             except MemoryFailure as failure:
@@ -170,30 +174,8 @@ class Memory(MemoryReader):
                 return None
             self._tell_commit(change, turn)
             if learned is not None:
-                learned.tell(self)
+                self.tell_all(learned.told)
             return batch.head
-
-    def _learned(self, change: Change, told: Mapping[str, Any], turn: Turn | None, batch: Batch) -> Lesson | None:
-        """The turn as an observation, when a rule asks for turns, and what the rules make of it (M-10.24)."""
-        from .observations import TURN
-
-        if not any(rule.topic == TURN for rule in self.policy.learn):
-            return None
-        if not hasattr(self.store, "seen"):
-            raise store_failed(self.store.name, "this store keeps no observations")
-        from .learning import lesson
-
-        data = dict(told)
-        if self.policy.redact:
-            from .redaction import redacted_json
-
-            data = redacted_json(data, self.policy.redact)
-        trust = lowest(["program" if entry.origin == "host" else entry.origin for entry in change.new])
-        run = turn.run if turn is not None else None
-        made = lesson(self, TURN, data, [entry.seq for entry in change.new], trust, run)
-        batch.facts = [*batch.facts, *made.facts]
-        batch.seen, batch.unseen = [made.seen], made.unseen
-        return made
 
     def _knows(self, turn: Turn | None) -> bool:
         return turn is not None and turn.run is not None and bool(self.store.entries(self.key, limit=1, run=turn.run))
@@ -379,6 +361,10 @@ class Memory(MemoryReader):
     def tell(self, channel: str, payload: dict[str, Any]) -> None:
         if self.listener is not None:
             self.listener(channel, {"memory": self.name, "key": list(self.key), **payload})
+
+    def tell_all(self, told: Sequence[tuple[str, dict[str, Any]]]) -> None:
+        for channel, payload in told:
+            self.tell(channel, payload)
 
     def _tell_commit(self, change: Change, turn: Turn | None) -> None:
         if self.listener is None or not change.new:

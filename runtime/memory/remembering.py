@@ -157,47 +157,26 @@ class Facts:
     def keep(self, fact: Fact) -> None:
         """An upsert by (tier, name): the number and the time of its making stay (M-10.1)."""
         while True:
-            self.number(fact)
+            if self.number(fact) and (fact.tier, fact.name) in self.memory.fixed:
+                raise FixedSlot(f"the slot {fact.name} of {self.memory.name} is written once: it is not `mut`")
             if self.memory.embedding is not None:
                 self.memory.embedding.with_vector(fact)
             try:
-                return self._store_of(fact.tier).keep(self.memory.key, self.memory.now(), [fact], self._expired())
+                return self.store_of(fact.tier).keep(self.memory.key, self.memory.now(), [fact], self._expired())
             except MemoryFailure as failure:
                 if failure.variant != "Conflict":  # another process took the number
                     raise
 
-    def number(self, fact: Fact, beside: Sequence[Fact] = ()) -> None:
-        """That of the fact it replaces, or the next one; `beside`: what is stored with it."""
+    def number(self, fact: Fact, beside: Sequence[Fact] = ()) -> bool:
+        """That of the fact it replaces, or the next one; whether it replaces one. `beside`: what is stored with it."""
         held = [*self._indexes(), FactIndex(beside)] if beside else self._indexes()
         same = next(filter(None, (index.named(fact.tier, fact.name) for index in held)), None)
         if same is not None:
-            if (fact.tier, fact.name) in self.memory.fixed:
-                raise FixedSlot(f"the slot {fact.name} of {self.memory.name} is written once: it is not `mut`")
             fact.id, fact.created = same.id, same.created
         else:
             others = [other.id for other in self.memory.session.ephemeral(self.memory.key)]
             fact.id = max([*others, *(index.highest for index in held)], default=-1) + 1
-
-    def observe(self, topic: str, data: dict[str, Any]) -> None:
-        """Stored at once, with the facts that rules make of it (M-10.7, M-10.24)."""
-        from .learning import lesson
-
-        memory = self.memory
-        if memory.policy.redact:
-            from .redaction import redacted_json
-
-            data = redacted_json(data, memory.policy.redact)
-        store = self._store_of(PERSISTENT)
-        while True:
-            made = lesson(memory, topic, data)
-            gone, unseen = self._expired(), [*made.unseen, *memory.expired_seen()]
-            try:
-                store.keep(memory.key, memory.now(), made.facts, gone, [made.seen], unseen)
-            except MemoryFailure as failure:
-                if failure.variant != "Conflict":  # another process observed meanwhile
-                    raise
-            else:
-                return made.tell(memory)
+        return same is not None
 
     def _expired(self) -> list[int]:
         """A key that has expired is begun anew (M-8.9)."""
@@ -224,7 +203,7 @@ class Facts:
         for tier in TIERS:
             gone = [fact.id for fact in named if fact.tier == tier]
             if gone:
-                self._store_of(tier).keep(self.memory.key, self.memory.now(), [], gone)
+                self.store_of(tier).keep(self.memory.key, self.memory.now(), [], gone)
         return bool(named)
 
     def put(self, facts: Sequence[Fact]) -> None:
@@ -232,9 +211,9 @@ class Facts:
         for tier in TIERS:
             same = [fact for fact in facts if fact.tier == tier]
             if same:
-                self._store_of(tier).keep(self.memory.key, self.memory.now(), same, ())
+                self.store_of(tier).keep(self.memory.key, self.memory.now(), same, ())
 
-    def _store_of(self, tier: str) -> FactStore:
+    def store_of(self, tier: str) -> FactStore:
         memory = self.memory
         store = memory.store if tier == PERSISTENT else memory.session
         if not hasattr(store, "keep"):

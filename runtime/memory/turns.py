@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn, Protocol
 
     from ..records import Call
-    from .memory import Memory
+    from .memory import Learn, Memory
     from .policy import Policy
     from .stores.protocol import Head
     from .views import View
@@ -115,22 +115,24 @@ class Run:
             last = Draft(answer, "model", by=self.by, tokens=max(tokens_out - reasoning, 0) or None)
             self.target.end_ephemeral()
             stored = [*prompt, *self.rounds, last] if self.target.policy.tools else [*prompt, last]
-            self._store(stored, tokens_in, tokens_out, self._told(reply, tokens_in, tokens_out))
+            self._store(stored, tokens_in, tokens_out, self._lesson(reply, tokens_in, tokens_out))
             for access in self.accesses:
                 access()
-        asked = (message for message in self.prompt if message.role != "system")
-        return [*asked, *(draft.message for draft in self.rounds), answer]
+        return [*(message for message in self.prompt if message.role != "system"), *self.in_flight(), answer]
 
-    def _told(self, reply: str, tokens_in: int, tokens_out: int) -> dict[str, Any] | None:
-        """What rules may learn from (M-10.22)."""
+    def _lesson(self, reply: str, tokens_in: int, tokens_out: int) -> Learn | None:
+        """What rules learn from the turn (M-10.22)."""
         if self.target is None or not self.target.policy.learn:
             return None
+        from .learning import of_turn
+
         prompt = "\n".join(draft.message.content for draft in self._prompt() if draft.message.role == "user")
         tools = [call.name for draft in self.rounds for call in draft.message.calls]
-        return {
+        told = {
             "prompt": prompt, "reply": reply, "model": self.by, "tools": tools, "tokens_in": tokens_in,
             "tokens_out": tokens_out,
         }  # fmt: skip
+        return of_turn(told, self.run_id)
 
     def _prompt(self) -> list[Draft]:
         """The prompt as given; of the messages of `chat` those that are no system messages (M-5.16)."""
@@ -141,7 +143,7 @@ class Run:
         ]
 
     def _store(
-        self, drafts: list[Draft], tokens_in: int, tokens_out: int, told: Mapping[str, Any] | None = None
+        self, drafts: list[Draft], tokens_in: int, tokens_out: int, learn: Learn | None = None
     ) -> None:
         memory, snapshot = self.target, self.snapshot
         assert memory is not None and snapshot is not None
@@ -151,10 +153,10 @@ class Run:
         drafts = [*drafts, *self.writes]
         how = memory.policy.on_conflict
         if how == "Append":
-            memory.write(drafts, turn, told=told)
+            memory.write(drafts, turn, learn=learn)
             return
         try:
-            memory.write(drafts, turn, expect=snapshot.version, told=told)
+            memory.write(drafts, turn, expect=snapshot.version, learn=learn)
         except MemoryFailure as failure:
             if failure.variant != "Conflict":
                 raise
@@ -163,7 +165,7 @@ class Run:
                 memory.tell("memory:conflict", {**conflict, "branch": None})
                 raise
             name = f"conflict-{self.run_id}"
-            memory.fork_at(snapshot, name).write(drafts, turn, told=told)
+            memory.fork_at(snapshot, name).write(drafts, turn, learn=learn)
             memory.tell("memory:conflict", {**conflict, "branch": name})
 
     def abandon(self, reason: str, text: str = "", *, cause: str = "") -> None:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from ...vm.panics import Panic
 from ..memory.direct_facts import drafted
-from ..memory.embedding import pending, store_pending
 from ..memory.errors import InvalidValue, MemoryFailure
+from ..memory.lacking_vectors import pending, store_pending
 from ..memory.remembering import Facts
 from ..settled import Settled
 

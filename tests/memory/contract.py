@@ -254,17 +254,6 @@ def a_lease_has_one_owner(open_store):
     assert other.acquire(KEY, "two", 60)
 
 
-def a_lease_ends_after_its_seconds(open_store):
-    store = open_store()
-    if not hasattr(store, "acquire"):
-        pytest.skip("leases are optional")
-    other = open_store.again()
-    assert store.acquire(KEY, "one", 0.01)
-    sleep(0.1)
-    assert other.acquire(KEY, "two", 60)
-    assert not store.acquire(KEY, "one", 60)
-
-
 def placed(store, key=KEY):
     return [one.place for one in store.seen(key)]
 
@@ -329,6 +318,17 @@ def observations_are_added_at_free_places(open_store):
     assert store.seen(KEY) == []
 
 
+def a_lease_ends_after_its_seconds(open_store):
+    store = open_store()
+    if not hasattr(store, "acquire"):
+        pytest.skip("leases are optional")
+    other = open_store.again()
+    assert store.acquire(KEY, "one", 0.01)
+    sleep(0.1)
+    assert other.acquire(KEY, "two", 60)
+    assert not store.acquire(KEY, "one", 60)
+
+
 CONTRACT = [
     a_key_that_was_never_written_is_empty,
     what_was_committed_is_read_back_by_every_handle,
@@ -347,8 +347,8 @@ CONTRACT = [
     large_numbers,
     scrubbing_needs_no_write,
     a_lease_has_one_owner,
-    a_lease_ends_after_its_seconds,
     facts_stand_beside_the_log,
     a_number_belongs_to_one_name,
     observations_are_added_at_free_places,
+    a_lease_ends_after_its_seconds,
 ]

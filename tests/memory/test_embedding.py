@@ -4,7 +4,8 @@ import asyncio
 from array import array
 
 import pytest
-from concerto.runtime.memory.embedding import Embedding, embed_pending, packed, similarity
+from concerto.runtime.memory.embedding import Embedding, packed, similarity
+from concerto.runtime.memory.lacking_vectors import embed_pending
 from concerto.runtime.memory.memory import Memory
 from concerto.runtime.memory.offline_vectors import offline_vectors
 from concerto.runtime.memory.policy import Policy

@@ -2,10 +2,11 @@
 
 import pytest
 from concerto.runtime.memory import observations
-from concerto.runtime.memory.learning import Rule
+from concerto.runtime.memory.learning import observe
 from concerto.runtime.memory.memory import Memory
 from concerto.runtime.memory.policy import Policy
 from concerto.runtime.memory.remembering import Facts
+from concerto.runtime.memory.rules import Rule
 from concerto.runtime.memory.turns import Attached, open_run
 from concerto.runtime.records import Call, Msg
 
@@ -61,11 +62,11 @@ def test_learning_again_gives_the_same_facts(store):
     """M-10.24: a rule is a function of the observations, which a dump carries."""
     memory = memory_of(store, NUMBERS, clock=Clock())
     for n in range(5):
-        Facts(memory).observe("t", {"n": n, "by": "ab"[n % 2]})
+        observe(Facts(memory), "t", {"n": n, "by": "ab"[n % 2]})
     once = [fact.as_json() for fact in memory.kept_facts()]
     again = Memory(memory.policy, name="m", key=KEY, clock=memory.clock)
     for one in memory.seen():
-        Facts(again).observe(one.topic, one.data)
+        observe(Facts(again), one.topic, one.data)
     tiers = {"tier": None}
     assert [fact.as_json() | tiers for fact in again.kept_facts()] == [fact | tiers for fact in once]
     assert learned(memory) == {"n/a": 6, "n/b": 4}
@@ -75,9 +76,9 @@ def test_only_the_newest_observations_of_a_topic_are_kept(store, monkeypatch):
     """M-10.23"""
     monkeypatch.setattr(observations, "KEPT", 3)
     memory = memory_of(store, NUMBERS)
-    Facts(memory).observe("other", {"n": 100})
+    observe(Facts(memory), "other", {"n": 100})
     for n in range(5):
-        Facts(memory).observe("t", {"n": n})
+        observe(Facts(memory), "t", {"n": n})
     assert [one.place for one in memory.seen()] == [("other", 0), ("t", 2), ("t", 3), ("t", 4)]
     assert learned(memory) == {"n/g": 2 + 3 + 4}
 
@@ -104,9 +105,9 @@ def test_an_expired_key_has_no_observations(store):
         pytest.skip("what expires has a store")
     clock = Clock()
     memory = memory_of(store, NUMBERS, clock=clock, ttl=1_000)
-    Facts(memory).observe("t", {"n": 1})
+    observe(Facts(memory), "t", {"n": 1})
     clock.seconds += 5
-    Facts(memory).observe("t", {"n": 2})
+    observe(Facts(memory), "t", {"n": 2})
     assert ([one.data["n"] for one in store.seen(KEY)], learned(memory)) == ([2], {})
     clock.seconds += 5
     memory.append("user", "a")
@@ -117,13 +118,13 @@ def test_two_processes_observe_in_some_order(open_store):
     """M-10.24: whoever comes second looks again."""
     store = open_store()
     one, other = memory_of(store, NUMBERS), memory_of(open_store.again(), NUMBERS)
-    Facts(one).observe("t", {"n": 1})
+    observe(Facts(one), "t", {"n": 1})
     real, stale = one.store.seen, one.store.seen(KEY)
-    Facts(other).observe("t", {"n": 10})
+    observe(Facts(other), "t", {"n": 10})
     answers = iter([stale])
     try:
         one.store.seen = lambda key: next(answers, None) or real(key)
-        Facts(one).observe("t", {"n": 100})
+        observe(Facts(one), "t", {"n": 100})
     finally:
         del one.store.seen
     assert [(each.n, each.data["n"]) for each in store.seen(KEY)] == [(0, 1), (1, 10), (2, 100)]
@@ -134,7 +135,7 @@ def test_redaction_reaches_observations(store):
     """M-4.4"""
     memory = memory_of(store, TURNS, redact=(lambda text: text.replace("secret", "*"),))
     turn(memory, "a secret", "my secret", "r")
-    Facts(memory).observe("t", {"x": ["secret"]})
+    observe(Facts(memory), "t", {"x": ["secret"]})
     assert [one.data for one in memory.seen() if one.topic == "t"] == [{"x": ["*"]}]
     assert "secret" not in memory.dump()
 
@@ -145,7 +146,7 @@ def test_a_damaged_observation_is_refused(change):
     import json
 
     memory = memory_of(None, NUMBERS)
-    Facts(memory).observe("t", {"n": 1})
+    observe(Facts(memory), "t", {"n": 1})
     held = json.loads(memory.dump())
     held["seen"][0].update(change)
     with pytest.raises(Exception, match="does not decode"):

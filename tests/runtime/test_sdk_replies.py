@@ -483,21 +483,6 @@ def test_a_client_is_opened_anew_in_another_event_loop(wire):
     assert all(client.is_closed for client in made)
 
 
-@pytest.mark.parametrize(
-    ("wire", "usage"),
-    [
-        ("chat", {"prompt_tokens": 5, "completion_tokens": 9, "completion_tokens_details": {"reasoning_tokens": 7}}),
-        ("responses", {"input_tokens": 5, "output_tokens": 9, "output_tokens_details": {"reasoning_tokens": 7}}),
-    ],
-)
-def test_reasoning_tokens_are_told_apart(wire, usage):
-    """M-11.1, and O-1.105: the whole is what the call cost."""
-    reply = Wire(wire, OK[wire] | {"usage": usage}).send()
-    assert (reply.tokens_out, reply.reasoning) == (9, 7)
-    assert reply.with_text("x").reasoning == 7
-    assert Wire(wire, OK[wire]).send().reasoning == 0
-
-
 def embedded(sender, texts=("a", "b")):
     from concerto.runtime.records import EmbedRequest
 
@@ -537,3 +522,18 @@ def test_vectors_that_do_not_come(wire, answer, variant):
         embedded(Wire(wire, answer))
     assert raised.value.variant == variant
     assert "sk-secret" not in raised.value.message
+
+
+@pytest.mark.parametrize(
+    ("wire", "usage"),
+    [
+        ("chat", {"prompt_tokens": 5, "completion_tokens": 9, "completion_tokens_details": {"reasoning_tokens": 7}}),
+        ("responses", {"input_tokens": 5, "output_tokens": 9, "output_tokens_details": {"reasoning_tokens": 7}}),
+    ],
+)
+def test_reasoning_tokens_are_told_apart(wire, usage):
+    """M-11.1, and O-1.105: the whole is what the call cost."""
+    reply = Wire(wire, OK[wire] | {"usage": usage}).send()
+    assert (reply.tokens_out, reply.reasoning) == (9, 7)
+    assert reply.with_text("x").reasoning == 7
+    assert Wire(wire, OK[wire]).send().reasoning == 0

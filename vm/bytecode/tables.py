@@ -185,6 +185,12 @@ def _declarations(scope: Scope) -> None:
                 refuse("V119", f"mcp {index}", f"arguments or result of `{name}` have no shape")
 
 
+def keyed(image: i.Image, number: int) -> bool:
+    """Whether a memory, or the one it shows, has `.per(…)`."""
+    memory = image.memories[number]
+    return "keys" in (memory if memory.of is None else image.memories[memory.of]).steps
+
+
 def _context(scope: Scope, at: str, context: i.Context) -> None:
     """Its slots have types, and defaults without parameters; functions that use them exist (O-10.15)."""
     image = scope.image
@@ -202,12 +208,6 @@ def _context(scope: Scope, at: str, context: i.Context) -> None:
             refuse("V106", at, f"there is no function {number}")
         elif not set(used) <= set(names):
             refuse("V108", at, "a function uses a slot that it does not have")
-
-
-def keyed(image: i.Image, number: int) -> bool:
-    """Whether a memory, or the one it shows, has `.per(…)`."""
-    memory = image.memories[number]
-    return "keys" in (memory if memory.of is None else image.memories[memory.of]).steps
 
 
 OFFERING = ("tools", "mcp", "hashmaps", "ledgers", "memories")  # the sections whose entries offer tools to models
