@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
+from functools import cache
 from typing import Any
 
 from .source import Span
@@ -20,10 +21,16 @@ class Node:
 
     def children(self) -> Iterator[Node]:
         """Child nodes in source order of the fields."""
-        for f in fields(self):
-            if f.metadata.get("annotation"):
-                continue
-            yield from _nodes(getattr(self, f.name))
+        for name in _places(type(self)):
+            value = getattr(self, name)
+            if isinstance(value, Node):
+                yield value
+            elif isinstance(value, list):
+                for item in value:
+                    if isinstance(item, Node):
+                        yield item
+                    else:
+                        yield from _nodes(item)
 
 
 def _nodes(value: object) -> Iterator[Node]:
@@ -32,6 +39,15 @@ def _nodes(value: object) -> Iterator[Node]:
     elif isinstance(value, (list, tuple)):
         for item in value:
             yield from _nodes(item)
+
+
+_WITHOUT_NODES = frozenset(("Span", "bool", "float", "int", "str", "str | None"))
+
+
+@cache
+def _places(kind: type[Node]) -> list[str]:
+    """The fields of a class of nodes that may hold nodes."""
+    return [f.name for f in fields(kind) if not f.metadata.get("annotation") and f.type not in _WITHOUT_NODES]
 
 
 def _annotation() -> Any:
