@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
-from functools import cache
 from typing import Any
 
 from .source import Span
@@ -21,7 +20,7 @@ class Node:
 
     def children(self) -> Iterator[Node]:
         """Child nodes in source order of the fields."""
-        for name in _places(type(self)):
+        for name in _places(self):
             value = getattr(self, name)
             if isinstance(value, Node):
                 yield value
@@ -44,10 +43,16 @@ def _nodes(value: object) -> Iterator[Node]:
 _WITHOUT_NODES = frozenset(("Span", "bool", "float", "int", "str", "str | None"))
 
 
-@cache
-def _places(kind: type[Node]) -> list[str]:
-    """The fields of a class of nodes that may hold nodes."""
-    return [f.name for f in fields(kind) if not f.metadata.get("annotation") and f.type not in _WITHOUT_NODES]
+_known: dict[object, list[str]] = {}
+
+
+def _places(node: Node) -> list[str]:
+    """The fields of its class that may hold nodes."""
+    found = _known.get(type(node))
+    if found is None:
+        names = [f.name for f in fields(node) if not f.metadata.get("annotation") and f.type not in _WITHOUT_NODES]
+        found = _known[type(node)] = names
+    return found
 
 
 def _annotation() -> Any:
