@@ -118,7 +118,8 @@ class Run:
             self._store(stored, tokens_in, tokens_out)
             for access in self.accesses:
                 access()
-        return [*(message for message in self.prompt if message.role != "system"), *(draft.message for draft in self.rounds), answer]
+        asked = [message for message in self.prompt if message.role != "system"]
+        return [*asked, *(draft.message for draft in self.rounds), answer]
 
     def _prompt(self) -> list[Draft]:
         """The prompt as given; of the messages of `chat` those that are no system messages (M-5.16)."""
