@@ -104,7 +104,8 @@ class Options(TypedDict, total=False):
     those of MCP servers by name. `pricing`: model id to `{"input_per_million", "output_per_million"}`. `env`: the
     environment, that of the process when left out. `seed` fixes random numbers and retry jitter. `emit_mode`: Immediate() or
     Buffered(…). `emit_timeout_ms`: how long an awaited emit waits by default. `stores`: stores of memories by name, over those
-    of the manifest (M-8.3).
+    of the manifest (M-8.3). `summarizers`: by the names that memories give them, each with `fold(previous, entries)`, which gives
+    the new text or an awaitable of it (M-9.1). `token_counter`: its `count(entry, model)` gives the tokens of an entry (M-11.1).
     """
 
     permissions: Permissions | None
@@ -120,6 +121,8 @@ class Options(TypedDict, total=False):
     emit_mode: Immediate | Buffered
     emit_timeout_ms: int | None
     stores: Mapping[str, Any]
+    summarizers: Mapping[str, Any]
+    token_counter: Any
 
 
 class _Network:
@@ -172,6 +175,8 @@ def host_of(
         emit_interval=mode.flush_interval_ms / 1000 if isinstance(mode, Buffered) else None,
         hears=hears,
         stores=options.get("stores", {}),
+        summarizers=options.get("summarizers", {}),
+        token_counter=options.get("token_counter"),
     )
 
 
