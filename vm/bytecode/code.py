@@ -38,11 +38,12 @@ def scan(code: bytes, most: int) -> tuple[list[tuple[int, int, int]], ImageError
     found: list[tuple[int, int, int]] = []
     add = found.append
     at, end, known, has_operand = 0, len(code), len(OPCODES), HAS_OPERAND
+    crowded = end > most  # else there cannot be too many
     while at < end:
         number = code[at]
         if number >= known:
             return found, ImageError("V101", f"offset {at}: no opcode has the number {number}")
-        if len(found) >= most:
+        if crowded and len(found) >= most:
             return found, ImageError("V126", f"offset {at}: there are too many instructions")
         if not has_operand[number]:
             add((at, number, 0))
