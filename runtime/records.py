@@ -109,6 +109,19 @@ class SchemaField:
         return {"name": self.name, "strategy": self.strategy, "json": self.json}
 
 
+class EmbedRequest:
+    """Texts whose vectors a connection is asked for (M-10.16)."""
+
+    __slots__ = ("connection", "model", "texts", "timeout", "params")
+
+    def __init__(self, connection: str, model: str, texts: list[str], timeout: float) -> None:
+        self.connection = connection
+        self.model = model
+        self.texts = texts
+        self.timeout = timeout
+        self.params: Json = {}
+
+
 class Request:
     """One provider request; a transport retry sends the same object again (M-5.3)."""
 

@@ -97,7 +97,7 @@ class Program:
     def handle(self, section: str, number: int, scope: list[str]) -> Any:
         """The handle of a declaration that offers tools, or of a scope of it."""
         tables: dict[str, list[Any]] = {"tools": self.tools, "mcp": self.servers}
-        tables.update(hashmaps=self.hashmaps, ledgers=self.ledgers)
+        tables.update(hashmaps=self.hashmaps, ledgers=self.ledgers, memories=self.memories)
         found = tables[section][number]
         return type(found)(found.name, tuple(scope)) if scope else found
 
@@ -271,12 +271,31 @@ class Program:
 
     def position(self, code: Code, following: Any) -> tuple[str, int, int]:
         """(file, line, column) of the instruction before node `following`."""
-        index = next((i for i, node in enumerate(code.nodes) if node is following), len(code.nodes))
-        index = code.faults.get(index, max(index - 1, 0))
-        offset = self.verified.functions[code.number].instructions[index][0]
-        file, line, column = position_at(self.image.functions[code.number].lines, offset)
+        file, line, column = position_at(self.image.functions[code.number].lines, self._offset(code, following))
         name = self.image.source_map[file][0] if file < len(self.image.source_map) else ""
         return name, line, column
+
+    def locals_of(self, code: Code, following: Any, slots: list[Any], cells: list[Any]) -> dict[str, Any]:
+        """The variables that have a value at the instruction before node `following`, inner ones over outer ones of their name;
+        none for an image without their names (V-3.9)."""
+        if not self.image.names:
+            return {}
+        offset = self._offset(code, following)
+        found = {}
+        for name, place, start, end in self.image.names[code.number]:
+            if not start <= offset < end:
+                continue
+            if place < len(slots):
+                found[name] = slots[place]
+            elif cells[place - len(slots)] is not None:
+                found[name] = cells[place - len(slots)].value
+        return found
+
+    def _offset(self, code: Code, following: Any) -> int:
+        """Of the instruction before a node."""
+        index = next((i for i, node in enumerate(code.nodes) if node is following), len(code.nodes))
+        index = code.faults.get(index, max(index - 1, 0))
+        return self.verified.functions[code.number].instructions[index][0]
 
     def start_of(self, function: int) -> tuple[str, int, int] | None:
         """Where the body of a function begins; None for an image without that."""

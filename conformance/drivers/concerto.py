@@ -119,7 +119,7 @@ def compile_(op: Json) -> Json:
         return {"status": "error", "diagnostics": diagnostics_of(result), "exit": 65}
     if op.get("strip"):
         LAST.clear()
-        result.image.source = []
+        result.image.strip()
     image = base64.b64encode(encode(result.image)).decode()
     return {"status": "ok", "diagnostics": diagnostics_of(result), "image": image, "exit": 0}
 
@@ -284,6 +284,7 @@ class World:
             children=self.child,
             server=self.server,
             volatile=function is not None,
+            hears=lambda: True,
         )
         self.session = Session(program, host)
         if function is not None:

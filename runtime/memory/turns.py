@@ -95,7 +95,7 @@ class Run:
         self.rounds += [Draft(result, "tool") for result in results]
         if self.target is not None:
             shown = [Msg("assistant", text, calls), *results]
-            appended = [message.as_json() for message in shown]
+            appended = [_as_data(message) for message in shown]
             self.target.tell("memory:step", {"run": self.run_id, "round": self._round_number(), "appended": appended})
 
     def _round_number(self) -> int:
@@ -115,11 +115,22 @@ class Run:
             last = Draft(answer, "model", by=self.by, tokens=max(tokens_out - reasoning, 0) or None)
             self.target.end_ephemeral()
             stored = [*prompt, *self.rounds, last] if self.target.policy.tools else [*prompt, last]
-            self._store(stored, tokens_in, tokens_out)
+            self._store(stored, tokens_in, tokens_out, self._told(reply, tokens_in, tokens_out))
             for access in self.accesses:
                 access()
-        asked = [message for message in self.prompt if message.role != "system"]
+        asked = (message for message in self.prompt if message.role != "system")
         return [*asked, *(draft.message for draft in self.rounds), answer]
+
+    def _told(self, reply: str, tokens_in: int, tokens_out: int) -> dict[str, Any] | None:
+        """What rules may learn from (M-10.22)."""
+        if self.target is None or not self.target.policy.learn:
+            return None
+        prompt = "\n".join(draft.message.content for draft in self._prompt() if draft.message.role == "user")
+        tools = [call.name for draft in self.rounds for call in draft.message.calls]
+        return {
+            "prompt": prompt, "reply": reply, "model": self.by, "tools": tools, "tokens_in": tokens_in,
+            "tokens_out": tokens_out,
+        }  # fmt: skip
 
     def _prompt(self) -> list[Draft]:
         """The prompt as given; of the messages of `chat` those that are no system messages (M-5.16)."""
@@ -129,7 +140,9 @@ class Run:
             if message.role != "system"
         ]
 
-    def _store(self, drafts: list[Draft], tokens_in: int, tokens_out: int) -> None:
+    def _store(
+        self, drafts: list[Draft], tokens_in: int, tokens_out: int, told: Mapping[str, Any] | None = None
+    ) -> None:
         memory, snapshot = self.target, self.snapshot
         assert memory is not None and snapshot is not None
         turn = Turn(
@@ -138,10 +151,10 @@ class Run:
         drafts = [*drafts, *self.writes]
         how = memory.policy.on_conflict
         if how == "Append":
-            memory.write(drafts, turn)
+            memory.write(drafts, turn, told=told)
             return
         try:
-            memory.write(drafts, turn, expect=snapshot.version)
+            memory.write(drafts, turn, expect=snapshot.version, told=told)
         except MemoryFailure as failure:
             if failure.variant != "Conflict":
                 raise
@@ -150,7 +163,7 @@ class Run:
                 memory.tell("memory:conflict", {**conflict, "branch": None})
                 raise
             name = f"conflict-{self.run_id}"
-            memory.fork_at(snapshot, name).write(drafts, turn)
+            memory.fork_at(snapshot, name).write(drafts, turn, told=told)
             memory.tell("memory:conflict", {**conflict, "branch": name})
 
     def abandon(self, reason: str, text: str = "", *, cause: str = "") -> None:
@@ -196,6 +209,16 @@ class Frame:
         raise nested()
 
     clear = set_pinned = rewind = load = erase = _refused
+
+
+def _as_data(message: Msg) -> dict[str, Any]:
+    """The JSON of a Message, which is not that of a request (section 6)."""
+    made: dict[str, Any] = {"role": message.role, "content": message.content}
+    if message.calls:
+        made["tool_calls"] = [call.as_json() for call in message.calls]
+    if message.call_id is not None:
+        made["tool_call_id"] = message.call_id
+    return made
 
 
 def _completed(rounds: list[Draft]) -> list[Draft]:
@@ -264,6 +287,11 @@ def open_run(
     return run
 
 
+def asked_text(prompt: Sequence[Msg]) -> str:
+    """What recall steps look for."""
+    return "\n".join(message.content for message in prompt)
+
+
 def views_of(
     attached: Sequence[Attached],
     prompt: Sequence[Msg],
@@ -273,7 +301,7 @@ def views_of(
     recall: Callable[[int, Attached, str], Recalled | None] | None = None,
 ) -> tuple[list[View], list[Head]]:
     """One view per element, an entry only in the first that has it (M-9.12)."""
-    asked = "\n".join(message.content for message in prompt)
+    asked = asked_text(prompt)
     weight = total(prompt)
     shares = None if tokens is None else _shares(attached, tokens, system, weight)
     views: list[View] = []

@@ -171,6 +171,8 @@ def _declarations(scope: Scope) -> None:
         for section, number, _ in model.tools:
             if section not in OFFERING or number >= scope.sizes[section]:
                 refuse("V108", f"model {index}", f"there is no entry {number} of `{section}` with tools")
+            if section == "memories" and keyed(image, number):
+                refuse("V119", f"model {index}", f"memory {number} has keys: it is no log with tools")
             if section == "hashmaps" and image.hashmaps[number].shape is None:
                 refuse("V119", f"model {index}", f"hashmap {number} has no shape for tools")
     for index, entry in enumerate(image.tools):
@@ -202,7 +204,13 @@ def _context(scope: Scope, at: str, context: i.Context) -> None:
             refuse("V108", at, "a function uses a slot that it does not have")
 
 
-OFFERING = ("tools", "mcp", "hashmaps", "ledgers")  # the sections whose entries offer tools to models
+def keyed(image: i.Image, number: int) -> bool:
+    """Whether a memory, or the one it shows, has `.per(…)`."""
+    memory = image.memories[number]
+    return "keys" in (memory if memory.of is None else image.memories[memory.of]).steps
+
+
+OFFERING = ("tools", "mcp", "hashmaps", "ledgers", "memories")  # the sections whose entries offer tools to models
 
 
 def _tool(scope: Scope, at: str, tool: i.Tool) -> None:
