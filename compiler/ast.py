@@ -20,10 +20,16 @@ class Node:
 
     def children(self) -> Iterator[Node]:
         """Child nodes in source order of the fields."""
-        for f in fields(self):
-            if f.metadata.get("annotation"):
-                continue
-            yield from _nodes(getattr(self, f.name))
+        for name in _places(self):
+            value = getattr(self, name)
+            if isinstance(value, Node):
+                yield value
+            elif isinstance(value, list):
+                for item in value:
+                    if isinstance(item, Node):
+                        yield item
+                    else:
+                        yield from _nodes(item)
 
 
 def _nodes(value: object) -> Iterator[Node]:
@@ -32,6 +38,21 @@ def _nodes(value: object) -> Iterator[Node]:
     elif isinstance(value, (list, tuple)):
         for item in value:
             yield from _nodes(item)
+
+
+_WITHOUT_NODES = frozenset(("Span", "bool", "float", "int", "str", "str | None"))
+
+
+_known: dict[object, list[str]] = {}
+
+
+def _places(node: Node) -> list[str]:
+    """The fields of its class that may hold nodes."""
+    found = _known.get(type(node))
+    if found is None:
+        names = [f.name for f in fields(node) if not f.metadata.get("annotation") and f.type not in _WITHOUT_NODES]
+        found = _known[type(node)] = names
+    return found
 
 
 def _annotation() -> Any:

@@ -6,6 +6,7 @@ types.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from ...vm.bytecode import image as im
@@ -13,7 +14,20 @@ from ...vm.bytecode import operands as k
 from ...vm.bytecode.code import encode_instructions
 from ...vm.bytecode.opcodes import BY_NAME, OPCODES
 from ...vm.bytecode.positions import encode_lines
+from ..source import Span
 from .local_names import LocalNames
+
+Place = Callable[[Span], tuple[int, int, int]]
+
+
+# Per name: number, values popped without a counted group, values pushed, whether there is such a group, whether the operand is a
+# function, whether it may suspend, whether control never falls through.
+_FORMS = {
+    op.name: (
+        op.number, *op.effect(0), op.starred, op.kind is k.FUNCTION, op.flow == "suspend", op.flow in ("jump", "stop"),
+    )
+    for op in OPCODES
+}  # fmt: skip
 
 
 class Label:
@@ -39,8 +53,8 @@ class CellRef:
 class Emitter:
     def __init__(self) -> None:
         self.code: list[tuple[int, Any]] = []
-        self.places: list[tuple[int, int, int]] = []  # file, line, column per instruction
-        self.place = (0, 1, 1)
+        self.spans: list[Span | None] = []  # per instruction
+        self.span: Span | None = None  # that of the instructions to come; None for code without a source
         self.depth = 0
         self.deepest = 0
         self.reachable = True
@@ -58,25 +72,25 @@ class Emitter:
 
     def emit(self, name: str, operand: Any = 0, count: int = 0) -> None:
         """Append an instruction. `count` is what a starred name of its picture stands for."""
-        op = BY_NAME[name]
-        popped, pushed = op.effect(count if op.starred else 0)
+        number, popped, pushed, starred, calls, suspends, ends = _FORMS[name]
         if self.reachable:
-            self.code.append((op.number, operand))
-            self.places.append(self.place)
-            if op.kind is k.FUNCTION:
+            self.code.append((number, operand))
+            self.spans.append(self.span)
+            if calls:
                 self.calls.add(operand)
-            if op.flow == "suspend":
+            elif suspends:
                 self.suspends = True
-        self.depth += pushed - popped
-        self.deepest = max(self.deepest, self.depth)
-        if op.flow in ("jump", "stop"):
+        self.depth += pushed - popped - count if starred else pushed - popped
+        if self.depth > self.deepest:
+            self.deepest = self.depth
+        if ends:
             self.reachable = False
 
     def reload(self, slot: int) -> None:
         """Push a local that was perhaps stored just now, in which case the store is taken back."""
         if self.reachable and self.code and self.code[-1] == (BY_NAME["STORE"].number, slot):
             self.code.pop()
-            self.places.pop()
+            self.spans.pop()
             self.depth += 1
         else:
             self.emit("LOAD", slot)
@@ -137,9 +151,14 @@ class Emitter:
 
     # ------------------------------------------------------------ finishing
 
-    def finish(self, name: str, params: list[list[Any]], result: int, flags: int, parent: Emitter | None) -> im.Function:
-        """The finished function; `hash` and the suspend flag through calls are filled when the image is complete."""
-        program = [(number, self._operand(number, operand)) for number, operand in self.code]
+    def finish(
+        self, name: str, params: list[list[Any]], result: int, flags: int, parent: Emitter | None, place: Place
+    ) -> im.Function:
+        """The finished function; `hash` and the suspend flag through calls are filled when the image is complete. `place`: file
+        number, line and column where a span starts."""
+        program = [
+            (number, operand if type(operand) is int else self._operand(number, operand)) for number, operand in self.code
+        ]
         code, offsets = encode_instructions(program)
         handlers = [
             [offsets[start], offsets[end], offsets[self._index(target)], depth]
@@ -147,7 +166,7 @@ class Emitter:
             if start < end
         ]
         captures = [parent._cell_number(c) if isinstance(c, CellRef) and parent else 0 for c in self.captures]
-        lines = encode_lines((offsets[i], *place) for i, place in enumerate(self.places))
+        lines = encode_lines(self._runs(offsets, place))
         cells = len(self.captures) + self.own_cells
         if not flags & im.F_HIDDEN:
             self.named = self._named(offsets)
@@ -171,6 +190,14 @@ class Emitter:
             return self._cell_number(operand)
         assert isinstance(operand, int), OPCODES[number].name
         return operand
+
+    def _runs(self, offsets: list[int], place: Place) -> Iterator[tuple[int, int, int, int]]:
+        """Where the code of a span begins, and its place."""
+        last: object = self
+        for offset, span in zip(offsets, self.spans, strict=False):
+            if span is not last:
+                last = span
+                yield (offset, 0, 1, 1) if span is None else (offset, *place(span))
 
     def _index(self, label: Label) -> int:
         assert label.index is not None, "a label was never placed"

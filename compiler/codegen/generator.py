@@ -153,7 +153,7 @@ class Generator:
         e.emit("RETURN")
 
     def at(self, span: Span) -> None:
-        self.emitter.place = self.module.place(span)
+        self.emitter.span = span
 
     # ------------------------------------------------------------ variables
 

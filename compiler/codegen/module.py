@@ -256,7 +256,7 @@ class Module:
 
     def finish_functions(self) -> list[im.Function]:
         for p in self.pending:
-            self.pool.functions[p.number] = p.emitter.finish(p.name, p.params, p.result, p.flags, p.parent)
+            self.pool.functions[p.number] = p.emitter.finish(p.name, p.params, p.result, p.flags, p.parent, self.place)
         return [f for f in self.pool.functions if f is not None]
 
     def local_names(self) -> list[list[list[Any]]]:

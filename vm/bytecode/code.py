@@ -6,6 +6,8 @@ whether an operand means anything is the verifier's question. Must not know: ima
 
 from __future__ import annotations
 
+from itertools import accumulate
+
 from . import leb128
 from . import operands as k
 from .image import ImageError
@@ -36,11 +38,12 @@ def scan(code: bytes, most: int) -> tuple[list[tuple[int, int, int]], ImageError
     found: list[tuple[int, int, int]] = []
     add = found.append
     at, end, known, has_operand = 0, len(code), len(OPCODES), HAS_OPERAND
+    crowded = end > most  # else there cannot be too many
     while at < end:
         number = code[at]
         if number >= known:
             return found, ImageError("V101", f"offset {at}: no opcode has the number {number}")
-        if len(found) >= most:
+        if crowded and len(found) >= most:
             return found, ImageError("V126", f"offset {at}: there are too many instructions")
         if not has_operand[number]:
             add((at, number, 0))
@@ -66,25 +69,29 @@ def encode_instructions(
     they fit."""
     offsets = _settle(program, dict(guess or ()))
     out = bytearray()
+    add, has_operand, is_label = out.append, HAS_OPERAND, IS_LABEL
     for number, operand in program:
-        out.append(number)
-        if IS_LABEL[number]:
-            leb128.append(out, offsets[operand])
-        elif HAS_OPERAND[number]:
-            leb128.append(out, operand)
+        add(number)
+        if has_operand[number]:
+            written = offsets[operand] if is_label[number] else operand
+            if 0 <= written < 0x80:
+                add(written)
+            else:
+                leb128.append(out, written)
     return bytes(out), offsets
 
 
 def _settle(program: Sequence[tuple[int, int]], guess: dict[int, int]) -> list[int]:
     """Offsets under which every label has the width of its target's offset; widths only grow, so this ends."""
-    widths = [1 + (leb128.width(operand) if HAS_OPERAND[number] else 0) for number, operand in program]
-    jumps = [(index, operand) for index, (number, operand) in enumerate(program) if IS_LABEL[number]]
+    has_operand, is_label, width = HAS_OPERAND, IS_LABEL, leb128.width
+    widths = [
+        1 if not has_operand[number] else 2 if operand < 0x80 else 1 + width(operand) for number, operand in program
+    ]
+    jumps = [(index, operand) for index, (number, operand) in enumerate(program) if is_label[number]]
     for index, target in jumps:
         widths[index] = 1 + leb128.width(guess.get(target, 0))
     while True:
-        offsets = [0]
-        for size in widths:
-            offsets.append(offsets[-1] + size)
+        offsets = [0, *accumulate(widths)]
         narrow = [(index, target) for index, target in jumps if widths[index] < 1 + leb128.width(offsets[target])]
         if not narrow:
             break

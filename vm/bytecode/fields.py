@@ -142,11 +142,13 @@ def listed(inner: Checker, most: str = "") -> Checker:
             raise Misshapen("a list expected")
         if most and len(value) > getattr(limits, most):
             raise Misshapen(f"{len(value)} entries are more than {getattr(limits, most)}")
-        for index, item in enumerate(value):
-            try:
+        index = -1
+        try:
+            for item in value:
+                index += 1
                 inner(item, limits)
-            except Misshapen as error:
-                raise error.at(f"[{index}]") from None
+        except Misshapen as error:
+            raise error.at(f"[{index}]") from None
 
     return check
 
@@ -169,15 +171,17 @@ def mapped(inner: Checker) -> Checker:
 
 def row(*inner: Checker, rest: Checker | None = None) -> Checker:
     """A list of exactly these, in order; `rest` checks any further ones."""
+    count = len(inner)
 
     def check(value: Any, limits: Limits) -> None:
         if type(value) is not list or len(value) < len(inner) or (rest is None and len(value) > len(inner)):
             raise Misshapen(f"a list of {len(inner)} {'or more ' if rest else ''}expected")
-        for index, item in enumerate(value):
-            checker = inner[index] if index < len(inner) else rest
-            try:
-                checker(item, limits)  # type: ignore[misc]
-            except Misshapen as error:
-                raise error.at(f"[{index}]") from None
+        index = -1
+        try:
+            for item in value:
+                index += 1
+                (inner[index] if index < count else rest)(item, limits)  # type: ignore[misc]
+        except Misshapen as error:
+            raise error.at(f"[{index}]") from None
 
     return check

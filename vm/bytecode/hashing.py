@@ -28,6 +28,13 @@ _SECTIONS = (
 )  # fmt: skip
 
 
+# Per opcode: its name, the section of a node its operand names, whether that is a constant, whether a label.
+_FORMS = tuple(
+    (op.name, op.kind.table if op.kind.table in _SECTIONS else None, op.kind.table == k.CONST.table, op.kind is k.LABEL)
+    for op in OPCODES
+)
+
+
 def hash_functions(image: i.Image) -> list[bytes]:
     """A hash per function, in order. Total: a number outside its table stands for itself."""
     graph = _Graph(image)
@@ -92,13 +99,13 @@ class _Graph:
         self, number: int, operand: int, named: list[tuple[str, int]], index_of: dict[int, int]
     ) -> Any:
         """An instruction as content; what it names in another section goes to `named`."""
-        op = OPCODES[number]
-        if op.kind.table in _SECTIONS:
-            named.append((op.kind.table, operand))
-            return op.name
-        if op.kind.table == k.CONST.table and operand < len(self.image.constants):
-            return [op.name, self._constant(operand, named)]
-        return [op.name, index_of.get(operand, -1) if op.kind is k.LABEL else operand]
+        name, section, is_constant, is_label = _FORMS[number]
+        if section is not None:
+            named.append((section, operand))
+            return name
+        if is_constant and operand < len(self.image.constants):
+            return [name, self._constant(operand, named)]
+        return [name, index_of.get(operand, -1) if is_label else operand]
 
     def _constant(self, index: int, named: list[tuple[str, int]]) -> Any:
         kind, value = self.image.constants[index]

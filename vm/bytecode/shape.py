@@ -104,16 +104,19 @@ RECORDS: dict[type[i.Record], tuple[f.Checker, ...]] = {
 
 
 def _record(kind: type[i.Record]) -> f.Checker:
-    checkers = tuple(zip(kind.__slots__, RECORDS[kind], strict=True))
+    checkers = RECORDS[kind]
+    assert len(checkers) == len(kind.__slots__)
 
     def check(value: Any, limits: Limits) -> None:
         if type(value) is not list or len(value) != len(checkers):
             raise f.Misshapen(f"{len(checkers)} fields expected")
-        for (field, checker), item in zip(checkers, value, strict=True):
-            try:
-                checker(item, limits)
-            except f.Misshapen as error:
-                raise error.at(f".{field}") from None
+        index = -1
+        try:
+            for checker in checkers:
+                index += 1
+                checker(value[index], limits)
+        except f.Misshapen as error:
+            raise error.at(f".{kind.__slots__[index]}") from None
 
     return check
 
