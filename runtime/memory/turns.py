@@ -118,7 +118,8 @@ class Run:
             self._store(stored, tokens_in, tokens_out, self._lesson(reply, tokens_in, tokens_out))
             for access in self.accesses:
                 access()
-        return [*(message for message in self.prompt if message.role != "system"), *self.in_flight(), answer]
+        asked = (message for message in self.prompt if message.role != "system")
+        return [*asked, *(draft.message for draft in self.rounds), answer]
 
     def _lesson(self, reply: str, tokens_in: int, tokens_out: int) -> Learn | None:
         """What rules learn from the turn (M-10.22)."""
