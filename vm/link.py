@@ -13,7 +13,7 @@ from .bytecode.opcodes import OPCODES
 from .bytecode.positions import position_at
 from .declared_types import DeclaredTypes
 from .generated.loop import FUSED, LONGEST_RUN, NUMBERS
-from .linked import Code, ErrorForm, HostFunction, Site
+from .linked import Code, ErrorForm, HostFunction, LoopSite, Site
 from .values import (
     AgentRef,
     EnumType,
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from .bytecode.verify import Verified
 
 _HAS_OPERAND = {op.name: op.kind is not k.NONE for op in OPCODES}
+_COUNTING = (NUMBERS["ENTER"], NUMBERS["LOOP"])
 _NUMBER = tuple(NUMBERS[op.name] for op in OPCODES)
 
 
@@ -74,6 +75,7 @@ class Program:
         self.trait_methods = self._trait_methods()
         self.implemented = {at[-1] for table in (self.methods, self.trait_methods) for at in table}  # method names of any impl
         self.partial = self._partial()
+        self.translation: Any = None  # of vm/translate, once something is worth translating
         self.halt: list[Any] = [NUMBERS["HALT"], None, None]
 
     def begin(self, code: Code) -> list[Any]:
@@ -191,9 +193,9 @@ class Program:
     # ------------------------------------------------------------ linking
 
     def link(self, code: Code) -> list[Any]:
-        """The first node of a function; its nodes are built the first time."""
+        """The node a function is entered by; its nodes are built the first time."""
         if code.nodes:
-            return code.nodes[0]
+            return code.entry
         listing = self.verified.functions[code.number]
         instructions = listing.instructions
         at = listing.index_of
@@ -203,11 +205,27 @@ class Program:
         costs = run_costs([OPCODES[number].flow for _, number, _ in instructions])
         for i, (offset, number, operand) in enumerate(instructions):
             nodes[i][1] = self._operand(code, OPCODES[number], operand, offset, listing.depths[i], at, nodes, costs)
+        self._hook_loops(code, nodes, instructions, listing.depths, at)
         fuse(code, nodes, [OPCODES[number].name for _, number, _ in instructions], self._targets(code, instructions, at))
         code.nodes = nodes
         code.cost = costs[0]
-        code.entry = nodes[0]
-        return nodes[0]
+        code.entry = [NUMBERS["ENTER"], code, nodes[0]]
+        return code.entry
+
+    def untranslated(self, code: Code) -> None:
+        """A function stays with the interpreter."""
+        code.entry = code.nodes[0]
+
+    def _hook_loops(self, code: Code, nodes: list[list[Any]], instructions: Any, depths: list[int], at: dict[int, int]) -> None:
+        """Back edges go to their loop's head through a node that counts them."""
+        sites: dict[int, list[Any]] = {}
+        for index, (_, number, operand) in enumerate(instructions):
+            if OPCODES[number].name == "JUMP" and at[operand] <= index and depths[index] >= 0:
+                head = at[operand]
+                if head not in sites:
+                    sites[head] = [NUMBERS["LOOP"], LoopSite(code, head, depths[head], nodes[head]), nodes[head]]
+                nodes[index][1][0] = sites[head]
+                sites[head][1].jumps.append(nodes[index][1])
 
     def _targets(self, code: Code, instructions: Any, at: dict[int, int]) -> set[int]:
         """Indexes of the instructions that jumps and handlers go to."""
@@ -219,7 +237,7 @@ class Program:
     ) -> Any:
         if op.kind is k.LABEL:
             target = at[operand]
-            return nodes[target], costs[target]
+            return [nodes[target], costs[target]] if op.name == "JUMP" else (nodes[target], costs[target])
         if op.name in ("TRY", "THROW", "POP_TRY"):
             return self._handler(code, offset, depth, at, nodes, costs)
         return self._resolve(op, operand)
@@ -257,6 +275,8 @@ class Program:
 
     def position(self, code: Code, following: Any) -> tuple[str, int, int]:
         """(file, line, column) of the instruction before node `following`."""
+        if following is not None and following[0] in _COUNTING:
+            following = following[2]
         index = next((i for i, node in enumerate(code.nodes) if node is following), len(code.nodes))
         index = code.faults.get(index, max(index - 1, 0))
         offset = self.verified.functions[code.number].instructions[index][0]

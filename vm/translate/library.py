@@ -1,0 +1,120 @@
+"""What translated code calls by name: values' operations, the functions of vm/ops.py, and forms of them that only it needs.
+
+Hands on `NAMES`. Must not know: programs, machines.
+"""
+
+from __future__ import annotations
+
+from .. import ops
+from ..builtins.arrays import collection_too_long
+from ..dispatch import debug, missing_value, not_fallible, wrong_length
+from ..ops import (
+    NONE_VALUE,
+    Array,
+    Cell,
+    Closure,
+    EnumValue,
+    Err,
+    Ok,
+    Panic,
+    RangeValue,
+    Some,
+    check_concat,
+    concat,
+    display,
+    index_out_of_range,
+    int_div,
+    int_rem,
+    join,
+    limits,
+    not_bool,
+    overflow,
+    own,
+    share,
+)
+from ..values.arithmetic import float_div
+from ..values.sharing import PLAIN
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any, NoReturn
+
+
+class Leave(BaseException):
+    """Translated code cannot go on: its frames become frames of the interpreter."""
+
+
+class End:
+    """Stands for the end of a walk."""
+
+
+HOLDERS = frozenset({Some, Ok, Err})
+
+
+def text_of(value: Any) -> str:
+    return value if type(value) is str else display(value)
+
+
+def owned(value: Any) -> Any:
+    """A local's value, copied first if it is shared; what has no mark is left to whoever writes it to refuse."""
+    try:
+        return own(value) if value.shared else value
+    except AttributeError:
+        return value
+
+
+def shared_mark(value: Any) -> bool:
+    return bool(getattr(value, "shared", False))
+
+
+def own_cell(cell: Any) -> Any:
+    if getattr(cell.value, "shared", False):
+        cell.value = own(cell.value)
+    return cell.value
+
+
+def span(start: Any, end: Any, inclusive: bool) -> Iterator[int]:
+    """A walk over a range that nothing else sees."""
+    if type(start) is int and type(end) is int:
+        return iter(range(start, end + 1 if inclusive else end))
+    return iter(RangeValue.checked(start, end, inclusive).span())
+
+
+def not_a_bool(value: Any) -> NoReturn:
+    raise not_bool(value)
+
+
+def no_arm(value: Any) -> Panic:
+    return Panic("P009", f"no arm matches {debug(value)}")
+
+
+def err_of(value: Any) -> Any:
+    """What a function gives whose `?` met Err or None."""
+    return Err(caught(value))
+
+
+def none_or_err(value: Any) -> Any:
+    """The same in a function that gives an Option."""
+    return value if value is NONE_VALUE else Err(caught(value))
+
+
+def caught(value: Any) -> Any:
+    """The error that `?` on Err or None raises."""
+    if type(value) is Err:
+        return value.value
+    if value is NONE_VALUE:
+        return missing_value()
+    raise not_fallible(value)
+
+
+NAMES: dict[str, Any] = {
+    found.__name__: found
+    for found in (
+        Array, Cell, Closure, EnumValue, Err, Ok, RangeValue, Some, Leave, caught, check_concat, collection_too_long, concat, err_of,
+        float_div, index_out_of_range, int_div, int_rem, join, no_arm, none_or_err, not_a_bool, overflow, own, own_cell, owned, share,
+        shared_mark, span, text_of, wrong_length,
+    )
+}  # fmt: skip
+NAMES.update(NONE_VALUE=NONE_VALUE, HOLDERS=HOLDERS, PLAIN=PLAIN, END=End, limits=limits, D=0)
+NAMES.update({f"op_{name}": function for name, function in vars(ops).items() if name.isupper() and callable(function)})
