@@ -54,11 +54,12 @@ if TYPE_CHECKING:
 
 
 class Outcome:
-    """How a run ended: `value` of main, or `panic`; `error` is the error of an Err from main. `fuel` used."""
+    """How a run ended: `value` of main, or `panic`; `error` is the error of an Err from main. `fuel` used, None where
+    nothing limits it and translated code did not count it (V-6.7)."""
 
     __slots__ = ("value", "panic", "error", "fuel")
 
-    def __init__(self, value: Any, panic: Panic | None, fuel: int) -> None:
+    def __init__(self, value: Any, panic: Panic | None, fuel: int | None) -> None:
         self.value = value
         self.panic = panic
         self.error = value.value if type(value) is Err else None
@@ -102,7 +103,7 @@ class Host:
     `emit_interval` is the flush interval of buffered mode in seconds; `loop` is the event loop that runs the
     session, None: asyncio's, which `new_loop` makes where it is not the usual one; `hears()`: whether anybody listens to
     `memory:*`, whose events are built only then (M-6.31). `stores` replace or add stores of memories by name (M-8.3); with
-    `volatile` no memory outlives the session (M-8.15).
+    `volatile` no memory outlives the session (M-8.15). `tier`: "both", or "interp" for the interpreter alone (V-7.7).
     """
 
     def __init__(
@@ -140,6 +141,7 @@ class Host:
         hears: Callable[[], bool] = lambda: False,
         stores: Mapping[str, Store] | None = None,
         volatile: bool = False,
+        tier: str = "both",
     ) -> None:
         self.new_loop: Callable[[], Any] | None = None
         self.tools: dict[tuple[str, str], Callable[[list[Any], Any, Any], Awaitable[Any]]] = {}
@@ -173,6 +175,7 @@ class Host:
         self.project = folder if project is None else project
         self.children = children
         self.hears = hears
+        self.tier = tier
         self.stores = stores or {}
         self.volatile = volatile
         self.redactor = Redactor()  # what one session of a host has learnt, the next one keeps too
@@ -223,6 +226,7 @@ class Session:
         }
         self.builder = TreeBuilder(_classes(program))
         self.machine = Machine(program, self.memories)
+        self.machine.tiers(host.tier == "both")
         self.state: dict[str, Any] = {}
         self.initialised = False
         self.work: Work
@@ -302,7 +306,7 @@ class Session:
             await self.work.close_all()
             self.emits.flush()
         self.metrics.execution_time_ms += round((self.host.now() - started) * 1000)
-        return Outcome(value, panic, machine.used)
+        return Outcome(value, panic, machine.used if machine.exact else None)
 
     def _account(self, tokens: int | None, cost: float | None) -> Any:
         """What the requests of this run draw on (G-6.4)."""

@@ -240,6 +240,11 @@ class Machine(Scheduler):
         return fuel
 
     @property
+    def exact(self) -> bool:
+        """Whether `used` is all that was used."""
+        return self.tier is None or bool(self.tier.metered)
+
+    @property
     def used(self) -> int:
         """Fuel used so far."""
         return self.steps - self.reserve - self.fuel

@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypedDict
+from typing import Any, Literal, TypedDict
 
 from ..runtime import permissions
 from ..runtime.session import Host
@@ -104,7 +104,7 @@ class Options(TypedDict, total=False):
     those of MCP servers by name. `pricing`: model id to `{"input_per_million", "output_per_million"}`. `env`: the
     environment, that of the process when left out. `seed` fixes random numbers and retry jitter. `emit_mode`: Immediate() or
     Buffered(…). `emit_timeout_ms`: how long an awaited emit waits by default. `stores`: stores of memories by name, over those
-    of the manifest (M-8.3).
+    of the manifest (M-8.3). `tier`: "interp" for the interpreter alone, "both" when left out (V-7.7).
     """
 
     permissions: Permissions | None
@@ -120,6 +120,7 @@ class Options(TypedDict, total=False):
     emit_mode: Immediate | Buffered
     emit_timeout_ms: int | None
     stores: Mapping[str, Any]
+    tier: Literal["interp", "both"]
 
 
 class _Network:
@@ -172,6 +173,7 @@ def host_of(
         emit_interval=mode.flush_interval_ms / 1000 if isinstance(mode, Buffered) else None,
         hears=hears,
         stores=options.get("stores", {}),
+        tier=_checked_tier(options.get("tier", "both")),
     )
 
 
@@ -183,6 +185,12 @@ def _checked_pricing(pricing: Mapping[str, Mapping[str, float]]) -> Mapping[str,
         if set(row) != set(PRICES) or not all(type(row[name]) in (int, float) and row[name] >= 0 for name in PRICES):
             raise ValueError(f"pricing of {model}: expected the numbers {' and '.join(PRICES)}, found {dict(row)!r}")
     return pricing
+
+
+def _checked_tier(tier: str) -> str:
+    if tier not in ("interp", "both"):
+        raise ValueError(f"tier is {tier!r}; it is 'interp' or 'both'")
+    return tier
 
 
 def _checked_timeout(timeout: int | None) -> int | None:

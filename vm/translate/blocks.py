@@ -49,6 +49,7 @@ class Shaper(Calls):
         self.level = 0
         self.instructions = flow.facts.instructions
         self.joins = self._joins()
+        self.merged: dict[int, list[int]] = {}  # blocks whose conditions have joined that of another
         body: list[Statement] = []
         self.out = body
         self.node(flow.root)
@@ -98,7 +99,8 @@ class Shaper(Calls):
         self.level -= 1
 
     def within(self, start: int, inside: list[int]) -> None:
-        merged = {start, *self.combined(start)}
+        self.merged[start] = self.combined(start)
+        merged = {start, *self.merged[start]}
         for join in [join for join in inside if len(merged) > 1 and merged.issuperset(self.flow.blocks[join].preds)]:
             inside = [other for other in inside if other != join]
             self.joins[start] = [other for other in self.joins[start] if other != join]
@@ -127,7 +129,18 @@ class Shaper(Calls):
             self.node(join)
 
     def enter_canonical(self, start: int) -> None:
+        """The stack as a block finds it that several paths come to."""
         self.stack = canonical_stack(self.flow.facts.depths[start])
+        for position, entry in enumerate(self.stack):
+            known = self.known.get((start, position))
+            if known is not None:
+                entry.kind, entry.low = known.kind, known.low
+
+    def arrive(self, target: int) -> None:
+        """The stack is made canonical on the way to a block."""
+        for position, entry in enumerate(self.stack):
+            self.store((target, position), entry)
+        self.canonical()
 
     # ------------------------------------------------------------ loops
 
@@ -156,7 +169,7 @@ class Shaper(Calls):
         """The body of a `for`; gives the index where it goes on when there are no more elements."""
         taken = self.flow.blocks[start].succs[1][0]
         self.frames += [Frame(join, False) for join in reversed(inside)]
-        self.stack = canonical_stack(iterator + 1)
+        self.enter_canonical(start)
         following = start + 1
         block = self.flow.blocks.get(following)
         alone = block is not None and not self.flow.is_merge(following) and not block.body
@@ -194,6 +207,10 @@ class Shaper(Calls):
         line = Line()
         before, self.out = self.out, statement.otherwise
         self.charge(self.costs[target])
+        self.enter_canonical(frame.to)
+        self.pop()
+        for position, entry in enumerate(self.stack):
+            self.store((target, position), entry)
         self.out.append(line)
         self.out = before
         frame.exits.setdefault(target, []).append(line)
@@ -202,7 +219,7 @@ class Shaper(Calls):
         """Behind a loop: on to where its exits go."""
         targets = sorted(frame.exits)
         if len(targets) == 1:
-            self.enter_canonical_at(targets[0])
+            self.enter_canonical(targets[0])
             self.jump(targets[0])
             return
         self.uses_g = self.uses_g or bool(targets)
@@ -213,16 +230,13 @@ class Shaper(Calls):
             branch = Branch(f"g == {target + 1}")
             self.out = branch.yes
             self.out.append("g = 0")
-            self.enter_canonical_at(target)
+            self.enter_canonical(target)
             self.jump(target)
             branches.append(branch)
         for branch, following in zip(branches, branches[1:], strict=False):
             branch.no.append(following)
         self.out = before
         self.out += branches[:1]
-
-    def enter_canonical_at(self, target: int) -> None:
-        self.stack = canonical_stack(self.flow.facts.depths[target])
 
     # ------------------------------------------------------------ jumps
 
@@ -234,12 +248,12 @@ class Shaper(Calls):
         if block is None:  # outside what is translated
             self.canonical()
             self.leave(target)
-        elif block.idom == source and not self.is_join(target) and not self.is_head_of_frame(target):
+        elif (block.idom == source or block.idom in self.merged.get(source, ())) and not self.is_join(target) and not self.is_head_of_frame(target):
             if block.body:
-                self.canonical()
+                self.arrive(target)
             self.node(target)
         else:
-            self.canonical()
+            self.arrive(target)
             self.jump(target)
 
     def is_join(self, target: int) -> bool:

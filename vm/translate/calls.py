@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class Calls(Places):
     """`metered`: fuel is counted (V-6.7), in `n` until it is paid; else only the stop flag is looked at."""
 
-    def __init__(self, program: Any, graph: CallGraph, function: int, known: dict[int, Entry], metered: bool) -> None:
+    def __init__(self, program: Any, graph: CallGraph, function: int, known: dict[Any, Entry], metered: bool) -> None:
         super().__init__(program, known)
         self.graph = graph
         self.function = function

@@ -52,7 +52,7 @@ class Part:
 class Translator(Shaper):
     """`surveying`: nothing is left to the interpreter, since all stores of the function are to be seen."""
 
-    def __init__(self, program: Any, graph: CallGraph, function: Function, known: dict[int, Entry], metered: bool) -> None:
+    def __init__(self, program: Any, graph: CallGraph, function: Function, known: dict[Any, Entry], metered: bool) -> None:
         super().__init__(program, graph, function.number, known, metered)
         self.owner = function
         self.walked = {}
@@ -312,12 +312,13 @@ class Function:
 
     # ------------------------------------------------------------ what is known of locals
 
-    def _survey(self) -> dict[int, Entry]:
+    def _survey(self) -> dict[Any, Entry]:
         """What holds of each local wherever it is read: first as much as the stores make likely, then less until it is true."""
         arguments = {n: self._parameter(kind) for n, (_, kind, _) in enumerate(self.image_function.params)}
         flow = Flow(self.facts, self.handlers, lambda index: False)
-        known: dict[int, Entry] = {}
-        for attempt in range(MOST_PASSES + 1):
+        known: dict[Any, Entry] = {}
+        sound: dict[Any, Entry] = {}
+        for attempt in range(MOST_PASSES):
             translator = Translator(self.program, self.graph, self, known, False)
             translator.surveying = True
             translator.shape(flow, self.costs)
@@ -326,10 +327,12 @@ class Function:
                 found[slot] = meet([*entries, *([arguments[slot]] if slot in arguments else [])], attempt == 0)
             for slot, entry in arguments.items():
                 found.setdefault(slot, entry)
-            if attempt and all([agrees(known.get(slot), entry) for slot, entry in found.items()]):
-                return known
-            known = found if attempt < MOST_PASSES - 1 else {}
-        return {}
+            if attempt and all([agrees(known[slot], found.get(slot)) for slot in known]):
+                sound = known
+                if not any([better(entry, known.get(slot)) for slot, entry in found.items()]):
+                    break
+            known = found
+        return sound
 
     def _parameter(self, number: int) -> Entry:
         return Entry("", (self.program.image.types[number][0], number))
@@ -407,10 +410,16 @@ def meet(entries: list[Entry], hopeful: bool) -> Entry:
     return Entry("", kind, low=low)
 
 
-def agrees(assumed: Entry | None, found: Entry) -> bool:
-    if assumed is None:
+def agrees(assumed: Entry, found: Entry | None) -> bool:
+    """Whether all stores, under the assumption, bear it out. What nothing stores is never read."""
+    if found is None:
         return True
-    return (assumed.kind == found.kind or assumed.kind == s.ANY) and (assumed.low is None or (found.low is not None and found.low >= assumed.low))
+    kind = assumed.kind in (s.ANY, found.kind) or (assumed.kind[1] < 0 and assumed.kind[0] == found.kind[0])
+    return kind and (assumed.low is None or (found.low is not None and found.low >= assumed.low))
+
+
+def better(found: Entry, assumed: Entry | None) -> bool:
+    return assumed is None or (found.kind != s.ANY and found.kind != assumed.kind) or (found.low is not None and assumed.low is None)
 
 
 __all__ = ["Function", "Part", "counted"]

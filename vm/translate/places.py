@@ -22,12 +22,12 @@ CONTAINERS = frozenset({"array", "map", "struct", "schema", "set", "queue", "sta
 
 
 class Places(Expressions):
-    """`known`: an entry per local with what holds of it everywhere in the function. `stored`: what is stored in each."""
+    """`known`: an entry with what holds, per local everywhere in the function, and per block and position of the stack. `stored`: what is stored in each."""
 
-    def __init__(self, program: Any, known: dict[int, Entry]) -> None:
+    def __init__(self, program: Any, known: dict[Any, Entry]) -> None:
         super().__init__(program)
         self.known = known
-        self.stored: dict[int, list[Entry]] = {}
+        self.stored: dict[Any, list[Entry]] = {}
 
     # ------------------------------------------------------------ the operand stack
 
@@ -68,7 +68,7 @@ class Places(Expressions):
         name = f"l{slot}"
         return Entry(name, known.kind, uses=frozenset({name}), low=known.low, high=known.high)
 
-    def store(self, slot: int, part: Entry) -> None:
+    def store(self, slot: Any, part: Entry) -> None:
         self.stored.setdefault(slot, []).append(part)
 
     def op_STORE(self, operand: int) -> None:

@@ -37,6 +37,7 @@ class Calls(dict):  # type: ignore[type-arg]  # typing is not loaded to run
         found = None
         if code.home is tier.program and code.number in tier.translation.graph.values:
             found = tier.function(code.number)
+            tier.program.link(code)  # its cost is known from then on
         self[code] = found
         return found
 
