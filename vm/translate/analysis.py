@@ -24,7 +24,7 @@ TALLEST = 40  # calls of functions that cannot recur may nest so deep without be
 
 class CallGraph:
     """`suspends`: may end the slice, by itself or through a call. `counted`: takes the number of calls that may still nest. `values`:
-    functions that CLOSURE makes values of."""
+    functions that have cells of others, or are made values of: they take their cells as an argument."""
 
     def __init__(self, program: Any) -> None:
         self.facts = facts = program.verified.functions
@@ -49,6 +49,7 @@ class CallGraph:
             self.calls.append(calls)
             self.suspends.append(suspends)
             self.counted.append(dynamic)
+        self.values |= {number for number, function in enumerate(program.image.functions) if function.captures}
         for number in self.values:
             self.counted[number] = True
         self._spread(self.suspends)

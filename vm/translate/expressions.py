@@ -88,7 +88,12 @@ class Expressions(Writer):
         if op.name == "ITERATE":
             arguments.append("MACHINE")
         text = f"op_{op.name}({', '.join(arguments)})"
-        if op.pushes:
+        if len(op.pushes) == 2:
+            below, top = self.temporary(), self.temporary()
+            self.statement(f"{self.here()}{below}, {top} = {text}")
+            self.push(Entry(below))
+            self.push(Entry(top))
+        elif op.pushes:
             self.give(text, parts, GIVES.get(op.name, s.ANY), fails=True)
         else:
             self.statement(f"{self.here()}{text}")

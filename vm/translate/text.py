@@ -90,7 +90,7 @@ class Printer:
             self.line(indent, "pass")
 
     def branch(self, indent: int, branch: Branch, loops: int) -> None:
-        word = "if"
+        word, ending = "if", True
         while True:
             yes, no, condition = branch.yes, branch.no, branch.condition
             if not printable(yes) and printable(no):
@@ -98,12 +98,13 @@ class Printer:
             self.line(indent, f"{word} {condition}:")
             self.block(indent + 1, yes, loops)
             no = printable(no)
+            ending = ending and ends(yes)
             if not no:
                 return
             if len(no) == 1 and isinstance(no[0], Branch):
                 branch, word = no[0], "elif"
                 continue
-            if ends(yes):
+            if ending:
                 self.block(indent, no, loops)
                 return
             self.line(indent, "else:")

@@ -186,7 +186,11 @@ class Tier:
         """An entry of the operand stack of a frame."""
         if text in values:
             return values[text]
-        return eval(text, self.names, values)
+        while True:
+            try:
+                return eval(text, self.names, values)
+            except NameError as missing:  # a constant that only frames need
+                self.names[missing.name] = self.translation.value_of(missing.name)
 
 
 def site_of(part: Part, line: int) -> Site:
