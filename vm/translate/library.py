@@ -6,33 +6,30 @@ Hands on `NAMES`. Must not know: programs, machines.
 from __future__ import annotations
 
 from .. import ops
-from ..builtins.arrays import collection_too_long
-from ..dispatch import debug, missing_value, not_fallible, wrong_length
-from ..ops import (
-    NONE_VALUE,
+from ..dispatch import missing_value, not_fallible, wrong_length
+from ..ops import not_bool
+from ..panics import Panic
+from ..values import (
+    NONE,
     Array,
     Cell,
     Closure,
     EnumValue,
     Err,
     Ok,
-    Panic,
     RangeValue,
     Some,
-    check_concat,
-    concat,
+    debug,
     display,
     index_out_of_range,
     int_div,
     int_rem,
-    join,
-    limits,
-    not_bool,
     overflow,
     own,
     share,
 )
 from ..values.arithmetic import float_div
+from ..values.limits import check_concat, collection_too_long, concat, join, limits
 from ..values.sharing import PLAIN
 
 TYPE_CHECKING = False
@@ -96,14 +93,14 @@ def err_of(value: Any) -> Any:
 
 def none_or_err(value: Any) -> Any:
     """The same in a function that gives an Option."""
-    return value if value is NONE_VALUE else Err(caught(value))
+    return value if value is NONE else Err(caught(value))
 
 
 def caught(value: Any) -> Any:
     """The error that `?` on Err or None raises."""
     if type(value) is Err:
         return value.value
-    if value is NONE_VALUE:
+    if value is NONE:
         return missing_value()
     raise not_fallible(value)
 
@@ -116,5 +113,5 @@ NAMES: dict[str, Any] = {
         shared_mark, span, text_of, wrong_length,
     )
 }  # fmt: skip
-NAMES.update(NONE_VALUE=NONE_VALUE, HOLDERS=HOLDERS, PLAIN=PLAIN, END=End, limits=limits, D=0)
+NAMES.update(NONE_VALUE=NONE, HOLDERS=HOLDERS, PLAIN=PLAIN, END=End, limits=limits, D=0)
 NAMES.update({f"op_{name}": function for name, function in vars(ops).items() if name.isupper() and callable(function)})

@@ -68,7 +68,7 @@ class Translation:
                 exec(compile(part.source, f"<translated {part.name}>", "exec", dont_inherit=True), namespace)
                 part.code = namespace[part.name].__code__
             return part
-        except Unshaped:
+        except (Unshaped, SyntaxError, RecursionError, MemoryError):  # the last three: beyond what CPython compiles
             return None
 
     def value_of(self, name: str) -> Any:

@@ -1,7 +1,8 @@
 """Python text in the making: a tree of statements, printed with a table from line to place in the bytecode.
 
-A mark inside a text begins a new line where it is printed, so that whatever may fail there has a line of its own; Python's traceback
-then says which one did, at no cost while nothing fails. Hands on `Branch`, `Loop`, `Line`, `mark`, `printed`. Must not know: bytecode.
+A mark inside a text begins a new line where it is printed, so that whatever may fail there has a line of its own; Python's
+traceback then says which one did, at no cost while nothing fails. Hands on `Branch`, `Loop`, `Line`, `mark`, `printed`. Must not
+know: bytecode.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Union
 
-    Statement = Union[str, "Line", "Branch", "Loop"]
+    Statement = Union[str, "Line", "Branch", "Loop"]  # noqa: UP007 - classes of this module, named before they are there
 
 MARK, END = "\x01", "\x02"
 DEEPEST = 80  # levels of indentation; CPython has room for 100

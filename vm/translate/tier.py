@@ -190,7 +190,8 @@ class Tier:
             try:
                 return eval(text, self.names, values)
             except NameError as missing:  # a constant that only frames need
-                self.names[missing.name] = self.translation.value_of(missing.name)
+                name = str(missing.name)
+                self.names[name] = self.translation.value_of(name)
 
 
 def site_of(part: Part, line: int) -> Site:
