@@ -219,11 +219,12 @@ class Program:
     def _hook_loops(self, code: Code, nodes: list[list[Any]], instructions: Any, depths: list[int], at: dict[int, int]) -> None:
         """Back edges go to their loop's head through a node that counts them."""
         sites: dict[int, list[Any]] = {}
+        records: dict[int, LoopSite] = {}
         for index, (_, number, operand) in enumerate(instructions):
             if OPCODES[number].name == "JUMP" and at[operand] <= index and depths[index] >= 0:
                 head = at[operand]
                 if head not in sites:
-                    sites[head] = [NUMBERS["LOOP"], LoopSite(code, head, depths[head], nodes[head]), nodes[head]]
+                    sites[head] = [NUMBERS["LOOP"], LoopSite(code, head, depths[head], nodes[head], records), nodes[head]]
                 nodes[index][1][0] = sites[head]
                 sites[head][1].jumps.append(nodes[index][1])
 

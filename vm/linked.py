@@ -51,17 +51,20 @@ class Code:
 
 class LoopSite:
     """The operand of LOOP, to which back edges go as long as the loop may yet be translated: `head`, index of its first instruction,
-    `depth` of the operand stack there, `jumps`: the operands of the back edges, `target`: the node they go to otherwise."""
+    `depth` of the operand stack there, `jumps`: the operands of the back edges, `target`: the node they go to otherwise, `all`:
+    the sites of the function by their heads."""
 
-    __slots__ = ("code", "head", "depth", "target", "jumps", "hits")
+    __slots__ = ("code", "head", "depth", "target", "jumps", "hits", "all")
 
-    def __init__(self, code: Code, head: int, depth: int, target: list[Any]) -> None:
+    def __init__(self, code: Code, head: int, depth: int, target: list[Any], others: dict[int, LoopSite]) -> None:
         self.code = code
         self.head = head
         self.depth = depth
         self.target = target
         self.jumps: list[list[Any]] = []
         self.hits = 0
+        self.all = others
+        others[head] = self
 
     def unhook(self) -> None:
         """The loop stays with the interpreter."""

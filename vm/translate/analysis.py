@@ -31,6 +31,7 @@ class CallGraph:
         self.calls: list[set[int]] = []
         self.suspends: list[bool] = []
         self.counted: list[bool] = []
+        self.leaf: list[bool] = []  # calls nothing
         self.values: set[int] = set()
         for function in facts:
             calls: set[int] = set()
@@ -49,6 +50,7 @@ class CallGraph:
             self.calls.append(calls)
             self.suspends.append(suspends)
             self.counted.append(dynamic)
+            self.leaf.append(not calls and not dynamic)
         self.values |= {number for number, function in enumerate(program.image.functions) if function.captures}
         for number in self.values:
             self.counted[number] = True

@@ -131,6 +131,7 @@ class Shaper(Calls):
     def enter_canonical(self, start: int) -> None:
         """The stack as a block finds it that several paths come to."""
         self.stack = canonical_stack(self.flow.facts.depths[start])
+        self.marked = frozenset()
         for position, entry in enumerate(self.stack):
             known = self.known.get((start, position))
             if known is not None:

@@ -7,6 +7,7 @@ its `Site` says how the frame of the caller goes on (V-7.3). Hands on `Calls`. M
 from __future__ import annotations
 
 from ..bytecode import image as im
+from ..bytecode.opcodes import OPCODES
 from . import stack as s
 from .places import Places
 from .stack import Entry
@@ -28,6 +29,7 @@ class Calls(Places):
         self.graph = graph
         self.function = function
         self.metered = metered
+        self.lookups: set[str] = set()  # variables for the Python functions of parameters, None at first
 
     # ------------------------------------------------------------ fuel
 
@@ -71,19 +73,35 @@ class Calls(Places):
         closure = self.stack[len(self.stack) - operand - 1]
         if not closure.simple:
             self.stack[len(self.stack) - operand - 1] = closure = self.named_anew(closure)
-        name = self.temporary()
-        known = Branch(f"type({closure.text}) is not Closure or ({name} := FN[{closure.text}.function]) is None")
-        known.yes.append(f"{self.place(self.at, self.stack)}raise Leave")
-        self.out.append(known)
-        wrong = Branch(f"{closure.text}.function.argc != {operand}")
-        wrong.yes.append(f"{self.place(self.at, self.stack)}raise Leave")
-        self.out.append(wrong)
+        name = self.callee(closure, operand)
         if self.metered:
             self.out += [f"F[0] -= n + {closure.text}.function.cost", "n = 0"]
         parts = self.taken(operand)
         self.pop()
         arguments = [*[part.text for part in parts], f"{closure.text}.cells", "d - 1" if self.graph.counted[self.function] else "D"]
         self.called(f"{name}({', '.join(arguments)})", s.ANY)
+
+    def callee(self, closure: Entry, count: int) -> str:
+        """The variable with the Python function of a function value; without one the interpreter calls. A parameter that is never
+        assigned is looked up once."""
+        slot = closure.text[1:] if closure.text[0] == "l" else ""
+        constant = slot.isdigit() and int(slot) < len(self.image.functions[self.function].params) and not self.assigned(int(slot))
+        name = f"k{slot}_{count}" if constant else self.temporary()
+        if constant:
+            self.lookups.add(name)
+            first = Branch(f"{name} is None")
+            before, self.out = self.out, first.yes
+        self.out.append(f"{name} = callee({closure.text}, {count}, FN)")
+        unknown = Branch(f"{name} is None")
+        unknown.yes.append(f"{self.place(self.at, self.stack)}raise Leave")
+        self.out.append(unknown)
+        if constant:
+            self.out = before
+            self.out.append(first)
+        return name
+
+    def assigned(self, slot: int) -> bool:
+        return any(OPCODES[number].name in ("STORE", "LOAD_OWN") and operand == slot for _, number, operand in self.graph.facts[self.function].instructions)
 
     # ------------------------------------------------------------ ends
 

@@ -20,9 +20,8 @@ if TYPE_CHECKING:
     from ..bytecode.opcodes import Opcode
     from .stack import Kind
 
-SMALL = "-1073741823 <= {} <= 1073741823"
-LARGE = "-9223372036854775808 <= {} <= 9223372036854775807"
-TOP = (1 << 63) - 1
+HALF = (1 << 30) - 1  # what CPython compares fastest
+TOP, LOWEST = (1 << 63) - 1, -1 << 63
 # what a generic opcode gives, where it always gives the same kind
 GIVES: dict[str, Kind] = {
     "JOIN": s.STRING, "EQ": s.BOOL, "NE": s.BOOL, "LT": s.BOOL, "LE": s.BOOL, "GT": s.BOOL, "GE": s.BOOL, "IS": s.BOOL,
@@ -106,7 +105,7 @@ class Expressions(Writer):
             text = str(value) if value >= 0 else f"({value})"
             self.push(Entry(text, s.INT, low=value, high=value))
         elif kind == im.K_STRING and len(value) < 200:
-            self.push(Entry(repr(value), s.STRING))
+            self.push(Entry(quoted(value), s.STRING))
         else:
             kinds = {im.K_FLOAT: s.FLOAT, im.K_STRING: s.STRING}
             plain = kind == im.K_VARIANT  # without a payload there is nothing in it to share
@@ -129,32 +128,37 @@ class Expressions(Writer):
 
     # ------------------------------------------------------------ Int
 
-    def checked(self, sign: str, low: int | None, high: int | None) -> None:
+    def checked(self, sign: str, low: int, high: int) -> None:
+        """An operation on two Ints whose exact result is between `low` and `high`."""
         a, b = parts = self.taken(2)
         text = f"{a.text} {sign} {b.text}"
-        if low is not None and high is not None and low >= -TOP and high <= TOP:
+        if low >= LOWEST and high <= TOP:
             self.give(f"({text})", parts, s.INT)
         else:
-            small = SMALL.format(f"(w := {text})")
             fault = f"{self.here()}overflow({sign!r})"
-            self.push(Entry(
-                f"(w if {small} or {LARGE.format('w')} else {fault})", s.INT, pure=False, uses=joined(parts), deep=depth(parts) + 1
-            ))  # fmt: skip
-        self.stack[-1].low, self.stack[-1].high = low, high
+            if low >= LOWEST:
+                test = f"(w := {text}) <= {HALF} or w <= {TOP}"
+            elif high <= TOP:
+                test = f"(w := {text}) >= -{HALF} or w >= {LOWEST}"
+            else:
+                test = f"-{HALF} <= (w := {text}) <= {HALF} or {LOWEST} <= w <= {TOP}"
+            self.push(Entry(f"(w if {test} else {fault})", s.INT, pure=False, uses=joined(parts), deep=depth(parts) + 1))
+        result = self.stack[-1]
+        result.low = low if low > LOWEST else None
+        result.high = high if high < TOP else None
 
     def op_ADD_INT(self, operand: int) -> None:
-        a, b = self.stack[-2:]
-        self.checked("+", both(a.low, b.low, int.__add__), both(a.high, b.high, int.__add__))
+        (low, high), (other_low, other_high) = map(bounds, self.stack[-2:])
+        self.checked("+", low + other_low, high + other_high)
 
     def op_SUB_INT(self, operand: int) -> None:
-        a, b = self.stack[-2:]
-        self.checked("-", both(a.low, b.high, int.__sub__), both(a.high, b.low, int.__sub__))
+        (low, high), (other_low, other_high) = map(bounds, self.stack[-2:])
+        self.checked("-", low - other_high, high - other_low)
 
     def op_MUL_INT(self, operand: int) -> None:
-        a, b = self.stack[-2:]
-        natural = a.low is not None and b.low is not None and a.low >= 0 and b.low >= 0
-        low = both(a.low, b.low, int.__mul__) if natural else None
-        self.checked("*", low, both(a.high, b.high, int.__mul__) if natural else None)
+        (low, high), (other_low, other_high) = map(bounds, self.stack[-2:])
+        products = (low * other_low, low * other_high, high * other_low, high * other_high)
+        self.checked("*", min(products), max(products))
 
     def division(self, sign: str, slow: str) -> None:
         b = self.pop()
@@ -182,6 +186,16 @@ class Expressions(Writer):
                 result.low, result.high = (0 if natural else 1 - divisor), divisor - 1
             elif natural:
                 result.low, result.high = 0, (TOP if a.high is None else a.high) // divisor
+
+    def op_NEG_INT(self, operand: int) -> None:
+        low, high = bounds(self.stack[-1])
+        part = self.pop()
+        if low > LOWEST:
+            self.give(f"(-{part.text})", [part], s.INT)
+        else:
+            text = f"(w if (w := -{part.text}) <= {HALF} or w <= {TOP} else {self.here()}overflow('-'))"
+            self.push(Entry(text, s.INT, pure=False, uses=part.uses, deep=part.deep + 1))
+        self.stack[-1].low, self.stack[-1].high = (-high if high < TOP else None), (-low if low > LOWEST else None)
 
     def op_DIV_INT(self, operand: int) -> None:
         self.division("//", "int_div")
@@ -226,12 +240,38 @@ class Expressions(Writer):
         self.give(f"concat({parts[0].text}, {parts[1].text})", parts, s.STRING, fails=True)
 
     def op_JOIN(self, operand: int) -> None:
+        if operand <= 8 and all(part.kind[0] in ("string", "int") for part in self.stack[len(self.stack) - operand :]):
+            self.formatted(operand)
+            return
         parts = self.taken(operand)
-        if len(parts) <= 6 and all([part.kind[0] in ("string", "int") for part in parts]):
-            texts = [part.text if part.kind[0] == "string" else f"str({part.text})" for part in parts]
-        else:
-            texts = [part.text if part.kind[0] == "string" else f"text_of({part.text})" for part in parts]
+        texts = [part.text if part.kind[0] == "string" else f"text_of({part.text})" for part in parts]
         self.give(f"join('', [{', '.join(texts)}])", parts, s.STRING, fails=True)
+
+    def formatted(self, count: int) -> None:
+        """Strings and Ints side by side as one f-string; how long it becomes is looked at before."""
+        parts = self.taken(count)
+        for position, part in enumerate(parts):
+            if part.text[0] == '"' or part.simple:
+                continue
+            name = self.temporary()
+            self.statement(f"{name} = {part.text}")
+            parts[position] = Entry(name, part.kind)
+        fixed = 20 * count
+        lengths, pieces = [], []
+        for part in parts:
+            if part.text[0] == '"':
+                fixed += len(part.text)
+                pieces.append(part.text[1:-1].replace("{", "{{").replace("}", "}}"))
+            else:
+                pieces.append(f"{{{part.text}}}")
+                if part.kind[0] == "string":
+                    lengths.append(f"len({part.text})")
+        text = f'f"{"".join(pieces)}"'
+        if lengths:
+            texts = [part.text if part.kind[0] == "string" else f"str({part.text})" for part in parts]
+            room = f"({' + '.join(lengths)} + {fixed}) * 4 <= limits.string"
+            text = f"({text} if {room} else {self.here()}join('', [{', '.join(texts)}]))"
+        self.push(Entry(text, s.STRING, pure=not lengths, uses=joined(parts), deep=1))
 
     def op_EQ_INT(self, operand: int) -> None:
         self.binary("==", s.BOOL)
@@ -415,6 +455,18 @@ class Expressions(Writer):
             text = f"(x[{index.text}] if {test.format(array.text)} else {fault})"
         self.push(Entry(text, kind, pure=False, uses=joined([array, index]), deep=array.deep + 1))
 
+    def op_INDEX(self, operand: int) -> None:
+        part, index = self.stack[-2:]
+        if part.kind[0] == "array" and index.kind[0] == "int":
+            self.op_INDEX_ARRAY(operand)
+        elif part.kind[0] == "map" and index.kind[0] in ("string", "int"):
+            self.settle()
+            key, part = self.named(self.pop()), self.named(self.pop())
+            text = f"(x if (x := {part.text}.items.get({key.text}, END)) is not END else {self.here()}key_not_found({key.text}))"
+            self.push(Entry(text, self.inner(part.kind, 2), pure=False, uses=joined([part, key]), deep=1))
+        else:
+            self.generic(BY_NAME["INDEX"], operand)
+
     # ------------------------------------------------------------ built-ins
 
     def op_CALL_BUILTIN(self, operand: int) -> None:
@@ -451,8 +503,14 @@ class Expressions(Writer):
         return (word, -1) if word in ("array", "map") else s.ANY
 
 
-def both(a: int | None, b: int | None, combine: Any) -> int | None:
-    return None if a is None or b is None else int(combine(a, b))
+def quoted(text: str) -> str:
+    """A literal in double quotes."""
+    inner = repr('"' + text)[2:-1]  # with a double quote in it, repr takes single ones
+    return '"' + inner.replace('"', '\\"') + '"'
+
+
+def bounds(entry: Entry) -> tuple[int, int]:
+    return (LOWEST if entry.low is None else entry.low, TOP if entry.high is None else entry.high)
 
 
 METHODS = {op.number: getattr(Expressions, f"op_{op.name}", None) for op in OPCODES}

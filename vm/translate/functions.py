@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from .stack import Site
 
 LARGEST = 4000  # instructions of a function that is translated
-MOST_PASSES = 4
+MOST_PASSES = 6
 METHOD_CALLS = frozenset({BY_NAME[name].number for name in ("CALL_METHOD", "CALL_INOUT", "CHANGES_SELF")})
 CALL = BY_NAME["CALL"].number
 
@@ -91,25 +91,29 @@ class Function:
     # ------------------------------------------------------------ what is known of locals
 
     def _survey(self) -> dict[Any, Entry]:
-        """What holds of each local wherever it is read: first as much as the stores make likely, then less until it is true."""
+        """What holds of each local wherever it is read: first as much as the stores do not speak against, then less until they bear
+        it out."""
         arguments = {n: self._parameter(kind) for n, (_, kind, _) in enumerate(self.image_function.params)}
         flow = Flow(self.facts, self.handlers, lambda index: False)
         known: dict[Any, Entry] = {}
         sound: dict[Any, Entry] = {}
-        for attempt in range(MOST_PASSES):
+        refuted: set[Any] = set()
+        for _ in range(MOST_PASSES):
             translator = self._translator(known, False)
             translator.surveying = True
             translator.shape(flow, self.costs)
-            found = {}
-            for slot, entries in translator.stored.items():
-                found[slot] = meet([*entries, *([arguments[slot]] if slot in arguments else [])], attempt == 0)
+            stored = translator.stored
             for slot, entry in arguments.items():
-                found.setdefault(slot, entry)
-            if attempt and all([agrees(known[slot], found.get(slot)) for slot in known]):
+                stored.setdefault(slot, []).append(entry)
+            found = {slot: meet(entries) for slot, entries in stored.items()}
+            refuted |= {slot for slot, entry in known.items() if slot in found and entry.low is not None and found[slot].low is None}
+            settled = all(agrees(known[slot], found.get(slot)) for slot in known)
+            if settled:
                 sound = known
-                if not any([better(entry, known.get(slot)) for slot, entry in found.items()]):
-                    break
-            known = found
+            hoped = {slot: found[slot] if slot in refuted else hopeful(found[slot], stored[slot]) for slot in found}
+            if settled and not any(better(entry, known.get(slot)) for slot, entry in hoped.items()):
+                break
+            known = hoped
         return sound
 
     def _parameter(self, number: int) -> Entry:
@@ -125,7 +129,7 @@ class Function:
         entry = translator.place(0, [])
         body = translator.shape(flow, self.costs)
         counted_calls = self.graph.counted[self.number]
-        guards = (["d < 1", "S"] if counted_calls else []) + (["F[0] < LOW"] if metered else [])
+        guards = (["d < 1", "S"] if counted_calls and not self.graph.leaf[self.number] else []) + (["F[0] < LOW"] if metered else [])
         beginning: list[Any] = ["n = 0"] if metered else []
         if self.image_function.captures:
             cells = "".join([f"c{cell}, " for cell in range(len(self.image_function.captures))])
@@ -134,6 +138,7 @@ class Function:
             guard = Branch(" or ".join(guards))
             guard.yes.append(f"{entry}raise Leave")
             beginning.append(guard)
+        beginning += [f"{name} = None" for name in sorted(translator.lookups)]
         parameters = [f"l{n}" for n in range(len(self.image_function.params))]
         parameters += ["cells"] * (self.number in self.graph.values) + ["d"] * counted_calls
         return self._part(f"fn{self.number}", 0, parameters, [*beginning, *body], translator.sites)
@@ -145,6 +150,7 @@ class Function:
         translator.stack = canonical_stack(self.facts.depths[head])
         statements = translator.shape(flow, self.costs)
         beginning = ["n = 0"] if metered else []
+        beginning += [f"{name} = None" for name in sorted(translator.lookups)]
         parameters = [f"l{n}" for n in range(self.image_function.slots)]
         parameters += [f"s{n}" for n in range(self.facts.depths[head])]
         parameters += [f"c{n}" for n in range(self.image_function.cells)]
@@ -157,7 +163,7 @@ class Function:
         return Part(name, self.number, head, source, {line: sites[site] for line, site in places.items()}, self.fuel)
 
     def loops(self) -> dict[int, frozenset[int]]:
-        """The loops that are worth translating by themselves: the outermost that the interpreter is not needed in."""
+        """The loops that are worth translating by themselves: those that the interpreter is not needed in."""
         try:
             flow = Flow(self.facts, self.handlers, lambda index: False)
         except Unshaped:
@@ -165,15 +171,14 @@ class Function:
         found: dict[int, frozenset[int]] = {}
         for head in flow.loops():
             body = flow.blocks[head].body
-            inner = any([head in other for other in found.values()])
             indexes = [index for start in body for index in range(start, flow.blocks[start].end)]
-            if not inner and not any([self.leaves(index) for index in indexes]):
+            if not any([self.leaves(index) for index in indexes]):
                 found[head] = body
         return found
 
 
-def meet(entries: list[Entry], hopeful: bool) -> Entry:
-    """What holds of all of them. `hopeful`: what is not known of the bounds is left to be found wrong."""
+def meet(entries: list[Entry]) -> Entry:
+    """What holds of all of them."""
     kinds = {entry.kind for entry in entries}
     if len(kinds) == 1:
         kind = kinds.pop()
@@ -181,10 +186,17 @@ def meet(entries: list[Entry], hopeful: bool) -> Entry:
         words = {word for word, _ in kinds}
         kind = (words.pop(), -1) if len(words) == 1 else s.PLAIN if words <= s.SCALARS else s.ANY
     lows = [entry.low for entry in entries]
-    natural = kind[0] == "int" and all([known is None or known >= 0 for known in lows])
-    enough = any if hopeful else all
-    low = 0 if natural and enough([known is not None for known in lows]) else None
-    return Entry("", kind, low=low)
+    highs = [entry.high for entry in entries if entry.high is not None]
+    low = 0 if all(known is not None and known >= 0 for known in lows) else None
+    return Entry("", kind, low=low, high=max(highs) if len(highs) == len(entries) else None)
+
+
+def hopeful(found: Entry, entries: list[Entry]) -> Entry:
+    """The same, where nothing speaks against it that it is never negative."""
+    lows = [entry.low for entry in entries]
+    if found.kind[0] == "int" and found.low is None and any(low is not None for low in lows):
+        found = Entry("", found.kind, low=0 if all(low is None or low >= 0 for low in lows) else None)
+    return found
 
 
 def agrees(assumed: Entry, found: Entry | None) -> bool:
@@ -192,7 +204,8 @@ def agrees(assumed: Entry, found: Entry | None) -> bool:
     if found is None:
         return True
     kind = assumed.kind in (s.ANY, found.kind) or (assumed.kind[1] < 0 and assumed.kind[0] == found.kind[0])
-    return kind and (assumed.low is None or (found.low is not None and found.low >= assumed.low))
+    low = assumed.low is None or (found.low is not None and found.low >= assumed.low)
+    return kind and low and (assumed.high is None or (found.high is not None and found.high <= assumed.high))
 
 
 def better(found: Entry, assumed: Entry | None) -> bool:

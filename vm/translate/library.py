@@ -28,6 +28,7 @@ from ..values import (
     own,
     share,
 )
+from ..values.access import key_not_found, map_store
 from ..values.arithmetic import float_div
 from ..values.limits import check_concat, collection_too_long, concat, join, limits
 from ..values.sharing import PLAIN
@@ -78,6 +79,13 @@ def span(start: Any, end: Any, inclusive: bool) -> Iterator[int]:
     return iter(RangeValue.checked(start, end, inclusive).span())
 
 
+def callee(closure: Any, count: int, functions: Any) -> Any:
+    """The Python function of a function value that takes `count` arguments, else None."""
+    if type(closure) is not Closure or closure.function.argc != count:
+        return None
+    return functions[closure.function]
+
+
 def not_a_bool(value: Any) -> NoReturn:
     raise not_bool(value)
 
@@ -108,7 +116,7 @@ def caught(value: Any) -> Any:
 NAMES: dict[str, Any] = {
     found.__name__: found
     for found in (
-        Array, Cell, Closure, EnumValue, Err, Ok, RangeValue, Some, Leave, caught, check_concat, collection_too_long, concat, err_of,
+        Array, Cell, Closure, EnumValue, Err, Ok, RangeValue, Some, Leave, callee, caught, key_not_found, map_store, check_concat, collection_too_long, concat, err_of,
         float_div, index_out_of_range, int_div, int_rem, join, no_arm, none_or_err, not_a_bool, overflow, own, own_cell, owned, share,
         shared_mark, span, text_of, wrong_length,
     )

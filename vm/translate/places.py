@@ -9,7 +9,7 @@ from ..bytecode.opcodes import BY_NAME
 from . import stack as s
 from .expressions import Expressions
 from .stack import Entry
-from .text import Branch
+from .text import Branch, Loop
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ class Places(Expressions):
         super().__init__(program)
         self.known = known
         self.stored: dict[Any, list[Entry]] = {}
+        self.marked: frozenset[str] = frozenset()  # variables whose value is marked as shared, or needs no mark
 
     # ------------------------------------------------------------ the operand stack
 
@@ -78,6 +79,7 @@ class Places(Expressions):
         if part.text == name:
             return
         self.forget(name)
+        self.marked = self.marked | {name} if part.text in self.marked else self.marked - {name}
         if part.pure:
             self.out.append(f"{name} = {part.text}")
         else:
@@ -93,6 +95,7 @@ class Places(Expressions):
         self.pop()
         self.forget(name)
         self.settle()
+        self.marked -= {name}
         self.store(operand, Entry("", s.STRING))
         check = Branch(f"(len({name}) + len({right.text})) * 4 > limits.string")
         check.yes.append(f"{self.here()}check_concat({name}, {right.text})")
@@ -119,7 +122,7 @@ class Places(Expressions):
 
     def op_SHARE(self, operand: int) -> None:
         part = self.pop()
-        if part.kind[0] in s.SCALARS:
+        if part.kind[0] in s.SCALARS or part.text in self.marked:
             self.push(part)
             return
         self.push(part)
@@ -128,6 +131,7 @@ class Places(Expressions):
             part = self.named(self.pop())
         else:
             self.pop()
+        self.marked |= {part.text}
         if part.kind[0] in CONTAINERS:
             self.statement(f"{part.text}.shared = True")
             self.push(part)
@@ -141,6 +145,7 @@ class Places(Expressions):
     def own(self, name: str, kind: Kind) -> None:
         """`name`, a variable, holds a container that only it sees; another kind of value is left to whoever writes it to refuse."""
         self.settle()
+        self.marked -= {name}
         if kind[0] in CONTAINERS:
             test = Branch(f"{name}.shared")
             test.yes.append(f"{name} = own({name})")
@@ -182,6 +187,16 @@ class Places(Expressions):
             branch = Branch(f"{name}.shared")
             branch.yes.append(f"{name} = {items}[{index.text}] = own({name})")
             self.out.append(branch)
+        elif part.kind[0] == "array" and index.kind[0] == "int":
+            items = f"{part.text}.items"
+            fault = f"{self.here()}index_out_of_range({index.text}, len({items}))"
+            test = f"{index.text} < len({items})" if index.low is not None and index.low >= 0 else f"0 <= {index.text} < len({items})"
+            self.out.append(f"{name} = ({items}[{index.text}] if {test} else {fault})")
+            attempt, branch = Loop("try:", "except AttributeError:"), Branch(f"{name}.shared")
+            branch.yes.append(f"{name} = {items}[{index.text}] = own({name})")
+            attempt.body.append(branch)
+            attempt.otherwise.append("pass")
+            self.out.append(attempt)
         else:
             self.out.append(f"{self.here()}{name} = op_INDEX_OWN({part.text}, {index.text})")
         self.push(Entry(name, kind))
@@ -190,14 +205,18 @@ class Places(Expressions):
 
     def op_SET_FIELD(self, operand: int) -> None:
         value, part = self.taken(2)
-        if part.kind[0] in ("struct", "schema") and (part.text.isidentifier()):
-            self.statement(f"{part.text}.f{operand} = {value.text}")
-            return
-        self.push(value)
-        self.push(part)
-        self.generic(BY_NAME["SET_FIELD"], operand)
+        if not part.simple or not value.pure:
+            self.push(value)
+            self.push(part)
+            self.settle()
+            value, part = self.taken(2)
+            part = self.named(part)
+        self.statement(f"{self.here()}{part.text}.f{operand} = {value.text}")
 
     def op_SET_INDEX(self, operand: int) -> None:
+        if self.stack[-2].kind[0] == "map" and self.stack[-1].kind[0] in ("string", "int"):
+            self.set_entry()
+            return
         if self.stack[-2].kind[0] != "array" or self.stack[-1].kind[0] != "int":
             self.generic(BY_NAME["SET_INDEX"], operand)
             return
@@ -215,3 +234,13 @@ class Places(Expressions):
         branch.no.append(f"{self.here()}index_out_of_range({index.text}, len({items}))")
         self.settle()
         self.out.append(branch)
+
+    def set_entry(self) -> None:
+        """A Map under a key that needs no encoding."""
+        self.settle()
+        key, part = self.pop_named(), self.pop_named()
+        value = self.pop()
+        room = Branch(f"len({part.text}.items) < limits.items")
+        room.yes.append(f"{part.text}.items[{key.text}] = {value.text}")
+        room.no.append(f"{self.here()}map_store({part.text}, {key.text}, {value.text})")
+        self.out.append(room)

@@ -43,12 +43,13 @@ class Branch:
 
 
 class Loop:
-    """`head` is the line of the loop; `otherwise` runs when a `for` comes to its end."""
+    """`head` is the line of a loop, or `try:`; `otherwise` runs when a `for` comes to its end, or stands under `tail`."""
 
-    __slots__ = ("head", "body", "otherwise")
+    __slots__ = ("head", "tail", "body", "otherwise")
 
-    def __init__(self, head: str) -> None:
+    def __init__(self, head: str, tail: str = "else:") -> None:
         self.head = head
+        self.tail = tail
         self.body: list[Statement] = []
         self.otherwise: list[Statement] = []
 
@@ -85,7 +86,7 @@ class Printer:
                 self.line(indent, statement.head)
                 self.block(indent + 1, statement.body, loops + 1)
                 if printable(statement.otherwise):
-                    self.line(indent, "else:")
+                    self.line(indent, statement.tail)
                     self.block(indent + 1, statement.otherwise, loops + 1)
         if len(self.lines) == before:
             self.line(indent, "pass")

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .stack import Site
 
 NESTED = 100  # calls of translated functions in one another; CPython has room for 1,000 of its own
+WARM = 1 << 30
 PASSED = 5_000  # fuel that a loop uses before it asks how much is left
 
 
@@ -123,6 +124,9 @@ class Tier:
             if part is None or not self.callees(part):
                 site.unhook()
                 return False
+            for head, body in self.translation.loops(code.number).items():
+                if site.head in body and head in site.all:
+                    site.all[head].hits += WARM  # the loops around it come next
             function = self.loops[id(site)] = self.names[part.name]
         arguments = [*locs, *stack, *cells]
         if self.translation.graph.counted[site.code.number]:

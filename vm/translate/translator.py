@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from ..bytecode.opcodes import BY_NAME, OPCODES
 from . import stack as s
+from .analysis import LEFT
 from .blocks import Shaper
 from .expressions import METHODS
 from .stack import Entry
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 BRANCHES = frozenset({BY_NAME["JUMP_IF"].number, BY_NAME["JUMP_UNLESS"].number})
 CONCAT, STORE, ITERATE = (BY_NAME[name].number for name in ("CONCAT", "STORE", "ITERATE"))
+
+UNKNOWN = LEFT | {BY_NAME[name].number for name in ("CALL_METHOD", "CALL_INOUT", "CHANGES_SELF")}
 
 
 class Translator(Shaper):
@@ -52,10 +55,10 @@ class Translator(Shaper):
             getattr(self, f"op_{op.name}_out")()
         elif number == ITERATE:
             self.iterate(op)
+        elif self.surveying and number in UNKNOWN:
+            self.unknown(op, operand)
         elif METHODS[number] is not None or hasattr(self, f"op_{op.name}"):
             getattr(self, f"op_{op.name}")(operand)
-        elif self.surveying:
-            self.unknown(op, operand)
         else:
             self.generic(op, operand)
 
@@ -104,10 +107,10 @@ class Translator(Shaper):
 
     def split(self, start: int, condition: str, yes: tuple[int, bool], no: tuple[int, bool]) -> None:
         branch = Branch(condition)
-        before, stack = self.out, list(self.stack)
+        before, stack, marked = self.out, list(self.stack), self.marked
         self.out = branch.yes
         self.go(yes[0], start, yes[1])
-        self.out, self.stack = branch.no, list(stack)
+        self.out, self.stack, self.marked = branch.no, list(stack), marked
         self.go(no[0], start, no[1])
         self.out = before
         self.out.append(branch)
@@ -164,7 +167,7 @@ class Translator(Shaper):
         last = block.end - 1
         if self.instructions[last][1] not in BRANCHES:
             return None
-        kept = (self.out, list(self.stack), self.temporaries, len(self.sites), self.stored, self.at)
+        kept = (self.out, list(self.stack), self.temporaries, len(self.sites), self.stored, self.at, self.marked)
         self.out, self.stored = [], {}
         at = target
         while at < last:
@@ -174,7 +177,7 @@ class Translator(Shaper):
             found = self.condition(last, block.succs)
         same = len(self.stack) == len(kept[1]) and all([a is b for a, b in zip(self.stack, kept[1], strict=True)])
         failed = bool(self.out) or not same
-        self.out, self.stack, self.stored, self.at = kept[0], kept[1], kept[4], kept[5]
+        self.out, self.stack, self.stored, self.at, self.marked = kept[0], kept[1], *kept[4:]
         if failed:
             self.temporaries = kept[2]
             del self.sites[kept[3] :]
@@ -188,7 +191,7 @@ class Translator(Shaper):
             return []
         if not any([len(self.flow.blocks[t].preds) == 1 for t, _ in block.succs if t in self.flow.blocks]):
             return []
-        kept = (self.out, list(self.stack), self.temporaries, len(self.sites), self.stored, self.at)
+        kept = (self.out, list(self.stack), self.temporaries, len(self.sites), self.stored, self.at, self.marked)
         self.out, self.stored = [], {}
         at = start
         while at < last:
@@ -197,7 +200,8 @@ class Translator(Shaper):
         if at == last:
             condition, yes, no = self.condition(last, block.succs)
             merged = self.widened(start, condition, yes, no)[3]
-        self.out, self.stack, self.temporaries, self.stored, self.at = kept[0], kept[1], kept[2], kept[4], kept[5]
+        self.out, self.stack, self.temporaries = kept[0], kept[1], kept[2]
+        self.stored, self.at, self.marked = kept[4:]
         del self.sites[kept[3] :]
         return merged
 
@@ -207,11 +211,11 @@ class Translator(Shaper):
         name = self.temporary()
         self.out.append(f"{name} = next({self.stack[-1].text}, END)")
         branch = Branch(f"{name} is END")
-        before, stack = self.out, list(self.stack)
+        before, stack, marked = self.out, list(self.stack), self.marked
         self.out = branch.yes
         self.pop()
         self.go(succs[1][0], start, True)
-        self.out, self.stack = branch.no, [*stack, Entry(name)]
+        self.out, self.stack, self.marked = branch.no, [*stack, Entry(name)], marked
         self.go(succs[0][0], start)
         self.out = before
         self.out.append(branch)
@@ -222,14 +226,14 @@ class Translator(Shaper):
         self.settle()
         good = f"type({part.text}) is Ok or type({part.text}) is Some" if name == "TRY" else f"type({part.text}) is not Err"
         branch = Branch(good)
-        before, stack = self.out, list(self.stack)
+        before, stack, marked = self.out, list(self.stack), self.marked
         self.out = branch.yes
         if name == "TRY":
             value = self.temporary()
             self.out.append(f"{value} = {part.text}.value")
             self.push(Entry(value, self.held(part.kind)))
         self.go(succs[0][0], start)
-        self.out, self.stack = branch.no, list(stack)
+        self.out, self.stack, self.marked = branch.no, list(stack), marked
         error = self.temporary()
         self.out.append(f"{self.here()}{error} = caught({part.text})")
         self.to_handler(start, last, Entry(error), succs[1])
