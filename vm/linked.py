@@ -50,9 +50,9 @@ class Code:
 
 
 class LoopSite:
-    """The operand of LOOP, to which back edges go as long as the loop may yet be translated: `head`, index of its first instruction,
-    `depth` of the operand stack there, `jumps`: the operands of the back edges, `target`: the node they go to otherwise, `all`:
-    the sites of the function by their heads."""
+    """The operand of LOOP, to which back edges go as long as the loop may yet be translated: `head`, index of its first
+    instruction, `depth` of the operand stack there, `jumps`: the operands of the back edges, `target`: the node they go to
+    otherwise, `all`: the sites of the function by their heads."""
 
     __slots__ = ("code", "head", "depth", "target", "jumps", "hits", "all")
 

@@ -77,8 +77,8 @@ class Machine(Scheduler):
     # ------------------------------------------------------------ the two tiers (V-7)
 
     def tiers(self, both: bool, *, at_once: bool = False, counted: bool = False) -> None:
-        """Whether the translated tier is used. `at_once`: for whatever runs, not only for what runs often; `counted`: fuel is counted
-        in it too, which is dear, although there is no limit."""
+        """Whether the translated tier is used. `at_once`: for whatever runs, not only for what runs often; `counted`: fuel is
+        counted in it too, which is dear, although there is no limit."""
         self.both = both
         self.counted = counted
         self.calls_before, self.loops_before = (0, 0) if at_once or not both else (CALLS, ROUNDS)

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 # What only the interpreter does: it ends the slice, or works on tasks.
 LEFT = frozenset(
-    op.number for op in OPCODES if (op.flow == "suspend" and op.name not in ("CALL_METHOD", "CALL_INOUT")) or op.name in ("START", "CONFIGURE")
-)
+    op.number for op in OPCODES if (op.flow == "suspend" and op.name not in ("CALL_METHOD", "CALL_INOUT")) or op.name in
+    ("START", "CONFIGURE") )
 _CALL = next(op.number for op in OPCODES if op.name == "CALL")
 _CLOSURE = next(op.number for op in OPCODES if op.name == "CLOSURE")
 _DYNAMIC = frozenset(op.number for op in OPCODES if op.name in ("CALL_VALUE", "CALL_METHOD", "CALL_INOUT"))
@@ -23,8 +23,8 @@ TALLEST = 40  # calls of functions that cannot recur may nest so deep without be
 
 
 class CallGraph:
-    """`suspends`: may end the slice, by itself or through a call. `counted`: takes the number of calls that may still nest. `values`:
-    functions that have cells of others, or are made values of: they take their cells as an argument."""
+    """`suspends`: may end the slice, by itself or through a call. `counted`: takes the number of calls that may still nest.
+    `values`: functions that have cells of others, or are made values of: they take their cells as an argument."""
 
     def __init__(self, program: Any) -> None:
         self.facts = facts = program.verified.functions
@@ -79,8 +79,8 @@ class CallGraph:
                     pending.append(caller)
 
     def _count_cycles(self) -> None:
-        """Functions whose calls nest without a bound known here: in topological order from the leaves, what is left is in a cycle or
-        above one."""
+        """Functions whose calls nest without a bound known here: in topological order from the leaves, what is left is in a
+        cycle or above one."""
         waiting = [len(callees) for callees in self.calls]
         callers: list[list[int]] = [[] for _ in waiting]
         for caller, callees in enumerate(self.calls):

@@ -1,7 +1,7 @@
 """Blocks and jumps of one function, or of one loop of it, as nested `while`, `for` and `if` (V-7.2).
 
-The dominator tree says what nests in what. A block that several paths come to stands behind the construct they are in; a path that must
-pass by one such block to get to a later one says so in `g`. Hands on `Shaper`. Must not know: what opcodes compute.
+The dominator tree says what nests in what. A block that several paths come to stands behind the construct they are in; a path
+that must pass by one such block to get to a later one says so in `g`. Hands on `Shaper`. Must not know: what opcodes compute.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ DEEPEST = 150  # blocks nested in one another
 
 
 class Frame:
-    """What control may go on to from inside a construct. A join: the block `to` stands behind it; `passed`: paths go by it; `far`:
+    """What control may go on to from inside a construct. A join: the block `to` stands behind it; `passed`: paths go by it;
+    `far`:
     paths come to it that go by others. A loop: `to` is its head; `exits`: places that break out of it, by where they go."""
 
     __slots__ = ("to", "loop", "passed", "far", "exits")
@@ -249,7 +250,7 @@ class Shaper(Calls):
         if block is None:  # outside what is translated
             self.canonical()
             self.leave(target)
-        elif (block.idom == source or block.idom in self.merged.get(source, ())) and not self.is_join(target) and not self.is_head_of_frame(target):
+        elif block.idom in (source, *self.merged.get(source, ())) and not self.stands_elsewhere(target):
             if block.body:
                 self.arrive(target)
             self.node(target)
@@ -257,11 +258,10 @@ class Shaper(Calls):
             self.arrive(target)
             self.jump(target)
 
-    def is_join(self, target: int) -> bool:
-        return any(target in joins for joins in self.joins.values())
-
-    def is_head_of_frame(self, target: int) -> bool:
-        return any(frame.loop and frame.to == target for frame in self.frames)
+    def stands_elsewhere(self, target: int) -> bool:
+        """Whether it stands behind some construct, or is the head of a loop that control is in."""
+        around = any(frame.loop and frame.to == target for frame in self.frames)
+        return around or any(target in joins for joins in self.joins.values())
 
     def jump(self, target: int) -> None:
         """On to a block that stands behind something, or to the head of a loop; the stack is canonical."""

@@ -1,7 +1,9 @@
 """Opcodes that call, return and raise, as Python statements.
 
-A call that control may leave for the interpreter stands alone on its line, with what the operand stack holds beneath it in variables:
-its `Site` says how the frame of the caller goes on (V-7.3). Hands on `Calls`. Must not know: how blocks are put into loops and branches.
+A call that control may leave for the interpreter stands alone on its line, with what the operand stack holds beneath it in
+variables:
+its `Site` says how the frame of the caller goes on (V-7.3). Hands on `Calls`. Must not know: how blocks are put into loops and
+branches.
 """
 
 from __future__ import annotations
@@ -70,15 +72,14 @@ class Calls(Places):
 
     def op_CALL_VALUE(self, operand: int) -> None:
         self.settle()
+        self.name_all(self.stack)
         closure = self.stack[len(self.stack) - operand - 1]
-        if not closure.simple:
-            self.stack[len(self.stack) - operand - 1] = closure = self.named_anew(closure)
         name = self.callee(closure, operand)
         if self.metered:
             self.out += [f"F[0] -= n + {closure.text}.function.cost", "n = 0"]
         parts = self.taken(operand)
         self.pop()
-        arguments = [*[part.text for part in parts], f"{closure.text}.cells", "d - 1" if self.graph.counted[self.function] else "D"]
+        arguments = [*[part.text for part in parts], f"{closure.text}.cells", "d - 1"]  # who calls a value is counted
         self.called(f"{name}({', '.join(arguments)})", s.ANY)
 
     def callee(self, closure: Entry, count: int) -> str:
@@ -101,7 +102,8 @@ class Calls(Places):
         return name
 
     def assigned(self, slot: int) -> bool:
-        return any(OPCODES[number].name in ("STORE", "LOAD_OWN") and operand == slot for _, number, operand in self.graph.facts[self.function].instructions)
+        instructions = self.graph.facts[self.function].instructions
+        return any(OPCODES[number].name in ("STORE", "LOAD_OWN") and operand == slot for _, number, operand in instructions)
 
     # ------------------------------------------------------------ ends
 

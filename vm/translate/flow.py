@@ -1,7 +1,7 @@
 """Control flow of one function, or of one loop of it, as the emitter walks it: blocks, dominators, natural loops.
 
-Hands on `Flow`. Where translated code has to leave for the interpreter (`leaves`), control ends, so that what only comes after such a
-place is not translated. Must not know: Python text, values.
+Hands on `Flow`. Where translated code has to leave for the interpreter (`leaves`), control ends, so that what only comes after
+such a place is not translated. Must not know: Python text, values.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ class Unshaped(Exception):
 
 
 class Block:
-    """`start`, `end`: instructions. `succs`: (block, whether a jump is taken): the next instruction, then the target. `order`: position in reverse postorder. `body`: of a loop that begins here, the starts of its blocks."""
+    """`start`, `end`: instructions. `succs`: (block, whether a jump is taken): the next instruction, then the target. `order`:
+    position in reverse postorder. `body`: of a loop that begins here, the starts of its blocks."""
 
     __slots__ = ("start", "end", "succs", "preds", "order", "idom", "children", "body", "leaves")
 

@@ -1,7 +1,7 @@
 """One function, or one loop of it, as Python text (V-7.2).
 
-Hands on `Function`, what the translator knows of a function whatever part of it is asked for, and `Part`, a translated part: source,
-and what each of its lines stands for. Must not know: machines, where code is kept.
+Hands on `Function`, what the translator knows of a function whatever part of it is asked for, and `Part`, a translated part:
+source, and what each of its lines stands for. Must not know: machines, where code is kept.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ CALL = BY_NAME["CALL"].number
 
 
 class Part:
-    """`head`: index of the first instruction; `source` defines one Python function; `sites` by line of it; `fuel`: the most that it uses without a loop."""
+    """`head`: index of the first instruction; `source` defines one Python function; `sites` by line of it; `fuel`: the most
+    that it uses without a loop."""
 
     __slots__ = ("name", "function", "head", "source", "sites", "fuel", "code")
 
@@ -46,8 +47,8 @@ class Part:
 
 
 class Function:
-    """What is known of a function before any of it is translated: `facts` of the verifier, `handlers` (instruction: handler), `kept`
-    stack depths of these, `known` about its locals."""
+    """What is known of a function before any of it is translated: `facts` of the verifier, `handlers` (instruction: handler),
+    `kept` stack depths of these, `known` about its locals."""
 
     def __init__(self, program: Any, graph: CallGraph, number: int) -> None:
         self.program = program
@@ -62,7 +63,8 @@ class Function:
                 self._find_handler(index, offset)
         flows = [OPCODES[opcode].flow for _, opcode, _ in self.facts.instructions]
         self.costs = run_costs(flows)
-        self.fuel = sum([self.costs[index] for index in {0, *self.handlers.values(), *self._targets()}])  # on a path without loops
+        entered = {0, *self.handlers.values(), *self._targets()}
+        self.fuel = sum([self.costs[index] for index in entered])  # at most, on a path without loops
         if len(flows) > LARGEST:
             raise Unshaped("too large")
         self.known = self._survey()
@@ -91,8 +93,8 @@ class Function:
     # ------------------------------------------------------------ what is known of locals
 
     def _survey(self) -> dict[Any, Entry]:
-        """What holds of each local wherever it is read: first as much as the stores do not speak against, then less until they bear
-        it out."""
+        """What holds of each local wherever it is read: first as much as the stores do not speak against, then less until they
+        bear it out."""
         arguments = {n: self._parameter(kind) for n, (_, kind, _) in enumerate(self.image_function.params)}
         flow = Flow(self.facts, self.handlers, lambda index: False)
         known: dict[Any, Entry] = {}
@@ -106,7 +108,8 @@ class Function:
             for slot, entry in arguments.items():
                 stored.setdefault(slot, []).append(entry)
             found = {slot: meet(entries) for slot, entries in stored.items()}
-            refuted |= {slot for slot, entry in known.items() if slot in found and entry.low is not None and found[slot].low is None}
+            assumed = [slot for slot, entry in known.items() if slot in found and entry.low is not None]
+            refuted |= {slot for slot in assumed if found[slot].low is None}
             settled = all(agrees(known[slot], found.get(slot)) for slot in known)
             if settled:
                 sound = known
@@ -129,7 +132,8 @@ class Function:
         entry = translator.place(0, [])
         body = translator.shape(flow, self.costs)
         counted_calls = self.graph.counted[self.number]
-        guards = (["d < 1", "S"] if counted_calls and not self.graph.leaf[self.number] else []) + (["F[0] < LOW"] if metered else [])
+        guards = ["d < 1", "S"] if counted_calls and not self.graph.leaf[self.number] else []
+        guards += ["F[0] < LOW"] if metered else []
         beginning: list[Any] = ["n = 0"] if metered else []
         if self.image_function.captures:
             cells = "".join([f"c{cell}, " for cell in range(len(self.image_function.captures))])
@@ -172,7 +176,7 @@ class Function:
         for head in flow.loops():
             body = flow.blocks[head].body
             indexes = [index for start in body for index in range(start, flow.blocks[start].end)]
-            if not any([self.leaves(index) for index in indexes]):
+            if not any(self.leaves(index) for index in indexes):
                 found[head] = body
         return found
 

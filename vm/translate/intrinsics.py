@@ -1,7 +1,7 @@
 """Built-in methods that translated code writes out instead of calling them.
 
-A row gives the text for receiver and arguments; it means what the body in vm/builtins means for values of the declared types. `named`:
-every part is a name or a constant, since it is written twice; `needs`: for which parts the row holds.
+A row gives the text for receiver and arguments; it means what the body in vm/builtins means for values of the declared types.
+`named`: every part is a name or a constant, since it is written twice; `needs`: for which parts the row holds.
 """
 
 from __future__ import annotations

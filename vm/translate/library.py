@@ -116,10 +116,11 @@ def caught(value: Any) -> Any:
 NAMES: dict[str, Any] = {
     found.__name__: found
     for found in (
-        Array, Cell, Closure, EnumValue, Err, Ok, RangeValue, Some, Leave, callee, caught, key_not_found, map_store, check_concat, collection_too_long, concat, err_of,
-        float_div, index_out_of_range, int_div, int_rem, join, no_arm, none_or_err, not_a_bool, overflow, own, own_cell, owned, share,
-        shared_mark, span, text_of, wrong_length,
+        Array, Cell, Closure, EnumValue, Err, Ok, RangeValue, Some, Leave, callee, caught, key_not_found, map_store,
+        check_concat, collection_too_long, concat, err_of,
+        float_div, index_out_of_range, int_div, int_rem, join, no_arm, none_or_err, not_a_bool, overflow, own, own_cell, owned,
+        share, shared_mark, span, text_of, wrong_length,
     )
 }  # fmt: skip
-NAMES.update(NONE_VALUE=NONE, HOLDERS=HOLDERS, PLAIN=PLAIN, END=End, limits=limits, D=0)
+NAMES.update(EMPTY="", NONE_VALUE=NONE, HOLDERS=HOLDERS, PLAIN=PLAIN, END=End, limits=limits, D=0)
 NAMES.update({f"op_{name}": function for name, function in vars(ops).items() if name.isupper() and callable(function)})

@@ -22,7 +22,8 @@ CONTAINERS = frozenset({"array", "map", "struct", "schema", "set", "queue", "sta
 
 
 class Places(Expressions):
-    """`known`: an entry with what holds, per local everywhere in the function, and per block and position of the stack. `stored`: what is stored in each."""
+    """`known`: an entry with what holds, per local everywhere in the function, and per block and position of the stack.
+    `stored`: what is stored in each."""
 
     def __init__(self, program: Any, known: dict[Any, Entry]) -> None:
         super().__init__(program)
@@ -143,7 +144,8 @@ class Places(Expressions):
         self.push(part)
 
     def own(self, name: str, kind: Kind) -> None:
-        """`name`, a variable, holds a container that only it sees; another kind of value is left to whoever writes it to refuse."""
+        """`name`, a variable, holds a container that only it sees; another kind of value is left to whoever writes it to
+        refuse."""
         self.settle()
         self.marked -= {name}
         if kind[0] in CONTAINERS:
@@ -179,24 +181,14 @@ class Places(Expressions):
         name = self.temporary()
         self.settle()
         kind = self.inner(part.kind, 1)
-        if part.kind[0] == "array" and index.kind[0] == "int" and kind[0] in CONTAINERS:
-            items = f"{part.text}.items"
-            fault = f"{self.here()}index_out_of_range({index.text}, len({items}))"
-            test = f"{index.text} < len({items})" if index.low is not None and index.low >= 0 else f"0 <= {index.text} < len({items})"
-            self.out.append(f"{name} = ({items}[{index.text}] if {test} else {fault})")
+        if part.kind[0] == "array" and index.kind[0] == "int":
+            self.out.append(f"{name} = ({self.element(part, index)})")
             branch = Branch(f"{name}.shared")
-            branch.yes.append(f"{name} = {items}[{index.text}] = own({name})")
-            self.out.append(branch)
-        elif part.kind[0] == "array" and index.kind[0] == "int":
-            items = f"{part.text}.items"
-            fault = f"{self.here()}index_out_of_range({index.text}, len({items}))"
-            test = f"{index.text} < len({items})" if index.low is not None and index.low >= 0 else f"0 <= {index.text} < len({items})"
-            self.out.append(f"{name} = ({items}[{index.text}] if {test} else {fault})")
-            attempt, branch = Loop("try:", "except AttributeError:"), Branch(f"{name}.shared")
-            branch.yes.append(f"{name} = {items}[{index.text}] = own({name})")
+            branch.yes.append(f"{name} = {part.text}.items[{index.text}] = own({name})")
+            attempt = Loop("try:", "except AttributeError:")
             attempt.body.append(branch)
             attempt.otherwise.append("pass")
-            self.out.append(attempt)
+            self.out.append(branch if kind[0] in CONTAINERS else attempt)
         else:
             self.out.append(f"{self.here()}{name} = op_INDEX_OWN({part.text}, {index.text})")
         self.push(Entry(name, kind))
@@ -227,11 +219,9 @@ class Places(Expressions):
             self.push(value)
             self.settle()
             value = self.pop()
-        items = f"{part.text}.items"
-        test = f"{index.text} < len({items})" if index.low is not None and index.low >= 0 else f"0 <= {index.text} < len({items})"
-        branch = Branch(test)
-        branch.yes.append(f"{items}[{index.text}] = {value.text}")
-        branch.no.append(f"{self.here()}index_out_of_range({index.text}, len({items}))")
+        branch = Branch(self.inside(part, index))
+        branch.yes.append(f"{part.text}.items[{index.text}] = {value.text}")
+        branch.no.append(f"{self.here()}index_out_of_range({index.text}, len({part.text}.items))")
         self.settle()
         self.out.append(branch)
 

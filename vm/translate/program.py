@@ -64,9 +64,8 @@ class Translation:
         try:
             part: Part | None = make()
             if part is not None:
-                namespace: dict[str, Any] = {}
-                exec(compile(part.source, f"<translated {part.name}>", "exec", dont_inherit=True), namespace)
-                part.code = namespace[part.name].__code__
+                module = compile(part.source, f"<translated {part.name}>", "exec", dont_inherit=True)
+                part.code = next(constant for constant in module.co_consts if hasattr(constant, "co_code"))
             return part
         except (Unshaped, SyntaxError, RecursionError, MemoryError):  # the last three: beyond what CPython compiles
             return None

@@ -1,6 +1,7 @@
 """The operand stack of the bytecode at translation time: texts of expressions in place of values.
 
-An entry that may fail, or depends on what a statement could change, is settled into a temporary before any statement is written, so
+An entry that may fail, or depends on what a statement could change, is settled into a temporary before any statement is
+written, so
 that all happens in the order of the bytecode. Hands on `Entry`, `Kind`, `Writer`. Must not know: opcodes, control flow.
 """
 
@@ -31,10 +32,10 @@ DEEPEST = 24  # parentheses around one another
 
 
 class Entry:
-    """`pure`: it cannot fail, and gives the same as long as the variables in `uses` do. `low`: what is known of an Int: it is at least
-    that. `high`: at most."""
+    """`pure`: it cannot fail, and gives the same as long as the variables in `uses` do. `low`: what is known of an Int: it is
+    at least that. `high`: at most."""
 
-    __slots__ = ("text", "kind", "pure", "uses", "deep", "low", "high", "bounds")
+    __slots__ = ("text", "kind", "pure", "uses", "deep", "low", "high", "bounds", "length")
 
     def __init__(
         self,
@@ -54,6 +55,7 @@ class Entry:
         self.deep = deep
         self.low = low
         self.high = high
+        self.length: int | None = None  # of a String constant
         self.bounds: tuple[Entry, Entry, bool] | None = None  # of a range that nothing else sees
 
     @property
@@ -63,8 +65,8 @@ class Entry:
 
 
 class Site:
-    """A place in the bytecode: index of the instruction, and the entries that the operand stack of the frame holds there, None where
-    control never leaves."""
+    """A place in the bytecode: index of the instruction, and the entries that the operand stack of the frame holds there, None
+    where control never leaves."""
 
     __slots__ = ("index", "stack")
 
@@ -85,10 +87,17 @@ class Writer:
 
     # ------------------------------------------------------------ places
 
-    def place(self, index: int, stack: Iterable[Entry] | None = None) -> str:
-        """The mark of a place; with a stack where control may leave."""
+    def place(self, index: int, stack: list[Entry] | None = None) -> str:
+        """The mark of a place; with a stack where control may leave, whose entries get names that the frame will have."""
+        if stack is not None:
+            self.name_all(stack)
         self.sites.append(Site(index, None if stack is None else tuple([entry.text for entry in stack])))
         return mark(len(self.sites) - 1)
+
+    def name_all(self, stack: list[Entry]) -> None:
+        for position, entry in enumerate(stack):
+            if not entry.simple:
+                stack[position] = self.named_anew(entry)
 
     def here(self) -> str:
         return self.place(self.at)

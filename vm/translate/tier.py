@@ -1,7 +1,8 @@
-"""The translated tier of one machine: runs translated parts, and turns their frames into the interpreter's when they leave (V-7.3).
+"""The translated tier of one machine: runs translated parts, and turns their frames into the interpreter's when they leave
+(V-7.3).
 
-Hands on `Tier`. While a part runs, Python's own frames stand for those of the task; a `Leave` or a panic that comes out of them shows by
-its traceback where each one was. Must not know: Python text.
+Hands on `Tier`. While a part runs, Python's own frames stand for those of the task; a `Leave` or a panic that comes out of
+them shows by its traceback where each one was. Must not know: Python text.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from .stack import Site
 
 NESTED = 100  # calls of translated functions in one another; CPython has room for 1,000 of its own
+WORDS = {"None": None, "True": True, "False": False}
 WARM = 1 << 30
 PASSED = 5_000  # fuel that a loop uses before it asks how much is left
 
@@ -102,8 +104,8 @@ class Tier:
     # ------------------------------------------------------------ what the loop calls
 
     def call(self, task: Any, code: Code, locs: list[Any], cells: list[Any], room: int) -> Any:
-        """Run a function whose frame the interpreter has just made. A tuple of its value; None: the frames are in the task now; False:
-        the interpreter has to run it."""
+        """Run a function whose frame the interpreter has just made. A tuple of its value; None: the frames are in the task
+        now; False: the interpreter has to run it."""
         function = self.function(code.number)
         if function is None:
             self.program.untranslated(code)
@@ -190,12 +192,13 @@ class Tier:
         """An entry of the operand stack of a frame."""
         if text in values:
             return values[text]
-        while True:
-            try:
-                return eval(text, self.names, values)
-            except NameError as missing:  # a constant that only frames need
-                name = str(missing.name)
-                self.names[name] = self.translation.value_of(name)
+        if text in WORDS:
+            return WORDS[text]
+        if not text.isidentifier():
+            return int(text)
+        if text not in self.names:  # a constant that only frames need
+            self.names[text] = self.translation.value_of(text)
+        return self.names[text]
 
 
 def site_of(part: Part, line: int) -> Site:

@@ -1,7 +1,7 @@
 """The instructions of a function, one after the other: what `Shaper` leaves open (V-7.2).
 
-Hands on `Translator`. `?`, conditions and walks end here in statements; conditions that follow each other become one. Must not know: which
-parts of a function are translated.
+Hands on `Translator`. `?`, conditions and walks end here in statements; conditions that follow each other become one. Must not
+know: which parts of a function are translated.
 """
 
 from __future__ import annotations
@@ -43,9 +43,10 @@ class Translator(Shaper):
     # ------------------------------------------------------------ operations
 
     def step(self, at: int) -> int:
-        if at != self.skip and self.instructions[at][1] == CONCAT and self.instructions[at + 1][1] == STORE:
+        following = self.instructions[at + 1] if at + 1 not in self.flow.blocks else (0, 0, 0)
+        if at != self.skip and self.instructions[at][1] == CONCAT and following[1] == STORE:
             self.at = at
-            if at + 1 < len(self.instructions) and at + 1 not in self.flow.blocks and self.store_concat(self.instructions[at + 1][2]):
+            if self.store_concat(following[2]):
                 return at + 2
         return super().step(at)
 
@@ -81,7 +82,8 @@ class Translator(Shaper):
         self.pop()
         text = f"span({start.text}, {end.text}, {inclusive})"
         self.give(text, [start, end], s.ANY, fails=True)
-        self.walked[position] = Entry("", s.INT, low=start.low if start.kind[0] == "int" else None, high=(1 << 63) - 2 + inclusive)
+        low = start.low if start.kind[0] == "int" else None
+        self.walked[position] = Entry("", s.INT, low=low, high=(1 << 63) - 2 + inclusive)
 
     # ------------------------------------------------------------ ends of blocks
 
@@ -175,7 +177,7 @@ class Translator(Shaper):
         found = None
         if at == last and self.stack:
             found = self.condition(last, block.succs)
-        same = len(self.stack) == len(kept[1]) and all([a is b for a, b in zip(self.stack, kept[1], strict=True)])
+        same = len(self.stack) == len(kept[1]) and all(a is b for a, b in zip(self.stack, kept[1], strict=True))
         failed = bool(self.out) or not same
         self.out, self.stack, self.stored, self.at, self.marked = kept[0], kept[1], *kept[4:]
         if failed:
@@ -189,7 +191,7 @@ class Translator(Shaper):
         last = block.end - 1
         if self.metered or block.leaves or self.instructions[last][1] not in BRANCHES:
             return []
-        if not any([len(self.flow.blocks[t].preds) == 1 for t, _ in block.succs if t in self.flow.blocks]):
+        if not any(len(self.flow.blocks[t].preds) == 1 for t, _ in block.succs if t in self.flow.blocks):
             return []
         kept = (self.out, list(self.stack), self.temporaries, len(self.sites), self.stored, self.at, self.marked)
         self.out, self.stored = [], {}
