@@ -20,11 +20,6 @@ _KEYS = {"clause", "also", "level", "program", "bytes", "hex", "mutate", "reject
 HASH_SIZE = 32
 
 
-def read_images(root: Path) -> list[Program]:
-    """One `Program` per file; its operation is `load`."""
-    return [read_image(path) for path in sorted(root.glob("*.json"))]
-
-
 def read_image(path: Path) -> Program:
     data = json.loads(path.read_text(encoding="utf-8"))
     if unknown := set(data) - _KEYS:

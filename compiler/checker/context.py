@@ -29,10 +29,10 @@ from ..symbols import (
     TraitSymbol,
     TypeParameterSymbol,
 )
-from ..types import ANY, FLOAT, INT, NEVER, NIL, Implementation, Nilable, Nominal, Type, bare, option
+from ..types import FLOAT, INT, NEVER, NIL, Implementation, Nilable, Nominal, Type, bare, option
 from .mismatch import explain, number_help
 from .privacy import ModuleMap
-from .relations import ERRONEOUS, MISMATCH, _Mismatch, convert, is_complete, join, join_all, nilable
+from .relations import ERRONEOUS, MISMATCH, _Mismatch, convert, is_complete, join, nilable
 
 
 @dataclass(frozen=True, slots=True)
@@ -367,8 +367,3 @@ def has_final_else(node: ast.If) -> bool:
     while isinstance(at, ast.If):
         at = at.otherwise
     return at is not None
-
-
-def joined_type(types: list[Type]) -> Type:
-    """The join of types that are known to join, else Any."""
-    return join_all(types) or ANY

@@ -1,7 +1,6 @@
 """The memory side of one call: the run it opens, the turn lock, the commit and the folds after it (M-5, M-9.5).
 
-A volatile memory is used at once; one that blocks through `perform`, which puts plain work on the thread of its store. Must not
-know: providers, what a reply means.
+Stores are called directly: a transaction holds the session up until it is done. Must not know: providers, what a reply means.
 """
 
 from __future__ import annotations
@@ -13,21 +12,14 @@ from .views import with_lead
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
-    from typing import Any, TypeVar
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
 
     from ..records import Call
     from .declared import DerivedMemory
     from .locks import TurnLocks
     from .summaries import Summarise
     from .turns import Recall, Run
-
-    T = TypeVar("T")
-    Perform = Callable[[Callable[[], Any]], Awaitable[Any]]
-
-
-async def at_once(work: Callable[[], T]) -> T:
-    return work()
 
 
 def _attached(one: Memory | DerivedMemory) -> Attached:
@@ -50,7 +42,6 @@ class Conversation:
         "recall",
         "summarise",
         "locks",
-        "perform",
         "run",
         "lead",
         "blocking",
@@ -69,7 +60,6 @@ class Conversation:
         recall: Recall | None = None,
         summarise: Callable[[Memory, str], Summarise] | None = None,
         locks: TurnLocks | None = None,
-        perform: Perform = at_once,
     ) -> None:
         if type(attached) is Memory:
             self.attached = [Attached(attached)]
@@ -83,7 +73,6 @@ class Conversation:
         self.recall = recall
         self.summarise = summarise
         self.locks = locks
-        self.perform = perform
         self.ended: Callable[[], object] = lambda: None
         """Told that it holds no turn any more."""
         self.report: Callable[[str], object] = lambda text: None
@@ -117,19 +106,12 @@ class Conversation:
             await self.locks.take(self.memory, run_id, timeout)
             self._locked = True
 
-        if self.blocking:
-            run: Run = await self.perform(lambda: self._opened(run_id, prompt, system, tools_offered, by))
-        else:
-            run = self._opened(run_id, prompt, system, tools_offered, by)
-        self.run = run
-        self.lead = run.lead
-        return run.head
-
-    def _opened(self, run_id: str, prompt: Sequence[Msg], system: str | None, tools_offered: bool, by: str | None) -> Run:
-        return open_run(
+        self.run = open_run(
             self.attached, run_id, prompt, system=system, auto=self.auto, tools_offered=tools_offered, tokens=self.tokens,
             by=by, meta=self.meta, recall=self.recall,
         )  # fmt: skip
+        self.lead = self.run.lead
+        return self.run.head
 
     def user(self, text: str) -> Msg:
         """The user message of a request (M-4.17, part 6)."""
@@ -161,7 +143,7 @@ class Conversation:
 
         for view, policy in self.memory.views.items():
             if policy.summary is not None:
-                reason = await refresh(self.memory, view, self.summarise(self.memory, view), self.perform)
+                reason = await refresh(self.memory, view, self.summarise(self.memory, view))
                 if reason is not None:
                     self.report(f"the memory {view or self.memory.name} was not summarised: {reason}")
 
@@ -170,7 +152,7 @@ class Conversation:
         run = self.run
         try:
             if run is not None and not run.ended:
-                await self.perform(lambda: run.abandon(reason, text, cause=cause))
+                run.abandon(reason, text, cause=cause)
         finally:
             self.close()
 

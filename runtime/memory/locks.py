@@ -13,7 +13,7 @@ from .errors import waited_too_long
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from asyncio import Future, Task
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Callable
     from typing import Any
 
     from .memory import Memory
@@ -24,18 +24,11 @@ LEASE_POLL = 0.05
 
 
 class TurnLocks:
-    """The locks of one session. `owner` names it to other processes; `perform(store, work)` runs work on a store's thread; `loop`
-    gives the event loop they run in."""
+    """The locks of one session. `owner` names it to other processes; `loop` gives the event loop they run in."""
 
-    def __init__(
-        self,
-        owner: str = "",
-        perform: Callable[[Any, Callable[[], Any]], Awaitable[Any]] | None = None,
-        loop: Callable[[], Any] = asyncio_loop,
-    ) -> None:
+    def __init__(self, owner: str = "", loop: Callable[[], Any] = asyncio_loop) -> None:
         self.owner = owner
         self.loop = loop
-        self.perform = perform
         self._waiting: dict[Memory, deque[Future[bool]]] = {}
         self._renewals: dict[Memory, Task[None]] = {}
 
@@ -91,7 +84,7 @@ class TurnLocks:
     async def _lease(self, memory: Memory, timeout: float | None) -> None:
         loop = self.loop()
         until = None if timeout is None else loop.time() + timeout
-        while not await self._acquire(memory):
+        while not self._acquire(memory):
             if until is not None and loop.time() >= until:
                 raise waited_too_long(memory.version())
             await self._sleep(LEASE_POLL)
@@ -100,7 +93,7 @@ class TurnLocks:
     async def _renew(self, memory: Memory) -> None:
         while True:
             await self._sleep(RENEWED_EVERY)
-            await self._acquire(memory)
+            self._acquire(memory)
 
     async def _sleep(self, seconds: float) -> None:
         loop = self.loop()
@@ -111,8 +104,5 @@ class TurnLocks:
         finally:
             timer.cancel()
 
-    async def _acquire(self, memory: Memory) -> bool:
-        def work() -> bool:
-            return bool(memory.store.acquire(memory.key, self.owner, LEASE_SECONDS))  # type: ignore[attr-defined]
-
-        return work() if self.perform is None else bool(await self.perform(memory.store, work))
+    def _acquire(self, memory: Memory) -> bool:
+        return bool(memory.store.acquire(memory.key, self.owner, LEASE_SECONDS))  # type: ignore[attr-defined]

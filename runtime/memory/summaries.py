@@ -18,13 +18,11 @@ from .views import view_of
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
-    from typing import Any
 
     from ..records import Msg
     from .memory import Memory
     from .policy import Policy
 
-    Perform = Callable[[Callable[[], Any]], Awaitable[Any]]
     Summarise = Callable[[str, list[Msg]], Awaitable[str]]
     """Previous text and new messages to the new text (M-9.1)."""
 
@@ -119,16 +117,16 @@ def _released(memory: Memory, log: StoredLog, folded: ViewState) -> list[Entry]:
     return list(leaving(memory.policy, log.length, log.head.tokens, log.forward(pinned=False), [], min(upto)))
 
 
-async def refresh(memory: Memory, view: str, summarise: Summarise, perform: Perform) -> str | None:
-    """Fold if due; `perform` runs plain work where the store may block. The reason when it failed, else None (M-9.6)."""
+async def refresh(memory: Memory, view: str, summarise: Summarise) -> str | None:
+    """Fold if due. The reason when it failed, else None (M-9.6)."""
     try:
-        fold: Fold | None = await perform(lambda: due_fold(memory, view))
+        fold = due_fold(memory, view)
         if fold is None:
             return None
         text = await summarise(fold.previous, fold.messages)
         if not text:
             raise ValueError("the summariser gave no text")
-        await perform(lambda: store_fold(memory, fold, text))
+        store_fold(memory, fold, text)
         return None
     except Exception as error:
         reason = str(error) or type(error).__name__

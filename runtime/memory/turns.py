@@ -104,10 +104,6 @@ class Run:
     def frame(self) -> Frame:
         return Frame(self)
 
-    def in_flight(self) -> list[Msg]:
-        """Part 7."""
-        return [draft.message for draft in self.rounds]
-
     # ------------------------------------------------------------ the end
 
     def commit(self, reply: str, *, tokens_in: int = 0, tokens_out: int = 0, reasoning: int = 0) -> list[Msg]:

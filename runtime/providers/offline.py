@@ -26,30 +26,21 @@ CODE_POINTS_PER_TOKEN = 4
 MOCK = "mock"
 
 
-class OfflineProvider(Provider):
-    """`script` may be shared by connections: then it is one order of replies for all of them."""
+class WirelessProvider(Provider):
+    """What both have in common: replies from a script that connections may share (then it is one order of replies for all of
+    them), streamed in the pieces it says."""
 
-    free_and_instant = True
-
-    def __init__(self, settings: ConnectionSettings, script: Script, sleep: Callable[[float], Awaitable[None]]) -> None:
+    def __init__(
+        self, settings: ConnectionSettings, name: str, script: Script, sleep: Callable[[float], Awaitable[None]]
+    ) -> None:
         self.settings = settings
-        self.name = settings.name
+        self.name = name
         self._script = script
         self._sleep = sleep
 
     def lower(self, request: Request) -> dict[str, Any]:
         """The record itself: there is no wire."""
         return request.as_json()
-
-    async def send(self, request: Request) -> Reply:
-        scripted = self._script.take()
-        reply = await self._scripted(scripted, request) if scripted is not None else _invented(request)
-        # A script that says nothing about tokens is counted like any other reply.
-        if not _says_tokens(scripted, "tokens_in"):
-            reply.tokens_in = sum(tokens(message.content) for message in request.messages)
-        if not _says_tokens(scripted, "tokens_out"):
-            reply.tokens_out = tokens(reply.text)
-        return reply
 
     async def stream(self, request: Request, give: Callable[[str], Awaitable[None]]) -> Reply:
         scripted = self._script.next
@@ -58,13 +49,32 @@ class OfflineProvider(Provider):
             await give(piece)
         return reply
 
-    async def _scripted(self, scripted: Any, request: Request) -> Reply:
+    async def _said(self, scripted: Any, request: Request, model: str) -> Reply:
         origin = origin_of(request)
         await wait_as_scripted(scripted, origin, self._sleep)
-        return scripted_reply(scripted, origin, model=request.model)
+        return scripted_reply(scripted, origin, model=model)
 
 
-class ScriptedProvider(Provider):
+class OfflineProvider(WirelessProvider):
+    """Where the script has no reply left, one is made up."""
+
+    free_and_instant = True
+
+    def __init__(self, settings: ConnectionSettings, script: Script, sleep: Callable[[float], Awaitable[None]]) -> None:
+        super().__init__(settings, settings.name, script, sleep)
+
+    async def send(self, request: Request) -> Reply:
+        scripted = self._script.take()
+        reply = await self._said(scripted, request, request.model) if scripted is not None else _invented(request)
+        # A script that says nothing about tokens is counted like any other reply.
+        if not _says_tokens(scripted, "tokens_in"):
+            reply.tokens_in = sum(tokens(message.content) for message in request.messages)
+        if not _says_tokens(scripted, "tokens_out"):
+            reply.tokens_out = tokens(reply.text)
+        return reply
+
+
+class ScriptedProvider(WirelessProvider):
     """A mock's provider: scripted replies only, tokens 0 unless scripted (O-8.16 to O-8.18).
 
     `exhausted` is called when no reply is left and must raise; every request is kept in `requests`.
@@ -77,31 +87,16 @@ class ScriptedProvider(Provider):
         sleep: Callable[[float], Awaitable[None]],
         exhausted: Callable[[Request], Exception],
     ) -> None:
-        self.settings = settings
-        self.name = MOCK
+        super().__init__(settings, MOCK, script, sleep)
         self.requests: list[Request] = []
-        self._script = script
-        self._sleep = sleep
         self._exhausted = exhausted
-
-    def lower(self, request: Request) -> dict[str, Any]:
-        return request.as_json()
 
     async def send(self, request: Request) -> Reply:
         self.requests.append(request)
         scripted = self._script.take()
         if scripted is None:
             raise self._exhausted(request)
-        origin = origin_of(request)
-        await wait_as_scripted(scripted, origin, self._sleep)
-        return scripted_reply(scripted, origin, model=MOCK)
-
-    async def stream(self, request: Request, give: Callable[[str], Awaitable[None]]) -> Reply:
-        scripted = self._script.next
-        reply = await self.send(request)
-        for piece in pieces(scripted, reply.text):
-            await give(piece)
-        return reply
+        return await self._said(scripted, request, MOCK)
 
 
 def tokens(text: str) -> int:

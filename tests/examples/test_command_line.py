@@ -78,8 +78,28 @@ STREAM = """\
 [emit:told] offline: |A |story |about |a |lamp
 [emit:remembered] 2
 """
+EMITS = """\
+[emit:progress] Progress {done: 0, of: 2}
+[emit:remove] draft.md
+[emit:progress] Progress {done: 1, of: 2}
+[emit:remove] report.md
+[emit:kept] [draft.md, report.md]
+"""
+MEMORY = """\
+[emit:summary] Do you have lamps? Green ones? And lampshades?
+[emit:shown] system: Prices are in euro.
+[emit:shown] system: [summary] Do you have lamps? Green ones? And lampshades?
+[emit:shown] assistant: offline: Green ones?
+[emit:shown] user: And lampshades?
+[emit:shown] assistant: offline: And lampshades?
+[emit:shown] user: How much is one?
+[emit:shown] assistant: offline: How much is one?
+[emit:shown] user: And two?
+[emit:green] [Ann likes green lamps.]
+[emit:bob] 1
+"""
 OUTPUT = {
-    "conversation": CONVERSATION, "pipeline": PIPELINE, "prepared": PREPARED, "retry": RETRY,
+    "conversation": CONVERSATION, "emits": EMITS, "memory": MEMORY, "pipeline": PIPELINE, "prepared": PREPARED, "retry": RETRY,
     "side_by_side": SIDE_BY_SIDE, "stores": STORES, "stream": STREAM, "ticket": TICKET, "tools": TOOLS, "window": WINDOW,
 }  # fmt: skip
 

@@ -10,7 +10,6 @@ from concerto.runtime.memory.memory import Memory
 from concerto.runtime.memory.policy import Policy, SummaryPolicy
 from concerto.runtime.memory.stores.sqlite import SqliteStore
 from concerto.runtime.memory.summaries import due_fold, store_fold
-from concerto.runtime.memory.threads import StoreThreads
 from concerto.runtime.memory.turns import Attached, open_run
 from concerto.runtime.records import Call, Msg
 
@@ -43,7 +42,7 @@ def test_tool_rounds_are_stored_only_with_tools():
         run.add_round("dropped", [call()], [result()])
         run.new_attempt()
         run.add_round("", [call()], [result()])
-        assert [message.content for message in run.in_flight()] == ["", "found"]
+        assert [draft.message.content for draft in run.rounds] == ["", "found"]
         assert [message.content for message in run.commit("a")] == ["q", "", "found", "a"]
         assert texts(memory) == expected
 
@@ -229,37 +228,15 @@ def test_the_lease_orders_processes(tmp_path):
     async def main():
         path = str(tmp_path / "m.db")
         ours, theirs = (Memory(Policy(on_conflict="Serial"), store=SqliteStore(path)) for _ in range(2))
-        threads = StoreThreads()
-        mine, other = TurnLocks("one", threads.call), TurnLocks("two", threads.call)
+        mine, other = TurnLocks("one"), TurnLocks("two")
         await mine.take(ours, "r1")
         with pytest.raises(MemoryFailure):
             await other.take(theirs, "r2", timeout=0.1)
         mine.release(ours)
         await other.take(theirs, "r2", timeout=5)
         other.release(theirs)
-        threads.close()
-
-    asyncio.run(main())
-
-
-def test_a_blocking_store_works_on_its_thread(tmp_path):
-    async def main():
-        memory = Memory(Policy(tools=True), store=SqliteStore(str(tmp_path / "m.db")))
-        threads = StoreThreads()
-
-        async def perform(work):
-            return await threads.call(memory.store, work)
-
-        conversation = Conversation(memory, perform=perform)
-        await conversation.open("r", ASK, system="s", tools_offered=True)
-        await threads.call(memory.store, lambda: conversation.commit("a"))
-        committing = asyncio.ensure_future(threads.call(memory.store, lambda: opened(memory, "r2").commit("b")))
-        await asyncio.sleep(0)
-        committing.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await committing
-        assert len(await threads.call(memory.store, memory.messages)) == 4  # the transaction had begun: it ended
-        threads.close()
+        ours.store.close()
+        theirs.store.close()
 
     asyncio.run(main())
 
