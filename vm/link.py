@@ -75,6 +75,7 @@ class Program:
         self.trait_methods = self._trait_methods()
         self.implemented = {at[-1] for table in (self.methods, self.trait_methods) for at in table}  # method names of any impl
         self.partial = self._partial()
+        self.uncounted: list[tuple[Code, LoopSite | None]] = []
         self.translation: Any = None  # of vm/translate, once something is worth translating
         self.halt: list[Any] = [NUMBERS["HALT"], None, None]
 
@@ -216,6 +217,23 @@ class Program:
         """A function stays with the interpreter."""
         code.entry = code.nodes[0]
 
+    def leave_alone(self, code: Code, site: LoopSite | None = None) -> None:
+        """A machine has no use for the counting of a function's calls or of a loop's rounds."""
+        if site is None:
+            self.untranslated(code)
+        else:
+            site.unhook()
+        self.uncounted.append((code, site))
+
+    def count_again(self) -> None:
+        """Another machine has."""
+        for code, site in self.uncounted:
+            if site is None:
+                code.entry = [NUMBERS["ENTER"], code, code.nodes[0]]
+            else:
+                site.hook()
+        self.uncounted = []
+
     def _hook_loops(self, code: Code, nodes: list[list[Any]], instructions: Any, depths: list[int], at: dict[int, int]) -> None:
         """Back edges go to their loop's head through a node that counts them."""
         sites: dict[int, list[Any]] = {}
@@ -225,6 +243,7 @@ class Program:
                 head = at[operand]
                 if head not in sites:
                     sites[head] = [NUMBERS["LOOP"], LoopSite(code, head, depths[head], nodes[head], records), nodes[head]]
+                    sites[head][1].counting = sites[head]
                 nodes[index][1][0] = sites[head]
                 sites[head][1].jumps.append(nodes[index][1])
 

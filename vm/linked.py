@@ -54,13 +54,14 @@ class LoopSite:
     instruction, `depth` of the operand stack there, `jumps`: the operands of the back edges, `target`: the node they go to
     otherwise, `all`: the sites of the function by their heads."""
 
-    __slots__ = ("code", "head", "depth", "target", "jumps", "hits", "all")
+    __slots__ = ("code", "head", "depth", "target", "counting", "jumps", "hits", "all")
 
     def __init__(self, code: Code, head: int, depth: int, target: list[Any], others: dict[int, LoopSite]) -> None:
         self.code = code
         self.head = head
         self.depth = depth
         self.target = target
+        self.counting: list[Any] = []  # the node LOOP
         self.jumps: list[list[Any]] = []
         self.hits = 0
         self.all = others
@@ -70,6 +71,10 @@ class LoopSite:
         """The loop stays with the interpreter."""
         for jump in self.jumps:
             jump[0] = self.target
+
+    def hook(self) -> None:
+        for jump in self.jumps:
+            jump[0] = self.counting
 
 
 class Site:

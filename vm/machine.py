@@ -81,6 +81,8 @@ class Machine(Scheduler):
         counted in it too, which is dear, although there is no limit."""
         self.both = both
         self.counted = counted
+        if both:
+            self.program.count_again()
         self.calls_before, self.loops_before = (0, 0) if at_once or not both else (CALLS, ROUNDS)
 
     @property
@@ -105,13 +107,13 @@ class Machine(Scheduler):
     def translated_call(self, task: Task, code: Code, locs: list[Any], cells: list[Any], room: int) -> Any:
         if self.both and code.home is self.program:
             return self._tier().call(task, code, locs, cells, room)
-        code.home.untranslated(code)
+        code.home.leave_alone(code)
         return False
 
     def translated_loop(self, task: Task, site: LoopSite, locs: list[Any], cells: list[Any], stack: list[Any], room: int) -> Any:
         if self.both and site.code.home is self.program:
             return self._tier().loop(task, site, locs, cells, stack, room)
-        site.unhook()
+        site.code.home.leave_alone(site.code, site)
         return False
 
     def take_raised(self) -> BaseException:
