@@ -11,7 +11,12 @@ import pytest
 
 HOT = 'fn f(n: Int) -> Int { let mut s = 0; for i in 0..n { s += i % 7; } s } fn main() { println(f(500)); }'
 COLD = 'fn f(n: Int) -> Int { n + 1 } fn main() { println(f(1493)); }'
-SHOW = "import sys; from concerto.cli import main; main(sys.argv[1:]); print('loaded' if 'concerto.vm.translate' in sys.modules else 'not')"
+SHOW = """
+import sys
+from concerto.cli import main
+main(sys.argv[1:])
+print("loaded" if "concerto.vm.translate" in sys.modules else "not")
+"""
 
 
 @pytest.mark.parametrize(
