@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import argparse
     from typing import Any
 
-    from ..vm.bytecode.image import Image, Memory
+    from ..vm.bytecode.image import Context, Function, Image, Memory
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -51,6 +51,7 @@ def facts_of(image: Image, data: bytes) -> dict[str, Any]:
         "tools": {t.name: [method[2] for method in t.methods] for t in image.tools},
         "effects": {method[2]: method[7] for t in image.tools for method in t.methods if method[7] is not None},
         "memories": [_memory(image, m) for m in image.memories],
+        "contexts": [_context(image, c) for c in image.contexts],
         "hashmaps": [{"name": h.name, "path": h.path} for h in image.hashmaps],
         "ledgers": [e.name for e in image.ledgers],
         "pipelines": {p.name: [stage[0] for stage in p.stages] for p in image.pipelines},
@@ -63,19 +64,62 @@ def facts_of(image: Image, data: bytes) -> dict[str, Any]:
 def _memory(image: Image, memory: Memory) -> dict[str, Any]:
     """M-2.13."""
     of = {} if memory.of is None else {"of": image.memories[memory.of].name}
-    steps = {"steps": {name: _step(value) for name, value in memory.steps.items()}} if memory.steps else {}
-    return {"name": memory.name, "max_messages": memory.max_messages, **of, **steps}
+    context = {} if memory.context is None else {"context": image.contexts[memory.context].name}
+    steps = {"steps": {name: _step(image, value) for name, value in memory.steps.items()}} if memory.steps else {}
+    return {"name": memory.name, "max_messages": memory.max_messages, **of, **context, **steps}
 
 
-def _step(value: Any) -> Any:
-    """The arguments of a step; its functions exist only once the program is initialised."""
+def _context(image: Image, context: Context) -> dict[str, Any]:
+    """O-10.15."""
+    from ..vm.bytecode.disasm import type_text
+
+    slots = {}
+    for tier, name, type_index, mutable, default in context.slots:
+        words = (tier, "mut" if mutable else "fixed", type_text(image, type_index), *(["default"] if default is not None else []))
+        slots[name] = " ".join(words)
+    uses: dict[str, list[str]] = {}
+    for number, word, memory, used in context.uses:
+        uses.setdefault(image.functions[number].name, []).append(f"{word} {', '.join(f'{memory}.{slot}' for slot in used)}")
+    return {"name": context.name, "slots": slots, "functions": uses}
+
+
+def _step(image: Image, value: Any) -> Any:
+    """The arguments of a step; of a function its name and where it stands."""
     from ..vm.bytecode.memory_steps import is_function
 
     if is_function(value):
-        return "a function"
+        return _step_function(image, *value)
     if isinstance(value, dict):
-        return {key: _step(part) for key, part in value.items()}
-    return [_step(part) for part in value] if isinstance(value, list) else value
+        return {key: _step(image, part) for key, part in value.items()}
+    return [_step(image, part) for part in value] if isinstance(value, list) else value
+
+
+def _step_function(image: Image, memory: int, number: int) -> str:
+    """What initialisation gives the step: the instruction before the one that hands it over makes the function."""
+    from ..vm.bytecode import operands
+    from ..vm.bytecode.code import scan
+    from ..vm.bytecode.image import K_CONFIG
+    from ..vm.bytecode.opcodes import OPCODES
+
+    wanted = (K_CONFIG, ["memories", memory, f"step{number}"])
+    for function in (image.functions[entry] for entry in image.exports.init):
+        before: int | None = None
+        for offset, opcode, operand in scan(function.code, len(function.code))[0]:
+            op = OPCODES[opcode]
+            if op.kind is operands.CONFIG and image.constants[operand] == wanted:
+                if before is None:  # it is computed where the step stands
+                    return f"a function at {_place(image, function, offset)}"
+                made = image.functions[before]
+                return f"{made.name} at {_place(image, made, 0)}"
+            before = operand if op.kind is operands.FUNCTION else None
+    return "a function"
+
+
+def _place(image: Image, function: Function, offset: int) -> str:
+    from ..vm.bytecode.positions import position_at
+
+    file, line, column = position_at(function.lines, offset)
+    return f"{image.source_map[file][0]}:{line}:{column}" if file < len(image.source_map) else "an unknown place"
 
 
 def declared_functions(image: Image) -> list[str]:

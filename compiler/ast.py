@@ -318,6 +318,7 @@ class MethodCall(Expr):
     type_arguments: list[TypeExpr] | None
     arguments: list[Argument]
     target: Any = _annotation()  # checker.calls.CallTarget
+    held: Any = _annotation()  # SlotRefs of the clauses of the function that may see what it writes
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -328,6 +329,7 @@ class FieldAccess(Expr):
     name: Ident
     type_arguments: list[TypeExpr] | None = None
     target: Any = _annotation()  # checker.calls.FieldTarget
+    held: Any = _annotation()  # SlotRef of the clause that loads this slot at entry
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -658,6 +660,10 @@ class TypeParameter(Node):
 class SlotRef(Node):
     owner: Ident
     slot: Ident
+    binding: Any = _annotation()  # resolver.symbols.Symbol of the memory
+    local: Any = _annotation()  # resolver.symbols.Local that holds what was loaded at entry
+    found: Any = _annotation()  # resolver.symbols.Slot
+    kind: Any = _annotation()  # the word of its clause
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -666,6 +672,7 @@ class Clause(Node):
 
     kind: str
     slots: list[SlotRef]
+    failure: Any = _annotation()  # checker.coercions.Coercion of the error for the function's result
 
 
 @dataclass(slots=True, kw_only=True, eq=False)

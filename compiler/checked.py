@@ -12,6 +12,7 @@ from .symbols import (
     AgentSymbol,
     ConnectionSymbol,
     ConstSymbol,
+    ContextSymbol,
     EnumSymbol,
     FunctionSymbol,
     HashMapSymbol,
@@ -50,6 +51,7 @@ class CheckedProgram:
     memories: list[MemorySymbol] = field(default_factory=list)
     tools: list[ToolSymbol] = field(default_factory=list)
     servers: list[McpSymbol] = field(default_factory=list)
+    contexts: list[ContextSymbol] = field(default_factory=list)
     hashmaps: list[HashMapSymbol] = field(default_factory=list)
     ledgers: list[LedgerSymbol] = field(default_factory=list)
     pipelines: list[PipelineSymbol] = field(default_factory=list)

@@ -73,6 +73,7 @@ class FunctionScope:
     spawns: bool = False
     wraps: bool = False
     locals: list[Local] = field(default_factory=list)
+    slots: dict[tuple[str, str], ast.SlotRef] = field(default_factory=dict)  # of its clauses, by names of memory and slot
 
 
 @dataclass(eq=False, slots=True)
@@ -318,9 +319,46 @@ class MemorySymbol(Symbol):
 
     @property
     def image_steps(self) -> dict[str, Any]:
-        """What the image carries beside `max_messages` (M-2.13)."""
+        """What the image carries beside `max_messages`, `of` and `context` (M-2.13)."""
         merged = {name: value for step in (self.steps or {}).values() for name, value in step.items()}
-        return {name: merged[name] for name in sorted(merged) if name != "retain"}
+        return {name: merged[name] for name in sorted(merged) if name not in ("retain", "context")}
+
+    @property
+    def context(self) -> ContextSymbol | None:
+        """What `.context(C)` names."""
+        found: ContextSymbol | None = (self.steps or {}).get("context", {}).get("context")
+        return found
+
+
+@dataclass(eq=False, slots=True)
+class Slot:
+    """One slot of a context (M-10.2). `type` is filled by the checker. `root` stands for it where code generation asks which
+    variable a place begins with; anybody may write it."""
+
+    name: str
+    tier: str
+    mutable: bool
+    declaration: ast.Slot
+    type: Type = ANY
+    root: Local = field(default_factory=lambda: Local("", ANY, True, FunctionScope(None), captured=True))
+
+
+@dataclass(eq=False, slots=True)
+class ContextSymbol(Symbol):
+    """`type` stands only between the brackets of `Memory<C>`."""
+
+    declaration: ast.Context
+    type: Nominal
+    slots: dict[str, Slot] = field(default_factory=dict)
+
+
+@dataclass(eq=False, slots=True)
+class SlotAccess:
+    """`m.slot` (M-10.2). `held`: the variable with what the function loaded at entry, an Option; `needed`: by `needs`."""
+
+    slot: Slot
+    held: Local | None = None
+    needed: bool = False
 
 
 @dataclass(eq=False, slots=True)

@@ -231,6 +231,11 @@ def pipeline(input: Type, output: Type) -> Type:
     return Generic("PipelineRef", (input, output))
 
 
+def memory_of(context: Type) -> Generic:
+    """`Memory<C>`: a memory whose slots are those of the context C (M-2.2)."""
+    return Generic("Memory", (context,))
+
+
 def option(item: Type) -> Generic:
     return Generic("Option", (item,))
 

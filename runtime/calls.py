@@ -232,7 +232,7 @@ class CallRun:
             self.services.metrics.tool_calls += len(reply.calls)
             results = await self.services.tools.run(self.settings, reply.calls)
             if self.conversation is not None:
-                self.conversation.add_round(reply.text, reply.calls, results, reply.tokens_out or None)
+                self.conversation.add_round(reply.text, reply.calls, results, max(reply.tokens_out - reply.reasoning, 0) or None)
             unit = [Msg("assistant", reply.text, reply.calls, raw=reply.raw), *results]
             self.rounds += unit
             messages = [*messages, *unit]
@@ -385,7 +385,9 @@ class CallRun:
 
         def commit() -> Response:
             if self.conversation is not None:
-                self.conversation.commit(reply.text, tokens_in=self.tally.tokens_in, tokens_out=reply.tokens_out)
+                self.conversation.commit(
+                    reply.text, tokens_in=self.tally.tokens_in, tokens_out=reply.tokens_out, reasoning=reply.reasoning
+                )
             return response
 
         return commit

@@ -166,10 +166,11 @@ class Request:
 
 
 class Reply:
-    """What a provider answered. `raw` is its own form of the assistant message, for replay inside the call;
+    """What a provider answered. `reasoning`: those of the output tokens that are in no text. `raw` is its own form of the
+    assistant message, for replay inside the call;
     `notes` names parameters that were left out (O-1.134); `data` is what an agent said beside its text (O-7.12)."""
 
-    __slots__ = ("text", "calls", "finish", "model", "tokens_in", "tokens_out", "raw", "notes", "data")
+    __slots__ = ("text", "calls", "finish", "model", "tokens_in", "tokens_out", "reasoning", "raw", "notes", "data")
 
     def __init__(
         self,
@@ -180,6 +181,7 @@ class Reply:
         model: str = "",
         tokens_in: int = 0,
         tokens_out: int = 0,
+        reasoning: int = 0,
         raw: Any = None,
         notes: Sequence[str] = (),
         data: dict[str, Any] | None = None,
@@ -190,6 +192,7 @@ class Reply:
         self.model = model
         self.tokens_in = tokens_in
         self.tokens_out = tokens_out
+        self.reasoning = reasoning
         self.raw = raw
         self.notes = notes
         self.data = data
@@ -197,7 +200,8 @@ class Reply:
     def with_text(self, text: str) -> Reply:
         """The same answer, found elsewhere than in its text: no call is left in it (O-2.43)."""
         return Reply(
-            text, finish=self.finish, model=self.model, tokens_in=self.tokens_in, tokens_out=self.tokens_out, notes=self.notes
+            text, finish=self.finish, model=self.model, tokens_in=self.tokens_in, tokens_out=self.tokens_out,
+            reasoning=self.reasoning, notes=self.notes,
         )
 
     def as_json(self) -> Json:

@@ -103,7 +103,9 @@ class Host:
     `emit_interval` is the flush interval of buffered mode in seconds; `loop` is the event loop that runs the
     session, None: asyncio's, which `new_loop` makes where it is not the usual one; `hears()`: whether anybody listens to
     `memory:*`, whose events are built only then (M-6.31). `stores` replace or add stores of memories by name (M-8.3); with
-    `volatile` no memory outlives the session (M-8.15). `tier`: "both", or "interp" for the interpreter alone (V-7.7).
+    `volatile` no memory outlives the session (M-8.15). `tier`: "both", or "interp" for the interpreter alone (V-7.7);
+    `summarizers`: by the names that `.summary("NAME")` says (M-9.1);
+    `token_counter` counts entries in place of the default counter (M-11.1).
     """
 
     def __init__(
@@ -142,6 +144,8 @@ class Host:
         stores: Mapping[str, Store] | None = None,
         volatile: bool = False,
         tier: str = "both",
+        summarizers: Mapping[str, Any] | None = None,
+        token_counter: Any = None,
     ) -> None:
         self.new_loop: Callable[[], Any] | None = None
         self.tools: dict[tuple[str, str], Callable[[list[Any], Any, Any], Awaitable[Any]]] = {}
@@ -178,6 +182,8 @@ class Host:
         self.tier = tier
         self.stores = stores or {}
         self.volatile = volatile
+        self.summarizers = summarizers or {}
+        self.token_counter = token_counter
         self.redactor = Redactor()  # what one session of a host has learnt, the next one keeps too
 
 
@@ -197,7 +203,7 @@ class Session:
         self.emits = EmitBus(host.emit, host.emit_interval, lambda: self.work.loop)
         self.open_stores = open_stores(image, host)
         self.memories = Memories(
-            declarations(image, lambda step, place: StepFunction(lambda: self.machine, step, place)),
+            declarations(image, lambda step, place: StepFunction(lambda: self.machine, step, place), host.token_counter),
             namespace=namespace(image), clock=host.wall, listener=self.runtime_emit, hears=host.hears, stores=self.open_stores,
         )  # fmt: skip
         layers: list[Mapping[str, Mapping[str, Any]]] = [host.connections, {c.name: c.fields for c in image.connections}]

@@ -1,9 +1,11 @@
-"""Who summarises a memory: a model of the program, or a function of it (M-9.1, M-9.9).
+"""Who summarises a memory: a model of the program, a function of it, or what the host gives by a name (M-9.1, M-9.9).
 
 Hands on `summariser`, which makes it for a view. Must not know: when a fold is due, how it is stored.
 """
 
 from __future__ import annotations
+
+from inspect import isawaitable
 
 from ..vm.effects import Effect, ModelCall
 from ..vm.handles import message_array
@@ -15,9 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from .memory.entries import Entry
     from .memory.memory import Memory
     from .memory.summaries import Summarise
-    from .records import Msg
     from .running import Running
 
 
@@ -33,16 +35,24 @@ def summariser(run: Running, effect: Effect) -> Callable[[Memory, str], Summaris
         assert policy is not None
         kind, *who = policy.by
 
-        async def by_model(previous: str, messages: list[Msg]) -> str:
-            lines = "\n".join(f"{message.role}: {message.content}" for message in messages)
+        async def by_model(previous: str, entries: list[Entry]) -> str:
+            lines = "\n".join(f"{entry.message.role}: {entry.message.content}" for entry in entries)
             prompt = "\n\n".join(part for part in (policy.prompt, previous, lines) if part)
             return await _asked(run, effect, who[0], prompt)
 
-        async def by_function(previous: str, messages: list[Msg]) -> str:
+        async def by_function(previous: str, entries: list[Entry]) -> str:
             function = configured(run.machine, who, 2)
-            return _text(await run.call(effect, function, [previous, message_array(messages)]))
+            messages = message_array([entry.message for entry in entries])
+            return _text(await run.call(effect, function, [previous, messages]))
 
-        return by_model if kind == "model" else by_function
+        async def by_host(previous: str, entries: list[Entry]) -> str:
+            given = run.host.summarizers.get(who[0])
+            if given is None:
+                raise SummaryFailed(f"the host gives no summariser of the name {who[0]}")
+            text = given.fold(previous, entries)
+            return _text(await text if isawaitable(text) else text)
+
+        return {"model": by_model, "function": by_function, "host": by_host}[kind]
 
     return of
 

@@ -7,6 +7,7 @@ the memory store the host handed in; builder methods give new builders; execute 
 from __future__ import annotations
 
 from .builtins.registry import METHODS
+from .context_slots import SLOT_METHODS
 from .effects import AgentCall, ModelCall, ModelLife, ServerUse, ToolUse
 from .panics import Panic
 from .signals import SUSPENDED
@@ -431,6 +432,7 @@ _STREAM = {"response": stream_response, "_chunk": stream_next, "_leave": stream_
 HANDLERS: dict[tuple[str, str], Any] = {
     **{("Memory", name): memory_method for receiver, name in METHODS if receiver == "Memory"},
     **{("Memory", name): handler for name, handler in _MEMORY.items()},
+    **{("Memory", name): handler for name, handler in SLOT_METHODS.items()},
     **{("KeyedMemory", name): keyed_method for name in ("key", "keys", "erase")},
     **{("KeyedMemory", name): keyed_initial for name in ("append", "pin")},
     ("KeyedMemory", "remember"): keyed_fact,

@@ -11,6 +11,7 @@ from .bytecode import image as im
 from .bytecode import operands as k
 from .bytecode.opcodes import OPCODES
 from .bytecode.positions import position_at
+from .context_slots import linked_slots
 from .declared_types import DeclaredTypes
 from .generated.loop import FUSED, LONGEST_RUN, NUMBERS
 from .linked import Code, ErrorForm, HostFunction, LoopSite, Site
@@ -62,6 +63,7 @@ class Program:
         self.models = [ModelRef(m.name) for m in image.models]
         self.agents = [AgentRef(a.name) for a in image.agents]
         self.memories = [_memory(image, m) for m in image.memories]
+        self.slots = linked_slots(image, self.descriptors, self.codes)
         self.hashmaps = [HashMapRef(h.name) for h in image.hashmaps]
         self.ledgers = [LedgerRef(e.name) for e in image.ledgers]
         self.pipelines = [PipelineRef(p.name) for p in image.pipelines]

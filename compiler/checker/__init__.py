@@ -21,6 +21,7 @@ from ..symbols import (
     AgentSymbol,
     ConnectionSymbol,
     ConstSymbol,
+    ContextSymbol,
     EnumSymbol,
     FunctionSymbol,
     HashMapSymbol,
@@ -40,6 +41,7 @@ from .agents import check_agent
 from .assignment import check_assignments
 from .bounds import settle_bounds
 from .context import Checker
+from .contexts import check_context, declare_contexts
 from .declarations import check_constants, check_cycles, check_defaults, declare_types
 from .decorators import check_decorators, check_parts
 from .functions import check_function, declare_signature
@@ -118,6 +120,8 @@ def _check(project: Project, diagnostics: Diagnostics) -> Examined:
         if isinstance(symbol, (StructSymbol, EnumSymbol)):
             assert isinstance(symbol.type, Nominal)
             c.nominals[symbol.type.unique_name] = symbol
+        elif isinstance(symbol, ContextSymbol):
+            c.contexts[symbol.type.unique_name] = symbol
     _declare(c, module)
     _check_declarations(c, module)
     for symbol in module.symbols:
@@ -136,6 +140,7 @@ def _check(project: Project, diagnostics: Diagnostics) -> Examined:
 def _declare(c: Checker, module: Module) -> None:
     """All types and signatures, before any body or value."""
     declare_types(c, module.symbols)
+    declare_contexts(c, module.symbols)
     for symbol in module.symbols:
         if isinstance(symbol, StructSymbol) and isinstance(symbol.declaration, ast.Schema):
             declare_schema(c, symbol, symbol.declaration)
@@ -181,6 +186,9 @@ def _check_declarations(c: Checker, module: Module) -> None:
             case MemorySymbol():
                 check_decorators(c, symbol.declaration.decorators, "memory")
                 check_memory(c, symbol)
+            case ContextSymbol():
+                check_decorators(c, symbol.declaration.decorators, "context")
+                check_context(c, symbol)
             case HashMapSymbol() | LedgerSymbol():
                 check_decorators(c, symbol.declaration.decorators, symbol.declaration.kind)
                 check_store(c, symbol)
@@ -237,6 +245,8 @@ def _checked(c: Checker, project: Project, module: Module) -> CheckedProgram:
                 checked.connections.append(symbol)
             case MemorySymbol():
                 checked.memories.append(symbol)
+            case ContextSymbol():
+                checked.contexts.append(symbol)
             case HashMapSymbol():
                 checked.hashmaps.append(symbol)
             case LedgerSymbol():

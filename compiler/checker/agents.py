@@ -14,6 +14,7 @@ from .context import Checker, Expected, ExpressionRule
 from .declarations import FAILED
 from .decorators import check_decorators
 from .fields import AGENT, AGENT_FIELDS
+from .patterns import bind_irrefutable
 from .relations import ERRONEOUS
 from .tasks import body
 from .types import written_type
@@ -112,8 +113,8 @@ def _handler(c: Checker, node: ast.ListenHandler, seen: dict[str, ast.ListenHand
         type_ = _parameter(c, node, parameter)
         if parameter.binding is not None:
             parameter.binding.type = type_
-    if any(parameter.pattern is not None for parameter in closure.parameters):
-        c.unbuilt(closure.span, "a handler whose parameter is a pattern")
+        if parameter.pattern is not None:
+            bind_irrefutable(c, parameter.pattern, type_)
     body(c, node.task)
 
 

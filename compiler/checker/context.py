@@ -18,6 +18,7 @@ from ..source import Source, Span
 from ..symbols import (
     AliasSymbol,
     ConstSymbol,
+    ContextSymbol,
     EnumSymbol,
     FunctionScope,
     FunctionSymbol,
@@ -127,7 +128,7 @@ class Checker:
         "connections", "mockable", "agents", "manifest", "servers", "tools",
         "aliases", "constants", "methods", "self_type", "deferring", "main", "visiting", "mutating", "links",
         "traits", "models", "trait_symbols", "implementations", "error_impls", "waiting_bounds",
-        "outside", "step_functions", "memory_tables",
+        "outside", "step_functions", "memory_tables", "contexts",
     )  # fmt: skip
 
     def __init__(
@@ -149,6 +150,7 @@ class Checker:
         self.targets: list[Target] = []
         self.loops: list[LoopFrame] = []
         self.nominals: dict[str, StructSymbol | EnumSymbol] = {}
+        self.contexts: dict[str, ContextSymbol] = {}
         self.modules: ModuleMap
         self.connections: list[str] = []  # names of those declared, for suggestions
         self.mockable: list[str] = []  # names of models, agents and tools, for suggestions

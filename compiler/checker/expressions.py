@@ -44,10 +44,8 @@ from ..types import (
     BOOL,
     FLOAT,
     INT,
-    KEYED_MEMORY,
     LEDGER,
     MCP_REF,
-    MEMORY,
     MODEL_REF,
     NEVER,
     NIL,
@@ -69,6 +67,7 @@ from ..types import (
 )
 from .builtins import function_value
 from .context import Checker, Expected, ExpressionRule
+from .contexts import memory_type
 from .generics import Instance, written_arguments
 from .impls import require_visible_method
 from .memory import check_memory
@@ -159,7 +158,7 @@ def path_expr(c: Checker, node: ast.PathExpr, expected: Expected) -> Type:
             return AGENT_REF
         case MemorySymbol():
             check_memory(c, symbol)
-            return KEYED_MEMORY if symbol.keys else MEMORY
+            return memory_type(symbol)
         case ToolSymbol():
             return c.tools.get(symbol, TOOL_REF)
         case McpSymbol():

@@ -9,6 +9,7 @@ from .. import ast
 from ..symbols import FunctionSymbol
 from ..types import ANY, NEVER, NIL, OPEN, Function, Open, Type, result
 from .context import DISCARD, FREE, Checker, Expected, ExpressionRule, Target
+from .contexts import check_clauses
 from .impls import in_impl
 from .patterns import bind_irrefutable
 from .propagation import cannot_leave, check_conversion
@@ -76,6 +77,7 @@ def check_body(c: Checker, symbol: FunctionSymbol, target: Target) -> None:
             c.value(parameter.default, Expected(type_, place=f"parameter `{parameter.name.text}`"))
         if parameter.binding is not None:
             parameter.binding.type = type_
+    check_clauses(c, symbol)
     body(c, node.body, symbol.result, node.name)
     record(target)
     c.targets, c.loops = outer

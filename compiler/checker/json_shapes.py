@@ -36,7 +36,7 @@ def parse_as_call(
         infer_all(c, node.arguments)
         return c.report("E2029", callee.span, "the type argument `T` is not known", help="write `parse_as<T>(…)`")
     found, matched = call_row(c, row, None, node.arguments, callee.span, expected, {"T": wanted})
-    offending = _without_shape(c, wanted)
+    offending = without_shape(c, wanted)
     if offending is not None and offending is not ERRONEOUS:
         place = written[0].span if written else callee.span
         return c.report("E2044", place, f"`{offending}` has no JSON shape", help="parse into `Any`, or a struct of plain data")
@@ -52,7 +52,7 @@ def _expected(expected: Expected) -> Type | None:
     return wanted.arguments[0] if isinstance(wanted, Generic) and wanted.name == "Result" else None
 
 
-def _without_shape(c: Checker, type_: Type) -> Type | None:
+def without_shape(c: Checker, type_: Type) -> Type | None:
     """A part of the type that no JSON value stands for."""
     todo: list[Type] = [type_]
     seen: set[Type] = set()

@@ -11,6 +11,7 @@ from ..symbols import DynamicCall, MemorySymbol
 from ..types import ANY, INT, MEMORY, STRING, Type, array, error, map_, result
 from .arguments import infer_all
 from .context import Checker
+from .contexts import one_memory
 from .relations import ERRONEOUS, is_text
 
 METHODS = ("key", "keys", "erase")
@@ -35,7 +36,7 @@ def keyed_method(c: Checker, node: ast.MethodCall) -> Type:
         return c.report("E4505", node.name.span, f"`key` gives each of {', '.join(keys)}", help=missing)
     values: list[ast.Expr | None] = [argument.value for argument in node.arguments]
     node.target = DynamicCall(values, list(range(len(values))), name, names)
-    return RESULTS[name]
+    return one_memory(memory) if name == "key" and isinstance(memory, MemorySymbol) else RESULTS[name]
 
 
 def _named(c: Checker, node: ast.MethodCall, keys: list[str] | None) -> bool:

@@ -15,13 +15,15 @@ from ..types import BOOL, KEYED_MEMORY, LEDGER, MEMORY, NIL
 from .arguments import infer_all
 from .builtins import call_row
 from .context import FREE, Checker, Expected, Target
+from .contexts import one_memory
 from .declarations import FAILED, at_module_level, folded
 from .facts import check_facts
 from .memory_steps import Steps, bound
-from .relations import ERRONEOUS, generic
+from .relations import ERRONEOUS, generic, is_memory
 from .types import written_type
 
 ROLES = ("user", "assistant", "system")
+AT_A_STORE = ("store", "ttl", "decay", "context")  # where a report about the store of a memory points
 INIT_METHODS = ("append", "pin", "remember")
 
 
@@ -32,7 +34,7 @@ def check_memory(c: Checker, symbol: MemorySymbol) -> None:
     symbol.steps = {}
     node = symbol.declaration
     declared = written_type(c, node.type)
-    if declared != MEMORY and declared is not ERRONEOUS:
+    if not is_memory(declared) and declared is not ERRONEOUS:
         c.report("E2001", node.type.span, f"expected `Memory`, found `{declared}`", help="memory log: Memory = …;")
     value, written = _chain(node.value)
     constructor = _constructor(value)
@@ -52,6 +54,9 @@ def check_memory(c: Checker, symbol: MemorySymbol) -> None:
     if steps.like is not None:
         _take_over(c, symbol, steps, steps.like)
     steps.defaults(c.memory_tables.defaults)
+    if is_memory(declared) and declared not in (MEMORY, one_memory(symbol)):
+        message = f"`{symbol.name}` is declared `{declared}` and has the type `{one_memory(symbol)}`"
+        c.report("E2001", node.type.span, message, help="attach the context: `.context(C)`")
     symbol.keys = symbol.of.keys if symbol.of is not None else steps.found.get("per", {}).get("keys", [])
     _store(c, symbol)
     _check_together(c, symbol)
@@ -138,10 +143,13 @@ def _store(c: Checker, symbol: MemorySymbol) -> None:
     said = steps.get("store", {})
     name = said.get("store")
     node = symbol.declaration
-    place = next((step.name for step in _chain(node.value)[1] if step.name.text in ("store", "ttl", "decay")), node.name)
+    place = next((step.name for step in _chain(node.value)[1] if step.name.text in AT_A_STORE), node.name)
     if name is None:
         if "ttl" in steps:
             c.report("E4507", place.span, "`ttl` needs `store`", help='.store("durable").ttl("30d")')
+        elif symbol.context is not None and any(slot.tier == "persistent" for slot in symbol.context.slots.values()):
+            message = f"the persistent slots of `{symbol.context.name}` need `store`"
+            c.report("E4507", place.span, message, help='add `.store("durable")`, or make them `session` slots')
         elif "decay" in steps:
             c.report("E4507", place.span, "`decay` needs `store`: it is of persistent facts", help='.store("durable").decay(…)')
     elif isinstance(name, str):
@@ -214,7 +222,7 @@ def check_init(c: Checker, statement: ast.InitStatement, home: ModuleSymbol) -> 
     is_store = owner == LEDGER or generic(owner, "HashMap") is not None
     if owner is ERRONEOUS:
         infer_all(c, call.arguments)
-    elif owner not in (MEMORY, KEYED_MEMORY) and not is_store:
+    elif not is_memory(owner) and owner != KEYED_MEMORY and not is_store:
         c.report(
             "E4501", receiver.span, "an initialisation statement calls a method of a memory, hashmap or ledger",
             help="put it in `fn main() { … }`",

@@ -17,6 +17,7 @@ from ..symbols import AgentSymbol, MemorySymbol, ModelSymbol, StepFunction
 from ..types import BOOL, FLOAT, INT, MESSAGE, STRING, Function, Type, array
 from .arguments import infer_all
 from .context import FREE, Checker, Expected
+from .contexts import check_context_step
 from .declarations import FAILED, at_module_level, folded
 from .memory_summary import read_summary
 from .relations import ERRONEOUS
@@ -53,8 +54,9 @@ STEPS: dict[str, dict[str, tuple[str, Any]]] = {
     },
     "per": {},
     "summary": {},
+    "context": {},
 }  # fmt: skip
-UNBUILT_STEPS = ("context", "learn", "embed")
+UNBUILT_STEPS = ("learn", "embed")
 WITHOUT_ARGUMENTS = ("tools", "recall")
 REPEATED = ("pin", "learn")
 LISTS = ("roles", "pin_roles", "recall_tiers")  # written as `[A, B]`
@@ -84,14 +86,14 @@ class Steps:
             c.report("E4507", node.name.span, message, help="write it at the memory the view is derived from")
         elif name in self.found and name not in REPEATED or name == "like" and self.like is not None:
             c.report("E4503", node.name.span, f"the step `{name}` is written twice", help="join them in one step")
-        elif name == "pin" and self.is_view:
-            c.unbuilt(node.name.span, "pin of a derived view")
         elif name == "like":
             self._like(node)
         elif name == "per":
             self._per(node)
         elif name == "summary":
             self.found[name] = {"summary": said} if (said := read_summary(c, node)) is not None else {}
+        elif name == "context":
+            self.found[name] = {"context": context} if (context := check_context_step(c, node)) is not None else {}
         else:
             self.add(name, node.arguments, node.name)
 
@@ -244,7 +246,7 @@ class Steps:
     def take_over(self, other: MemorySymbol) -> None:
         """Those not written here (M-2.12)."""
         for name, said in (other.steps or {}).items():
-            if name not in self.found and (not self.is_view or name in OF_A_VIEW and name != "pin"):
+            if name not in self.found and (not self.is_view or name in OF_A_VIEW):
                 self.found[name] = said
 
     def defaults(self, table: Mapping[str, Any]) -> None:

@@ -48,10 +48,11 @@ def _by(c: Checker, value: ast.Expr, found: dict[str, Any]) -> bool:
     if made is ERRONEOUS:
         return False
     if made == STRING:
-        c.unbuilt(value.span, "a summariser of the host")
-        return False
+        held = _constant(c, value, STRING, "the name of a summariser of the host", bool)
+        found["host"] = held
+        return held is not FAILED
     if not (isinstance(made, Function) and made.parameters == PARAMETERS and _gives_text(made.result)):
-        help = "a function `(previous: String, new: Array<Message>) -> String`, or a model"
+        help = "a function `(previous: String, new: Array<Message>) -> String`, a model, or the name of what the host gives"
         c.report("E4508", value.span, f"`{made}` cannot summarise", help=help)
         return False
     found["function"] = StepFunction(value)

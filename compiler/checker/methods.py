@@ -31,6 +31,7 @@ from ..types import (
     Type,
     array,
     error,
+    result,
 )  # fmt: skip
 from .arguments import infer_all, match_arguments
 from .attaching import check_allowed
@@ -44,7 +45,7 @@ from .keyed import keyed_method, without_key
 from .memory import check_role
 from .mismatch import absent_help
 from .places import fields_of, root_of
-from .relations import ERRONEOUS, fits, generic, is_text, nilable
+from .relations import ERRONEOUS, fits, generic, is_memory, is_text, nilable
 from .tools import tool_of, with_tools
 from .trait_calls import Chosen, bounded_methods, bounded_names, names_through_traits, one_of, trait_methods
 from .types import written_type
@@ -69,7 +70,7 @@ def method_call(c: Checker, node: ast.MethodCall, expected: Expected) -> Type:
     if receiver == KEYED_MEMORY and name != "to_string":
         return keyed_method(c, node)
     if name in TIER_ARGUMENTS:
-        if receiver != MEMORY:
+        if not is_memory(receiver):
             misplaced_word(c, node)
         elif not check_facts(c, node):
             infer_all(c, node.arguments)
@@ -265,6 +266,8 @@ def _built_in(c: Checker, node: ast.MethodCall, receiver: Type, row: Row, expect
         found = _with_context(found)
     if row.receiver == "Memory":
         _memory_method(c, node)
+        if row.name in ("fork", "branch"):
+            found = result(receiver, error("MemoryError"))
     if row.name in ("append", "pin") and row.receiver == "Memory":
         check_role(c, node.receiver, matched.values[0], pinned=row.name == "pin")
     if row.receiver == "HashMap":
@@ -344,7 +347,7 @@ def _with_memory(c: Checker, node: ast.MethodCall, row: Row) -> Type:
             infer_all(c, [argument for argument in node.arguments if argument is not first])
             return ERRONEOUS if given is ERRONEOUS else without_key(c, first.value)
         empty = isinstance(first.value, ast.ArrayExpr) and not first.value.items
-        if empty or given not in (MEMORY, Nilable(MEMORY), NIL, ANY, NEVER, array(MEMORY)):
+        if empty or not (fits(given, nilable(MEMORY)) or fits(given, array(MEMORY)) or given == ANY):
             infer_all(c, [argument for argument in node.arguments if argument is not first])
             message = "the list of `with_memory` is empty" if empty else f"`with_memory` takes a Memory or nil, found `{given}`"
             return c.report(

@@ -9,7 +9,7 @@ from .. import ast
 from ..resolver.scopes import UnbuiltSymbol
 from ..resolver.spelling import did_you_mean, distance
 from ..symbols import BuiltinSymbol, ConnectionSymbol, MemorySymbol, ModelSymbol
-from ..types import KEYED_MEMORY, LEDGER, MEMORY, Type
+from ..types import KEYED_MEMORY, LEDGER, Type
 from .attaching import refuse_attaching
 from .config import check_object, check_value, duplicates, unknown_key
 from .context import Checker, Expected
@@ -28,7 +28,7 @@ from .fields import (
     TEXT,
 )
 from .keyed import without_key
-from .relations import ERRONEOUS
+from .relations import ERRONEOUS, is_memory
 from .store_tools import offers_tools
 from .tools import tools_named
 
@@ -208,7 +208,7 @@ def _model_memory(c: Checker, symbol: ModelSymbol, value: ast.Expr) -> None:
     elif found is not ERRONEOUS and offers_tools(c, symbol, value):
         return
     elif found is not ERRONEOUS:
-        what: Type | str = found if found != MEMORY else "an expression"
+        what: Type | str = found if not is_memory(found) else "an expression"
         c.report(
             "E4004", value.span, f"`memory` is the name of a memory, found `{what}`",
             help="declare `memory log: Memory = Memory::new();` and write `memory: log`",

@@ -10,10 +10,11 @@ from ...vm.values.errors import ADDED_FIELDS, FAMILIES, is_family
 from .. import ast
 from ..resolver import everyday
 from ..resolver.spelling import did_you_mean, listed
-from ..symbols import ConstSymbol, FieldByName, FieldByPosition, FieldOfError, Local, StructSymbol, Symbol, ToolSymbol
+from ..symbols import ConstSymbol, FieldByName, FieldByPosition, FieldOfError, Local, SlotAccess, StructSymbol, Symbol, ToolSymbol
 from ..types import ANY, ERROR, FLOAT, INT, NEVER, RANGE, STRING, Generic, Nilable, Nominal, Tuple, Type
 from .builtins import everyday_method, kind_of
 from .context import FREE, Checker, Expected, ExpressionRule
+from .contexts import slot_in, slot_member
 from .generics import parts_in
 from .impls import find_method
 from .mismatch import absent_help
@@ -41,6 +42,8 @@ def _member(c: Checker, node: ast.FieldAccess, receiver: Type, name: str) -> Typ
     if receiver == ANY:
         node.target = FieldByName(name)
         return receiver
+    if isinstance(receiver, Generic) and receiver.name == "Memory":
+        return slot_member(c, node, receiver)
     if isinstance(receiver, Generic) and receiver.name == "Map":
         key, value = receiver.arguments
         node.target = FieldByName(name)
@@ -198,7 +201,11 @@ def assign(c: Checker, node: ast.Assign, expected: Expected) -> Type:
     _check_writable(c, node.target, target)
     require_mutable(c, node.target)
     root = root_of(node.target)
-    if target is ERRONEOUS or (isinstance(root, ast.PathExpr) and not isinstance(root.binding, Local)):
+    slot = slot_in(node.target)
+    if slot is not None and slot is _ungrouped(node.target) and node.operator == "=" and isinstance(slot.target, SlotAccess):
+        target = slot.target.slot.type
+    unassignable = slot is None and isinstance(root, ast.PathExpr) and not isinstance(root.binding, Local)
+    if target is ERRONEOUS or unassignable:
         c.infer(node.value)
         return ERRONEOUS
     if node.operator == "=":
@@ -258,7 +265,7 @@ def root_of(place: ast.Expr) -> ast.Expr:
 def require_mutable(c: Checker, place: ast.Expr, by: str | None = None) -> None:
     """Assignment to `place`, or a change of it by the method `by`, needs a `mut` root (L-3.13.1, L-3.13.2)."""
     root = root_of(place)
-    if not isinstance(root, ast.PathExpr):
+    if not isinstance(root, ast.PathExpr) or slot_in(place) is not None:  # of a slot `mut` says it, to the run (P453)
         return
     direct = by is None and _ungrouped(place) is root
     name = root.segments[-1].text

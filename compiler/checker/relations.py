@@ -12,6 +12,7 @@ from ..types import (
     ERROR,
     FLOAT,
     INT,
+    MEMORY,
     MODEL_REF,
     NEVER,
     NIL,
@@ -74,6 +75,11 @@ def nilable(inner: Type) -> Type:
 def generic(type_: Type | None, name: str) -> tuple[Type, ...] | None:
     """The type arguments when `type_` is `name<…>`."""
     return type_.arguments if isinstance(type_, Generic) and type_.name == name else None
+
+
+def is_memory(type_: Type | None) -> bool:
+    """With a context or without."""
+    return type_ == MEMORY or generic(type_, "Memory") is not None
 
 
 def is_complete(type_: Type) -> bool:
@@ -169,6 +175,8 @@ def _same_shape(found: Type, wanted: Type) -> bool:
             return True
         case Simple(name="AgentBuilder"), Simple(name="ModelBuilder"):
             return True
+        case Generic(name="Memory"), Simple(name="Memory"):
+            return True
         case Tuple(), Tuple():
             return len(found.items) == len(wanted.items) and all(map(part_fits, found.items, wanted.items))
         case Function(), Function():
@@ -233,6 +241,8 @@ def _join_nilable(a: Type, b: Type) -> Type | None:
 
 def _join_shapes(a: Type, b: Type) -> Type | None:
     match a, b:
+        case Generic(name="Memory"), Generic(name="Memory"):
+            return MEMORY
         case Generic(name="PipelineRef"), Generic(name="PipelineRef"):
             return pipeline(ANY, ANY)
         case Generic(), Generic() if a.name == b.name:

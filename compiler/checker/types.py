@@ -11,6 +11,7 @@ from ..resolver.scopes import UnbuiltSymbol
 from ..symbols import (
     AliasSymbol,
     BuiltinSymbol,
+    ContextSymbol,
     EnumSymbol,
     ErrorFamilySymbol,
     StructSymbol,
@@ -74,6 +75,8 @@ def _union(c: Checker, node: ast.UnionType) -> Type:
 
 
 def _named(c: Checker, node: ast.NamedType) -> Type:
+    if isinstance(node.binding, BuiltinSymbol) and node.binding.name == "Memory" and node.arguments:
+        return _memory_of(c, node, node.arguments)
     arguments = [written_type(c, argument) for argument in node.arguments or ()]
     if node.path[0].text == "Self" and len(node.path) == 1 and c.self_type is not None:
         return c.self_type if _counted(c, node, "Self", 0, arguments) else ERRONEOUS
@@ -88,6 +91,9 @@ def _named(c: Checker, node: ast.NamedType) -> Type:
             return types.error(name) if _counted(c, node, name, 0, arguments) else ERRONEOUS
         case TypeParameterSymbol():
             return node.binding.type if _counted(c, node, node.binding.name, 0, arguments) else ERRONEOUS
+        case ContextSymbol(name=name):
+            help = f"a memory with its slots is a `Memory<{name}>`"
+            return c.report("E1002", node.span, f"the context `{name}` is no type of values", help=help)
         case AliasSymbol():
             return _alias(c, node, node.binding, arguments)
         case StructSymbol() | EnumSymbol() | TraitSymbol():
@@ -97,6 +103,20 @@ def _named(c: Checker, node: ast.NamedType) -> Type:
             require_bounds(c, symbol.name, symbol.type_parameters, arguments, node.span)
             return _of(symbol.type, arguments)
     return ERRONEOUS
+
+
+def _memory_of(c: Checker, node: ast.NamedType, arguments: list[ast.TypeExpr]) -> Type:
+    """`Memory<C>` (M-2.2)."""
+    context = arguments[0].binding if isinstance(arguments[0], ast.NamedType) else None
+    if len(arguments) > 1:
+        return c.report("E2028", node.span, f"`Memory` takes 1 type argument, {len(arguments)} given", help="write `Memory<C>`")
+    if isinstance(context, ContextSymbol):
+        return types.memory_of(context.type)
+    found = written_type(c, arguments[0])
+    if found is ERRONEOUS:
+        return found
+    help = "declare `context C { … }` and write `Memory<C>`, or `Memory`"
+    return c.report("E4508", arguments[0].span, f"`{found}` is no context", help=help)
 
 
 def _of(type_: Type, arguments: list[Type]) -> Type:
@@ -142,8 +162,6 @@ def _counted_help(name: str) -> str | None:
 
 
 def _builtin(c: Checker, node: ast.NamedType, name: str, arguments: list[Type]) -> Type:
-    if name == "Memory" and arguments:
-        return c.unbuilt(node.span, "Memory<C>")
     wanted = {**TYPES, **LIBRARY_TYPES}.get(name)
     if wanted is None or not _counted(c, node, name, wanted, arguments):
         return ERRONEOUS

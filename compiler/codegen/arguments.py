@@ -102,6 +102,8 @@ def is_simple(expr: ast.Expr, root: symbols.Local | None) -> bool:
         operands = (expr.left, expr.right)
         return expr.operator in "+-*" and all(not isinstance(o, ast.Binary) and is_simple(o, root) for o in operands)
     if isinstance(expr, ast.FieldAccess):
+        if isinstance(expr.target, symbols.SlotAccess):  # it is an access, and its default is computed
+            return False
         return is_simple(expr.receiver, None) and _is_apart(expr, root)
     return isinstance(expr, ast.PathExpr) and _is_apart(expr, root)
 

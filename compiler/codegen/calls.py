@@ -16,6 +16,7 @@ from .generator import Generator, effect_of, static_type, value_of
 from .interference import root_of
 from .methods import declared_method, dynamic_call, tool_method, trait_method
 from .schemas import schema_number
+from .slots import after_write
 from .tasks import race
 from .typed_json import parse_as
 from .wanted import wanted_by
@@ -273,16 +274,23 @@ def handle_call(g: Generator, node: ast.MethodCall, target: symbols.BuiltinCall)
         e.emit("SCHEMA", schema_number(g.module, target.schema, target.type_arguments[0]))
         count += 1
     skipped = False
+    written = e.temp() if node.held else None
     for index, argument in enumerate(target.arguments):
         if argument is None:
             skipped = True
             continue
         g.bound(argument)
+        if written is not None and index == 0:
+            e.emit("DUP")
+            e.emit("STORE", written)
         count += 1
         if skipped:
             names.append(row.parameters[index].name)
     g.at(node.name.span)
     e.emit("CALL_METHOD", g.module.pool.method(target.name, count, names), count)
+    if written is not None:
+        after_write(g, node, written)
+        e.release(written)
 
 
 # ---------------------------------------------------------------- special functions

@@ -12,6 +12,7 @@ from ..checker.records import RECORD_FIELDS
 from .constants import AT_ONCE, collect, emit_constant, emit_variant
 from .emitter import Label
 from .generator import Generator, is_plain, may_alias, static_type, value_of
+from .slots import load_slot
 
 # ---------------------------------------------------------------- literals
 
@@ -410,6 +411,9 @@ def none_leaves(g: Generator) -> None:
 
 @value_of(ast.FieldAccess)
 def field_access(g: Generator, node: ast.FieldAccess) -> None:
+    if isinstance(node.target, symbols.SlotAccess):
+        load_slot(g, node)
+        return
     g.value(node.receiver)
     g.at(node.name.span)
     if isinstance(node.target, symbols.FieldByPosition):

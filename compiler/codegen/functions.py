@@ -6,6 +6,7 @@ from ...vm.bytecode import image as im
 from .. import ast, symbols
 from .. import types as t
 from ..checker.implementing import kind_head
+from .clauses import enter_clauses
 from .emitter import Label
 from .generator import Generator, value_of
 from .module import Module, Pending
@@ -38,6 +39,7 @@ def function_body(module: Module, symbol: symbols.FunctionSymbol) -> None:
     else:
         g.lent = receiver
     start = len(g.emitter.code)
+    enter_clauses(g, symbol)
     body(g, declaration.body, symbol.result, declaration.scope)
     if symbol.changes_self or declaration.scope.spawns:
         errors_leave(g, start)

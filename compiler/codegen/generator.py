@@ -215,7 +215,7 @@ def is_plain(type_: t.Type | None) -> bool:
         return all(map(is_plain, type_.items))
     if isinstance(type_, t.Generic):
         inside = type_.name in ("Option", "Result", "Task") and all(map(is_plain, type_.arguments))
-        return inside or type_.name in ("HashMap", "PipelineRef")
+        return inside or type_.name in ("HashMap", "PipelineRef", "Memory")
     return isinstance(type_, (t.Union, t.Function)) or (
         isinstance(type_, t.Nominal) and (type_.kind == "error" or type_.plain)
     )

@@ -11,8 +11,10 @@ from .. import ast, symbols
 
 
 def root_of(expr: ast.Expr) -> symbols.Local | None:
-    """The variable a chain of fields, elements and indexes begins with (L-5.5.1)."""
+    """The variable a chain of fields, elements and indexes begins with (L-5.5.1); of a slot, what stands for it."""
     while isinstance(expr, (ast.FieldAccess, ast.TupleAccess, ast.Index, ast.GroupExpr)):
+        if isinstance(expr, ast.FieldAccess) and isinstance(expr.target, symbols.SlotAccess):
+            return expr.target.slot.root
         expr = expr.inner if isinstance(expr, ast.GroupExpr) else expr.receiver
     return expr.binding if isinstance(expr, ast.PathExpr) and isinstance(expr.binding, symbols.Local) else None
 

@@ -54,6 +54,8 @@ class Module:
     validators: dict[symbols.StructSymbol, list[int]] = field(default_factory=dict)  # functions, in order (O-2.18)
     computed: dict[symbols.ModelSymbol, int] = field(default_factory=dict)  # functions of fields that are no constants
     agents: dict[symbols.AgentSymbol, int] = field(default_factory=dict)
+    contexts: dict[symbols.ContextSymbol, int] = field(default_factory=dict)
+    slot_defaults: dict[symbols.Slot, int] = field(default_factory=dict)  # functions
     memories: dict[symbols.MemorySymbol, int] = field(default_factory=dict)
     tools: dict[symbols.ToolSymbol, int] = field(default_factory=dict)
     servers: dict[symbols.McpSymbol, int] = field(default_factory=dict)

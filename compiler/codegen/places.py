@@ -11,6 +11,7 @@ from .emitter import Label
 from .expressions import operator_opcode
 from .generator import Generator, effect_of, static_type, value_of
 from .interference import root_of
+from .slots import load_slot, store_slot
 
 
 @dataclass(slots=True)
@@ -31,8 +32,12 @@ _REPLACED = ("element", "part", "dynamic")
 
 @dataclass(slots=True)
 class Place:
+    """`slot`: of a place in a slot of a memory, its `m.slot`; `root` is then a variable that holds what the slot holds while the
+    place is used."""
+
     root: symbols.Local
     steps: list[Step]
+    slot: ast.FieldAccess | None = None
 
 
 def is_place(expr: ast.Expr) -> bool:
@@ -48,6 +53,8 @@ def prepare(g: Generator, expr: ast.Expr) -> Place:
             expr = expr.inner
             continue
         assert isinstance(expr, (ast.FieldAccess, ast.TupleAccess, ast.Index))
+        if isinstance(expr, ast.FieldAccess) and isinstance(expr.target, symbols.SlotAccess):
+            return Place(_unnamed(g), [_step(g, link) for link in reversed(chain)], expr)
         chain.append(expr)
         expr = expr.receiver
     assert isinstance(expr.binding, symbols.Local)
@@ -56,10 +63,15 @@ def prepare(g: Generator, expr: ast.Expr) -> Place:
 
 def temporary(g: Generator) -> Place:
     """A place of no name that takes the value on the stack."""
-    local = symbols.Local("", t.ANY, True, g.scope or symbols.FunctionScope(None))
-    g.slots[local] = g.emitter.temp()
+    local = _unnamed(g)
     g.store(local)
     return Place(local, [])
+
+
+def _unnamed(g: Generator) -> symbols.Local:
+    local = symbols.Local("", t.ANY, True, g.scope or symbols.FunctionScope(None))
+    g.slots[local] = g.emitter.temp()
+    return local
 
 
 def _step(g: Generator, link: ast.Expr) -> Step:
@@ -92,6 +104,10 @@ def _step(g: Generator, link: ast.Expr) -> Step:
 
 
 def release(g: Generator, place: Place) -> None:
+    """The place was written; a slot gets what its variable holds now."""
+    if place.slot is not None:
+        g.load(place.root)
+        store_slot(g, place.slot)
     for step in place.steps:
         if step.slot is not None:
             g.emitter.release(step.slot)
@@ -109,9 +125,17 @@ def _push_index(g: Generator, step: Step) -> None:
 
 def read(g: Generator, place: Place) -> None:
     """Push the present value of a place."""
+    _refresh(g, place)
     g.load(place.root)
     for step in place.steps:
         _read_step(g, step)
+
+
+def _refresh(g: Generator, place: Place) -> None:
+    """Others may have written a slot since it was looked at last."""
+    if place.slot is not None:
+        load_slot(g, place.slot)
+        g.store(place.root)
 
 
 def _read_step(g: Generator, step: Step) -> None:
@@ -131,6 +155,7 @@ def own(g: Generator, place: Place) -> None:
     if at is not None:
         _own_through_tuple(g, place, at)
         return
+    _refresh(g, place)
     g.load_own(place.root)
     for step in place.steps:
         _own_step(g, step)
@@ -160,7 +185,7 @@ def _last_replaced(place: Place) -> int | None:
 
 def _own_through_tuple(g: Generator, place: Place, at: int) -> None:
     """The element is taken out of its tuple, owned, and put into a new tuple, which is stored where the old one was."""
-    holder = Place(place.root, place.steps[:at])
+    holder = Place(place.root, place.steps[:at], place.slot)
     own(g, holder)
     whole = temporary(g)
     read(g, Place(whole.root, [place.steps[at]]))
@@ -179,7 +204,7 @@ def write(g: Generator, place: Place) -> None:
     if not place.steps:
         g.store(place.root)
         return
-    holder, last = Place(place.root, place.steps[:-1]), place.steps[-1]
+    holder, last = Place(place.root, place.steps[:-1], place.slot), place.steps[-1]
     own(g, holder)
     if last.kind in _REPLACED:
         _replace(g, last)
@@ -233,6 +258,14 @@ def assign_effect(g: Generator, node: ast.Assign) -> None:
 
 def assign(g: Generator, node: ast.Assign, wanted: bool) -> None:
     e = g.emitter
+    slot = _whole_slot(node.target) if node.operator == "=" else None
+    if slot is not None:  # nothing of what it holds is read
+        g.bound(node.value)
+        if wanted:
+            e.emit("DUP")
+            e.emit("SHARE")
+        store_slot(g, slot)
+        return
     place = prepare(g, node.target)
     if node.operator == "=":
         g.bound(node.value)
@@ -247,3 +280,9 @@ def assign(g: Generator, node: ast.Assign, wanted: bool) -> None:
     g.at(node.target.span)
     write(g, place)
     release(g, place)
+
+
+def _whole_slot(target: ast.Expr) -> ast.FieldAccess | None:
+    while isinstance(target, ast.GroupExpr):
+        target = target.inner
+    return target if isinstance(target, ast.FieldAccess) and isinstance(target.target, symbols.SlotAccess) else None

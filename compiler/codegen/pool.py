@@ -120,6 +120,8 @@ class Pool:
         if isinstance(type_, t.Generic):
             if type_.name.lower() in ("array", "map", "option", "result", "set", "queue", "stack"):
                 return [type_.name.lower(), *(self.type(a) for a in type_.arguments)]
+            if type_.name == "Memory":
+                return _SIMPLE["Memory"]
             return ["handle", type_.name]
         if isinstance(type_, t.Tuple):
             return ["tuple", [self.type(item) for item in type_.items]]

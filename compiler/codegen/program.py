@@ -16,6 +16,7 @@ from ..checked import CheckedProgram
 from ..source import Source
 from . import calls, expressions, listening, places, statements  # noqa: F401 - they register their nodes
 from .constants import NotConstant, constant_of
+from .contexts import context_entries, declare_contexts
 from .functions import declare_function, default_functions, finish, function_body
 from .generator import Generator
 from .language_methods import generate_wanted
@@ -33,7 +34,7 @@ def generate(checked: CheckedProgram, sources: list[Source], name: str) -> im.Im
     module = Module(sources)
     for kind in (
         checked.schemas, [*checked.models, *checked.agents], [*checked.tools, *checked.servers], checked.connections,
-        checked.memories, checked.hashmaps, checked.ledgers, checked.pipelines,
+        checked.memories, checked.hashmaps, checked.ledgers, checked.pipelines, checked.contexts,
     ):  # fmt: skip
         module.names.update(unique_names(kind))
     module.declared = declare(module, checked)
@@ -45,6 +46,7 @@ def generate(checked: CheckedProgram, sources: list[Source], name: str) -> im.Im
     module.agents = {agent: number for number, agent in enumerate(checked.agents)}
     for number, memory in enumerate(checked.memories):
         module.memories[memory] = number
+    declare_contexts(module, checked.contexts)
     module.hashmaps = {store: number for number, store in enumerate(checked.hashmaps)}
     module.ledgers = {store: number for number, store in enumerate(checked.ledgers)}
     module.pipelines = {pipeline: number for number, pipeline in enumerate(checked.pipelines)}
@@ -91,7 +93,7 @@ def generate(checked: CheckedProgram, sources: list[Source], name: str) -> im.Im
             *(im.Connection(name, fields) for name, fields in checked.manifest.items()),
         ],
         [hashmap_entry(module, h) for h in checked.hashmaps], [im.Ledger(module.names[e]) for e in checked.ledgers],
-        [memory_entry(module, m) for m in checked.memories], [],
+        [memory_entry(module, m) for m in checked.memories], context_entries(module, checked),
         [pipeline_entry(module, p) for p in checked.pipelines], test_entries(module, checked),
         exports(module, checked, init), [[source.name, hashlib.sha256(source.text.encode()).digest()] for source in sources],
         [source.text for source in sources],
@@ -280,7 +282,8 @@ def computed_fields(model: symbols.ModelSymbol) -> list[tuple[str, ast.Expr]]:
 
 def memory_entry(module: Module, memory: symbols.MemorySymbol) -> im.Memory:
     of = None if memory.of is None else module.memories[memory.of]
-    return im.Memory(module.names[memory], memory.max_messages, _in_image(module, memory.image_steps), of)
+    context = None if memory.context is None else module.contexts[memory.context]
+    return im.Memory(module.names[memory], memory.max_messages, _in_image(module, memory.image_steps), of, context)
 
 
 def _in_image(module: Module, value: Any) -> Any:

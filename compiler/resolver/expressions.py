@@ -13,8 +13,11 @@ from .memory import TIER_ARGUMENTS, tier_words
 from .names import find, find_item
 from .paths import use_local
 from .patterns import bind_pattern
+from .slots import held_slot, held_slots
 from .state import Handler, Resolver
 from .tasks import race
+
+WRITES_BY_NAME = ("remember", "forget")  # methods of a memory whose first argument may be the name of a slot
 
 
 def binary(r: Resolver, node: ast.Binary) -> ast.Node:
@@ -37,6 +40,8 @@ def method_call(r: Resolver, node: ast.MethodCall) -> ast.Node:
         if node.name.text in TIER_ARGUMENTS:
             tier_words(r, node.name.text, argument)
         r.visit(argument.value)
+    if node.name.text in WRITES_BY_NAME:
+        held_slots(r, node)
     return node.receiver
 
 
@@ -46,6 +51,7 @@ def index(r: Resolver, node: ast.Index) -> ast.Node:
 
 
 def field_access(r: Resolver, node: ast.FieldAccess) -> ast.Node:
+    held_slot(r, node)
     return node.receiver
 
 

@@ -9,6 +9,7 @@ from .. import ast
 from ..symbols import FunctionSymbol, TypeParameterSymbol
 from ..types import Nominal
 from .patterns import bind_pattern
+from .slots import clauses
 from .state import Resolver
 
 
@@ -21,6 +22,7 @@ def function(r: Resolver, node: ast.Function) -> None:
             node.symbol.type_parameters = found
         parameters(r, node.parameters)
         r.visit(node.result)
+        clauses(r, node)
         r.visit(node.body)
 
 

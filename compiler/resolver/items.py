@@ -15,6 +15,7 @@ from ..symbols import (
     AliasSymbol,
     ConnectionSymbol,
     ConstSymbol,
+    ContextSymbol,
     EnumSymbol,
     FunctionSymbol,
     HashMapSymbol,
@@ -38,11 +39,6 @@ from .scopes import UnbuiltSymbol
 from .state import Resolver
 from .tools import mcp_symbol, tool_symbol, visit_mcp, visit_tool
 from .traits import trait_symbol, visit_trait
-
-UNBUILT_ITEMS: dict[type[ast.Item], str] = {
-    ast.Context: "context",
-}
-
 
 # Items on which no decorator may stand, by their keyword.
 UNDECORATED: dict[type[ast.Item], str] = {
@@ -98,26 +94,7 @@ def _declare_item(r: Resolver, item: ast.Item, places: dict[str, Span]) -> None:
 
 def unbuilt_form(item: ast.Item, nested: bool) -> str | None:
     """What this compiler does not yet compile about an item, or None."""
-    match item:
-        case ast.Function():
-            return _unbuilt_function(item)
-        case ast.Impl() | ast.Trait():
-            return _unbuilt_method(item)
-        case ast.Tool() if nested:
-            return "tool in a block"
-        case ast.Mcp() if nested:
-            return "mcp in a block"
-        case ast.Config() if nested:
-            return f"{item.kind} in a block"
-    return UNBUILT_ITEMS.get(type(item))
-
-
-def _unbuilt_method(item: ast.Impl | ast.Trait) -> str | None:
-    return next((name for method in item.methods if (name := _unbuilt_function(method)) is not None), None)
-
-
-def _unbuilt_function(item: ast.Function) -> str | None:
-    return item.clauses[0].kind if item.clauses else None
+    return f"{item.kind} in a block" if isinstance(item, ast.Config) and nested else None
 
 
 def _check_capital(r: Resolver, item: ast.Item, name: ast.Ident) -> None:
@@ -163,6 +140,8 @@ def _symbol(r: Resolver, item: ast.Item, name: str) -> Symbol:
             return MemorySymbol(name, item, None)
         case ast.Pipeline():
             return PipelineSymbol(name, item)
+        case ast.Context():
+            return ContextSymbol(name, item, Nominal("context", name, key=r.type_key(name)))
     return UnbuiltSymbol(name)
 
 
@@ -250,6 +229,10 @@ def _visit_item(r: Resolver, item: ast.Item) -> None:
                 r.visit(item.value)
             case ast.TypeAlias():
                 r.visit(item.target)
+            case ast.Context():
+                for slot in (slot for tier in item.tiers for slot in tier.slots):
+                    r.visit(slot.type)
+                    r.visit(slot.default)
             case ast.Config():
                 _visit_config(r, item)
             case ast.Pipeline():

@@ -6,7 +6,7 @@ Must not know: which steps and words there are.
 from __future__ import annotations
 
 from .. import ast
-from .names import find
+from .names import find, find_item
 from .state import Resolver
 
 TIER_ARGUMENTS = {"remember": "tier", "recall": "from"}
@@ -18,10 +18,23 @@ def memory_chain(r: Resolver, value: ast.Expr) -> None:
     while isinstance(value, ast.MethodCall):
         for type_ in value.type_arguments or ():
             r.visit(type_)
-        for argument in value.arguments if value.name.text != "per" else ():  # the names of key parts name nothing
-            _argument(r, argument, value.name.text)
+        if value.name.text == "context":
+            _context(r, value)
+        elif value.name.text != "per":  # the names of key parts name nothing
+            for argument in value.arguments:
+                _argument(r, argument, value.name.text)
         value = value.receiver
     r.visit(value)
+
+
+def _context(r: Resolver, step: ast.MethodCall) -> None:
+    """The name of a context is no value; the checker reports one that is missing (E4508)."""
+    for argument in step.arguments:
+        value = argument.value
+        if isinstance(value, ast.PathExpr) and len(value.segments) == 1 and value.member is None:
+            value.binding = find_item(r, value.segments[0])
+        else:
+            r.visit(value)
 
 
 def _argument(r: Resolver, argument: ast.Argument, step: str) -> None:

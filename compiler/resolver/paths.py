@@ -11,6 +11,7 @@ from ..symbols import (
     AliasSymbol,
     BuiltinSymbol,
     ConstSymbol,
+    ContextSymbol,
     EnumSymbol,
     ErrorFamilySymbol,
     ImplSymbol,
@@ -170,6 +171,7 @@ def _type_path(r: Resolver, path: list[ast.Ident]) -> Symbol | None:
 
 TYPE_SYMBOLS = (
     ErrorFamilySymbol, UnbuiltSymbol, StructSymbol, EnumSymbol, AliasSymbol, TypeParameterSymbol, TraitSymbol, ImplSymbol,
+    ContextSymbol,
 )  # fmt: skip
 
 

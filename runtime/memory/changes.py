@@ -10,6 +10,7 @@ from .entries import Entry, Turn, ViewState, units
 from .source import Changed
 from .stores.protocol import Batch, Head
 from .tokens import count_with
+from .view_pins import pins_message
 from .views import advanced
 
 TYPE_CHECKING = False
@@ -43,7 +44,7 @@ def prepared(policy: Policy, drafts: Sequence[Draft]) -> list[Draft]:
     for draft in drafts:
         message = _redacted(draft.message, policy)
         rewritten = message is not draft.message and message.content != draft.message.content
-        tokens = draft.tokens if draft.tokens and not rewritten else count_with(policy.counter, message)
+        tokens = draft.tokens if draft.tokens and not rewritten else count_with(policy.counter, message, draft.by)
         made.append(Draft(message, draft.origin, by=draft.by, tokens=tokens, pinned=draft.pinned))
     return _with_pins(policy, made)
 
@@ -65,15 +66,11 @@ def _with_pins(policy: Policy, drafts: list[Draft]) -> list[Draft]:
         end = at + 1
         while end < len(drafts) and drafts[end].message.role == "tool":
             end += 1
-        pinned = any(draft.pinned or _pins(policy, draft.message) for draft in drafts[at:end])
+        pinned = any(draft.pinned or pins_message(policy, draft.message) for draft in drafts[at:end])
         for draft in drafts[at:end]:
             draft.pinned = pinned
         at = end
     return drafts
-
-
-def _pins(policy: Policy, message: Msg) -> bool:
-    return message.role in policy.pin_roles or any(pins(message) for pins in policy.pin_when)
 
 
 def entries_at(head: Head, drafts: Sequence[Draft], turn: int, run: str | None, at: int) -> list[Entry]:

@@ -125,13 +125,13 @@ class Conversation:
         if self.run is not None:
             self.run.add_round(text, calls, results, tokens)
 
-    def commit(self, reply: str, *, tokens_in: int = 0, tokens_out: int = 0) -> None:
+    def commit(self, reply: str, *, tokens_in: int = 0, tokens_out: int = 0, reasoning: int = 0) -> None:
         """The turn, in one transaction, when the task that called goes on; then the lock is free. `fold` comes after."""
         run = self.run
         if run is None:
             return
         try:
-            run.commit(reply, tokens_in=tokens_in, tokens_out=tokens_out)
+            run.commit(reply, tokens_in=tokens_in, tokens_out=tokens_out, reasoning=reasoning)
         finally:
             self.close()
 

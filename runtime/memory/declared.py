@@ -35,10 +35,10 @@ class Declaration:
 
     `of` names the memory of `Memory::of(m)`. `initial`, `facts`: what its initialisation statements give a log of version 0
     (M-2.10), of `remember` its arguments.
-    `allow`: who may attach it, as (readers, writers) by name, None for everybody (M-4.16).
+    `allow`: who may attach it, as (readers, writers) by name, None for everybody (M-4.16). `fixed`: slots that are written once.
     """
 
-    __slots__ = ("name", "policy", "per", "store", "of", "initial", "facts", "allow")
+    __slots__ = ("name", "policy", "per", "store", "of", "initial", "facts", "allow", "fixed")
 
     def __init__(
         self,
@@ -50,6 +50,7 @@ class Declaration:
         of: str | None = None,
         initial: Sequence[tuple[str, str, bool]] = (),
         allow: Allow | None = None,
+        fixed: frozenset[tuple[str, str]] = frozenset(),
     ) -> None:
         self.name = name
         self.policy = policy or Policy()
@@ -59,6 +60,7 @@ class Declaration:
         self.initial = list(initial)
         self.facts: list[list[Any]] = []
         self.allow = allow
+        self.fixed = fixed
 
 
 class KeyedMemory:
@@ -278,7 +280,7 @@ class Memories:
         memory = Memory(
             declared.policy, name=declared.name, store=self._store_of(declared), key=key, clock=self._clock,
             views=self._views.get(declared.name), listener=self._listener if self._hears() else None,
-            session=self._session(),
+            session=self._session(), fixed=declared.fixed,
         )  # fmt: skip
         if declared.facts:
             from .direct_facts import initial_facts

@@ -10,7 +10,7 @@ from ...vm.panics import Panic
 from ...vm.values import Array, Entry, KeyedRef, MemoryRef, Ok, Turn, from_json
 from ..records import Call, Msg
 from ..translation import failed, to_plain
-from .errors import InvalidValue, MemoryFailure
+from .errors import FixedSlot, InvalidValue, MemoryFailure
 from .keys import key_values
 from .tokens import count_text
 
@@ -42,6 +42,8 @@ def perform(
             value = (OF_A_VIEW if is_view else METHODS)[method](ref, memory, *arguments)
         else:
             value = _of_facts(memory.memory if is_view else memory, task, method, arguments)
+    except FixedSlot as error:
+        raise Panic("P453", str(error)) from None
     except InvalidValue as error:
         raise Panic("P452", str(error)) from None
     except MemoryFailure as failure:

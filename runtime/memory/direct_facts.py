@@ -94,6 +94,14 @@ def _relate(facts: Facts, a: str, relation: str, b: str) -> None:
     facts.keep(facts.drafted(said, said, about=[a, b]))
 
 
+def _put_slot(facts: Facts, tier: str, name: str, content: Any) -> Any:
+    """The content that is stored now."""
+    fact = facts.drafted(name, content_of(content), tier=tier)
+    fact.name = name  # a redactor rewrites what is said, not what it is called by
+    facts.keep(fact)
+    return fact.content
+
+
 FACT_METHODS: dict[str, Any] = {
     "remember": lambda facts, *arguments: facts.keep(drafted(facts, *arguments)),
     "recall": _recall,
@@ -102,4 +110,6 @@ FACT_METHODS: dict[str, Any] = {
     "forget": lambda facts, name: facts.forget(name),
     "relate": _relate,
     "neighbors": lambda facts, entity: Array(facts.neighbors(entity)),
+    "slots": lambda facts, wanted: facts.slots(wanted),
+    "put_slot": _put_slot,
 }

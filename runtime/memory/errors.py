@@ -24,6 +24,10 @@ class InvalidValue(Exception):
     """What M-6.23 makes panic P452: an invalid key value, number or content."""
 
 
+class FixedSlot(InvalidValue):
+    """A second write of a slot without `mut` (M-10.2): P453."""
+
+
 def conflict(expected: int, actual: int) -> MemoryFailure:
     message = f"the memory was changed meanwhile: expected version {expected}, found {actual}"
     return MemoryFailure("Conflict", message, expected=expected, actual=actual)

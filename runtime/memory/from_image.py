@@ -14,29 +14,41 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ...vm.bytecode.image import Image, Memory
+    from ..records import Msg
     from .declared import Allow
     from .stores.opened import OpenStores
+    from .tokens import TokenCounter
 
     Functions = Callable[[str, list[int]], Any]
     """Step and place of a function to what the policy calls."""
 
 OUTSIDE_THE_POLICY = ("keys", "store", "compress", "allow_read", "allow_write")
 GROUPS = ("recall_", "decay_")
+SUMMARISERS = ("model", "function", "host")
 FUNCTIONS = ("clip_with", "shape")
 
 
-def declarations(image: Image, functions: Functions) -> list[Declaration]:
+def declarations(image: Image, functions: Functions, counter: Any = None) -> list[Declaration]:
+    """`counter`: the TokenCounter of the host, or None."""
     found = []
+    counts = None if counter is None else _counting(counter)
     for memory in image.memories:
         steps = memory.steps
         of = None if memory.of is None else image.memories[memory.of].name
         store = steps.get("store", {}).get("name")
         found.append(
             Declaration(
-                memory.name, _policy(memory, functions), per=steps.get("keys", ()), store=store, of=of, allow=_allowed(steps)
+                memory.name, _policy(memory, functions, counts), per=steps.get("keys", ()), store=store, of=of,
+                allow=_allowed(steps), fixed=_fixed(image, memory),
             )
         )
     return found
+
+
+def _fixed(image: Image, memory: Memory) -> frozenset[tuple[str, str]]:
+    """Its slots without `mut` (M-10.2)."""
+    slots = [] if memory.context is None else image.contexts[memory.context].slots
+    return frozenset((tier, name) for tier, name, _, mutable, _ in slots if not mutable)
 
 
 def namespace(image: Image) -> str:
@@ -59,9 +71,24 @@ def _allowed(steps: dict[str, Any]) -> Allow | None:
     return frozenset(steps.get("allow_read", ())), frozenset(steps.get("allow_write", ()))
 
 
-def _policy(memory: Memory, functions: Functions) -> Policy:
+def _counting(counter: Any) -> TokenCounter:
+    """One that fails has counted nothing, and the default holds (M-11.3)."""
+
+    def count(message: Msg, by: str) -> int:
+        from .entries import Entry
+
+        try:
+            found = counter.count(Entry(-1, -1, message, by=by or None), by)
+        except Exception:
+            return 0
+        return found if type(found) is int else 0
+
+    return count
+
+
+def _policy(memory: Memory, functions: Functions, counter: TokenCounter | None) -> Policy:
     if not memory.steps:
-        return Policy(retain=memory.max_messages)
+        return Policy(retain=memory.max_messages, counter=counter)
     steps: dict[str, Any] = {name: value for name, value in memory.steps.items() if name not in OUTSIDE_THE_POLICY}
     steps["retain"] = memory.max_messages
     if "redact" in steps:
@@ -80,6 +107,8 @@ def _policy(memory: Memory, functions: Functions) -> Policy:
         steps["recall"] = _group(memory.steps, "recall_")
     if "decay_rate" in memory.steps:
         steps["decay"] = _group(memory.steps, "decay_")
+    steps["counter"] = counter
+    steps["pins_in_view"] = memory.of is not None and ("pin_roles" in steps or "pin_when" in steps)
     return Policy.of(steps)
 
 
@@ -88,9 +117,10 @@ def _group(steps: dict[str, Any], prefix: str) -> dict[str, Any]:
 
 
 def _summary(said: dict[str, Any]) -> dict[str, Any]:
-    """Who summarises is (model, name) or (function, place)."""
-    held = {name: value for name, value in said.items() if name not in ("model", "function")}
-    return {**held, "by": ("model", said["model"]) if "model" in said else ("function", *said["function"])}
+    """Who summarises is (model, name), (host, name) or (function, place)."""
+    held = {name: value for name, value in said.items() if name not in SUMMARISERS}
+    kind = next(kind for kind in SUMMARISERS if kind in said)
+    return {**held, "by": (kind, *said[kind]) if kind == "function" else (kind, said[kind])}
 
 
 def _redactor(word: str | list[int], functions: Functions) -> Any:

@@ -42,9 +42,10 @@ EXPIRED_AT_A_COMMIT = 100
 class Memory(MemoryReader):
     """`views`: the policies of views derived from it, by name; their cuts and summaries are stored with it (M-9.11).
     `session`: the volatile store of the session, which holds the facts that end with it. `clock` gives seconds.
-    `listener(channel, payload)` gets the events of M-6.25 ff. after their change is stored; without one none are built."""
+    `listener(channel, payload)` gets the events of M-6.25 ff. after their change is stored; without one none are built.
+    `fixed`: the slots that are written once, as (tier, name) (M-10.2)."""
 
-    __slots__ = ("views", "listener")
+    __slots__ = ("views", "listener", "fixed")
 
     def __init__(
         self,
@@ -57,10 +58,12 @@ class Memory(MemoryReader):
         views: Mapping[str, Policy] | None = None,
         listener: Listener | None = None,
         session: VolatileStore | None = None,
+        fixed: frozenset[tuple[str, str]] = frozenset(),
     ) -> None:
         super().__init__(policy, name=name, store=store, key=key, clock=clock, session=session)
         self.views = {OWN_VIEW: self.policy, **(views or {})}
         self.listener = listener
+        self.fixed = fixed
         plain = self.policy.stores_plainly and not views and listener is None
         if plain and isinstance(self.store, VolatileStore):
             self._log = self.store.log(self.key, self.policy.retain)
@@ -75,7 +78,7 @@ class Memory(MemoryReader):
         derived = {name: policy for name, policy in self.views.items() if name != OWN_VIEW}
         return Memory(
             self.policy, name=self.name, store=self.store, key=key, clock=self.clock, views=derived, listener=self.listener,
-            session=self.session,
+            session=self.session, fixed=self.fixed,
         )
 
     # ------------------------------------------------------------ writing

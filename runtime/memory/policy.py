@@ -31,13 +31,14 @@ class Policy:
     lower case, None for all. pin_roles, pin_when: M-4.6. prune: similarity or None. clip, clip_with: M-4.8. window,
     window_low, window_turns: M-4.9 to M-4.11. tokens: M-4.12. shape: M-4.13. on_failure, on_conflict: M-4.14, M-4.15.
     ttl: milliseconds or None. summary: `SummaryPolicy` or None. weight: M-9.14. counter: a host's TokenCounter. decay: M-10.18.
-    recall: `RecallPolicy` or None.
+    recall: `RecallPolicy` or None. pins_in_view: pin_roles and pin_when are those of a derived view, which pins nothing in the
+    log (M-9.11).
     """
 
     __slots__ = (
         "retain", "retain_low", "retain_tokens", "tools", "redact", "roles", "pin_roles", "pin_when", "prune", "clip",
         "clip_with", "window", "window_low", "window_turns", "tokens", "shape", "on_failure", "on_conflict", "ttl", "summary",
-        "weight", "counter", "decay", "recall", "shows_all", "only_window",
+        "weight", "counter", "decay", "recall", "pins_in_view", "shows_all", "only_window",
         "stores_plainly",
     )  # fmt: skip
 
@@ -68,6 +69,7 @@ class Policy:
         counter: TokenCounter | None = None,
         decay: Decay | None = None,
         recall: RecallPolicy | None = None,
+        pins_in_view: bool = False,
     ) -> None:
         self.retain = retain
         self.retain_low = retain_low
@@ -93,11 +95,12 @@ class Policy:
         self.counter = counter
         self.decay = decay
         self.recall = recall
+        self.pins_in_view = pins_in_view
         shown = (roles, prune, clip, window, window_turns, tokens, shape, summary, recall)
         self.shows_all = all(step is None for step in shown)
         """No view step: the view is the log (M-3.3)."""
         others = (roles, prune, clip, window_turns, tokens, shape, summary, window_low, recall)
-        self.only_window = all(step is None for step in others)
+        self.only_window = all(step is None for step in others) and not pins_in_view
         """At most one view step, a plain window."""
         kept = (retain_low, retain_tokens, window_low, ttl, summary, counter)
         self.stores_plainly = all(step is None for step in kept) and not (redact or pin_roles or pin_when)

@@ -150,9 +150,11 @@ class MemoryReader:
             return None
         return log.messages()
 
-    def pins(self) -> list[Entry]:
-        """All pinned entries in log order."""
-        return self._read(lambda log: log.pins())
+    def pins(self, policy: Policy) -> list[Entry]:
+        """All entries that are pinned in a view, in log order."""
+        from .view_pins import pinned_in
+
+        return self._read(lambda log: pinned_in(policy, log).pins())
 
     def turns(self, last: int | None = None) -> list[tuple[Turn, list[Entry]]]:
         """Oldest first, each with its entries; a direct write is a turn without record (M-6.10)."""

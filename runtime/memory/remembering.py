@@ -6,7 +6,7 @@ facts takes effect at once and is no change of the log (M-10.5). Must not know: 
 
 from __future__ import annotations
 
-from .errors import InvalidValue, MemoryFailure, store_failed
+from .errors import FixedSlot, InvalidValue, MemoryFailure, store_failed
 from .facts import EPHEMERAL, PERSISTENT, SESSION, TIERS, TRUST, Fact, lowest
 from .policy import HALF_LIFE
 from .recalling import Found, neighbors, rank
@@ -47,6 +47,14 @@ class Facts:
         found = Found(named[0], 1.0, self.memory.now(), self.memory.policy.decay)
         self.access([named[0]])
         return found
+
+    def slots(self, wanted: Sequence[tuple[str, str]]) -> list[list[Any]]:
+        """The contents of slots by tier and name, each in a list that is empty for a slot without value: one snapshot, and an
+        access of all that are there (M-10.4, M-10.14)."""
+        found = {(fact.tier, fact.name): fact for fact in self.all()}
+        held = [found[at] for at in wanted if at in found]
+        self.access(held)
+        return [[found[at].content] if at in found else [] for at in wanted]
 
     def recall(
         self,
@@ -111,6 +119,8 @@ class Facts:
         while True:
             held = self.all()
             same = next((other for other in held if (other.tier, other.name) == (fact.tier, fact.name)), None)
+            if same is not None and (fact.tier, fact.name) in self.memory.fixed:
+                raise FixedSlot(f"the slot {fact.name} of {self.memory.name} is written once: it is not `mut`")
             fact.id = self._next_id() if same is None else same.id
             fact.created = fact.created if same is None else same.created
             try:

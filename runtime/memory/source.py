@@ -10,10 +10,26 @@ from itertools import islice
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from typing import Protocol
 
     from .entries import Entry
     from .keys import Key
     from .stores.protocol import Head, Store
+
+    class Source(Protocol):
+        """A snapshot of a log."""
+
+        length: int
+
+        def pins(self) -> list[Entry]:
+            """All pinned entries in log order."""
+
+        def back(self) -> Iterator[Entry]:
+            """Unpinned entries, newest first."""
+
+        def newest(self, limit: int) -> list[Entry]:
+            """The newest unpinned entries in log order."""
+
 
 FIRST_PIECE = 64
 LARGEST_PIECE = 4096

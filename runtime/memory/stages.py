@@ -38,7 +38,7 @@ def shown_as(entry: Entry, message: Msg, counter: TokenCounter | None) -> Entry:
     """The entry with another message in its place, for showing only."""
     return Entry(
         entry.seq, entry.turn, message, run=entry.run, by=entry.by, origin=entry.origin, pinned=entry.pinned,
-        tokens=count_with(counter, message), at=entry.at,
+        tokens=count_with(counter, message, entry.by), at=entry.at,
     )  # fmt: skip
 
 

@@ -19,24 +19,23 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from ..records import Msg
     from .memory import Memory
     from .policy import Policy
 
-    Summarise = Callable[[str, list[Msg]], Awaitable[str]]
-    """Previous text and new messages to the new text (M-9.1)."""
+    Summarise = Callable[[str, list[Entry]], Awaitable[str]]
+    """Previous text and new entries to the new text (M-9.1)."""
 
 
 class Fold:
-    """One due fold of a view: `previous` and `messages` go to the summariser; `upto` is covered when it has answered."""
+    """One due fold of a view: `previous` and `entries` go to the summariser; `upto` is covered when it has answered."""
 
-    __slots__ = ("view", "state", "head", "messages", "upto")
+    __slots__ = ("view", "state", "head", "entries", "upto")
 
-    def __init__(self, view: str, state: ViewState, head: Head, messages: list[Msg], upto: int) -> None:
+    def __init__(self, view: str, state: ViewState, head: Head, entries: list[Entry], upto: int) -> None:
         self.view = view
         self.state = state
         self.head = head
-        self.messages = messages
+        self.entries = entries
         self.upto = upto
 
     @property
@@ -63,7 +62,7 @@ def due_fold(memory: Memory, view: str = "") -> Fold | None:
     if not folded:
         return None
     shown = folded if policy.roles is None else [of_roles(policy.roles, unit) for unit in folded]
-    return Fold(view, state, head, [entry.message for unit in shown for entry in unit], folded[-1][-1].seq)
+    return Fold(view, state, head, [entry for unit in shown for entry in unit], folded[-1][-1].seq)
 
 
 def _is_time(policy: Policy, state: ViewState, head: Head, oldest: int, now: int) -> bool:
@@ -79,9 +78,10 @@ def _outside(policy: Policy, own: Policy, log: StoredLog, state: ViewState, unco
     bare = policy.replaced(summary=None, tokens=None, shape=None, clip=None)
     view = view_of(bare, log, state)
     first = next((entry.seq for entry in view.entries if not entry.pinned), log.head.next)
+    pinned = {entry.seq for entry in view.entries if entry.pinned}
     going = leaving(own, log.length, log.head.tokens, log.forward(pinned=False), [], None)
     last = max((entry.seq for entry in going), default=-1)
-    return [unit for unit in uncovered if not unit[0].pinned and (unit[0].seq < first or unit[0].seq <= last)]
+    return [unit for unit in uncovered if (unit[0].seq < first and unit[0].seq not in pinned) or unit[0].seq <= last]
 
 
 def store_fold(memory: Memory, fold: Fold, text: str) -> bool:
@@ -123,7 +123,7 @@ async def refresh(memory: Memory, view: str, summarise: Summarise) -> str | None
         fold = due_fold(memory, view)
         if fold is None:
             return None
-        text = await summarise(fold.previous, fold.messages)
+        text = await summarise(fold.previous, fold.entries)
         if not text:
             raise ValueError("the summariser gave no text")
         store_fold(memory, fold, text)

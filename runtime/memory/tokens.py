@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
     from ..records import Call, Msg
 
-    TokenCounter = Callable[[Msg], int]
+    TokenCounter = Callable[[Msg, str], int]
+    """A message and the name of the model or agent, empty for none."""
 
 MESSAGE_TOKENS = 4
 BYTES_PER_TOKEN = 4
@@ -52,9 +53,9 @@ def arguments_text(call: Call) -> str:
     return compact_json(call.arguments)
 
 
-def count_with(counter: TokenCounter | None, message: Msg, blobs: int = 0) -> int:
+def count_with(counter: TokenCounter | None, message: Msg, by: str | None = None, blobs: int = 0) -> int:
     """The host's counter; where it gives nothing for a message that has content, the default holds (M-11.3)."""
-    found = 0 if counter is None else counter(message)
+    found = 0 if counter is None else counter(message, by or "")
     return found if found > 0 else count_message(message, blobs)
 
 

@@ -301,7 +301,7 @@ def _shares(attached: Sequence[Attached], tokens: int, system: str | None, promp
     counted: dict[Memory, set[int]] = {}
     for element in attached:
         known = counted.setdefault(element.memory, set())
-        found = [entry for entry in element.memory.pins() if entry.seq not in known]
+        found = [entry for entry in element.memory.pins(element.policy) if entry.seq not in known]
         known.update(entry.seq for entry in found)
         pins.append(sum(entry.tokens for entry in found))
     needed = (0 if system is None else count_text(system)) + sum(pins)

@@ -16,28 +16,15 @@ from .tokens import count_text
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from typing import Protocol, TypeAlias
+    from typing import TypeAlias
 
     from .entries import Entry, Unit, ViewState
     from .facts import Fact
     from .policy import Policy
+    from .source import Source
 
     Text: TypeAlias = tuple[str, str, str]
     """Where it is placed, its role, the text."""
-
-    class Source(Protocol):
-        """A snapshot of a log."""
-
-        length: int
-
-        def pins(self) -> list[Entry]:
-            """All pinned entries in log order."""
-
-        def back(self) -> Iterator[Entry]:
-            """Unpinned entries, newest first."""
-
-        def newest(self, limit: int) -> list[Entry]:
-            """The newest unpinned entries in log order."""
 
 
 SUMMARY_MARK = "[summary] "
@@ -149,6 +136,8 @@ def view_of(
     neither system message nor prompt; `taken` are seqs an earlier view of the list shows (M-9.12)."""
     if policy.only_window and budget is None and recalled is None and not taken:
         return _plain_window(policy.window, source)
+    if policy.pins_in_view:
+        source = _pinned(policy, source)
     pins = [entry for entry in source.pins() if entry.seq not in taken]
     texts = _texts(policy, state, recalled)
     if budget is None and policy.tokens is None:
@@ -168,6 +157,12 @@ def view_of(
         view.budget = fixed + room
         view.needed = fixed + sum(entry.tokens for entry in shown) + missed
     return _shaped(policy, view)
+
+
+def _pinned(policy: Policy, source: Source) -> Source:
+    from .view_pins import pinned_in
+
+    return pinned_in(policy, source)
 
 
 def _plain_window(window: int | None, source: Source) -> View:
@@ -323,6 +318,8 @@ def advanced(policy: Policy, source: Source, state: ViewState, next_seq: int) ->
     """The state after a commit (M-4.10): the cut moves only when the suffix exceeds the bound, then down to `low`."""
     if policy.window is None or policy.window_low is None:
         return state
+    if policy.pins_in_view:
+        source = _pinned(policy, source)
     if next_seq - state.cut + len(source.pins()) <= policy.window:
         return state  # however many of them are shown
     from .stages import visible

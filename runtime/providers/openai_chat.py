@@ -9,7 +9,7 @@ from ...vm.schema import is_strict_form
 from ..records import Call, Reply
 from ..schema.json_text import compact_json
 from .openai_client import OpenAIProvider
-from .sdk import Refusal, Unreadable, count, parsed_arguments, part, stream_failure
+from .sdk import Refusal, Unreadable, count, parsed_arguments, part, reasoning_tokens, stream_failure
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -75,6 +75,7 @@ class OpenAIChat(OpenAIProvider):
             model=data.get("model") or "",
             tokens_in=count(usage, "prompt_tokens"),
             tokens_out=count(usage, "completion_tokens"),
+            reasoning=reasoning_tokens(usage, "completion_tokens_details"),
             raw={key: value for key, value in message.items() if value not in (None, [])},
         )
 

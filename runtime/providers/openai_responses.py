@@ -10,7 +10,7 @@ from ..records import Call, Reply
 from .openai_chat import arguments_text, lower_schema
 from .openai_client import OpenAIProvider
 from .parameters import not_carried, require_carried
-from .sdk import Refusal, Unreadable, count, parsed_arguments, part, stream_failure
+from .sdk import Refusal, Unreadable, count, parsed_arguments, part, reasoning_tokens, stream_failure
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -73,6 +73,7 @@ class OpenAIResponses(OpenAIProvider):
             model=data.get("model") or "",
             tokens_in=count(usage, "input_tokens"),
             tokens_out=count(usage, "output_tokens"),
+            reasoning=reasoning_tokens(usage, "output_tokens_details"),
             raw=output,
         )
 

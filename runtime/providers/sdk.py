@@ -294,6 +294,11 @@ def count(usage: Any, *names: str) -> int:
     return sum(value for value in values if type(value) is int)
 
 
+def reasoning_tokens(usage: Any, details: str) -> int:
+    """Those of the output tokens that are in no text (M-11.1)."""
+    return count(usage.get(details), "reasoning_tokens") if isinstance(usage, dict) else 0
+
+
 def parsed_arguments(text: str) -> dict[str, Any] | None:
     """The arguments of a call; None unless they are a JSON object (O-1.84)."""
     try:

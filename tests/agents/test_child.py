@@ -21,7 +21,7 @@ time.sleep(600)
 """
 SHOWS_ITSELF = """
 import os, sys
-print(sorted(map(int, os.listdir('/proc/self/fd')))[:4], sys.argv[1:], os.getsid(0) == os.getpid(), flush=True)
+print(sorted(map(int, os.listdir('/proc/self/fd'))), sys.argv[1:], os.getsid(0) == os.getpid(), flush=True)
 """
 PARENT = """
 import subprocess, sys, time

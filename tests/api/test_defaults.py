@@ -67,7 +67,8 @@ def test_a_default_that_panics_is_a_panic_of_the_call() -> None:
 
 
 def test_an_image_keeps_defaults_and_visibility() -> None:
-    source = "struct P { pub a: Int, b: Int = 3 }\npub fn f(p: P) -> Int { p.a + p.b }\n"
+    source = "struct P { pub a: Int, b: Int = 3 }\nfn own() { }\npub fn f(p: P) -> Int { own(); p.a + p.b }\n"
     program = concerto.load(concerto.compile(source).to_bytes())
+    assert program.functions == ("f",)
     with program.session() as session:
         assert session.call("f", {"a": 1}) == 4

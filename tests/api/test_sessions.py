@@ -17,11 +17,13 @@ memory log: Memory = Memory::new();
 h.set("start", 1);
 pub fn count(k: String) -> Int { h.set(k, (h.get(k) ?? 0) + 1); h.get(k) ?? 0 }
 pub fn emits(n: Int) { for i in 0..n { emit("n", i); } }
+tool Probe { description: "d", @describe("d") pub fn look(self) -> Int { -1 } }
+pub fn emits_and_looks(n: Int) -> Int { emits(n); Probe.look() }
 pub async fn ask(q: Any) -> Result<Any, EmitError> { await emit("ask", q) }
 pub fn model(q: String) -> Result<String, AgentError> { Ok(M.with_memory(log).execute(q)?.text) }
 pub fn remembered() -> Int { log.len() }
-pub fn forever() { let mut i = 0; loop { i += 1; if i > 1000000000 { break; } } }
-pub fn fail() -> Result<Int, Error> { throw "no" }
+pub fn forever() { emit("running", nil); let mut i = 0; loop { i += 1; if i > 1000000000 { break; } } }
+pub fn fail(text: String = "no") -> Result<Int, Error> { throw text }
 pub fn variable() -> Result<String, EnvError> { std::env::require("HOME_TEST") }
 pub fn file() -> Result<String, FsError> { std::fs::read_file("x.txt") }
 fn main() { }
@@ -94,7 +96,8 @@ def test_buffered_emits_arrive_at_the_end() -> None:
     with PROGRAM.session(emit_mode=concerto.Buffered(60_000)) as session:
         heard: list[Any] = []
         session.on("n", heard.append)
-        session.call("emits", 3)
+        session.register_tool("Probe", "look", lambda: len(heard))
+        assert session.call("emits_and_looks", 3) == 0
         assert heard == [0, 1, 2]
 
 
@@ -167,13 +170,21 @@ def test_calls_wait_for_each_other() -> None:
 
 def test_threads_wait_for_each_other() -> None:
     with PROGRAM.session() as session:
-        found: list[int] = []
-        threads = [threading.Thread(target=lambda: found.append(session.call("count", "t"))) for _ in range(4)]
+        order: list[Any] = []
+
+        async def answer(q: Any) -> Any:
+            order.append(q)
+            await asyncio.sleep(0.02)
+            order.append(q)
+            return q
+
+        session.on_emit("ask", answer)
+        threads = [threading.Thread(target=session.call, args=("ask", q)) for q in range(4)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-        assert sorted(found) == [1, 2, 3, 4]
+        assert order[::2] == order[1::2] and sorted(order[::2]) == [0, 1, 2, 3]
 
 
 def test_a_running_loop_needs_the_async_forms() -> None:
@@ -197,7 +208,7 @@ def test_a_closed_session_runs_nothing() -> None:
 
 def test_cancel_from_another_thread_ends_a_program_that_computes() -> None:
     with PROGRAM.session() as session:
-        threading.Timer(0.05, session.cancel).start()
+        session.on("running", lambda _: threading.Timer(0.05, session.cancel).start())
         with pytest.raises(concerto.ProgramError, match="TaskError::Cancelled"):
             session.call("forever")
         assert session.call("count", "a") == 1
@@ -265,9 +276,12 @@ def test_a_key_of_the_host_is_in_no_output() -> None:
         session.on_emit("ask", lambda q: heard.append(q))
         with pytest.raises(concerto.ProgramError) as caught:
             session.call("model", "q")
+        assert caught.value.value.variant == "NetworkError"  # the key is known since this call
+        with pytest.raises(concerto.ProgramError) as caught:
+            session.call("fail", "sk-very-secret")
         session.call("ask", "sk-very-secret")
-        assert "sk-very-secret" not in f"{caught.value} {caught.value.value!r} {heard}"
-        assert "<secret OPENAI_API_KEY>" in str(heard)
+        for shown in (str(caught.value), repr(caught.value.value), str(heard)):
+            assert "sk-very-secret" not in shown and "<secret OPENAI_API_KEY>" in shown
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,6 @@ model M { provider: offline, tools: [Lab] }
 pub fn count(n: Int) -> Result<Int, ToolError> { Lab.count(n) }
 pub fn double(size: Size) -> Size { Lab.double(size) }
 pub fn ask(q: String) -> Result<String, AgentError> { Ok(M.execute(q)?.text) }
-@test("mocked") fn mocked() { mock Lab { count: 5 } assert_eq(Lab.count(1)?, 5); }
 """)
 CALL = {"tool_calls": [{"tool": "Lab.count", "arguments": {"n": 4}}]}
 

@@ -49,7 +49,7 @@ SECTIONS = {
     "schemas": [i.Schema("Point", 1, SHAPE, plain_form(SHAPE), None, [])],
     "models": [i.Model("M", "openai", {"base": "m-1"}, None, 0, [], [["cache", {"seconds": 5}]])],
     "connections": [i.Connection("openai", {"key": "OPENAI_KEY"})],
-    "memories": [i.Memory("log", 20, {"window": 4}, None)],
+    "memories": [i.Memory("log", 20, {"window": 4}, None, None)],
 }
 
 

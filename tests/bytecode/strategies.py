@@ -109,6 +109,8 @@ def images(draw: st.DrawFn) -> i.Image:
     signature = st.tuples(TEXT, TEXT, st.none() | TEXT, PLAIN, PLAIN).map(list)
     schema = st.builds(i.Schema, TEXT, NATURAL, PLAIN, PLAIN, PLAIN, some)
     tool = st.builds(i.Tool, TEXT, TEXT, NATURAL, st.lists(method, max_size=2))
+    slot = st.tuples(st.sampled_from(["persistent", "session", "ephemeral"]), TEXT, NATURAL, st.booleans(), maybe).map(list)
+    use = st.tuples(NATURAL, st.sampled_from(["needs", "reads"]), TEXT, st.lists(TEXT, max_size=2)).map(list)
     return empty_image(
         header=header,
         constants=draw(st.lists(CONSTANT, max_size=6)),
@@ -120,7 +122,8 @@ def images(draw: st.DrawFn) -> i.Image:
         mcp=draw(st.lists(st.builds(i.Mcp, TEXT, FIELDS, st.lists(signature, max_size=2)), max_size=2)),
         hashmaps=draw(st.lists(st.builds(i.HashMap, TEXT, NATURAL, NATURAL, st.none() | TEXT, PLAIN), max_size=2)),
         connections=draw(st.lists(st.builds(i.Connection, TEXT, FIELDS), max_size=2)),
-        memories=draw(st.lists(st.builds(i.Memory, TEXT, st.none() | POSITIVE, STEPS, st.none() | NATURAL), max_size=2)),
+        memories=draw(st.lists(st.builds(i.Memory, TEXT, st.none() | POSITIVE, STEPS, maybe, maybe), max_size=2)),
+        contexts=draw(st.lists(st.builds(i.Context, TEXT, st.lists(slot, max_size=2), st.lists(use, max_size=2)), max_size=2)),
         exports=i.Exports(draw(st.dictionaries(TEXT, NATURAL, max_size=2)), draw(st.lists(NATURAL, max_size=2))),
         source_map=draw(st.lists(st.tuples(TEXT, DIGEST).map(list), max_size=2)),
         source=draw(st.lists(TEXT, max_size=2)),

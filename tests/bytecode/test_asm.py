@@ -128,7 +128,7 @@ def test_error_names_the_line() -> None:
     assert GOOD.split("\n")[caught.value.line - 1] == "    JUMP @1"
 
 
-@pytest.mark.parametrize("length", range(0, len(GOOD), 13))
+@pytest.mark.parametrize("length", range(0, len(GOOD.rstrip()), 13))
 def test_every_prefix_is_an_error(length: int) -> None:
     with pytest.raises(AsmError):
         assemble(GOOD[:length])
@@ -157,7 +157,7 @@ def test_hash_follows_content_not_numbers() -> None:
     [
         {"constants": [(i.K_STRING, "other")]},
         {"types": [["any"], ["struct", "Point", [["x", 0, True], ["z", 0, False]]]]},
-        {"memories": [i.Memory("log", 21, {}, None)]},
+        {"memories": [i.Memory("log", 21, {}, None, None)]},
         {"connections": [i.Connection("openai", {"key": "OTHER_KEY"})]},
     ],
 )

@@ -223,7 +223,7 @@ def test_shape(image: i.Image, name: str) -> None:
 
 def test_a_memory_is_bounded_by_any_int_from_1() -> None:
     for bound in (None, 1, (1 << 63) - 1):
-        read = decode(encode(empty_image(memories=[i.Memory("log", bound, {}, None)])))
+        read = decode(encode(empty_image(memories=[i.Memory("log", bound, {}, None, None)])))
         assert read.memories[0].max_messages == bound
 
 

@@ -131,7 +131,6 @@ def test_declarations(codes: str, text: str, expect: Callable[[str, str], None])
 
 
 UNBUILT = [
-    ("context C { }", "context"),
     ("memory m: Memory = Memory::new().learn(\"a\");", "memory step learn"),
 ]
 
@@ -144,7 +143,7 @@ def test_what_is_not_built_is_said_once(text: str, name: str, snippet: Any) -> N
 
 def test_uses_of_what_is_not_built_are_silent(snippet: Any) -> None:
     text = (
-        "context E { } fn main() { let x = E::b; print(x.y, E::a(1)); }"
+        "fn main() { model E { provider: offline } let x = E::b; print(x.y, E::a(1)); }"
     )
     assert {d.code for d in snippet(text).diagnostics} == {"E4999"}
 

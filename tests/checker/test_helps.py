@@ -183,8 +183,8 @@ def test_a_pattern_names_the_fields_of_an_error_variant(pattern: str, codes: lis
     assert all("`last_error`, `raw_response` of" in d.message for d in checked.diagnostics)
 
 
-def test_what_is_not_built_says_only_that(expect: Any) -> None:
-    expect("E4999", "fn f(m: «Memory<Int>) {}")
+def test_a_memory_has_the_slots_of_a_context(expect: Any) -> None:
+    expect("E4508", "fn f(m: Memory<«Int>) {}")
 
 
 def test_unused_imports_are_held_back_while_names_are_unknown(snippet: Any) -> None:

@@ -135,4 +135,23 @@ def test_inspect_shows_servers_and_no_numbers_for_functions(cli, write):
     lines = cli("inspect", write("s.conc", source)).out.splitlines()
     at = lines.index("servers:")
     assert lines[at : at + 5] == ["servers:", "  Wiki:", "    transport: stdio", "    command: wiki", "    tools: page"]
-    assert "        function: a function" in lines
+    assert "        function: shorten at s.conc:2:56" in lines
+
+
+def test_inspect_shows_contexts_and_who_uses_them(cli, write):
+    source = (
+        "context Plan { session { goal: String, mut steps: Array<Int> = [] } }\n"
+        'memory log: Memory = Memory::new().context(Plan).pin(when: |m| m.role == "user");\n'
+        "fn plan() -> Result<Nil, Error> needs log.goal reads log.steps { Ok(nil) }\nfn main() { let _ = plan(); }\n"
+    )
+    facts = json.loads(cli("inspect", "--json", write("c.conc", source)).out)
+    assert facts["memories"] == [
+        {"name": "log", "max_messages": None, "context": "Plan", "steps": {"pin_when": ["closure at c.conc:2:64"]}}
+    ]
+    assert facts["contexts"] == [
+        {
+            "name": "Plan",
+            "slots": {"goal": "session fixed string", "steps": "session mut array<int> default"},
+            "functions": {"plan": ["needs log.goal", "reads log.steps"]},
+        }
+    ]

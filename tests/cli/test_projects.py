@@ -75,10 +75,20 @@ def test_without_a_manifest_it_is_the_directory_of_the_file(cli, write, tmp_path
     assert "t.conc:1:13: error[E1004]" in err and "tried `a.conc` and `a/mod.conc`" in err
 
 
-def test_case_of_names_counts(cli, write):
+def test_case_of_names_counts(cli, write, tmp_path, monkeypatch):
+    """Where the system ignores case too: there it finds `a.conc` under the name `A.conc`."""
     write("main.conc", "use A::f;\nfn main() { f(0); }\n")
     write("a.conc", A)
-    assert cli("check", "main.conc").code == 65
+    isfile, asked = os.path.isfile, []
+
+    def ignores_case(path):
+        asked.append(os.path.basename(path))
+        return asked[-1] == "A.conc" or isfile(path)
+
+    monkeypatch.setattr(os.path, "isfile", ignores_case)
+    code, _, err = cli("check", "main.conc")
+    assert code == 65 and "A.conc" in asked
+    assert err.startswith("main.conc:1:5: error[E1004]: unresolved path `A::f`: unknown `A`\n")
 
 
 def test_source_on_stdin_has_no_modules(cli, project):

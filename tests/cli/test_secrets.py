@@ -85,8 +85,13 @@ def test_every_field_is_a_place_or_holds_no_secret():
 
 @pytest.mark.parametrize("field", sorted(PLAIN - {"retry", "rate_limit"}))
 def test_other_fields_take_no_variable(cli, write, field):
-    write("main.conc", f'connect lab {{ {field}: env("{NAME}") }}\nfn main() {{ }}\n')
-    assert cli("check", "main.conc").code == 65
+    """The error stands at the value, whatever else is wrong with the field."""
+    fields = {"provider": '"custom"', "base_url": '"http://x/v1"', field: f'env("{NAME}")'}
+    lines = "".join(f"{name}: {value},\n" for name, value in fields.items())
+    write("main.conc", f"connect lab {{\n{lines}}}\nfn main() {{ }}\n")
+    code, _, err = cli("check", "main.conc")
+    assert code == 65
+    assert f"main.conc:{2 + list(fields).index(field)}:{len(field) + 3}: error[E4004]: " in err
 
 
 @pytest.mark.parametrize("end", ENDS)

@@ -15,7 +15,7 @@ from conformance import suite
 UNBUILT: dict[str, str] = {
     "async code, tasks": "W0452",
     "tests, mocks": "P414",
-    "long-term memory, contexts": "E4506 P451 P453 P454",
+    "long-term memory": "P451",
     "permissions, replay": "P406",
     "what is not built yet": "E4999",
 }

@@ -87,12 +87,3 @@ def test_no_program_names_an_unknown_clause() -> None:
     assert len(defined) > 1000
     programs, _ = suite.load()
     assert {ident for program in programs for ident in program.clauses} <= defined
-
-
-def test_nothing_in_the_suite_imports_the_implementation() -> None:
-    """C-1.2."""
-    for path in suite.ROOT.rglob("*.py"):
-        if path.name == "concerto.py" or "oracle" in path.parts:
-            continue
-        imports = [line for line in path.read_text().splitlines() if line.startswith(("import ", "from "))]
-        assert not [line for line in imports if "concerto" in line], path

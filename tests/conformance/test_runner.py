@@ -74,8 +74,11 @@ def test_a_broken_protocol_is_a_crash(step: Any) -> None:
 
 
 def test_a_second_result_is_a_crash() -> None:
-    outcomes, complaints = run_all([program([{"say": '{"id": 1, "status": "ok"}'}], "// emit: a 1")], Plan(TINY), 1)
-    assert outcomes[0].outcome == "crash" or complaints
+    twice = [{"emit": ["a", "1"]}, {"say": '{"id": 1, "status": "ok"}'}]
+    outcome = run(program(twice, "// emit: a 1"))
+    assert outcome.outcome == "crash" and "a message of another run" in came(outcome)
+    (last,), complaints = run_all([program(twice, "// emit: a 1", 5)], Plan(TINY), 1)  # nothing follows that would hear it
+    assert last.outcome == "pass" and [complaint[:15] for complaint in complaints] == ["text after bye:"]
 
 
 def test_scripted_replies_are_taken_in_order() -> None:
@@ -115,13 +118,17 @@ def test_known_failures() -> None:
 
 
 def test_isolated_programs_get_their_own_driver() -> None:
-    made = program([{"emit": ["a", "1"]}], "// emit: a 1\n// isolate: yes")
-    assert run(made).outcome == "pass"
+    counts = ["// emit: a 1", "// emit: a 2", "// emit: a 1\n// isolate: yes", "// emit: a 1"]
+    outcomes, _ = run_all([program([{"count": "a"}], count, 5) for count in counts], Plan(TINY), 1)
+    assert [outcome.outcome for outcome in outcomes] == ["pass"] * 4
 
 
 def test_order_does_not_matter_to_a_driver_without_state() -> None:
     programs = [program([{"emit": ["a", str(n)]}], f"// emit: a {n}", name=f"{n}.conc") for n in range(5)]
     assert two_orders(programs, Plan(TINY)) == []
+    either = "// emit: either a 1 | a 2"
+    counting = [program([{"count": "a"}], either, 5, name) for name in ("a.conc", "b.conc")]
+    assert two_orders(counting, Plan(TINY)) == ["a.conc", "b.conc"]
 
 
 def test_mutated_images_are_loaded(tmp_path: Path) -> None:

@@ -1,8 +1,8 @@
 """A driver for the tests of the runner: a program's first line that begins with `//!` is a list of steps it plays.
 
-Each step is JSON: `{"emit": [channel, json]}`, `{"ask": name}` (a model request; the reply's text is emitted on `reply`),
-`{"sleep": ms}`, `{"idle": null}`, `{"set": {...}}` (fields of the result), `{"say": text}`, `{"hang": seconds}`,
-`{"exit": status}`, `{"on": [route, steps]}`.
+Each step is JSON: `{"emit": [channel, json]}`, `{"count": channel}` (emits how many of these steps the process played),
+`{"ask": name}` (a model request; the reply's text is emitted on `reply`), `{"sleep": ms}`, `{"idle": null}`,
+`{"set": {...}}` (fields of the result), `{"say": text}`, `{"hang": seconds}`, `{"exit": status}`, `{"on": [route, steps]}`.
 """
 
 import json
@@ -23,6 +23,8 @@ def read() -> dict[str, Any]:
 
 
 class Play:
+    counted = 0
+
     def __init__(self, message: dict[str, Any]) -> None:
         self.run, self.route = message["id"], message.get("route")
         self.n = self.to = 0
@@ -37,6 +39,11 @@ class Play:
     def emit(self, value: list[str]) -> None:
         send({"id": self.run, "event": "emit", "n": self.n, "channel": value[0], "json": value[1]})
         self.n += 1
+
+    def count(self, channel: str) -> None:
+        """The state between runs that a driver must not have (C-8.7)."""
+        Play.counted += 1
+        self.emit([channel, str(Play.counted)])
 
     def ask(self, name: str) -> None:
         self.to += 1

@@ -15,6 +15,11 @@ from .laws import broken_law, canonical, formatted, tree
 from .programs import PROGRAMS, corpus, respelled
 
 
+def test_the_corpus_is_nearly_the_whole_repository() -> None:
+    """What does not parse is left out of it: little may."""
+    assert len(corpus()) > 1600
+
+
 @pytest.mark.parametrize("name", corpus())
 def test_programs_of_the_repository(name: str) -> None:
     assert broken_law(corpus()[name]) is None

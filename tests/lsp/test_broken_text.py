@@ -27,19 +27,21 @@ def cuts(text: str) -> list[tuple[str, int]]:
 @pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.conc"))[:4], ids=lambda path: path.stem)
 def test_questions_about_cut_text(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
-    offered = 0
+    offered = shown_at = led_to = 0
     for cut, cursor in cuts(text):
         analysis = analyse(str(path), cut, {})
-        for at in (cursor, 0, len(cut), len(cut) // 2):
+        for at in (cursor, len(cut), *range(0, len(cut), max(1, len(cut) // 20))):
             shown = hover_at(analysis, at)
             assert shown is None or shown[0].start <= at <= shown[0].end
+            shown_at += shown is not None
             found = found_at(analysis, at)
             span = definition_of(found) if found is not None else None
             assert span is None or span.end <= len(analysis.project.sources.get(span.file, analysis.source).text)
+            led_to += span is not None
         if analysis.tree is not None:
             assert all(entry.span.start <= entry.name_span.start <= entry.span.end for entry in outline(analysis.tree))
         offered += bool(complete(cut, cursor, lambda changed: analyse(str(path), changed, {})))
-    assert offered > 5
+    assert min(offered, shown_at, led_to) > 5, (offered, shown_at, led_to)
 
 
 @pytest.mark.parametrize("encoding", [UTF8, UTF16, UTF32])

@@ -1,4 +1,5 @@
-"""An MCP server for the tests, written with the official SDK: over stdio, or over streamable HTTP at the port that is given."""
+"""An MCP server for the tests, written with the official SDK: over stdio, or over streamable HTTP at the port that is given,
+where it answers only requests that carry its token."""
 
 from __future__ import annotations
 
@@ -39,8 +40,20 @@ def leave() -> str:
     os._exit(3)
 
 
+def guarded(app: Any) -> Any:
+    async def answer(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http" and dict(scope["headers"]).get(b"x-token") != b"abcdefgh":
+            await send({"type": "http.response.start", "status": 401, "headers": []})
+            return await send({"type": "http.response.body"})
+        await app(scope, receive, send)
+
+    return answer
+
+
 if __name__ == "__main__":
     if len(sys.argv) > 1:
-        server.run(transport="streamable-http", host="127.0.0.1", port=int(sys.argv[1]))
+        import uvicorn
+
+        uvicorn.run(guarded(server.streamable_http_app()), host="127.0.0.1", port=int(sys.argv[1]), log_level="error")
     else:
         server.run(transport="stdio")

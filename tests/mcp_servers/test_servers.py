@@ -63,13 +63,14 @@ def run(folder: Path, fields: str, *flags: str, rest: str = "", **extra: str) ->
 def test_over_stdio(tmp_path: Path) -> None:
     """The child sees four variables, ends with the session, and one that ended is started anew."""
     rest = """
-    println(Wiki.environment()?.contains("SHELL"), Wiki.environment()?.contains("PATH"));
+    println(Wiki.environment()?);
     println(Wiki.leave().unwrap_err().message);
     println(Wiki.count([])?);
     """
-    done = run(tmp_path, stdio_fields(), "--allow-run=python", rest=rest, SHELL="/bin/sh")
+    given = {"SHELL": "/bin/sh", "LANG": "C.UTF-8", "HOME": str(tmp_path), "TMPDIR": str(tmp_path)}
+    done = run(tmp_path, stdio_fields(), "--allow-run=python", rest=rest, **given)
     assert done.err == ""
-    assert done.out == PRINTED + "false true\nmcp Wiki has ended before it answered leave\n0\n"
+    assert done.out == PRINTED + "[HOME, LANG, PATH, TMPDIR]\nmcp Wiki has ended before it answered leave\n0\n"
 
 
 def test_starting_needs_a_permission(tmp_path: Path) -> None:
@@ -111,6 +112,7 @@ mcp B { transport: "stdio", command: "true" }
 mcp C { transport: "stdio", command: "no-such-command" }
 mcp D { transport: "http", url: "http://127.0.0.1:9/mcp" }
 fn main() {
+    println(A.call("x").unwrap_err().message);
     println(B.call("x").unwrap_err().message);
     println(C.call("x").unwrap_err().message);
     println(D.call("x").unwrap_err().message);
@@ -119,6 +121,7 @@ fn main() {
     (tmp_path / "main.conc").write_text(source)
     done = concerto("run", "main.conc", "--offline", "--allow-run", "--allow-net=127.0.0.1", cwd=tmp_path)
     assert done.out == (
+        "mcp A does not answer as an MCP server\n"
         "mcp B does not answer as an MCP server\n"
         "mcp C: the command no-such-command does not start: No such file or directory\n"
         "mcp D does not answer as an MCP server\n"

@@ -155,10 +155,12 @@ def test_decay_stays_between_floor_and_start(idle, c0):
     fact = Fact(0, "persistent", "a", 1, c0=c0, refreshed=0)
     now = confidence(fact, decay, idle)
     assert min(0.3, c0) <= now <= c0
+    assert now == pytest.approx(max(min(0.3, c0), c0 - 0.2 * idle / DAY))
     assert confidence(fact, decay, idle + DAY) <= now
     assert confidence(fact, decay, idle) == now
     assert confidence(fact.changed(refreshed=idle), decay, idle) == c0
     assert not archived(fact.changed(tier="session"), Decay(rate=1, per=1, archive_below=1), idle)
+    assert archived(fact, Decay(rate=0.2, per=DAY, archive_below=0.5), idle) == (c0 - 0.2 * idle / DAY < 0.5)
 
 
 def test_recall_is_a_total_order_and_a_prefix(clock):

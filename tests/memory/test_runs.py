@@ -1,8 +1,10 @@
 """Runs, conflicts, locks and folds (M-5, M-8.13, M-9), the parts that no store changes."""
 
 import asyncio
+import sqlite3
 
 import pytest
+from concerto.runtime.memory import locks
 from concerto.runtime.memory.conversation import Conversation
 from concerto.runtime.memory.errors import MemoryFailure
 from concerto.runtime.memory.locks import TurnLocks
@@ -241,6 +243,33 @@ def test_the_lease_orders_processes(tmp_path):
     asyncio.run(main())
 
 
+def test_a_lease_is_renewed_until_it_is_given_back(tmp_path, monkeypatch):
+    assert (locks.LEASE_SECONDS, locks.RENEWED_EVERY) == (60, 20)
+    monkeypatch.setattr(locks, "RENEWED_EVERY", 0.01)
+
+    async def main():
+        memory = Memory(Policy(on_conflict="Serial"), store=SqliteStore(str(tmp_path / "m.db")))
+        held = sqlite3.connect(tmp_path / "m.db")
+
+        def leases():
+            return held.execute("SELECT owner, until FROM lease").fetchall()
+
+        mine = TurnLocks("one")
+        await mine.take(memory, "r1")
+        taken = leases()
+        async with asyncio.timeout(30):
+            while leases() == taken:
+                await asyncio.sleep(0.01)
+        assert [owner for owner, _ in leases()] == ["one"] and leases() > taken
+        mine.release(memory)
+        await asyncio.sleep(0.1)
+        assert leases() == []
+        held.close()
+        memory.store.close()
+
+    asyncio.run(main())
+
+
 # ---------------------------------------------------------------- summaries
 
 
@@ -251,11 +280,11 @@ class Joiner:
         self.seen = []
         self.failing = False
 
-    async def __call__(self, previous, messages):
+    async def __call__(self, previous, entries):
         if self.failing:
             raise ValueError("no summariser today")
-        self.seen += [message.content for message in messages]
-        return " ".join([previous, *(message.content for message in messages)]).strip()
+        self.seen += [entry.message.content for entry in entries]
+        return " ".join([previous, *(entry.message.content for entry in entries)]).strip()
 
 
 async def turn(memory, number, joiner):
@@ -316,7 +345,7 @@ def test_folds_after_a_duration():
     assert due_fold(memory) is None
     now[0] = 61.0
     fold = due_fold(memory)
-    assert [message.content for message in fold.messages] == ["a"]
+    assert [entry.message.content for entry in fold.entries] == ["a"]
     assert store_fold(memory, fold, "first")
     memory.append("user", "b")
     assert due_fold(memory) is None
@@ -359,7 +388,7 @@ def test_text_is_cut_and_goes_when_what_it_covers_goes():
     assert memory.summary() == "x" * 8
     memory.erase([1])
     assert memory.summary() is None
-    assert [message.content for message in due_fold(memory).messages] == ["a", "c"]
+    assert [entry.message.content for entry in due_fold(memory).entries] == ["a", "c"]
 
 
 def test_a_derived_view_has_a_summary_of_its_own():

@@ -35,8 +35,8 @@ def test_arguments_results_and_media_count():
 
 def test_a_host_counter_that_gives_nothing_is_not_believed():
     message = Msg("user", "hello")
-    assert count_with(lambda each: 3, message) == 3
-    assert count_with(lambda each: 0, message) == count_with(None, message) == 6
+    assert count_with(lambda each, model: 3, message) == 3
+    assert count_with(lambda each, model: 0, message) == count_with(None, message) == 6
 
 
 @given(st.text(), st.integers(0, 40))

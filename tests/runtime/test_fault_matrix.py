@@ -197,8 +197,8 @@ def test_cell(fault, path, wire):
     failed = type(value) is Err
     found = f"{value.value.family}.{value.value.variant}" if failed else "ok"
     assert f"{found} {run.requests - (path == 'tool')}" == expected(fault, path)
-    # A failure leaves no turn; a success leaves one, with the tool round inside it where memories keep it.
-    assert (length > 0) == (not failed and path not in UNWRITTEN)
+    # A failure leaves no turn; a success leaves one, whatever it took: the prompt and the answer.
+    assert length == (0 if failed or path in UNWRITTEN else 2)
     if failed and found != "SchemaError.MaxRetriesExceeded":
         assert value.value.message.startswith("m-1: ")
     assert run.slept == ([7.0] if fault == "429 with a wait" else [])

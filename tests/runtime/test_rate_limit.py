@@ -97,8 +97,8 @@ def test_waiting_is_no_part_of_timeout_or_latency(bench, finish):
 
 
 def test_a_retry_takes_part(bench, finish):
-    declared = {"box": {"provider": "offline", "rate_limit": {"concurrent_requests": 1}, "default_model": "m"}}
+    declared = {"box": {"provider": "offline", "rate_limit": {"requests_per_minute": 1}, "default_model": "m"}}
     made = bench([{"error": "server"}, "done"], declared)
     settings = call_settings("M", {}, {}, made.connections["box"])
     assert finish(execute(made.services, settings, "p", run_id="1")).text == "done"
-    assert made.slept == [0.5]
+    assert made.slept == [0.5, 59.5]

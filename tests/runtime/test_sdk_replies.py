@@ -169,7 +169,11 @@ CALL_REPLIES = {
         [{"type": "reasoning", "id": "rs"}, {"type": "function_call", "call_id": "c1", "name": "T__a", "arguments": arguments}]
     ),
     "anthropic": lambda arguments: anthropic(
-        [{"type": "tool_use", "id": "c1", "name": "T__a", "input": json.loads(arguments)}], "tool_use"
+        [
+            {"type": "thinking", "thinking": "so", "signature": "s"},
+            {"type": "tool_use", "id": "c1", "name": "T__a", "input": json.loads(arguments)},
+        ],
+        "tool_use",
     ),
 }
 
@@ -187,6 +191,14 @@ def test_arguments_that_are_no_object(wire):
     assert (call.arguments, call.text) == (None, "[1]")
 
 
+# Of a reply, what stands in the next request verbatim.
+REPLAYED = {
+    "chat": lambda reply: [{k: v for k, v in reply["choices"][0]["message"].items() if v not in (None, [])}],
+    "responses": lambda reply: reply["output"],
+    "anthropic": lambda reply: [{"role": "assistant", "content": reply["content"]}],
+}
+
+
 @all_wires
 def test_the_raw_reply_can_be_replayed(wire, oracle):
     sender = Wire(wire, CALL_REPLIES[wire]('{"x": 1}'))
@@ -194,6 +206,8 @@ def test_the_raw_reply_can_be_replayed(wire, oracle):
     asked = Msg("assistant", reply.text, reply.calls, raw=reply.raw)
     request = Request(id="r", connection="lab", model="m", messages=[Msg("user", "hi"), asked, Msg("tool", "2", call_id="c1")])
     lowered = sender.provider.lower(request)
+    content = REPLAYED[wire](CALL_REPLIES[wire]('{"x": 1}'))
+    assert lowered["input" if wire == "responses" else "messages"][1:-1] == content
     if wire == "responses":  # the reasoning item of this test is not complete enough for the types
         lowered = {**lowered, "input": [item for item in lowered["input"] if item.get("type") != "reasoning"]}
     oracle(wire, lowered)
@@ -467,3 +481,18 @@ def test_a_client_is_opened_anew_in_another_event_loop(wire):
     asyncio.run(twice())
     assert len(made) == 2
     assert all(client.is_closed for client in made)
+
+
+@pytest.mark.parametrize(
+    ("wire", "usage"),
+    [
+        ("chat", {"prompt_tokens": 5, "completion_tokens": 9, "completion_tokens_details": {"reasoning_tokens": 7}}),
+        ("responses", {"input_tokens": 5, "output_tokens": 9, "output_tokens_details": {"reasoning_tokens": 7}}),
+    ],
+)
+def test_reasoning_tokens_are_told_apart(wire, usage):
+    """M-11.1, and O-1.105: the whole is what the call cost."""
+    reply = Wire(wire, OK[wire] | {"usage": usage}).send()
+    assert (reply.tokens_out, reply.reasoning) == (9, 7)
+    assert reply.with_text("x").reasoning == 7
+    assert Wire(wire, OK[wire]).send().reasoning == 0

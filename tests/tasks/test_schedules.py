@@ -158,6 +158,7 @@ def test_keys_do_not_depend_on_latencies(tree) -> None:
         run.session.machine.suspend = noted
         run.finish()
     first, second = keys
+    assert first and len(set(first.values())) == len(first)
     assert {name: first[name] for name in first.keys() & second.keys()} == {
         name: second[name] for name in first.keys() & second.keys()
     }

@@ -85,6 +85,16 @@ def name(value: Any, limits: Limits) -> None:
         raise Misshapen(f"the name is longer than {limits.name} bytes")
 
 
+def word(*words: str) -> Checker:
+    """One of these."""
+
+    def check(value: Any, limits: Limits) -> None:
+        if type(value) is not str or value not in words:
+            raise Misshapen(f"one of {', '.join(words)} expected")
+
+    return check
+
+
 def source_text(value: Any, limits: Limits) -> None:
     """A whole source file: the file limit bounds it."""
     if type(value) is not str:

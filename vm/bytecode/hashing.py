@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _SECTIONS = (
     "functions", "types", "models", "agents", "hashmaps", "ledgers", "memories", "schemas", "tools", "mcp", "connections",
-    "pipelines",
+    "pipelines", "contexts",
 )  # fmt: skip
 
 
@@ -64,6 +64,7 @@ class _Graph:
             *(self._node(server.values(), []) for server in image.mcp),
             *(self._node(connection.values(), []) for connection in image.connections),
             *(self._pipeline(pipeline) for pipeline in image.pipelines),
+            *(self._context(context) for context in image.contexts),
         ]
 
     def _node(self, content: list[Any], named: list[tuple[str, int]]) -> Node:
@@ -129,7 +130,15 @@ class _Graph:
 
     def _memory(self, memory: i.Memory) -> Node:
         named = [] if memory.of is None else [("memories", memory.of)]
-        return self._node([memory.name, memory.max_messages, memory.steps, memory.of is None], named)
+        named += [] if memory.context is None else [("contexts", memory.context)]
+        content = [memory.name, memory.max_messages, memory.steps, memory.of is None, memory.context is None]
+        return self._node(content, named)
+
+    def _context(self, context: i.Context) -> Node:
+        """Its slots, not who uses them."""
+        named = [("types", slot[2]) for slot in context.slots]
+        named += [("functions", slot[4]) for slot in context.slots if slot[4] is not None]
+        return self._node([context.name, [[*slot[:2], slot[3], slot[4] is None] for slot in context.slots]], named)
 
     def _tool(self, tool: i.Tool) -> Node:
         methods = [[name, *rest] for name, _, *rest in tool.methods]

@@ -180,13 +180,25 @@ class Ledger(Record):
 
 
 class Memory(Record):
-    """`steps`: the written ones but `retain`, see memory_steps.py; `of`: index of the memory whose log a derived view shows."""
+    """`steps`: the written ones but `retain`, see memory_steps.py; `of`: index of the memory whose log a derived view shows;
+    `context`: index of the context whose slots it has."""
 
-    __slots__ = ("name", "max_messages", "steps", "of")
+    __slots__ = ("name", "max_messages", "steps", "of", "context")
     name: str
     max_messages: int | None
     steps: dict[str, Any]
     of: int | None
+    context: int | None
+
+
+class Context(Record):
+    """`slots`: [tier, name, type index, whether it may be written again, function of the default or None]. `uses`: [function,
+    "needs" or "reads", name of the memory or parameter, slots] of the functions with clauses (O-10.15)."""
+
+    __slots__ = ("name", "slots", "uses")
+    name: str
+    slots: list[list[Any]]
+    uses: list[list[Any]]
 
 
 class Pipeline(Record):
@@ -235,7 +247,7 @@ SECTIONS: tuple[tuple[str, type[Record] | None], ...] = (
     ("hashmaps", HashMap),
     ("ledgers", Ledger),
     ("memories", Memory),
-    ("contexts", None),
+    ("contexts", Context),
     ("pipelines", Pipeline),
     ("tests", Test),
     ("exports", Exports),
@@ -265,7 +277,7 @@ class Image(Record):
     hashmaps: list[HashMap]
     ledgers: list[Ledger]
     memories: list[Memory]
-    contexts: list[Any]
+    contexts: list[Context]
     pipelines: list[Pipeline]
     tests: list[Test]
     exports: Exports

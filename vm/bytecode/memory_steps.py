@@ -69,8 +69,8 @@ def _some_of(words: tuple[str, ...]) -> Accepts:
 
 SUMMARY = _table(
     {
-        "model": is_text, "function": is_function, "every_turns": is_count, "every_ms": is_count, "max_tokens": is_count,
-        "prompt": is_text, "inject": _one_of(INJECT), "role": _one_of(SUMMARY_ROLES),
+        "model": is_text, "function": is_function, "host": is_text, "every_turns": is_count, "every_ms": is_count,
+        "max_tokens": is_count, "prompt": is_text, "inject": _one_of(INJECT), "role": _one_of(SUMMARY_ROLES),
     }, (),
 )  # fmt: skip
 STORE = _table(
@@ -86,7 +86,7 @@ STEPS: dict[str, Accepts] = {
     "pin_when": _list_of(is_function),
     "clip_with": is_function, "shape": is_function, "weight": is_count, "ttl": is_count, "keys": _names,
     "allow_read": _names, "allow_write": _names, "store": STORE,
-    "summary": lambda value: SUMMARY(value) and ("model" in value) != ("function" in value),
+    "summary": lambda value: SUMMARY(value) and sum(by in value for by in ("model", "function", "host")) == 1,
     "roles": _some_of(ROLES), "pin_roles": _some_of(ROLES), "prune": is_share,
     "clip": is_count, "window": is_count, "window_low": is_count, "window_turns": is_count, "tokens": is_count,
     "recall": lambda value: value is True,

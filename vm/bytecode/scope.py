@@ -53,6 +53,7 @@ class Scope:
             "schemas": len(image.schemas),
             "tools": len(image.tools),
             "mcp": len(image.mcp),
+            "contexts": len(image.contexts),
         }
         self.kinds = [kind for kind, _ in image.constants]
         self.parameters = [len(function.params) for function in image.functions]

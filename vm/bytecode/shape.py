@@ -16,6 +16,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+TIERS = ("persistent", "session", "ephemeral")
+CLAUSES = ("needs", "reads")
 CONSTANTS: dict[int, f.Checker] = {
     i.K_INT: f.int64,
     i.K_FLOAT: f.float64,
@@ -84,7 +86,12 @@ RECORDS: dict[type[i.Record], tuple[f.Checker, ...]] = {
     i.Connection: (f.name, f.mapped(f.plain)),
     i.HashMap: (f.name, f.natural, f.natural, f.optional(f.text), f.optional(f.plain)),
     i.Ledger: (f.name,),
-    i.Memory: (f.name, f.optional(f.positive), steps, f.optional(f.natural)),
+    i.Memory: (f.name, f.optional(f.positive), steps, f.optional(f.natural), f.optional(f.natural)),
+    i.Context: (
+        f.name,
+        f.listed(f.row(f.word(*TIERS), f.name, f.natural, f.boolean, f.optional(f.natural))),  # slots
+        f.listed(f.row(f.natural, f.word(*CLAUSES), f.name, f.listed(f.name))),  # uses
+    ),
     i.Pipeline: (
         f.name,
         f.natural,  # input
@@ -115,7 +122,7 @@ def _unknown(value: Any, limits: Limits) -> None:
     raise f.Misshapen("this version knows no entries of this section")
 
 
-# Sections that are no list of records; those of constructs still to come are empty.
+# Sections that are no list of records.
 _PLAIN_SECTIONS: dict[str, f.Checker] = {
     "constants": f.listed(_constant, "constants"),
     "types": f.listed(check_descriptor),

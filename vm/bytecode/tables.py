@@ -138,7 +138,7 @@ def _declarations(scope: Scope) -> None:
     image = scope.image
     stores = [*image.memories, *image.hashmaps, *image.ledgers]
     named: list[Any] = [*image.schemas, *image.models, *image.tools, *image.connections, *stores]
-    named += [*image.agents, *image.pipelines, *image.mcp]
+    named += [*image.agents, *image.pipelines, *image.mcp, *image.contexts]
     for entry in named:
         _name(f"{type(entry).__name__.lower()} {entry.name!r}", entry.name)
     for index, schema in enumerate(image.schemas):
@@ -157,6 +157,10 @@ def _declarations(scope: Scope) -> None:
     for index, memory in enumerate(image.memories):
         if memory.of is not None and (memory.of >= len(image.memories) or image.memories[memory.of].of is not None):
             refuse("V108", f"memory {index}", f"there is no memory {memory.of} with a log to show")
+        if memory.context is not None and memory.context >= len(image.contexts):
+            refuse("V108", f"memory {index}", f"there is no context {memory.context}")
+    for index, context in enumerate(image.contexts):
+        _context(scope, f"context {index}", context)
     for index, pipeline in enumerate(image.pipelines):
         _pipeline(scope, f"pipeline {index}", pipeline)
     for index, model in enumerate(image.models):
@@ -177,6 +181,25 @@ def _declarations(scope: Scope) -> None:
             _text(f"mcp {index}", wire)
             if not _is_object(shape) or not _is_object(result) or len(result[3]) != 1:
                 refuse("V119", f"mcp {index}", f"arguments or result of `{name}` have no shape")
+
+
+def _context(scope: Scope, at: str, context: i.Context) -> None:
+    """Its slots have types, and defaults without parameters; functions that use them exist (O-10.15)."""
+    image = scope.image
+    names = [slot[1] for slot in context.slots]
+    _identifiers(at, names)
+    if len(set(names)) < len(names):
+        refuse("V119", at, "two slots have one name")
+    for _, name, type_index, _, default in context.slots:
+        if type_index >= len(image.types):
+            refuse("V107", at, f"there is no type {type_index}")
+        if default is not None:
+            _entry(image, f"{at}, slot {name}", default)
+    for number, _, _, used in context.uses:
+        if number >= len(image.functions):
+            refuse("V106", at, f"there is no function {number}")
+        elif not set(used) <= set(names):
+            refuse("V108", at, "a function uses a slot that it does not have")
 
 
 OFFERING = ("tools", "mcp", "hashmaps", "ledgers")  # the sections whose entries offer tools to models

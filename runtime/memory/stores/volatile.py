@@ -262,7 +262,6 @@ class VolatileStore:
 
     def __init__(self) -> None:
         self.logs: dict[Key, VolatileLog] = {}
-        self._leases: dict[Key, str] = {}
 
     def log(self, key: Key, bound: int | None = None) -> VolatileLog:
         """The log of a key, made when it is first asked for; `bound` opens its fast lane."""
@@ -344,10 +343,3 @@ class VolatileStore:
 
     def close(self) -> None:
         """Nothing is held open."""
-
-    def acquire(self, key: Key, owner: str, seconds: float) -> bool:
-        return self._leases.setdefault(key, owner) == owner
-
-    def release(self, key: Key, owner: str) -> None:
-        if self._leases.get(key) == owner:
-            del self._leases[key]

@@ -1,0 +1,157 @@
+"""Contexts: slots by tier, the memories that have them, and clauses `needs` and `reads` (M-10.2 to M-10.4).
+
+Hands on `declare_contexts`, `check_context`, `slot_member`, `slot_in`, `check_clauses` and the types of memories. Must not know:
+how slots are stored.
+"""
+
+from __future__ import annotations
+
+from .. import ast
+from ..resolver.spelling import did_you_mean, listed
+from ..symbols import ContextSymbol, FunctionSymbol, Local, MemorySymbol, Slot, SlotAccess, Symbol
+from ..types import KEYED_MEMORY, MEMORY, Generic, Nominal, Type, error, memory_of, option
+from .context import Checker, Expected, Raise
+from .declarations import at_module_level
+from .json_shapes import without_shape
+from .propagation import leave
+from .relations import ERRONEOUS, generic
+from .types import written_type
+
+MISSING = error("MissingContextError")
+
+
+def declare_contexts(c: Checker, symbols: list[Symbol]) -> None:
+    """The slots of every context with their types, before any body."""
+    for symbol in symbols:
+        if isinstance(symbol, ContextSymbol):
+            for tier in symbol.declaration.tiers:
+                for node in tier.slots:
+                    _declare(c, symbol, tier.kind, node)
+
+
+def _declare(c: Checker, symbol: ContextSymbol, tier: str, node: ast.Slot) -> None:
+    name = node.name.text
+    if name in symbol.slots:
+        first = symbol.slots[name].declaration.name.span
+        message = f"the slot `{name}` of `{symbol.name}` is declared twice"
+        c.report("E1003", node.name.span, message, first=first, help="rename one of them")
+        return
+    slot = symbol.slots[name] = Slot(name, tier, node.mutable, node, written_type(c, node.type))
+    if slot.type is not ERRONEOUS and (offending := without_shape(c, slot.type)) is not None and offending is not ERRONEOUS:
+        c.report("E2044", node.type.span, f"`{offending}` has no JSON shape", help="a slot holds plain data, which can be stored")
+
+
+def check_context(c: Checker, symbol: ContextSymbol) -> None:
+    for slot in symbol.slots.values():
+        if slot.declaration.default is not None:
+            at_module_level(c, slot.declaration.default, Expected(slot.type, place=f"slot `{slot.name}`"))
+
+
+def memory_type(symbol: MemorySymbol) -> Type:
+    """What the name of a memory has that was checked."""
+    return KEYED_MEMORY if symbol.keys else one_memory(symbol)
+
+
+def one_memory(symbol: MemorySymbol) -> Type:
+    """The type of one log of it: of a keyed memory what `key` gives."""
+    return MEMORY if symbol.context is None else memory_of(symbol.context.type)
+
+
+def check_context_step(c: Checker, node: ast.MethodCall) -> ContextSymbol | None:
+    """The context that the step names; None after a report."""
+    value = node.arguments[0].value if len(node.arguments) == 1 and node.arguments[0].name is None else None
+    if isinstance(value, ast.PathExpr) and isinstance(value.binding, ContextSymbol):
+        return value.binding
+    at = value.span if value is not None else node.name.span
+    name = value.segments[-1].text if isinstance(value, ast.PathExpr) else ""
+    help = did_you_mean(name, list(c.contexts)) or "declare it: `context C { session { mut task: String } }`"
+    c.report("E4508", at, f"unknown context `{name}`" if name else "`context` takes the name of a context", help=help)
+    return None
+
+
+# ---------------------------------------------------------------- slots
+
+
+def slots_of(c: Checker, type_: Type | None) -> dict[str, Slot] | None:
+    """None for what is no memory with a context."""
+    inner = generic(type_, "Memory")
+    context = c.contexts.get(inner[0].unique_name) if inner and isinstance(inner[0], Nominal) else None
+    return None if context is None else context.slots
+
+
+def slot_member(c: Checker, node: ast.FieldAccess, receiver: Generic) -> Type | None:
+    """The type of `m.slot`: an Option where the slot may be empty; where it is written, what it holds."""
+    slots = slots_of(c, receiver) or {}
+    slot = slots.get(node.name.text)
+    if slot is None:
+        help = did_you_mean(node.name.text, list(slots)) or listed("slots", list(slots))
+        return c.report("E2010", node.name.span, f"`{receiver}` has no slot `{node.name.text}`", help=help)
+    ref = node.held
+    held = ref.local if ref is not None and ref.found is slot else None
+    needed = held is not None and ref.kind == "needs"
+    node.target = SlotAccess(slot, held, needed)
+    if slot.type is ERRONEOUS:
+        return ERRONEOUS
+    return slot.type if needed or slot.declaration.default is not None else option(slot.type)
+
+
+def slot_in(place: ast.Expr) -> ast.FieldAccess | None:
+    """The slot that a chain of `.field`, `.N` and `[index]` begins with, once it was typed."""
+    while True:
+        if isinstance(place, ast.FieldAccess) and isinstance(place.target, SlotAccess):
+            return place
+        if isinstance(place, (ast.FieldAccess, ast.TupleAccess, ast.Index)):
+            place = place.receiver
+        elif isinstance(place, ast.GroupExpr):
+            place = place.inner
+        else:
+            return None
+
+
+# ---------------------------------------------------------------- clauses
+
+
+def check_clauses(c: Checker, symbol: FunctionSymbol) -> None:
+    """M-10.3, M-10.4: each names a slot; a missing one of `needs` leaves as an error. Parameters have their types."""
+    for clause in symbol.declaration.clauses:
+        for ref in clause.slots:
+            if ref.local is not None:
+                _check_reference(c, ref)
+        if clause.kind == "needs":
+            _check_needs(c, symbol, clause)
+
+
+def _check_reference(c: Checker, ref: ast.SlotRef) -> None:
+    binding = ref.binding
+    type_ = binding.type if isinstance(binding, Local) else _declared(c, binding)
+    slots = slots_of(c, type_)
+    ref.found = (slots or {}).get(ref.slot.text)
+    if ref.found is not None:
+        ref.local.type = option(ref.found.type)
+        return
+    if type_ is ERRONEOUS:
+        return
+    if slots is None:
+        what = f"`{ref.owner.text}` is no memory with a context"
+        help = "name a memory declared with `.context(C)`, or a parameter of type `Memory<C>`"
+    else:
+        what = f"`{ref.owner.text}` has no slot `{ref.slot.text}`"
+        help = did_you_mean(ref.slot.text, list(slots)) or listed("slots", list(slots)) or "its context declares none"
+    c.report("E4506", ref.span, what, help=help)
+
+
+def _declared(c: Checker, binding: Symbol | None) -> Type | None:
+    """All memories were checked before any body."""
+    return memory_type(binding) if isinstance(binding, MemorySymbol) else None
+
+
+def _check_needs(c: Checker, symbol: FunctionSymbol, clause: ast.Clause) -> None:
+    if c.function_target.accepts_all:
+        return
+    if generic(symbol.result, "Result"):
+        clause.failure = leave(c, Raise(clause, MISSING, "?"))
+    elif symbol.result is not ERRONEOUS:
+        c.report(
+            "E4506", clause.span, f"a function with `needs` returns a Result, `{symbol.name}` returns `{symbol.result}`",
+            help="declare `-> Result<…, Error>`, or use `reads`",
+        )  # fmt: skip
