@@ -230,6 +230,9 @@ class Arithmetic(Forms):
         self.test("type({}) is Err")
 
     def op_IS_ABSENT(self, operand: int) -> None:
+        if self.stack[-1].raw is not None:
+            self.push(Entry(f"({self.pop().raw} is END)", s.BOOL))
+            return
         part = self.pop_named()
         self.give(f"({part.text} is None or {part.text} is NONE_VALUE)", [part], s.BOOL)
 

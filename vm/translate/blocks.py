@@ -181,7 +181,8 @@ class Shaper(Calls):
             self.store(operand, self.walked.get(iterator, Entry("")))
             self.skip = following
         else:
-            self.stack.append(Entry(f"v{iterator}"))
+            known = self.walked.get(iterator, Entry(""))
+            self.stack.append(Entry(f"v{iterator}", known.kind, low=known.low, high=known.high))
         self.poll(self.skip + 1 if self.skip == following else following)
         if self.skip == following:
             self.go(following, start)

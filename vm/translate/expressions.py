@@ -67,6 +67,9 @@ class Expressions(Arithmetic):
         self.stack[-1].pure = False
 
     def op_UNWRAP(self, operand: int) -> None:
+        if self.stack[-1].raw is not None:
+            self.push(Entry(f"taken({self.pop().raw})", pure=False))
+            return
         part = self.pop_named()
         if part.kind[0] in ("some", "ok", "err"):
             self.give(f"{part.text}.value", [part])
@@ -129,13 +132,13 @@ class Expressions(Arithmetic):
 
     def element(self, array: Entry, index: Entry) -> str:
         """An element of an array by position, both under names, or P004."""
-        items = f"{array.text}.items"
-        fault = f"{self.here()}index_out_of_range({index.text}, len({items}))"
-        return f"{items}[{index.text}] if {self.inside(array, index)} else {fault}"
+        place = self.at_element(array.text, index.text)
+        return f"{place}{array.text}.items[{self.position(index)}]"
 
-    def inside(self, array: Entry, index: Entry) -> str:
-        test = f"{index.text} < len({array.text}.items)"
-        return test if index.low is not None and index.low >= 0 else f"0 <= {test}"
+    def position(self, index: Entry) -> str:
+        """A position as Python takes it: what is negative is behind every end."""
+        natural = index.low is not None and index.low >= 0
+        return index.text if natural else f"{index.text} if {index.text} >= 0 else BEHIND"
 
     def op_INDEX_ARRAY(self, operand: int) -> None:
         index = self.pop()
@@ -148,10 +151,7 @@ class Expressions(Arithmetic):
         if array.simple:
             text = f"({self.element(array, index)})"
         else:
-            test = f"{index.text} < len(x)"
-            test = "(x := {}.items) is not None and " + (test if index.low is not None and index.low >= 0 else f"0 <= {test}")
-            fault = f"{self.here()}index_out_of_range({index.text}, len(x))"
-            text = f"(x[{index.text}] if {test.format(array.text)} else {fault})"
+            text = f"({self.at_element('x', index.text)}(x := {array.text}).items[{self.position(index)}])"
         self.push(Entry(text, kind, pure=False, uses=joined([array, index]), deep=array.deep + 1))
 
     def op_INDEX(self, operand: int) -> None:
@@ -171,6 +171,9 @@ class Expressions(Arithmetic):
     def op_CALL_BUILTIN(self, operand: int) -> None:
         receiver, name = self.image.constants[operand][1]
         count = self.program.constants[operand][1]
+        if (receiver, name) == ("Map", "get"):
+            self.looked_up()
+            return
         parts = self.taken(count)
         kind = self.builtin_kind(receiver, name)
         form = INTRINSICS.get((receiver, name))
@@ -186,6 +189,19 @@ class Expressions(Arithmetic):
                 self.stack[-1].low, self.stack[-1].high = form.low, 1 << 40
             return
         self.give(f"B{operand}({', '.join([part.text for part in parts])})", parts, kind, fails=True)
+
+    def looked_up(self) -> None:
+        """Map.get: as long as it is only asked whether it is there, no Option is made of what was found."""
+        self.settle()
+        key, table = self.named(self.pop()), self.named(self.pop())
+        name = self.temporary()
+        found = f"{table.text}.items.get({key.text}, END)"
+        if key.kind[0] not in ("string", "int"):
+            found = f"{found} if type({key.text}) is str else {table.text}.items.get(key_of({key.text}), END)"
+        self.statement(f"{self.here()}{name} = {found}")
+        self.push(Entry(f"found({name})", pure=False, uses=frozenset({name}), deep=1))
+        self.stack[-1].raw = name
+        self.stack[-1].kind = ("option", -1)
 
     def _named_all(self, parts: list[Entry]) -> list[Entry]:
         del self.stack[len(self.stack) - len(parts) :]

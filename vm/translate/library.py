@@ -5,6 +5,8 @@ Hands on `NAMES`. Must not know: programs, machines.
 
 from __future__ import annotations
 
+import math
+
 from .. import ops
 from ..dispatch import missing_value, not_fallible, wrong_length
 from ..ops import not_bool
@@ -24,6 +26,7 @@ from ..values import (
     index_out_of_range,
     int_div,
     int_rem,
+    key_of,
     overflow,
     own,
     share,
@@ -79,6 +82,18 @@ def span(start: Any, end: Any, inclusive: bool) -> Iterator[int]:
     return iter(RangeValue.checked(start, end, inclusive).span())
 
 
+def found(value: Any) -> Any:
+    """The Option of what a Map gave."""
+    return NONE if value is End else Some(share(value))
+
+
+def taken(value: Any) -> Any:
+    """What was in that Option."""
+    if type(value) not in PLAIN:
+        share(value)
+    return value
+
+
 def callee(closure: Any, count: int, functions: Any) -> Any:
     """The Python function of a function value that takes `count` arguments, else None."""
     if type(closure) is not Closure or closure.function.argc != count:
@@ -114,13 +129,13 @@ def caught(value: Any) -> Any:
 
 
 NAMES: dict[str, Any] = {
-    found.__name__: found
-    for found in (
-        Array, Cell, Closure, EnumValue, Err, Ok, RangeValue, Some, Leave, callee, caught, key_not_found, map_store,
+    value.__name__: value
+    for value in (
+        Array, Cell, Closure, EnumValue, Err, Ok, RangeValue, Some, Leave, callee, caught, found, taken, key_of, key_not_found, map_store,
         check_concat, collection_too_long, concat, err_of,
         float_div, index_out_of_range, int_div, int_rem, join, no_arm, none_or_err, not_a_bool, overflow, own, own_cell, owned,
-        share, shared_mark, span, text_of, wrong_length,
+        share, shared_mark, span, math.sqrt, text_of, wrong_length,
     )
 }  # fmt: skip
-NAMES.update(EMPTY="", NONE_VALUE=NONE, HOLDERS=HOLDERS, PLAIN=PLAIN, END=End, limits=limits, D=0)
+NAMES.update(EMPTY="", NONE_VALUE=NONE, NAN=math.nan, BEHIND=1 << 62, HOLDERS=HOLDERS, PLAIN=PLAIN, END=End, limits=limits, D=0)
 NAMES.update({f"op_{name}": function for name, function in vars(ops).items() if name.isupper() and callable(function)})

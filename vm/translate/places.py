@@ -35,11 +35,11 @@ class Places(Expressions):
 
     def op_POP(self, operand: int) -> None:
         part = self.pop()
-        if not part.pure:
+        if not part.pure and part.raw is None:
             self.statement(part.text)
 
     def op_DUP(self, operand: int) -> None:
-        part = self.pop_named()
+        part = self.pop() if self.stack[-1].raw is not None else self.pop_named()
         self.push(part)
         self.push(part)
 
@@ -206,7 +206,7 @@ class Places(Expressions):
         self.statement(f"{self.here()}{part.text}.f{operand} = {value.text}")
 
     def op_SET_INDEX(self, operand: int) -> None:
-        if self.stack[-2].kind[0] == "map" and self.stack[-1].kind[0] in ("string", "int"):
+        if self.stack[-2].kind[0] == "map":
             self.set_entry()
             return
         if self.stack[-2].kind[0] != "array" or self.stack[-1].kind[0] != "int":
@@ -219,18 +219,16 @@ class Places(Expressions):
             self.push(value)
             self.settle()
             value = self.pop()
-        branch = Branch(self.inside(part, index))
-        branch.yes.append(f"{part.text}.items[{index.text}] = {value.text}")
-        branch.no.append(f"{self.here()}index_out_of_range({index.text}, len({part.text}.items))")
         self.settle()
-        self.out.append(branch)
+        self.out.append(f"{self.element(part, index)} = {value.text}")
 
     def set_entry(self) -> None:
         """A Map under a key that needs no encoding."""
         self.settle()
         key, part = self.pop_named(), self.pop_named()
         value = self.pop()
-        room = Branch(f"len({part.text}.items) < limits.items")
+        known = key.kind[0] in ("string", "int")
+        room = Branch(f"len({part.text}.items) < limits.items" + ("" if known else f" and type({key.text}) is str"))
         room.yes.append(f"{part.text}.items[{key.text}] = {value.text}")
         room.no.append(f"{self.here()}map_store({part.text}, {key.text}, {value.text})")
         self.out.append(room)

@@ -35,7 +35,7 @@ class Entry:
     """`pure`: it cannot fail, and gives the same as long as the variables in `uses` do. `low`: what is known of an Int: it is
     at least that. `high`: at most."""
 
-    __slots__ = ("text", "kind", "pure", "uses", "deep", "low", "high", "bounds", "length")
+    __slots__ = ("text", "kind", "pure", "uses", "deep", "low", "high", "bounds", "length", "raw")
 
     def __init__(
         self,
@@ -56,6 +56,7 @@ class Entry:
         self.low = low
         self.high = high
         self.length: int | None = None  # of a String constant
+        self.raw: str | None = None  # of what Map.get gives: the variable with the value or END
         self.bounds: tuple[Entry, Entry, bool] | None = None  # of a range that nothing else sees
 
     @property
@@ -66,13 +67,14 @@ class Entry:
 
 class Site:
     """A place in the bytecode: index of the instruction, and the entries that the operand stack of the frame holds there, None
-    where control never leaves."""
+    where control never leaves. `element`: the variables of array and index, where an IndexError is about these."""
 
-    __slots__ = ("index", "stack")
+    __slots__ = ("index", "stack", "element")
 
-    def __init__(self, index: int, stack: tuple[str, ...] | None) -> None:
+    def __init__(self, index: int, stack: tuple[str, ...] | None, element: tuple[str, str] | None = None) -> None:
         self.index = index
         self.stack = stack
+        self.element = element
 
 
 class Writer:
@@ -101,6 +103,11 @@ class Writer:
 
     def here(self) -> str:
         return self.place(self.at)
+
+    def at_element(self, array: str, index: str) -> str:
+        """The mark of a read or write by position, which Python's own test of the position guards."""
+        self.sites.append(Site(self.at, None, (array, index)))
+        return mark(len(self.sites) - 1)
 
     # ------------------------------------------------------------ entries
 
@@ -139,10 +146,10 @@ class Writer:
         del self.stack[len(self.stack) - count :]
         return found
 
-    def settle(self) -> None:
-        """Everything on the stack that is not pure happens now."""
+    def settle(self, raw: bool = True) -> None:
+        """Everything on the stack that is not pure happens now; what a Map gave may wait for the test whether it is there."""
         for position, entry in enumerate(self.stack):
-            if not entry.pure:
+            if not entry.pure and (raw or entry.raw is None):
                 self.stack[position] = self.named(entry)
 
     def forget(self, name: str) -> None:

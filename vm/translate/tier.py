@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from types import FunctionType
 
+from ..panics import Panic
 from .analysis import TALLEST
 from .library import Leave
 from .program import Translation
@@ -151,13 +152,27 @@ class Tier:
             self.rebuild(task, leave.__traceback__)
             return None
         except BaseException as error:
+            machine.raised = self.meant(error)
             self.rebuild(task, error.__traceback__, failed=True)
-            machine.raised = error.with_traceback(None)
             return None
         finally:
             if self.metered:
                 machine.pay(total - self.fuel[0])
                 self.fuel[0] = outer
+
+    def meant(self, error: BaseException) -> BaseException:
+        """Python's own test of a position is the machine's: P004."""
+        traceback = error.__traceback__
+        while traceback is not None and traceback.tb_next is not None:
+            traceback = traceback.tb_next
+        part = None if traceback is None else self.parts.get(traceback.tb_frame.f_code)
+        if part is None or traceback is None or not isinstance(error, IndexError):
+            return error
+        element = site_of(part, traceback.tb_lineno).element
+        if element is None:
+            return error
+        array, index = [self.value(text, traceback.tb_frame.f_locals) for text in element]
+        return Panic("P004", f"index out of range: index {index}, length {len(array.items)}")
 
     # ------------------------------------------------------------ frames as data
 

@@ -93,7 +93,7 @@ class Translator(Shaper):
         elif name in ("JUMP_IF", "JUMP_UNLESS"):
             condition, yes, no = self.condition(last, succs)
             condition, yes, no, _ = self.widened(start, condition, yes, no)
-            self.settle()
+            self.settle(raw=False)
             self.split(start, condition.text, yes, no)
         elif name == "NEXT":
             self.next_element(start, succs)
