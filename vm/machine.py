@@ -93,7 +93,7 @@ class Machine(Scheduler):
     def stop(self, stop: Exception | None) -> None:
         self._stop = stop
         if self.tier is not None:
-            self.tier.names["S"] = stop is not None
+            self.tier.flag(stop is not None)
 
     def _tier(self) -> Any:
         """Made, and its modules loaded, when the first function or loop has run often."""

@@ -38,8 +38,8 @@ class Arithmetic(Forms):
                 test = f"-{HALF} <= (w := {text}) <= {HALF} or {LOWEST} <= w <= {TOP}"
             self.push(Entry(f"(w if {test} else {fault})", s.INT, pure=False, uses=joined(parts), deep=depth(parts) + 1))
         result = self.stack[-1]
-        result.low = low if low > LOWEST else None
-        result.high = high if high < TOP else None
+        result.low = low if low > LOWEST // 2 else None  # what is near the end is only known not to overflow here
+        result.high = high if high < TOP // 2 else None
 
     def op_ADD_INT(self, operand: int) -> None:
         (low, high), (other_low, other_high) = map(bounds, self.stack[-2:])

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from .stack import Site
 
 LARGEST = 4000  # instructions of a function that is translated
-MOST_PASSES = 6
+MOST_PASSES = 8
 METHOD_CALLS = frozenset({BY_NAME[name].number for name in ("CALL_METHOD", "CALL_INOUT", "CHANGES_SELF")})
 CALL = BY_NAME["CALL"].number
 
@@ -100,7 +100,7 @@ class Function:
         known: dict[Any, Entry] = {}
         sound: dict[Any, Entry] = {}
         refuted: set[Any] = set()
-        for _ in range(MOST_PASSES):
+        for attempt in range(MOST_PASSES):
             translator = self._translator(known, False)
             translator.surveying = True
             translator.shape(flow, self.costs)
@@ -113,7 +113,13 @@ class Function:
             settled = all(agrees(known[slot], found.get(slot)) for slot in known)
             if settled:
                 sound = known
+            if attempt == MOST_PASSES - 2:
+                refuted |= found.keys()  # it takes too long: what is not sure by now is not hoped for
+            refuted |= arguments.keys()
             hoped = {slot: found[slot] if slot in refuted else hopeful(found[slot], stored[slot]) for slot in found}
+            if attempt < 1:
+                known = found  # kinds first: what is hoped for goes by them
+                continue
             if settled and not any(better(entry, known.get(slot)) for slot, entry in hoped.items()):
                 break
             known = hoped
@@ -132,7 +138,7 @@ class Function:
         entry = translator.place(0, [])
         body = translator.shape(flow, self.costs)
         counted_calls = self.graph.counted[self.number]
-        guards = ["d < 1", "S"] if counted_calls and not self.graph.leaf[self.number] else []
+        guards = ["d < L"] if counted_calls and not self.graph.leaf[self.number] else []
         guards += ["F[0] < LOW"] if metered else []
         beginning: list[Any] = ["n = 0"] if metered else []
         if self.image_function.captures:
@@ -197,9 +203,8 @@ def meet(entries: list[Entry]) -> Entry:
 
 def hopeful(found: Entry, entries: list[Entry]) -> Entry:
     """The same, where nothing speaks against it that it is never negative."""
-    lows = [entry.low for entry in entries]
-    if found.kind[0] == "int" and found.low is None and any(low is not None for low in lows):
-        found = Entry("", found.kind, low=0 if all(low is None or low >= 0 for low in lows) else None)
+    if found.kind[0] == "int" and found.low is None and all(entry.low is None or entry.low >= 0 for entry in entries):
+        return Entry("", found.kind, low=0)
     return found
 
 

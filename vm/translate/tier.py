@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 NESTED = 100  # calls of translated functions in one another; CPython has room for 1,000 of its own
 WORDS = {"None": None, "True": True, "False": False}
 WARM = 1 << 30
+NEVER = 1 << 30  # more calls than may nest
 PASSED = 5_000  # fuel that a loop uses before it asks how much is left
 
 
@@ -48,7 +49,8 @@ class Calls(dict):  # type: ignore[type-arg]  # typing is not loaded to run
 
 class Tier:
     """`metered`: the run has a limit of steps, or its steps are to be counted. `names` are the globals of translated code: `S` is
-    the stop flag, `F` holds the fuel left, below `LOW` the interpreter goes on, which stops at the very instruction."""
+    the stop flag, `L` the calls that must be left to go on, `F` holds the fuel left, below `LOW` the interpreter goes on, which
+    stops at the very instruction."""
 
     def __init__(self, machine: Any, metered: bool) -> None:
         self.machine = machine
@@ -63,8 +65,12 @@ class Tier:
         self.loops: dict[int, Any] = {}
         self.fuel = [0]
         self.names: dict[str, Any] = {
-            "S": False, "F": self.fuel, "LOW": PASSED, "MACHINE": machine, "FN": Calls(self), "D": NESTED,
+            "S": False, "L": 1, "F": self.fuel, "LOW": PASSED, "MACHINE": machine, "FN": Calls(self), "D": NESTED,
         }  # fmt: skip
+
+    def flag(self, stopped: bool) -> None:
+        """Whether translated code is to leave where it next looks: at the head of a loop, or on entry of a counted function."""
+        self.names["S"], self.names["L"] = stopped, NEVER if stopped else 1
 
     # ------------------------------------------------------------ Python functions
 
@@ -138,7 +144,7 @@ class Tier:
 
     def run(self, task: Any, function: Any, arguments: list[Any], room: int) -> Any:
         machine = self.machine
-        self.names["S"] = False
+        self.flag(False)
         if room < 60 or machine.stop is not None:
             return False
         outer, total = self.fuel[0], machine.fuel + machine.reserve
