@@ -182,6 +182,15 @@ class Arithmetic(Forms):
         kinds = {entry.kind[0] for entry in self.stack[-2:]}
         if kinds in ({"int"}, {"float"}, {"string"}) or (kinds == {"bool"} and sign in ("==", "!=")):
             self.binary(sign, s.BOOL)
+        elif "string" in kinds and sign in ("==", "!="):
+            self.binary(sign, s.BOOL)  # only a String equals one, for Python too
+        elif kinds in ({"string", ""}, {"int", ""}):
+            self.settle()
+            b, a = self.named(self.pop()), self.named(self.pop())
+            unknown, word = (b, a.kind[0]) if a.kind[0] else (a, b.kind[0])
+            quick = f"{a.text} {sign} {b.text} if type({unknown.text}) is {'str' if word == 'string' else 'int'}"
+            text = f"({quick} else {self.here()}op_{name}({a.text}, {b.text}))"
+            self.push(Entry(text, s.BOOL, pure=False, uses=joined([a, b]), deep=1))
         else:
             self.generic(BY_NAME[name], 0)
 

@@ -19,6 +19,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .stack import Kind
 
+MOVED: Kind = ("option", -2)  # of what was taken out of an Array
+
 
 class Expressions(Arithmetic):
     # ------------------------------------------------------------ constants
@@ -68,7 +70,8 @@ class Expressions(Arithmetic):
 
     def op_UNWRAP(self, operand: int) -> None:
         if self.stack[-1].raw is not None:
-            self.push(Entry(f"taken({self.pop().raw})", pure=False))
+            part = self.pop()
+            self.push(Entry(str(part.raw)) if part.kind == MOVED else Entry(f"taken({part.raw})", pure=False))
             return
         part = self.pop_named()
         if part.kind[0] in ("some", "ok", "err"):
@@ -171,8 +174,8 @@ class Expressions(Arithmetic):
     def op_CALL_BUILTIN(self, operand: int) -> None:
         receiver, name = self.image.constants[operand][1]
         count = self.program.constants[operand][1]
-        if (receiver, name) == ("Map", "get"):
-            self.looked_up()
+        if (receiver, name) in (("Map", "get"), ("Array", "pop")):
+            self.looked_up() if name == "get" else self.popped()
             return
         parts = self.taken(count)
         kind = self.builtin_kind(receiver, name)
@@ -202,6 +205,15 @@ class Expressions(Arithmetic):
         self.push(Entry(f"found({name})", pure=False, uses=frozenset({name}), deep=1))
         self.stack[-1].raw = name
         self.stack[-1].kind = ("option", -1)
+
+    def popped(self) -> None:
+        """Array.pop, in the same way; what was in the Array is in no other place then."""
+        self.settle()
+        array = self.named(self.pop())
+        name = self.temporary()
+        self.statement(f"{self.here()}{name} = {array.text}.items.pop() if {array.text}.items else END")
+        self.push(Entry(f"popped({name})", MOVED, pure=False, uses=frozenset({name}), deep=1))
+        self.stack[-1].raw = name
 
     def _named_all(self, parts: list[Entry]) -> list[Entry]:
         del self.stack[len(self.stack) - len(parts) :]

@@ -87,6 +87,11 @@ def found(value: Any) -> Any:
     return NONE if value is End else Some(share(value))
 
 
+def popped(value: Any) -> Any:
+    """The Option of what was taken out of an Array."""
+    return NONE if value is End else Some(value)
+
+
 def taken(value: Any) -> Any:
     """What was in that Option."""
     if type(value) not in PLAIN:
@@ -131,7 +136,7 @@ def caught(value: Any) -> Any:
 NAMES: dict[str, Any] = {
     value.__name__: value
     for value in (
-        Array, Cell, Closure, EnumValue, Err, Ok, RangeValue, Some, Leave, callee, caught, found, taken,
+        Array, Cell, Closure, EnumValue, Err, Ok, RangeValue, Some, Leave, callee, caught, found, popped, taken,
         key_of, key_not_found, map_store,
         check_concat, collection_too_long, concat, err_of,
         float_div, index_out_of_range, int_div, int_rem, join, no_arm, none_or_err, not_a_bool, overflow, own, own_cell, owned,

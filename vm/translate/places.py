@@ -137,7 +137,7 @@ class Places(Expressions):
             self.statement(f"{part.text}.shared = True")
             self.push(part)
             return
-        test = Branch(f"type({part.text}) not in PLAIN")
+        test = Branch(f"not {part.text}.shared" if part.kind[0] == "enum" else f"type({part.text}) not in PLAIN")
         test.yes.append(f"share({part.text})")
         self.settle()
         self.out.append(test)
@@ -209,6 +209,9 @@ class Places(Expressions):
         if self.stack[-2].kind[0] == "map":
             self.set_entry()
             return
+        if self.stack[-2].kind[0] == "array" and self.stack[-1].kind[0] == "" and self.stack[-1].simple:
+            self.set_unknown()
+            return
         if self.stack[-2].kind[0] != "array" or self.stack[-1].kind[0] != "int":
             self.generic(BY_NAME["SET_INDEX"], operand)
             return
@@ -221,6 +224,16 @@ class Places(Expressions):
             value = self.pop()
         self.settle()
         self.out.append(f"{self.element(part, index)} = {value.text}")
+
+    def set_unknown(self) -> None:
+        """An element at a position of which it is not known here that it is an Int."""
+        self.settle()
+        index, part = self.pop(), self.pop_named()
+        value = self.pop()
+        plain = Branch(f"type({index.text}) is int and {index.text} >= 0")
+        plain.yes.append(f"{self.at_element(part.text, index.text)}{part.text}.items[{index.text}] = {value.text}")
+        plain.no.append(f"{self.here()}op_SET_INDEX({value.text}, {part.text}, {index.text})")
+        self.out.append(plain)
 
     def set_entry(self) -> None:
         """A Map under a key that needs no encoding."""
