@@ -35,6 +35,10 @@ test: $(VENV)/.dev servers  ## all tests and the conformance suite
 	$(PY) conformance/run.py --driver "$(DRIVER)" --spec docs/guide docs/
 	$(PY) conformance/run.py --driver "$(DRIVER)"
 
+.PHONY: mutants
+mutants: $(VENV)/.dev  ## break the laws of memories one by one: the table of what found each
+	$(PY) -m tests.memory.mutants
+
 .PHONY: servers
 servers:
 	@if command -v npm >/dev/null 2>&1; then \
@@ -61,11 +65,13 @@ gen: $(VENV)/.dev  ## write the generated files
 	$(PY) tools/gen_tables.py
 	$(PY) tools/gen_loop.py
 	$(PY) tools/gen_reference.py
+	$(PY) tools/gen_memory_map.py
 
 gen-check: $(VENV)/.dev
 	$(PY) tools/gen_tables.py --check
 	$(PY) tools/gen_loop.py --check
 	$(PY) tools/gen_reference.py --check
+	$(PY) tools/gen_memory_map.py --check
 
 check: lint types gen-check test conformance-self coverage-clauses  ## everything CI and reviewers ask for
 

@@ -21,7 +21,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     prepare_streams()
     try:
-        code = run_words(words)
+        code = run_words(words, alone=argv is None)
         sys.stdout.flush()
         return code
     except exits.Exit as leaving:
@@ -44,8 +44,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return exits.INTERNAL
 
 
-def run_words(words: list[str]) -> int:
-    """Run the verb that the words name."""
+def run_words(words: list[str], *, alone: bool = False) -> int:
+    """Run the verb that the words name; `alone`: the process is there for it only."""
     if not words:
         raise exits.Exit(exits.USAGE, overview())
     if words[0] in ("-h", "--help"):
@@ -64,7 +64,7 @@ def run_words(words: list[str]) -> int:
     module.configure(parser)
     split = getattr(module, "words_of", None)  # a verb whose command line is more than options and files
     given, beside = split(words[1:]) if split is not None else (words[1:], {})
-    arguments, unknown = parser.parse_known_args(given, argparse.Namespace(**beside))
+    arguments, unknown = parser.parse_known_args(given, argparse.Namespace(**beside, alone=alone))
     hint = module.hint_of(words[1:]) if split is not None else ""
     if unknown:
         parser.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")

@@ -29,10 +29,10 @@ def execute(arguments: argparse.Namespace) -> int:
             print(leaving.message, file=sys.stderr)
             unread = unread or leaving.code
             continue
-        results.append(result)
+        results.append((path, result))
         if not arguments.json:
-            report(result, quiet=arguments.quiet)
+            report(path, result, quiet=arguments.quiet)
     if arguments.json:
         report_json(results)
-    failed = any(refused(result, deny_warnings=arguments.deny_warnings) for result in results)
+    failed = any(refused(result, deny_warnings=arguments.deny_warnings) for _, result in results)
     return unread or (exits.COMPILE_ERRORS if failed else exits.OK)

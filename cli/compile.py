@@ -35,15 +35,15 @@ def execute(arguments: argparse.Namespace) -> int:
         return dump(display_name(arguments.file), data, tokens=arguments.emit_tokens)
     result = compilation(arguments.file, data)
     if arguments.json:
-        report_json([result])
+        report_json([(arguments.file, result)])
     else:
-        report(result, quiet=arguments.quiet)
+        report(arguments.file, result, quiet=arguments.quiet)
     if refused(result, deny_warnings=arguments.deny_warnings):
         return exits.COMPILE_ERRORS
     image = result.image
     assert image is not None
     if arguments.strip:
-        image.source = []
+        image.strip()
     from ..vm.bytecode.codec import encode
     from ..vm.load import load_image
 

@@ -13,13 +13,15 @@ from . import exits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from ..compiler.diagnostics import Diagnostic
     from ..compiler.pipeline import Compilation
     from ..compiler.source import Source
     from ..vm.bytecode.image import Image
     from ..vm.link import Program
+
+STDIN = "stdin.conc"  # what positions call source on standard input
 
 
 def read(path: str) -> bytes:
@@ -62,19 +64,19 @@ def refuse_damaged_image(path: str) -> None:
 def compiled(path: str, data: bytes, *, quiet: bool, emit: bool = True) -> Compilation:
     """Compile a source; its diagnostics go to stderr; errors end the command with 65."""
     result = compilation(path, data, emit=emit)
-    report(result, quiet=quiet)
+    report(path, result, quiet=quiet)
     if result.diagnostics.has_errors:
         raise exits.Exit(exits.COMPILE_ERRORS)
     return result
 
 
 def compilation(path: str, data: bytes, *, emit: bool = True) -> Compilation:
-    """Compile a source with the modules of its project. Positions and the image name files relative to the project root, so
-    that they do not depend on where it lies (V-3.4). Source on stdin has no modules beside it."""
+    """Compile a source with the modules of its project. The result names files relative to the project root, so that it does
+    not depend on where that lies (V-3.4); `shown_file` gives the names for people. Source on stdin has no modules beside it."""
     from ..compiler.pipeline import compile_source
 
     if path == "-":
-        return compile_source(data, "stdin.conc", emit=emit)
+        return compile_source(data, STDIN, emit=emit)
     from ..compiler.project import locate
 
     location = locate(path)
@@ -90,7 +92,7 @@ def entry_file() -> str:
         raise exits.Exit(exits.USAGE, "no FILE given, and no Concerto.toml here or above; `concerto init .` writes one")
     manifest = Manifest(found)
     if manifest.entry is None and any(found.code != "E4002" for found in manifest.diagnostics.ordered()):
-        _report(manifest.diagnostics.ordered(), {manifest.source.name: manifest.source})
+        _report(manifest.diagnostics.ordered(), {manifest.source.name: manifest.source}, lambda _: os.path.relpath(found))
         raise exits.Exit(exits.COMPILE_ERRORS)
     entry = manifest.entry
     if entry is None:
@@ -119,25 +121,25 @@ def project_folder(path: str) -> str | None:
     return None if manifest is None else manifest.folder
 
 
-def report(result: Compilation, *, quiet: bool) -> None:
+def report(path: str, result: Compilation, *, quiet: bool) -> None:
     shown = [d for d in result.diagnostics.ordered() if d.is_error or not quiet]
     if shown:
-        _report(shown, sources_of(result))
+        _report(shown, sources_of(result), shown_file(path))
 
 
-def _report(found: list[Diagnostic], sources: dict[str, Source]) -> None:
+def _report(found: list[Diagnostic], sources: dict[str, Source], named: Callable[[str], str]) -> None:
     from ..compiler.render import render_text
 
-    sys.stderr.write(render_text(found, sources, colour=use_colour(sys.stderr)))
+    sys.stderr.write(render_text(found, sources, colour=use_colour(sys.stderr), named=named))
 
 
-def report_json(results: list[Compilation]) -> None:
-    """The diagnostics of all of them as one array on stdout (O-9.12)."""
+def report_json(results: list[tuple[str, Compilation]]) -> None:
+    """The diagnostics of all of them, by the path of their root, as one array on stdout (O-9.12)."""
     import json
 
     from ..compiler.render import render_json
 
-    rows = [row for result in results for row in render_json(result.diagnostics, sources_of(result))]
+    rows = [row for path, r in results for row in render_json(r.diagnostics, sources_of(r), named=shown_file(path))]
     print(json.dumps(rows, ensure_ascii=False))
 
 
@@ -154,8 +156,25 @@ def use_colour(stream: object) -> bool:
 
 
 def display_name(path: str) -> str:
-    """The name of a file without directories."""
-    return "stdin.conc" if path == "-" else os.path.basename(path)
+    """What positions call a file that is read alone."""
+    return STDIN if path == "-" else os.path.relpath(path)
+
+
+def shown_file(path: str) -> Callable[[str], str]:
+    """How output names the files of the program that FILE is the root of: relative to the working directory, so that a terminal
+    finds them (O-9.12). An image knows only names relative to a root that may be nowhere here; they stay."""
+    if path == "-" or is_image(read(path)):
+        return str
+    from ..compiler.manifest import NAME
+    from ..compiler.project import locate
+
+    location = locate(path)
+
+    def shown(name: str) -> str:
+        folder = location.manifest.folder if name == NAME and location.manifest is not None else location.root
+        return os.path.relpath(os.path.join(folder, *name.split("/")))
+
+    return shown
 
 
 def load_program(path: str, *, quiet: bool = False) -> Program:

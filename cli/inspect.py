@@ -140,11 +140,11 @@ def section_sizes(image: Image) -> dict[str, int]:
 
 
 def key_variables(image: Image) -> list[str]:
-    """Names of the variables that hold keys of the connections models use."""
+    """Names of the variables that hold keys of the connections that models and embedders use."""
     from ..runtime.connections import resolve_all
 
     connections = resolve_all([{c.name: c.fields for c in image.connections}])
-    used = {m.connection for m in image.models}
+    used = {m.connection for m in image.models} | {m.steps.get("embed", {}).get("connection", "") for m in image.memories}
     return sorted({v for n in used if n in connections and (v := connections[n].api_key_env)})
 
 

@@ -8,7 +8,7 @@ import sys
 import time
 
 from . import exits
-from .inputs import load_program, project_folder, project_permissions, read
+from .inputs import load_program, project_folder, project_permissions, read, shown_file
 from .permission_flags import add_flags, granted
 from .permission_flags import hint_of as hint_of
 from .permission_flags import words_of as words_of
@@ -17,10 +17,11 @@ from .terminal import shown
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     from ..runtime.permissions import Permissions
+    from ..runtime.secrets import Redactor
     from ..runtime.session import Host, Outcome
     from ..vm.bytecode.image import Image
     from ..vm.link import Program
@@ -31,6 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     configure_run(parser)
     parser.usage = "concerto run [options] [FILE] [-- ARGS]"
     parser.epilog = "ARGS are what std::env::args() gives the program"
+    parser.add_argument("--debug", action="store_true", help="show the locals of each frame of a stack trace")
     parser.add_argument("--metrics", action="store_true", help="print the counters of the run as JSON on stderr")
 
 
@@ -85,6 +87,7 @@ def execute(arguments: argparse.Namespace) -> int:
         session = Session(program, host_of(arguments, arguments.file, program=program))
     except ConfigFailure as failure:
         raise exits.Exit(exits.USAGE, f"{failure.code}: {failure.message}") from None
+    session.machine.keeps_locals = arguments.debug
     timer = watchdog(session, arguments.max_seconds or program.image.header.budgets.get("seconds"))
     outcome = run_session(session, **limits_of(arguments))
     if timer is not None:
@@ -94,7 +97,7 @@ def execute(arguments: argparse.Namespace) -> int:
         import json
 
         print(json.dumps(session.metrics.as_json()), file=sys.stderr)
-    return finish(outcome, session)
+    return finish(arguments.file, outcome, session)
 
 
 def limits_of(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -114,13 +117,15 @@ def watchdog(session: Any, limit: float | None) -> Any:
     return timer
 
 
-def finish(outcome: Outcome, session: Any) -> int:
-    """Print how the run ended."""
+def finish(file: str, outcome: Outcome, session: Any) -> int:
+    """Print how the run of a FILE ended."""
     clean = session.redactor.clean
     if outcome.panic is not None:
         print(shown(clean(str(outcome.panic)), sys.stderr), file=sys.stderr)
-        for line in trace_lines(outcome.panic.trace):
-            print(line, file=sys.stderr)
+        named = shown_file(file)
+        trace = [(function, named(name), line, column) for function, name, line, column in outcome.panic.trace]
+        for line in trace_lines(trace, local_lines(outcome.panic.locals, session.redactor)):
+            print(shown(line, sys.stderr), file=sys.stderr)
     elif outcome.exit_code:
         print(shown(clean(f"error: {outcome.message}"), sys.stderr), file=sys.stderr)
     return outcome.exit_code
@@ -129,13 +134,33 @@ def finish(outcome: Outcome, session: Any) -> int:
 SHOWN_FRAMES = 50
 
 
-def trace_lines(trace: Any) -> list[str]:
-    """One line a frame, innermost first, the middle left out beyond 50 (L-5.13.1)."""
-    lines = [f"  at {name} ({file}:{line}:{column})" for name, file, line, column in trace]
-    if len(lines) > SHOWN_FRAMES:
-        half = SHOWN_FRAMES // 2
-        lines[half:-half] = [f"  … {len(lines) - 2 * half} more frames …"]
+def trace_lines(trace: Any, beneath: Callable[[int], list[str]] = lambda frame: []) -> list[str]:
+    """One line a frame, innermost first, the middle left out beyond 50 (L-5.13.1); `beneath` gives what follows each."""
+    half = SHOWN_FRAMES // 2
+    left_out = range(half, len(trace) - half) if len(trace) > SHOWN_FRAMES else range(0)
+    lines = []
+    for frame, (name, file, line, column) in enumerate(trace):
+        if frame in left_out:
+            lines += [f"  … {len(left_out)} more frames …"] if frame == half else []
+        else:
+            lines += [f"  at {name} ({file}:{line}:{column})", *beneath(frame)]
     return lines
+
+
+def local_lines(frames: Sequence[dict[str, Any]], redactor: Redactor) -> Callable[[int], list[str]]:
+    """The variables of a frame by its number, in their debug form (O-9.13). Secrets are taken out of the values, before their
+    texts are quoted and cut (G-10.3)."""
+    from ..runtime.redaction import without_secrets
+    from ..vm.panics import Panic
+    from ..vm.values import brief
+
+    def text(value: Any) -> str:
+        try:
+            return redactor.clean(brief(without_secrets(value, redactor)))
+        except Panic as panic:
+            return f"<{panic.message}>"
+
+    return lambda frame: [f"      {name} = {text(value)}" for name, value in frames[frame].items()] if frames else []
 
 
 def run_session(session: Any, **limits: Any) -> Outcome:
@@ -214,8 +239,13 @@ def host_of(
         hears=lambda: bool(arguments.verbose),
         tier=arguments.tier,
     )
+    processes = program is None or starts_processes(program.image)
+    if processes and arguments.alone:
+        from ..runtime.agents.descendants import adopt_orphans
+
+        adopt_orphans()
     if offline:
-        use_virtual_time(host, processes=program is not None and starts_processes(program.image))
+        use_virtual_time(host, processes=program is not None and processes)
     return host
 
 

@@ -7,7 +7,7 @@ import os
 import sys
 
 from . import exits
-from .inputs import compilation, entry_file, is_image, load_program, read, refused, report, use_colour
+from .inputs import compilation, entry_file, is_image, load_program, read, refused, report, shown_file, use_colour
 from .permission_flags import hint_of as hint_of
 from .permission_flags import words_of as words_of
 from .run import configure_run, host_of, limits_of, run_session, skip_waits
@@ -64,8 +64,11 @@ def _run(path: str, program: Program, arguments: argparse.Namespace, shown: Repo
     def run(session: Session, function: int) -> Outcome:
         return run_session(session, **limits_of(arguments), function=function)
 
+    named = shown_file(path)
     try:
         for outcome in run_tests(program, chosen(program, arguments.filter), host, run):
+            if outcome.place is not None:
+                outcome.place = (named(outcome.place[0]), *outcome.place[1:])
             shown.test(outcome)
     except ConfigFailure as failure:
         raise exits.Exit(exits.USAGE, f"{failure.code}: {failure.message}") from None
@@ -83,8 +86,8 @@ def programs_of(arguments: argparse.Namespace) -> Iterator[tuple[str, Program]]:
     results = {path: compilation(path, read(path)) for path in paths if path not in images}
     modules = {file for path, result in results.items() for file in other_files(path, result)}
     roots = {path: result for path, result in results.items() if os.path.realpath(path) not in modules}
-    for result in roots.values():
-        report(result, quiet=arguments.quiet)
+    for path, result in roots.items():
+        report(path, result, quiet=arguments.quiet)
     if any(refused(result, deny_warnings=False) for result in roots.values()):
         raise exits.Exit(exits.COMPILE_ERRORS)
     for path in paths:

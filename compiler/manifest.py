@@ -18,13 +18,11 @@ from .memory_tables import MemoryTables
 from .process_tables import read_agents, read_servers
 from .resolver.spelling import did_you_mean
 from .source import Source, Span
-from .store_tables import read_memory, read_stores
+from .store_tables import read_embedders, read_memory, read_stores
 from .types import FLOAT, INT, STRING, Type
 
 NAME = "Concerto.toml"
 PROJECT_KEYS = ("name", "version", "entry")
-# Tables of the language that this version does not read yet.
-UNBUILT_TABLES = ("embedders",)
 PRICES = ("input_per_million", "output_per_million")
 BUDGETS = {"steps": whole(1), "depth": whole(1), "seconds": DURATION, "tokens": whole(1), "cost": number(0, above=True)}
 
@@ -66,10 +64,8 @@ class Manifest:
 
     def _tables(self, tables: dict[str, Any]) -> None:
         for name, value in tables.items():
-            if name in UNBUILT_TABLES:
-                self.report("E4999", (name,), f"not built yet: [{name}] of {NAME}")
-            elif name not in TABLES:
-                self.report("E4001", (name,), f"{NAME} has no table `{name}`", did_you_mean(name, (*TABLES, *UNBUILT_TABLES)))
+            if name not in TABLES:
+                self.report("E4001", (name,), f"{NAME} has no table `{name}`", did_you_mean(name, TABLES))
             elif not isinstance(value, dict):
                 self.report("E4004", (name,), f"`{name}` is a table: write [{name}]")
             else:
@@ -255,13 +251,17 @@ def _stores(manifest: Manifest, table: dict[str, Any]) -> None:
     read_stores(manifest.memory_tables, table, manifest.report)
 
 
+def _embedders(manifest: Manifest, table: dict[str, Any]) -> None:
+    read_embedders(manifest.memory_tables, table, manifest.report)
+
+
 def _memory(manifest: Manifest, table: dict[str, Any]) -> None:
     read_memory(manifest.memory_tables, table, manifest.report)
 
 
 TABLES: dict[str, Callable[[Manifest, dict[str, Any]], None]] = {
     "project": _project, "permissions": _permissions, "connections": _connections, "pricing": _pricing, "budgets": _budgets,
-    "agents": _agents, "mcp": _mcp, "stores": _stores, "memory": _memory,
+    "agents": _agents, "mcp": _mcp, "stores": _stores, "embedders": _embedders, "memory": _memory,
 }  # fmt: skip
 
 

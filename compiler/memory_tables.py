@@ -13,15 +13,18 @@ UNITS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
 DURABLE = "durable"
 BUILT_IN: dict[str, dict[str, Any]] = {DURABLE: {"kind": "sqlite"}}
+EMBEDDERS: dict[str, dict[str, Any]] = {"offline": {"kind": "offline"}}
 
 
 @dataclass(slots=True)
 class MemoryTables:
-    """`stores`: fields by name; `defaults`: by step, what a declaration's steps hold. `namespace`: None: the program's name."""
+    """`stores`, `embedders`: fields by name; `defaults`: by step, what a declaration's steps hold.
+    `namespace`: None: the program's name."""
 
     stores: dict[str, dict[str, Any]] = field(default_factory=lambda: dict(BUILT_IN))
     defaults: dict[str, dict[str, Any]] = field(default_factory=dict)
     namespace: str | None = None
+    embedders: dict[str, dict[str, Any]] = field(default_factory=lambda: dict(EMBEDDERS))
 
 
 def milliseconds(value: object) -> int | None:

@@ -1,12 +1,12 @@
 """Diagnostics for people and for tools (O-9.12).
 
 Text: `FILE:LINE:COL: error[CODE]: MESSAGE`, the source line with carets, related places, help. JSON: a list of plain
-dictionaries. Must not know: where output goes, what any code means.
+dictionaries. `named` gives what a reader calls a file. Must not know: where output goes, what any code means.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from .diagnostics import Diagnostic, Diagnostics, Related
@@ -20,12 +20,15 @@ _RESET = "\x1b[0m"
 _NOWHERE = Position(1, 1)
 
 Sources = Mapping[str, Source]
+Named = Callable[[str], str]
 
 
-def render_text(diagnostics: Diagnostics | Iterable[Diagnostic], sources: Sources, *, colour: bool = False) -> str:
+def render_text(
+    diagnostics: Diagnostics | Iterable[Diagnostic], sources: Sources, *, colour: bool = False, named: Named = str
+) -> str:
     """All diagnostics as text, each ended by a line end; at most 100, then the number of the rest (L-4.1.4)."""
     ordered = _ordered(diagnostics)
-    renderer = _Renderer(sources, colour)
+    renderer = _Renderer(sources, colour, named)
     lines: list[str] = []
     for diagnostic in ordered[:MAX_PRINTED]:
         lines.extend(renderer.diagnostic(diagnostic))
@@ -35,9 +38,11 @@ def render_text(diagnostics: Diagnostics | Iterable[Diagnostic], sources: Source
     return "".join(line + "\n" for line in lines)
 
 
-def render_json(diagnostics: Diagnostics | Iterable[Diagnostic], sources: Sources) -> list[dict[str, Any]]:
+def render_json(
+    diagnostics: Diagnostics | Iterable[Diagnostic], sources: Sources, *, named: Named = str
+) -> list[dict[str, Any]]:
     """All diagnostics as data, for `--json`."""
-    return [_as_dict(diagnostic, sources) for diagnostic in _ordered(diagnostics)]
+    return [_as_dict(diagnostic, sources, named) for diagnostic in _ordered(diagnostics)]
 
 
 def _ordered(diagnostics: Diagnostics | Iterable[Diagnostic]) -> list[Diagnostic]:
@@ -55,28 +60,30 @@ def _place(span: Span, sources: Sources) -> tuple[Position, Position]:
     return source.position(span.start), source.position(span.end)
 
 
-def _as_dict(diagnostic: Diagnostic, sources: Sources) -> dict[str, Any]:
+def _as_dict(diagnostic: Diagnostic, sources: Sources, named: Named) -> dict[str, Any]:
     return {
         "code": diagnostic.code,
         "severity": _severity(diagnostic),
         "message": diagnostic.message,
-        **_where(diagnostic.span, sources),
-        "related": [{"message": other.message, **_where(other.span, sources)} for other in diagnostic.related],
+        **_where(diagnostic.span, sources, named),
+        "related": [{"message": other.message, **_where(other.span, sources, named)} for other in diagnostic.related],
         "help": diagnostic.help,
     }
 
 
-def _where(span: Span, sources: Sources) -> dict[str, Any]:
+def _where(span: Span, sources: Sources, named: Named) -> dict[str, Any]:
     start, end = _place(span, sources)
     return {
-        "file": span.file, "line": start.line, "column": start.column, "end_line": end.line, "end_column": end.column,
+        "file": named(span.file), "line": start.line, "column": start.column,
+        "end_line": end.line, "end_column": end.column,
     }  # fmt: skip
 
 
 class _Renderer:
-    def __init__(self, sources: Sources, colour: bool) -> None:
+    def __init__(self, sources: Sources, colour: bool, named: Named) -> None:
         self.sources = sources
         self.colour = colour
+        self.named = named
 
     def paint(self, text: str, what: str) -> str:
         return f"{_COLOURS[what]}{text}{_RESET}" if self.colour else text
@@ -85,7 +92,7 @@ class _Renderer:
         start, _ = _place(diagnostic.span, self.sources)
         severity = _severity(diagnostic)
         label = self.paint(f"{severity}[{diagnostic.code}]", severity)
-        lines = [f"{diagnostic.span.file}:{start.line}:{start.column}: {label}: {diagnostic.message}"]
+        lines = [f"{self.named(diagnostic.span.file)}:{start.line}:{start.column}: {label}: {diagnostic.message}"]
         lines.extend(self.excerpt(diagnostic.span, severity))
         for other in diagnostic.related:
             lines.extend(self.related(other))
@@ -95,7 +102,7 @@ class _Renderer:
 
     def related(self, other: Related) -> list[str]:
         start, _ = _place(other.span, self.sources)
-        head = f"  {self.paint('note', 'note')}: {other.span.file}:{start.line}:{start.column}: {other.message}"
+        head = f"  {self.paint('note', 'note')}: {self.named(other.span.file)}:{start.line}:{start.column}: {other.message}"
         return [head, *self.excerpt(other.span, "note")]
 
     def excerpt(self, span: Span, what: str) -> list[str]:

@@ -1,6 +1,6 @@
-"""`[stores.NAME]` and `[memory]` of a manifest, read and checked (M-2.12, M-8.3).
+"""`[stores.NAME]`, `[embedders.NAME]` and `[memory]` of a manifest, read and checked (M-2.12, M-8.3, M-10.16).
 
-Hands on `read_stores` and `read_memory`. Must not know: declarations.
+Hands on `read_stores`, `read_embedders` and `read_memory`. Must not know: declarations.
 """
 
 from __future__ import annotations
@@ -9,10 +9,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..vm.bytecode.memory_steps import ON_CONFLICT, ON_FAILURE, REDACTORS, STORE_KINDS
-from .memory_tables import MemoryTables, milliseconds
+from .memory_tables import EMBEDDERS, MemoryTables, milliseconds
 from .resolver.spelling import did_you_mean
 
 Report = Callable[[str, tuple[str, ...] | None, str, str | None], None]
+EMBEDDER_KEYS = ("kind", "connection", "model")
 STORE_KEYS = ("kind", "path", "url_env")
 
 
@@ -34,6 +35,39 @@ def read_stores(tables: MemoryTables, table: Mapping[str, Any], report: Report) 
             report("E4002", place, f"[stores.{name}] lacks `url_env`, the variable that holds the address", None)
         else:
             tables.stores[name] = {key: fields[key] for key in STORE_KEYS if key in fields}
+
+
+def read_embedders(tables: MemoryTables, table: Mapping[str, Any], report: Report) -> None:
+    """`connection` and `model`, or `kind = "host"`."""
+    for name, fields in table.items():
+        place, where = ("embedders", name), f"[embedders.{name}]"
+        if not isinstance(fields, dict):
+            report("E4004", place, f"`{name}` is a table: write {where}", None)
+            continue
+        unknown = [key for key in fields if key not in EMBEDDER_KEYS]
+        for key in unknown:
+            report("E4001", ("embedders", key), f"{where} has no key `{key}`", did_you_mean(key, EMBEDDER_KEYS))
+        if unknown:
+            continue
+        if name in EMBEDDERS:
+            report("E4004", place, f"`{name}` is built in: give yours another name", None)
+        elif fields == {"kind": "host"}:
+            tables.embedders[name] = {"kind": "host"}
+        elif "kind" in fields:
+            report("E4004", place, f'`kind` of {where} is "host" and then stands alone, or is left out', None)
+        else:
+            _read_embedder(tables, name, fields, report)
+
+
+def _read_embedder(tables: MemoryTables, name: str, fields: Mapping[str, Any], report: Report) -> None:
+    for key in ("connection", "model"):
+        if key not in fields:
+            report("E4002", ("embedders", name), f"[embedders.{name}] lacks `{key}`", None)
+        elif not (isinstance(fields[key], str) and fields[key]):
+            report("E4004", ("embedders", key), f"`{key}` of [embedders.{name}] is a string", None)
+    held = {key: fields.get(key) for key in ("connection", "model")}
+    if all(isinstance(value, str) and value for value in held.values()):
+        tables.embedders[name] = {"kind": "connection", **held}
 
 
 def _count(value: object) -> Any:
@@ -58,6 +92,7 @@ DEFAULTS: dict[str, tuple[str, Callable[[object], Any], str]] = {
     "on_failure": ("on_failure", _word(ON_FAILURE), "one of " + ", ".join(ON_FAILURE)),
     "on_conflict": ("on_conflict", _word(ON_CONFLICT), "one of " + ", ".join(ON_CONFLICT)),
     "store": ("store", lambda value: value if isinstance(value, str) else None, "the name of a store"),
+    "embed": ("embed", lambda value: value if isinstance(value, str) else None, "the name of an embedder"),
     "ttl": ("ttl", milliseconds, "a duration"),
 }
 

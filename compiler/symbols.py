@@ -283,7 +283,7 @@ class ModelSymbol(Symbol):
     connection: ConnectionSymbol | str
     fields: dict[str, ast.Expr]
     memory: MemorySymbol | None = None
-    tools: list[ToolSymbol | McpSymbol] = field(default_factory=list)
+    tools: list[ToolSymbol | McpSymbol | MemorySymbol] = field(default_factory=list)
     store: HashMapSymbol | LedgerSymbol | None = None  # as `memory`: it offers tools (O-4.22)
     scope: list[str] = field(default_factory=list)  # the names of the scope of the store
     decorators: list[tuple[str, dict[str, object]]] = field(default_factory=list)  # name, constant arguments as written

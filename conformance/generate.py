@@ -18,6 +18,7 @@ from typing import Any
 if __name__ == "__main__":
     sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
+from conformance import printing
 from conformance.generator.reduce import reduce
 from conformance.generator.statements import generate
 from conformance.generator.tree import program_text
@@ -168,4 +169,4 @@ def main(argv: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(printing.run(main, sys.argv[1:]))

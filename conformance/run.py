@@ -6,6 +6,7 @@ from pathlib import Path
 
 if __name__ == "__main__":
     sys.path[0] = str(Path(__file__).resolve().parent.parent)
+    from conformance import printing
     from conformance.command import main
 
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(printing.run(main, sys.argv[1:]))

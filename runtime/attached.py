@@ -54,7 +54,7 @@ def conversation(
     made.locks = _turn_locks(run, made.memory)
     if auto and made.memory.policy.on_conflict != "Append":
         _enter(run, effect, made)
-    if made.folds:
+    if auto and any(policy.summary is not None for policy in made.memory.views.values()):
         from .summarising import summariser
 
         made.summarise = summariser(run, effect)
@@ -83,7 +83,7 @@ def run_id(run: Running, name: str, number: int, conversation: Conversation | No
     """Unique in the log the turn goes to: a store holds the turns of other sessions too (M-5.10)."""
     if conversation is None:
         return f"{name}-{number}"
-    return f"{name}-{number}{run.tag(conversation.blocking)}"
+    return f"{name}-{number}{run.tag(conversation.shared)}"
 
 
 def _turn_locks(run: Running, memory: Memory) -> TurnLocks | None:

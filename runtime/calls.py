@@ -110,6 +110,7 @@ class CallRun:
         "run_id",
         "method",
         "messages",
+        "asked",
         "head",
         "rounds",
         "tally",
@@ -136,6 +137,7 @@ class CallRun:
         self.run_id = run_id
         self.method = method
         self.messages = messages
+        self.asked = [m for m in messages if m.role != "system"] or [Msg("user", prompt)]
         self.head: list[Msg] = []
         self.rounds: list[Msg] = []  # tool units of the attempt
         self.tally = Tally()
@@ -150,11 +152,8 @@ class CallRun:
             return
         offered = bool(self.settings.tools)
         self.head = await self.conversation.open(
-            self.run_id, self._asked(), system=system, tools_offered=offered, by=self.settings.name, timeout=self.settings.timeout
+            self.run_id, self.asked, system=system, tools_offered=offered, by=self.settings.name, timeout=self.settings.timeout
         )
-
-    def _asked(self) -> list[Msg]:
-        return [m for m in self.messages if m.role != "system"] or [Msg("user", self.prompt)]
 
     def _user(self, text: str) -> Msg:
         return self.conversation.user(text) if self.conversation else Msg("user", text)
@@ -407,7 +406,7 @@ class CallRun:
             cached=cached,
             data=reply.data,
             run_id=self.run_id,
-            appended=[*self._asked(), *self.rounds, Msg("assistant", reply.text)],
+            appended=[*self.asked, *self.rounds, Msg("assistant", reply.text)],
         )
 
     def _elapsed_ms(self, since: float) -> int:

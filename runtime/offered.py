@@ -6,7 +6,7 @@ loop around replies, how a tool is run.
 
 from __future__ import annotations
 
-from ..vm.values import Err, ErrorValue, HashMapRef, LedgerRef, McpRef, Ok, display, to_json
+from ..vm.values import Err, ErrorValue, HashMapRef, LedgerRef, McpRef, MemoryRef, Ok, display, to_json
 from .call_services import failure_message, unknown_tool_text
 from .records import Msg
 from .tool_hooks import Hooks
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from .tools import Tools
 
 
-async def offers_of(run: Running, handles: Iterable[Any], tools: Callable[[], Tools]) -> list[Offer]:
-    """What tools, MCP servers and stores offer, in this order; `tools` gives those that the model calls."""
+async def offers_of(run: Running, handles: Iterable[Any], tools: Callable[[], Tools], by: str) -> list[Offer]:
+    """What tools, MCP servers, stores and memories offer, in this order; `tools` gives those that the model `by` calls."""
     found: list[Offer] = []
     for handle in handles:
         if type(handle) is McpRef:
@@ -37,6 +37,10 @@ async def offers_of(run: Running, handles: Iterable[Any], tools: Callable[[], To
             from .store_tools import store_offers
 
             found += store_offers(run, handle)
+        elif type(handle) is MemoryRef:
+            from .memory_tools import memory_offers
+
+            found += memory_offers(run, handle, by)
         else:
             found += tools().offers(handle.name)
     return found

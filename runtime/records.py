@@ -39,10 +39,10 @@ class Msg:
     """A message; never changed once made, so requests and memories share it.
 
     `raw` is the provider's own content of an assistant message of the current call, replayed verbatim and never
-    part of the record (O-1.83).
+    part of the record (O-1.83). `plain` is the JSON once it was made, if role and content are all there is: what most wires send.
     """
 
-    __slots__ = ("role", "content", "calls", "call_id", "is_error", "raw", "_json")
+    __slots__ = ("role", "content", "calls", "call_id", "is_error", "raw", "plain", "_json")
 
     def __init__(
         self,
@@ -60,6 +60,7 @@ class Msg:
         self.is_error = is_error
         self.raw = raw
         self._json: Json | None = None
+        self.plain: Json | None = None
 
     def as_json(self) -> Json:
         """Made once a message: a message of a memory is sent many times. The caller must not change it."""
@@ -72,6 +73,8 @@ class Msg:
                 made["call_id"] = self.call_id
             if self.is_error is not None:
                 made["is_error"] = self.is_error
+            if len(made) == 2 and self.raw is None and self.role != "tool":
+                self.plain = made
         return made
 
     def __repr__(self) -> str:
@@ -104,6 +107,19 @@ class SchemaField:
 
     def as_json(self) -> Json:
         return {"name": self.name, "strategy": self.strategy, "json": self.json}
+
+
+class EmbedRequest:
+    """Texts whose vectors a connection is asked for (M-10.16)."""
+
+    __slots__ = ("connection", "model", "texts", "timeout", "params")
+
+    def __init__(self, connection: str, model: str, texts: list[str], timeout: float) -> None:
+        self.connection = connection
+        self.model = model
+        self.texts = texts
+        self.timeout = timeout
+        self.params: Json = {}
 
 
 class Request:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .emits import EmitBus
     from .memory.declared import Memories
     from .metrics import Metrics
+    from .providers.pool import ProviderPool
     from .schema.strategy import Schema
     from .secrets import Redactor
     from .translation import TreeBuilder
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
         redactor: Redactor
         memories: Memories
         connections: Mapping[str, ConnectionSettings]
+        pool: ProviderPool
         schemas: Mapping[str, Schema]
         builder: TreeBuilder
         emits: EmitBus

@@ -10,6 +10,7 @@ import random
 import sys
 import time
 
+from ..vm.bytecode.memory_steps import TOOL_METHODS
 from ..vm.machine import Machine, Stopped
 from ..vm.panics import Panic
 from ..vm.tasks import DONE
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from .connections import ConnectionSettings
     from .http_requests import Network
     from .mcp.settings import McpSettings
+    from .memory.embedding import Embedder, Embedding
     from .memory.stores.protocol import Store
     from .permissions import Permissions
 
@@ -103,9 +105,9 @@ class Host:
     `emit_interval` is the flush interval of buffered mode in seconds; `loop` is the event loop that runs the
     session, None: asyncio's, which `new_loop` makes where it is not the usual one; `hears()`: whether anybody listens to
     `memory:*`, whose events are built only then (M-6.31). `stores` replace or add stores of memories by name (M-8.3); with
-    `volatile` no memory outlives the session (M-8.15). `tier`: "both", or "interp" for the interpreter alone (V-7.7);
-    `summarizers`: by the names that `.summary("NAME")` says (M-9.1);
-    `token_counter` counts entries in place of the default counter (M-11.1).
+    `volatile` no memory outlives the session (M-8.15). `embedders` replace or add embedders by name (M-10.16). `summarizers`: by
+    the names that `.summary("NAME")` says (M-9.1); `token_counter` counts entries in place of the default counter (M-11.1).
+    `tier`: "both", or "interp" for the interpreter alone (V-7.7).
     """
 
     def __init__(
@@ -146,6 +148,7 @@ class Host:
         tier: str = "both",
         summarizers: Mapping[str, Any] | None = None,
         token_counter: Any = None,
+        embedders: Mapping[str, Embedder] | None = None,
     ) -> None:
         self.new_loop: Callable[[], Any] | None = None
         self.tools: dict[tuple[str, str], Callable[[list[Any], Any, Any], Awaitable[Any]]] = {}
@@ -184,6 +187,7 @@ class Host:
         self.volatile = volatile
         self.summarizers = summarizers or {}
         self.token_counter = token_counter
+        self.embedders = embedders or {}
         self.redactor = Redactor()  # what one session of a host has learnt, the next one keeps too
 
 
@@ -205,6 +209,7 @@ class Session:
         self.memories = Memories(
             declarations(image, lambda step, place: StepFunction(lambda: self.machine, step, place), host.token_counter),
             namespace=namespace(image), clock=host.wall, listener=self.runtime_emit, hears=host.hears, stores=self.open_stores,
+            embedders=self._embedding,
         )  # fmt: skip
         layers: list[Mapping[str, Mapping[str, Any]]] = [host.connections, {c.name: c.fields for c in image.connections}]
         check_connections(layers)
@@ -215,6 +220,7 @@ class Session:
             for model in image.models:
                 handles = [program.handle(*row) for row in model.tools if row[0] in ("hashmaps", "ledgers")]
                 methods.update(("_".join((handle.name, *handle.scope)), ["get", "set", "query"]) for handle in handles)
+            methods.update((memory.name, list(TOOL_METHODS)) for memory in image.memories)
             host.permissions.check_tools(methods, [server.name for server in image.mcp if not server.methods])
         self.connections: Mapping[str, ConnectionSettings] = resolve_all(layers)
         self.pool = ProviderPool(
@@ -248,6 +254,11 @@ class Session:
             remaining=self.remaining,
             future=self.future,
         )
+
+    def _embedding(self, said: dict[str, Any]) -> Embedding:
+        from .embedders import embedding
+
+        return embedding(self, said)
 
     # ------------------------------------------------------------ running
 

@@ -1,4 +1,4 @@
-"""The functions in the steps of memories: `redact`, `pin`, `clip`, `shape` (M-4.4, M-4.6, M-4.8, M-4.13).
+"""The functions in the steps of memories: `redact`, `pin`, `clip`, `shape`, `learn` (M-4.4, M-4.6, M-4.8, M-4.13, M-10.22).
 
 They act in the middle of a commit or a view, which nothing may interrupt: each runs to its end on a machine of its own, on the
 fuel of the session, and may ask nothing of the host (E4509). A summariser is none of them: it waits. Must not know: logs, calls.
@@ -10,7 +10,7 @@ from ..vm.handles import message_array
 from ..vm.machine import Machine
 from ..vm.panics import Panic
 from ..vm.tasks import DONE
-from ..vm.values import Array, Closure
+from ..vm.values import Array, Closure, Observed, check, from_json, share
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,6 +41,9 @@ class NoMemories:
 
     def keyed(self, ref: Any, method: str, values: Any) -> Any:
         return self[ref.name]
+
+    def embeds(self, ref: Any) -> bool:
+        return False
 
     def initial(self, name: str, role: str, content: str, pinned: bool) -> None:
         self[name]
@@ -117,10 +120,38 @@ def _messages(value: Array) -> Any:
     return [message_of(message) for message in value.items]
 
 
+def _group(group: Any) -> Any:
+    """A group as the functions of a rule see it (M-10.23)."""
+    if group.shown is None:
+        items = Array([_observation(one) for one in group.members])
+        group.shown = share(Observed.of((group.key, len(group.members), items)))
+    return group.shown
+
+
+def _observation(one: Any) -> Any:
+    if one.shown is None:
+        one.shown = share(from_json(one.data))
+    return one.shown
+
+
+def _text_or_nil(value: Any) -> Any:
+    return check(value, ("nilable", ("string",)))
+
+
+def _learned(value: Any) -> Any:
+    from .memory.direct_facts import content_of
+
+    content, confidence, about = check(value, ("struct", "Learned")).values()
+    return content_of(content), confidence, list(about.items)
+
+
 FORMS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     "redact": (_same, _same),
     "clip_with": (_same, _same),
     "pin_when": (lambda message: message_array([message]).items[0], _same),
     "shape": (message_array, _messages),
+    "learn_by": (_observation, _text_or_nil),
+    "learn_when": (_group, _same),
+    "learn_store": (_group, _learned),
 }
 """Per step how its argument and its result cross."""

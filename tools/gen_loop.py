@@ -39,7 +39,6 @@ NUMBERS = {numbers}
 
 # runs of opcodes that one node stands for: its number, and which of them a panic in it belongs to
 FUSED = {fused}
-LONGEST_RUN = {longest}
 
 
 def run(machine, task):
@@ -200,8 +199,7 @@ def generate() -> str:
     lines = tree(order, code, 0, len(order), " " * 12)
     at = {name: number for number, name in enumerate(order)}
     rows = "".join(f"    {run!r}: ({at[fused_name(run)]}, {fault}),\n" for run, (fault, _) in FUSED.items())
-    longest = max(map(len, FUSED))
-    return HEAD.format(imports=imports, numbers=numbers, fused="{\n" + rows + "}", longest=longest, tree="\n".join(lines))
+    return HEAD.format(imports=imports, numbers=numbers, fused="{\n" + rows + "}", tree="\n".join(lines))
 
 
 EXTRA = (

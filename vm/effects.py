@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         def initial(self, name: str, role: str, content: str, pinned: bool) -> None: ...
         def written(self, ref: Any, task: Any) -> Memory: ...
         def perform(self, ref: Any, method: str, arguments: list[Any], task: Any) -> Any: ...
+        def embeds(self, ref: Any) -> bool: ...
 
     class Running(Protocol):
         """The part of the machine that methods of handles use."""
@@ -174,6 +175,17 @@ class ToolUse:
 
     def __init__(self, tool: str, method: str, arguments: list[Any]) -> None:
         self.tool = tool
+        self.method = method
+        self.arguments = arguments
+
+
+class MemoryUse:
+    """Effect `memory`: a method of the direct API on a memory whose facts have vectors (M-10.16)."""
+
+    __slots__ = ("memory", "method", "arguments")
+
+    def __init__(self, memory: Any, method: str, arguments: list[Any]) -> None:
+        self.memory = memory
         self.method = method
         self.arguments = arguments
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from .builtins.registry import METHODS
 from .context_slots import SLOT_METHODS
-from .effects import AgentCall, ModelCall, ModelLife, ServerUse, ToolUse
+from .effects import AgentCall, MemoryUse, ModelCall, ModelLife, ServerUse, ToolUse
 from .panics import Panic
 from .signals import SUSPENDED
 from .values import (
@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from .tasks import Task
 
 ROLES = ("system", "user", "assistant")
+EMBEDDED = ("remember", "relate", "observe", "recall", "view")
+"""Methods of a memory that store facts or look for them: with `embed` the host may have to wait for vectors (M-10.16)."""
 
 
 def arguments_of(site: Site, arguments: list[Any], names: tuple[str, ...], defaults: tuple[Any, ...] = ()) -> list[Any]:
@@ -87,6 +89,9 @@ def memory_method(machine: Running, task: Task, memory: MemoryRef, site: Site, a
     checked = _checked(site, arguments)
     if site.name == "pin":
         _check_role(checked[0])
+    if site.name in EMBEDDED and machine.memories.embeds(memory):
+        machine.suspend(task, "memory", MemoryUse(memory, site.name, checked))
+        return SUSPENDED
     return machine.memories.perform(memory, site.name, checked, task)
 
 
@@ -232,7 +237,7 @@ def turn_settings(tokens: Any, meta: Any) -> tuple[int | None, Any]:
 def with_tools(machine: Running, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
     (tools,) = arguments_of(site, arguments, ("ts",))
     for tool in expect(tools, Array, "Array").items:
-        if type(tool) not in (ToolRef, McpRef):
+        if type(tool) not in (ToolRef, McpRef, MemoryRef):
             raise Panic("P411", f"with_tools expects tools, found {typeof(tool)}")
     return builder_of(receiver).with_(tools=tuple(tools.items))
 

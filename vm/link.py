@@ -13,7 +13,7 @@ from .bytecode.opcodes import OPCODES
 from .bytecode.positions import position_at
 from .context_slots import linked_slots
 from .declared_types import DeclaredTypes
-from .generated.loop import FUSED, LONGEST_RUN, NUMBERS
+from .generated.loop import FUSED, NUMBERS
 from .linked import Code, ErrorForm, HostFunction, LoopSite, Site
 from .values import (
     AgentRef,
@@ -43,6 +43,17 @@ if TYPE_CHECKING:
 _HAS_OPERAND = {op.name: op.kind is not k.NONE for op in OPCODES}
 _COUNTING = (NUMBERS["ENTER"], NUMBERS["LOOP"])
 _NUMBER = tuple(NUMBERS[op.name] for op in OPCODES)
+
+
+def _lengths() -> dict[tuple[str, ...], tuple[int, ...]]:
+    """The lengths of the runs that become one node, longest first, by the first two opcodes of a run."""
+    found: dict[tuple[str, ...], set[int]] = {}
+    for run in FUSED:
+        found.setdefault(run[:2], set()).add(len(run))
+    return {pair: tuple(sorted(lengths, reverse=True)) for pair, lengths in found.items()}
+
+
+_LENGTHS = _lengths()
 
 
 class Program:
@@ -80,6 +91,7 @@ class Program:
         self.uncounted: list[tuple[Code, LoopSite | None]] = []
         self.translation: Any = None  # of vm/translate, once something is worth translating
         self.halt: list[Any] = [NUMBERS["HALT"], None, None]
+        self._tables = self._operand_tables()
 
     def begin(self, code: Code) -> list[Any]:
         """A node that enters a function as a first call does, so that its first run is charged whether it is linked or not."""
@@ -88,7 +100,7 @@ class Program:
     def handle(self, section: str, number: int, scope: list[str]) -> Any:
         """The handle of a declaration that offers tools, or of a scope of it."""
         tables: dict[str, list[Any]] = {"tools": self.tools, "mcp": self.servers}
-        tables.update(hashmaps=self.hashmaps, ledgers=self.ledgers)
+        tables.update(hashmaps=self.hashmaps, ledgers=self.ledgers, memories=self.memories)
         found = tables[section][number]
         return type(found)(found.name, tuple(scope)) if scope else found
 
@@ -264,24 +276,24 @@ class Program:
             return self._handler(code, offset, depth, at, nodes, costs)
         return self._resolve(op, operand)
 
+    def _operand_tables(self) -> dict[k.OperandKind, list[Any]]:
+        """The table that an operand of a kind is an index of."""
+        constants = (k.CONST, k.VARIANT, k.METHOD, k.BUILTIN, k.HOST, k.ERROR, k.NAME, k.CONFIG)
+        return {
+            **dict.fromkeys(constants, self.constants), k.FUNCTION: self.codes, k.MODEL: self.models, k.MEMORY: self.memories,
+            k.HASHMAP: self.hashmaps, k.LEDGER: self.ledgers, k.PIPELINE: self.pipelines, k.SCHEMA: self.schemas,
+            k.TOOL: self.tools, k.AGENT: self.agents, k.MCP: self.servers,
+        }  # fmt: skip
+
     def _resolve(self, op: Any, operand: int) -> Any:
         kind = op.kind
-        if kind in (k.CONST, k.VARIANT, k.METHOD, k.BUILTIN, k.HOST, k.ERROR, k.NAME, k.CONFIG):
-            return self.constants[operand]
-        if kind is k.FUNCTION:
-            return self.codes[operand]
+        if kind in self._tables:
+            return self._tables[kind][operand]
         if kind is k.TYPE:
             if op.name == "PARSE_AS":
                 return self.descriptors[operand], DeclaredTypes(self.types, self.classes, self.descriptors)
             return self.classes[operand] if op.name == "STRUCT" else self.descriptors[operand]
-        if kind is k.FIELD:
-            return f"f{operand}"
-        tables: dict[Any, list[Any]] = {
-            k.MODEL: self.models, k.MEMORY: self.memories, k.HASHMAP: self.hashmaps, k.LEDGER: self.ledgers,
-            k.PIPELINE: self.pipelines, k.SCHEMA: self.schemas, k.TOOL: self.tools, k.AGENT: self.agents,
-            k.MCP: self.servers,
-        }  # fmt: skip
-        return tables[kind][operand] if kind in tables else operand
+        return f"f{operand}" if kind is k.FIELD else operand
 
     def _handler(
         self, code: Code, offset: int, depth: int, at: dict[int, int], nodes: Any, costs: list[int]
@@ -297,14 +309,33 @@ class Program:
 
     def position(self, code: Code, following: Any) -> tuple[str, int, int]:
         """(file, line, column) of the instruction before node `following`."""
+        file, line, column = position_at(self.image.functions[code.number].lines, self._offset(code, following))
+        name = self.image.source_map[file][0] if file < len(self.image.source_map) else ""
+        return name, line, column
+
+    def locals_of(self, code: Code, following: Any, slots: list[Any], cells: list[Any]) -> dict[str, Any]:
+        """The variables that have a value at the instruction before node `following`, inner ones over outer ones of their name;
+        none for an image without their names (V-3.9)."""
+        if not self.image.names:
+            return {}
+        offset = self._offset(code, following)
+        found = {}
+        for name, place, start, end in self.image.names[code.number]:
+            if not start <= offset < end:
+                continue
+            if place < len(slots):
+                found[name] = slots[place]
+            elif cells[place - len(slots)] is not None:
+                found[name] = cells[place - len(slots)].value
+        return found
+
+    def _offset(self, code: Code, following: Any) -> int:
+        """Of the instruction before a node."""
         if following is not None and following[0] in _COUNTING:
             following = following[2]
         index = next((i for i, node in enumerate(code.nodes) if node is following), len(code.nodes))
         index = code.faults.get(index, max(index - 1, 0))
-        offset = self.verified.functions[code.number].instructions[index][0]
-        file, line, column = position_at(self.image.functions[code.number].lines, offset)
-        name = self.image.source_map[file][0] if file < len(self.image.source_map) else ""
-        return name, line, column
+        return self.verified.functions[code.number].instructions[index][0]
 
     def start_of(self, function: int) -> tuple[str, int, int] | None:
         """Where the body of a function begins; None for an image without that."""
@@ -324,7 +355,8 @@ def fuse(code: Code, nodes: list[list[Any]], names: list[str], targets: set[int]
     are never reached; they stay in place for positions."""
     at = 0
     while at < len(nodes):
-        length, found = _longest_run(names, at, targets)
+        lengths = _LENGTHS.get(tuple(names[at : at + 2]))
+        length, found = (1, None) if lengths is None else _longest_run(names, at, targets, lengths)
         if found is not None:
             number, fault = found
             operands = tuple(nodes[i][1] for i in range(at, at + length) if _HAS_OPERAND[names[i]])
@@ -333,8 +365,10 @@ def fuse(code: Code, nodes: list[list[Any]], names: list[str], targets: set[int]
         at += length
 
 
-def _longest_run(names: list[str], at: int, targets: set[int]) -> tuple[int, tuple[int, int] | None]:
-    for length in range(min(LONGEST_RUN, len(names) - at), 1, -1):
+def _longest_run(
+    names: list[str], at: int, targets: set[int], lengths: tuple[int, ...]
+) -> tuple[int, tuple[int, int] | None]:
+    for length in lengths:
         found = FUSED.get(tuple(names[at : at + length]))
         if found is not None and not any(inner in targets for inner in range(at + 1, at + length)):
             return length, found

@@ -66,6 +66,7 @@ class Machine(Scheduler):
         self.tiers(True)
         self.configured: dict[tuple[str, int, str], Any] = {}
         self.panic: Panic | None = None
+        self.keeps_locals = False  # whether a panic takes the variables of its frames along (O-9.13)
 
     def limit(self, steps: int | None, depth: int, tasks: int = 1024) -> None:
         """`steps` is the fuel limit or None, `depth` the call-depth limit, `tasks` that of tasks at work (G-6.1)."""
@@ -185,7 +186,10 @@ class Machine(Scheduler):
 
     def placed(self, task: Task, panic: Panic) -> Panic:
         """The panic of a task, or of the effect it waits for, with its place; it ends the run (O-6.15)."""
-        panic.trace = tuple(self._trace(task))
+        frames = self._frames(task)
+        panic.trace = tuple((code.label, *code.home.position(code, ins)) for code, ins, _, _ in frames)
+        if self.keeps_locals:
+            panic.locals = tuple(code.home.locals_of(code, ins, locs, cells) for code, ins, locs, cells in frames)
         panic.position = panic.trace[0][1:] if panic.trace else None
         self.panic = panic
         self.cancel_all()
@@ -253,15 +257,15 @@ class Machine(Scheduler):
 
     # ------------------------------------------------------------ stack traces
 
-    def _trace(self, task: Task) -> list[tuple[str, str, int, int]]:
-        """(function, file, line, column) per frame, innermost first, hidden functions left out (V-7.5). A task whose parent waits
-        for it continues with the frames of its parent."""
-        found: list[tuple[str, str, int, int]] = []
+    def _frames(self, task: Task) -> list[tuple[Code, Any, list[Any], list[Any]]]:
+        """(code, next node, locals, cells) per frame, innermost first, hidden functions left out (V-7.5). A task whose parent
+        waits for it continues with the frames of its parent."""
+        found: list[tuple[Code, Any, list[Any], list[Any]]] = []
         at: Task | None = task
         while at is not None:
-            ins, _, _, code, _ = at.state
-            frames = [(code, ins), *((c, i) for i, _, _, c in reversed(at.frames) if c is not None)]
-            found += [(c.label, *c.home.position(c, i)) for c, i in frames if not c.hidden]
+            ins, locs, cells, code, _ = at.state
+            frames = [(code, ins, locs, cells), *((c, i, ls, cs) for i, ls, cs, c in reversed(at.frames) if c is not None)]
+            found += [frame for frame in frames if not frame[0].hidden]
             parent = at.parent
             at = parent if parent is not None and (parent.wait in at.watchers or parent.calls) else None
         return found

@@ -54,10 +54,11 @@ PANICS: Final[dict[str, tuple[str, str]]] = {
 class Panic(Exception):
     """A panic on its way out of the program; nothing in the language catches it (L-5.12.5).
 
-    `position` and `trace` stay empty until the machine, which alone knows its frames, adds them.
+    `position` and `trace` stay empty until the machine, which alone knows its frames, adds them; so does `locals`, per frame of
+    the trace the names and values of its variables, where the machine keeps them.
     """
 
-    __slots__ = ("code", "message", "position", "trace")
+    __slots__ = ("code", "message", "position", "trace", "locals")
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(code, message)
@@ -65,6 +66,7 @@ class Panic(Exception):
         self.message = message
         self.position: Any = None
         self.trace: tuple[Any, ...] = ()
+        self.locals: tuple[dict[str, Any], ...] = ()
 
     def __str__(self) -> str:
         """The line L-5.13.1 prescribes."""

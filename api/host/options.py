@@ -104,9 +104,9 @@ class Options(TypedDict, total=False):
     those of MCP servers by name. `pricing`: model id to `{"input_per_million", "output_per_million"}`. `env`: the
     environment, that of the process when left out. `seed` fixes random numbers and retry jitter. `emit_mode`: Immediate() or
     Buffered(…). `emit_timeout_ms`: how long an awaited emit waits by default. `stores`: stores of memories by name, over those
-    of the manifest (M-8.3). `tier`: "interp" for the interpreter alone, "both" when left out (V-7.7). `summarizers`: by the
-    names that memories give them, each with `fold(previous, entries)`, which gives the new text or an awaitable of it (M-9.1)
-    `token_counter`: its `count(entry, model)` gives the tokens of an entry (M-11.1).
+    of the manifest (M-8.3), `embedders` those of memories by name, likewise (M-10.16). `summarizers`: by the names that memories
+    give them, each with `fold(previous, entries)`, which gives the new text or an awaitable of it (M-9.1). `token_counter`: its
+    `count(entry, model)` gives the tokens of an entry (M-11.1). `tier`: "interp" for the interpreter alone, else "both" (V-7.7).
     """
 
     permissions: Permissions | None
@@ -125,6 +125,7 @@ class Options(TypedDict, total=False):
     tier: Literal["interp", "both"]
     summarizers: Mapping[str, Any]
     token_counter: Any
+    embedders: Mapping[str, Any]
 
 
 class _Network:
@@ -180,6 +181,7 @@ def host_of(
         tier=_checked_tier(options.get("tier", "both")),
         summarizers=options.get("summarizers", {}),
         token_counter=options.get("token_counter"),
+        embedders=options.get("embedders", {}),
     )
 
 

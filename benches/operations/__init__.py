@@ -1,4 +1,5 @@
-"""The operation rows: what the machine and its runtime do once a call, a message or a line (V-8.3 to V-8.11, V-3.7, V-4.3).
+"""The operation rows: what the machine and its runtime do once a call, a message or a line (V-8.3 to V-8.11, V-3.7, V-4.3,
+M-14.4).
 
 `OPERATIONS` names them all, in the order they are shown. Each function takes a `Plan` and gives figures.
 """
@@ -14,6 +15,7 @@ from .compiling import compile_example, compile_speed
 from .growing import growth
 from .loading import image_loading, verifier
 from .memories import memory_append, memory_append_in_program, request_assembly
+from .recalling import recall
 from .schemas import extraction, retry_growth
 from .serving import calls_over_the_wire
 from .starting import cold_start
@@ -25,6 +27,7 @@ OPERATIONS: dict[str, Callable[[Plan], list[Figure]]] = {
     "append": memory_append,
     "append_in_program": memory_append_in_program,
     "request": request_assembly,
+    "recall": recall,
     "retry": retry_growth,
     "extraction": extraction,
     "compile": compile_speed,

@@ -18,6 +18,8 @@ from .memories import Wire
 GROWTH = Target("V-8.10", 1.6)
 EXTRACTION = Target("V-8.11", 5)
 LINEAR = Target("V-8.11", 1.5)
+STREAMED = Target("V-8.11", 3, on_ratio=True)
+CHUNKS = 228
 
 PROGRAM = """\
 schema Ticket {
@@ -94,10 +96,39 @@ def extraction(plan: Plan) -> list[Figure]:
         found = extract(text)
         require(len(found.value["entries"]), text.count('"id"'))
         require(found.value["entries"][1]["text"], 'entry 1, with a "quote" and {braces},')
-    once, four = interleave([partial(extract, text) for text in texts], plan)
+    events = stream_events(texts[0])
+    require(extract_streamed(events), extract(texts[0]).value)
+    once, four, chunks = interleave([*(partial(extract, text) for text in texts), partial(extract_streamed, events)], plan)
     per_byte = (four.median / len(texts[1])) / (once.median / len(texts[0]))
     note = f"{len(texts[0]):,} bytes with prose, fence and trailing commas"
     return [
         Figure("extraction", once.median * 1e3, "ms", EXTRACTION, spread=once.spread, note=note),
         Figure("extraction_linear", per_byte, "×", LINEAR, note="time a byte, four times the text over once"),
+        Figure(
+            "extraction_streamed",
+            chunks.median * 1e3,
+            "ms",
+            STREAMED,
+            ratio=chunks.median / once.median,
+            spread=chunks.spread,
+            note=f"{CHUNKS} chunks put together, then extracted; ratio to the text in one piece",
+        ),
     ]
+
+
+def stream_events(text: str) -> list[dict[str, Any]]:
+    """The reply as a stream of the chat wire brings it."""
+    size = -(-len(text) // CHUNKS)
+    deltas = [{"content": text[at : at + size]} for at in range(0, len(text), size)]
+    require(len(deltas), CHUNKS)
+    return [
+        *({"model": "m", "choices": [{"delta": delta, "finish_reason": None}]} for delta in deltas),
+        {"choices": [{"delta": {}, "finish_reason": "stop"}]},
+    ]
+
+
+def extract_streamed(events: list[dict[str, Any]]) -> dict[str, Any]:
+    provider, whole = Wire(resolve_all([])["openai"]), dict[str, Any]()
+    for event in events:
+        provider.piece(event, whole)
+    return extract(provider.read(whole).text).value

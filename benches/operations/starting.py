@@ -39,6 +39,7 @@ fn main() {
 }
 """
 PEER = ["-c", "import msgpack, json, asyncio"]
+_ENVIRON = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}  # no other package on its path
 
 
 def cold_start(plan: Plan) -> list[Figure]:
@@ -47,7 +48,7 @@ def cold_start(plan: Plan) -> list[Figure]:
         image = Path(folder, "judge.concb")
         image.write_bytes(encode(compiled(PROGRAM)))
         run = ["-m", "concerto", "run", str(image), "--offline"]
-        shown = subprocess.run([python, *run], capture_output=True, text=True, check=False)
+        shown = subprocess.run([python, *run], capture_output=True, text=True, check=False, env=_ENVIRON)
         require(shown.stdout + shown.stderr, "[emit:kind] Answer\n")
         mine, peer, bare = _seconds(python, [run, PEER, ["-c", "pass"]], 5 if plan.quick else 21)
         modules = _modules(python, run) - _modules(python, ["-c", "pass"])
@@ -76,7 +77,7 @@ def _environment(folder: Path) -> str:
     (site / "msgpack").symlink_to(Path(msgpack.__file__).parent)
     package = site / "concerto"
     package.mkdir()
-    for path in (ROOT / "api").glob("*.py"):
+    for path in [*(ROOT / "api").glob("*.py"), ROOT / "api" / "host"]:
         (package / path.name).symlink_to(path)
     for room in ("cli", "compiler", "runtime", "vm"):
         (package / room).symlink_to(ROOT / room)
@@ -96,7 +97,7 @@ def _seconds(python: str, commands: list[list[str]], samples: int) -> list[list[
 def _cpu_seconds(python: str, command: list[str]) -> float:
     """User and system time of one process."""
     silent = [(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)]
-    child = os.posix_spawn(python, [python, *command], os.environ, file_actions=silent)
+    child = os.posix_spawn(python, [python, *command], _ENVIRON, file_actions=silent)
     _, status, usage = os.wait4(child, 0)
     if status != 0:
         raise Failed(f"{' '.join(command)} ended with status {status}")
@@ -104,5 +105,5 @@ def _cpu_seconds(python: str, command: list[str]) -> float:
 
 
 def _modules(python: str, command: list[str]) -> int:
-    shown = subprocess.run([python, "-X", "importtime", *command], capture_output=True, text=True, check=True)
+    shown = subprocess.run([python, "-X", "importtime", *command], capture_output=True, text=True, check=True, env=_ENVIRON)
     return sum(line.startswith("import time:") for line in shown.stderr.splitlines()) - 1

@@ -40,6 +40,7 @@ from .agents import RULES as AGENT_RULES
 from .agents import check_agent
 from .assignment import check_assignments
 from .bounds import settle_bounds
+from .concurrent_memories import check_concurrent_memories
 from .context import Checker
 from .contexts import check_context, declare_contexts
 from .declarations import check_constants, check_cycles, check_defaults, declare_types
@@ -133,6 +134,7 @@ def _check(project: Project, diagnostics: Diagnostics) -> Examined:
             if c.deferring:
                 check_assignments(c, symbol)
     check_step_functions(c)
+    check_concurrent_memories(c)
     warn_unused(module, diagnostics, project.sources)
     return Examined(c, [*module.symbols, *module.modules], _checked(c, project, module))
 

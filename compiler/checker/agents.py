@@ -5,11 +5,13 @@ Hands on `check_agent` and the rule of `listen`. Must not know: processes, lines
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from .. import ast
 from ..resolver.spelling import did_you_mean
 from ..symbols import AgentSymbol, StructSymbol
 from ..types import AGENT_BUILDER, AGENT_REF, ANY, STRING, Nominal, Type, error, map_, result
-from .config import check_value, duplicates, unknown_key
+from .config import check_fields
 from .context import Checker, Expected, ExpressionRule
 from .declarations import FAILED
 from .decorators import check_decorators
@@ -27,24 +29,14 @@ def check_agent(c: Checker, symbol: AgentSymbol) -> None:
     node = symbol.declaration
     owner = f"agent `{symbol.name}`"
     symbol.decorators = check_decorators(c, node.decorators, "agent")
-    duplicates(c, owner, [entry.key for entry in node.entries])
-    for entry in node.entries:
-        name = entry.key.text
-        if name == "connector":
-            _connector(c, symbol, entry)
-        elif name not in AGENT:
-            unknown_key(c, owner, entry.key, AGENT_FIELDS)
-        elif name not in symbol.fields:
-            known = check_value(c, name, entry.value, AGENT[name], constant=True)
-            if known is not FAILED:
-                symbol.fields[name] = known
+    own: dict[str, Callable[[ast.Expr], object]] = {"connector": lambda value: _connector(c, symbol, value)}
+    check_fields(c, owner, node.entries, symbol.fields, AGENT, AGENT_FIELDS, own)
     if all(entry.key.text != "connector" for entry in node.entries):
         c.report("E4002", node.name.span, f"{owner} lacks `connector`", help="the X of `[agents.X]` in Concerto.toml")
 
 
-def _connector(c: Checker, symbol: AgentSymbol, entry: ast.ConfigEntry) -> None:
+def _connector(c: Checker, symbol: AgentSymbol, value: ast.Expr) -> object:
     """A bare name or a String: what the manifest, or the host, knows the process by (O-7.1)."""
-    value = entry.value
     if isinstance(value, ast.PathExpr) and len(value.segments) == 1 and value.member is None:
         name = value.segments[0].text
     elif isinstance(value, ast.StringLiteral):
@@ -54,8 +46,7 @@ def _connector(c: Checker, symbol: AgentSymbol, entry: ast.ConfigEntry) -> None:
             "E4004", value.span, "`connector` is a name or a String",
             help="write `connector: name` of [agents.name] of Concerto.toml",
         )
-        return
-    symbol.fields.setdefault("connector", name)
+        return FAILED
     if c.agents is None:
         message = f"no Concerto.toml configures the connector `{name}` of agent `{symbol.name}`"
         c.report("W0401", value.span, message, help=f"write [agents.{name}], or give it by the host")
@@ -66,6 +57,7 @@ def _connector(c: Checker, symbol: AgentSymbol, entry: ast.ConfigEntry) -> None:
         c.report("E4003", value.span, f"unknown agent connector `{name}`", help=help)
     else:
         symbol.fields["process"] = c.agents[name]
+    return name
 
 
 # ---------------------------------------------------------------- listen

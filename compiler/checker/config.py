@@ -5,7 +5,7 @@ Hands on the checks of single values. Must not know: which declaration a field b
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from .. import ast
 from ..diagnostics import Diagnostics
@@ -35,6 +35,33 @@ def unknown_key(c: Checker, owner: str, name: ast.Ident, known: Iterable[str]) -
     everyday = next((f"use `{field}`" for field in FIELDS.get(name.text, ()) if field in known), None)
     help = everyday or did_you_mean(name.text, known) or listed("fields", known)
     c.report("E4001", name.span, f"{owner} has no field `{name.text}`", help=help)
+
+
+def check_fields(
+    c: Checker,
+    owner: str,
+    entries: Sequence[ast.ConfigEntry],
+    into: dict[str, object],
+    rules: Mapping[str, Rule],
+    known: Iterable[str],
+    own: Mapping[str, Callable[[ast.Expr], object]],
+) -> None:
+    """The entries of a body of constants, by name: the first of each counts. `own` reads those that have no rule, or more than
+    one; `known` are the names to offer for an unknown one."""
+    duplicates(c, owner, [entry.key for entry in entries])
+    for entry in entries:
+        name = entry.key.text
+        if name in into:
+            continue
+        if name in own:
+            value = own[name](entry.value)
+        elif name in rules:
+            value = check_value(c, name, entry.value, rules[name], constant=True)
+        else:
+            unknown_key(c, owner, entry.key, known)
+            continue
+        if value is not FAILED:
+            into[name] = value
 
 
 def check_value(c: Checker, name: str, value: ast.Expr, rule: Rule, *, constant: bool, code: str = "E4004") -> object:

@@ -128,7 +128,7 @@ class Checker:
         "connections", "mockable", "agents", "manifest", "servers", "tools",
         "aliases", "constants", "methods", "self_type", "deferring", "main", "visiting", "mutating", "links",
         "traits", "models", "trait_symbols", "implementations", "error_impls", "waiting_bounds",
-        "outside", "step_functions", "memory_tables", "contexts",
+        "outside", "step_functions", "concurrent", "memory_tables", "contexts",
     )  # fmt: skip
 
     def __init__(
@@ -170,6 +170,7 @@ class Checker:
         self.error_impls: list[ImplSymbol] = []
         self.waiting_bounds: list[WaitingBounds] | None = []  # None: all impls are known
         self.step_functions: list[StepFunction] = []  # of memories, that may ask nothing of the host
+        self.concurrent: list[list[ast.TaskBody]] = []  # operands that run at once
         self.memory_tables = MemoryTables()  # what Concerto.toml says of memories
         self.self_type: Type | None = None  # what `Self` is in the present impl
         self.deferring: bool = False  # whether the present function has a `let` without initialiser

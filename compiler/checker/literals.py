@@ -45,7 +45,7 @@ def struct_expr(c: Checker, node: ast.StructExpr, expected: Expected) -> Type:
         case VariantSymbol(form="struct"):
             return _variant_literal(c, node, symbol, expected)
         case BuiltinSymbol() if symbol.name in WRITTEN:
-            fields = [(name, type_, may_be_left_out(type_)) for name, type_ in RECORD_FIELDS[symbol.name].items()]
+            fields = [(name, type_, may_be_left_out(symbol.name, name)) for name, type_ in RECORD_FIELDS[symbol.name].items()]
             return _check_fields(c, node, RECORDS[symbol.name], fields, Instance(c, symbol.name, ()))
     for entry in node.fields:
         c.infer(entry.value)

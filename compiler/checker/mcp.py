@@ -6,12 +6,13 @@ Hands on `declare_mcp` and `check_mcp`. Must not know: transports, what a server
 from __future__ import annotations
 
 import shlex
+from collections.abc import Callable
 from urllib.parse import urlsplit
 
 from .. import ast
 from ..symbols import FunctionSymbol, McpSymbol, StructSymbol
 from ..types import ANY, ERROR, Nilable, Nominal, Type, error, result
-from .config import check_value, duplicates, unknown_key
+from .config import check_fields, check_value
 from .context import Checker
 from .declarations import FAILED
 from .decorators import check_decorators
@@ -46,36 +47,28 @@ def check_mcp(c: Checker, symbol: McpSymbol) -> None:
     node = symbol.declaration
     owner = f"mcp `{symbol.name}`"
     check_decorators(c, node.decorators, "mcp")
-    duplicates(c, owner, [entry.key for entry in node.entries])
-    for entry in node.entries:
-        _field(c, symbol, owner, entry)
+    own: dict[str, Callable[[ast.Expr], object]] = {
+        "headers": lambda value: check_headers(c, value),
+        "command": lambda value: _text(c, "command", value),
+        "url": lambda value: _text(c, "url", value),
+    }
+    check_fields(c, owner, node.entries, symbol.fields, MCP, MCP_FIELDS, own)
     symbol.fields.update(c.servers.get(symbol.name, {}))  # the manifest's value counts (O-1.2)
     _check_transport(c, symbol, owner)
     for method in symbol.methods:
         _check_signature(c, symbol, method)
 
 
-def _field(c: Checker, symbol: McpSymbol, owner: str, entry: ast.ConfigEntry) -> None:
-    name, value = entry.key.text, entry.value
-    if name in symbol.fields:
-        return
-    if name == "headers":
-        symbol.fields[name] = check_headers(c, value)
-    elif name in MCP:
-        known = check_value(c, name, value, MCP[name], constant=True)
-        if known is not FAILED:
-            symbol.fields[name] = known
-            _check_text(c, name, known, value)
-    else:
-        unknown_key(c, owner, entry.key, MCP_FIELDS)
-
-
-def _check_text(c: Checker, name: str, known: object, value: ast.Expr) -> None:
+def _text(c: Checker, name: str, value: ast.Expr) -> object:
     """A command of words, a URL with a host."""
+    known = check_value(c, name, value, MCP[name], constant=True)
+    if known is FAILED:
+        return known
     if name == "command" and not _has_words(str(known)):
         c.report("E4004", value.span, "`command` is a text of words, their quotes closed", help="write the words in `args`")
     if name == "url" and not (str(known).startswith(("http://", "https://")) and urlsplit(str(known)).hostname):
         c.report("E4004", value.span, "`url` begins with http:// or https:// and a host", help='"https://host/mcp"')
+    return known
 
 
 def _has_words(command: str) -> bool:

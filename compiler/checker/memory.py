@@ -18,6 +18,7 @@ from .context import FREE, Checker, Expected, Target
 from .contexts import one_memory
 from .declarations import FAILED, at_module_level, folded
 from .facts import check_facts
+from .fields import PREDECLARED
 from .memory_steps import Steps, bound
 from .relations import ERRONEOUS, generic, is_memory
 from .types import written_type
@@ -59,6 +60,7 @@ def check_memory(c: Checker, symbol: MemorySymbol) -> None:
         c.report("E2001", node.type.span, message, help="attach the context: `.context(C)`")
     symbol.keys = symbol.of.keys if symbol.of is not None else steps.found.get("per", {}).get("keys", [])
     _store(c, symbol)
+    _embed(c, symbol)
     _check_together(c, symbol)
     symbol.max_messages = steps.found.get("retain", {}).get("retain")
 
@@ -164,6 +166,35 @@ def _store(c: Checker, symbol: MemorySymbol) -> None:
         if tables.namespace is not None:
             held["namespace"] = tables.namespace
         steps["store"] = {"store": held}
+
+
+def _embed(c: Checker, symbol: MemorySymbol) -> None:
+    """What `embed` names, as the image holds it (M-10.16): persistent facts have vectors."""
+    steps = symbol.steps or {}
+    name = steps.get("embed", {}).get("embed")
+    if not isinstance(name, str):
+        return
+    node = symbol.declaration
+    place = next((step.name for step in _chain(node.value)[1] if step.name.text == "embed"), node.name)
+    known = c.memory_tables.embedders
+    if name not in known:
+        help = did_you_mean(name, known) or 'use "offline", or declare it: [embedders.NAME] in Concerto.toml'
+        c.report("E4508", place.span, f'unknown embedder "{name}"', help=help)
+        return
+    if "store" not in steps:
+        c.report(
+            "E4507", place.span, "`embed` needs `store`: it is of persistent facts", help='.store("durable").embed("offline")'
+        )
+        return
+    held = known[name]
+    connection = held.get("connection")
+    if connection is not None and connection not in (*PREDECLARED, *c.connections, *c.manifest):
+        c.report(
+            "E4003", place.span, f'the embedder "{name}" is of the unknown connection `{connection}`',
+            help="declare it with `connect`, or as [connections.NAME] of Concerto.toml",
+        )  # fmt: skip
+        return
+    steps["embed"] = {"embed": {"name": name, **held}}
 
 
 def _is_like(start: MemorySymbol, target: MemorySymbol) -> bool:

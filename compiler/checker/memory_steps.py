@@ -19,6 +19,7 @@ from .arguments import infer_all
 from .context import FREE, Checker, Expected
 from .contexts import check_context_step
 from .declarations import FAILED, at_module_level, folded
+from .memory_learn import read_rule
 from .memory_summary import read_summary
 from .relations import ERRONEOUS
 
@@ -42,6 +43,7 @@ STEPS: dict[str, dict[str, tuple[str, Any]]] = {
     "shape": {"": ("shape", Function((MESSAGES,), MESSAGES))},
     "weight": {"": ("weight", COUNT)},
     "ttl": {"": ("ttl", DURATION)},
+    "embed": {"": ("embed", TEXT)},
     "store": {"": ("store", TEXT), "compress": ("compress", FLAG)},
     "allow": {"read": ("allow_read", ATTACHING), "write": ("allow_write", ATTACHING)},
     "recall": {
@@ -55,8 +57,8 @@ STEPS: dict[str, dict[str, tuple[str, Any]]] = {
     "per": {},
     "summary": {},
     "context": {},
+    "learn": {},
 }  # fmt: skip
-UNBUILT_STEPS = ("learn", "embed")
 WITHOUT_ARGUMENTS = ("tools", "recall")
 REPEATED = ("pin", "learn")
 LISTS = ("roles", "pin_roles", "recall_tiers")  # written as `[A, B]`
@@ -74,10 +76,7 @@ class Steps:
 
     def read(self, node: ast.MethodCall) -> None:
         c, name = self.c, node.name.text
-        if name in UNBUILT_STEPS:
-            c.unbuilt(node.name.span, f"memory step {name}")
-            return
-        known = [*STEPS, *UNBUILT_STEPS, "like"]
+        known = [*STEPS, "like"]
         if name not in known:
             help = did_you_mean(name, known) or listed("steps", known)
             c.report("E4502", node.name.span, f"a memory has no step `{name}`", help=help)
@@ -94,6 +93,8 @@ class Steps:
             self.found[name] = {"summary": said} if (said := read_summary(c, node)) is not None else {}
         elif name == "context":
             self.found[name] = {"context": context} if (context := check_context_step(c, node)) is not None else {}
+        elif name == "learn":
+            self._learn(node)
         else:
             self.add(name, node.arguments, node.name)
 
@@ -162,6 +163,19 @@ class Steps:
             return FAILED if made is FAILED else [made]
         found = self._word(step, kind, value)
         return [found] if step == "redact" and found is not FAILED else found
+
+    def _learn(self, node: ast.MethodCall) -> None:
+        """One rule more (M-10.22); a name stands for one rule."""
+        rules = self.found.setdefault("learn", {}).setdefault("learn", [])
+        rule = read_rule(self.c, node)
+        if rule is None:
+            return
+        if any(rule["name"] == other["name"] for other in rules):
+            self.c.report(
+                "E4503", node.arguments[0].span, f'the rule "{rule["name"]}" is written twice', help="name each rule once"
+            )
+            return
+        rules.append(rule)
 
     def _attaching(self, step: str, value: ast.Expr) -> Any:
         """The models and agents of `allow`."""

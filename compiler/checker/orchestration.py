@@ -5,13 +5,16 @@ Hands on `check_connection`, `check_headers`, `check_model`. Must not know: sche
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 from .. import ast
 from ..resolver.scopes import UnbuiltSymbol
 from ..resolver.spelling import did_you_mean, distance
 from ..symbols import BuiltinSymbol, ConnectionSymbol, MemorySymbol, ModelSymbol
 from ..types import KEYED_MEMORY, LEDGER, Type
 from .attaching import refuse_attaching
-from .config import check_object, check_value, duplicates, unknown_key
+from .config import check_fields, check_object, check_value, duplicates, unknown_key
 from .context import Checker, Expected
 from .declarations import FAILED, at_module_level
 from .decorators import check_decorators
@@ -39,9 +42,12 @@ def check_connection(c: Checker, symbol: ConnectionSymbol) -> None:
     node = symbol.declaration
     owner = f"connection `{symbol.name}`"
     check_decorators(c, node.decorators, "connect")
-    duplicates(c, owner, [entry.key for entry in node.entries])
-    for entry in node.entries:
-        _connection_field(c, symbol, owner, entry)
+    own: dict[str, Callable[[ast.Expr], object]] = {
+        "api_key": lambda value: _key(c, symbol, value),
+        "headers": lambda value: check_headers(c, value),
+        **{name: partial(check_object, c, f"`{name}`", rules=rules) for name, rules in CONNECTION_OBJECTS.items()},
+    }
+    check_fields(c, owner, node.entries, symbol.fields, CONNECTION, CONNECTION_FIELDS, own)
     given = c.manifest.get(symbol.name, {})
     symbol.fields.update(given)  # the manifest's value counts (O-1.2)
     known = {**PREDECLARED.get(symbol.name, {}), **symbol.fields}
@@ -65,24 +71,12 @@ def _carried(c: Checker, owner: str, entry: ast.ConfigEntry, provider: object) -
         c.report("E4006", entry.key.span, f"`{name}` of {owner} is not carried by provider `{provider}`", help="remove it")
 
 
-def _connection_field(c: Checker, symbol: ConnectionSymbol, owner: str, entry: ast.ConfigEntry) -> None:
-    name, value = entry.key.text, entry.value
-    if name in symbol.fields:
-        return
-    if name == "api_key":
-        variable = environment_name(c, value, "E4005", "`api_key`")
-        if variable is not None:
-            symbol.fields["api_key_env"] = variable
-    elif name == "headers":
-        symbol.fields[name] = check_headers(c, value)
-    elif name in CONNECTION_OBJECTS:
-        symbol.fields[name] = check_object(c, f"`{name}`", value, CONNECTION_OBJECTS[name])
-    elif name in CONNECTION:
-        known = check_value(c, name, value, CONNECTION[name], constant=True)
-        if known is not FAILED:
-            symbol.fields[name] = known
-    else:
-        unknown_key(c, owner, entry.key, CONNECTION_FIELDS)
+def _key(c: Checker, symbol: ConnectionSymbol, value: ast.Expr) -> object:
+    """Of `api_key` the name of its variable is kept, as `api_key_env`."""
+    variable = environment_name(c, value, "E4005", "`api_key`")
+    if variable is not None:
+        symbol.fields["api_key_env"] = variable
+    return FAILED
 
 
 def environment_name(c: Checker, value: ast.Expr, code: str, what: str) -> str | None:
@@ -188,7 +182,7 @@ def _model_field(c: Checker, symbol: ModelSymbol, entry: ast.ConfigEntry) -> Non
     if name == "memory":
         _model_memory(c, symbol, value)
     elif name == "tools":
-        symbol.tools = tools_named(c, value)
+        symbol.tools = tools_named(c, value, symbol)
     elif name == "retry_policy":
         check_object(c, "`retry_policy`", value, RETRY)
     elif name == "knowledge":

@@ -1,7 +1,7 @@
 """Types of the fields of built-in records, and those a literal may make (L-6.9, O-1.106 to O-1.115).
 
-Hands on `RECORD_FIELDS`, `WRITTEN`, `may_be_left_out`. The order is the machine's; a test compares the names. Must not know:
-expressions.
+Hands on `RECORD_FIELDS`, `WRITTEN`, `may_be_left_out`, `default_of`. The order is the machine's; a test compares the names.
+Must not know: expressions.
 """
 
 from __future__ import annotations
@@ -37,15 +37,29 @@ RECORD_FIELDS: dict[str, dict[str, Type]] = {
     "Provenance": {
         "origin": STRING, "by": Nilable(STRING), "run": Nilable(STRING), "rule": Nilable(STRING), "seqs": array(INT),
     },
+    "Learned": {"content": ANY, "confidence": FLOAT, "about": array(STRING)},
+    "Dominant": {"value": ANY, "frequency": FLOAT},
+    "Observed": {"key": STRING, "count": INT, "items": array(map_(STRING, ANY))},
     "Emit": {"channel": STRING, "payload": ANY},
     "HttpResponse": {"status": INT, "body": STRING, "headers": map_(STRING, STRING)},
     "RegexMatch": {"text": STRING, "start": INT, "end": INT, "groups": array(option(STRING))},
 }  # fmt: skip
 
 # Records that programs hand over; the others are made by what they tell of.
-WRITTEN = ("Message", "Prompt", "ToolCall")
+WRITTEN = ("Message", "Prompt", "ToolCall", "Learned")
+# Defaults of fields of literals beside those of their types.
+_DEFAULTS: dict[tuple[str, str], float] = {("Learned", "confidence"): 1.0}
+_EMPTY = (("Message", "tool_calls"), ("Learned", "about"))
 
 
-def may_be_left_out(type_: Type) -> bool:
-    """Whether a field of a literal has a default: nil, or no elements."""
-    return isinstance(type_, Nilable) or type_ == array(TOOL_CALL)
+def may_be_left_out(record: str, field: str) -> bool:
+    """Whether a field of a literal has a default: nil, no elements, or a constant."""
+    nilable = isinstance(RECORD_FIELDS[record][field], Nilable)
+    return nilable or (record, field) in _EMPTY or (record, field) in _DEFAULTS
+
+
+def default_of(record: str, field: str) -> float | list[object] | None:
+    """That of a field which may be left out."""
+    if (record, field) in _EMPTY:
+        return []
+    return _DEFAULTS.get((record, field))

@@ -64,6 +64,7 @@ def await_(c: Checker, node: ast.Await, expected: Expected) -> Type:
         help = "`async fn`" if c.function_target.kind != "none" else None
         c.report("E3016", node.span, "`await` outside async code", help=help)
     if node.tasks is not None:
+        c.concurrent.append(node.tasks)
         return Tuple(tuple(value_type(body(c, task)) for task in node.tasks))
     answer = awaited_emit(c, node.operand)
     if answer is not None:
@@ -87,6 +88,7 @@ def race(c: Checker, node: ast.Call, callee: ast.PathExpr, expected: Expected) -
         return c.report("E2016", callee.span, "`race` takes its operands itself", help="write `race(a, b)`")
     if not node.tasks:
         return c.report("E2006", callee.span, "`race` takes one operand or more, none given", help="write `race(f(), g())`")
+    c.concurrent.append(node.tasks)
     if len(node.arguments) == 1:
         _one_array(c, node.arguments[0].value, "race(f(), g())")
     return c.join_branches([(task, body(c, task, expected=expected)) for task in node.tasks])

@@ -7,18 +7,21 @@ know: how a tool is run.
 from __future__ import annotations
 
 from ...vm.builtins import Row
+from ...vm.schema import tool_name
 from .. import ast
 from ..resolver.spelling import did_you_mean
 from ..source import Span
-from ..symbols import BuiltinCall, FunctionSymbol, McpSymbol, StructSymbol, ToolSymbol
-from ..types import ANY, MCP_REF, NEVER, TOOL_REF, Nilable, Nominal, Type
+from ..symbols import BuiltinCall, FunctionSymbol, McpSymbol, MemorySymbol, ModelSymbol, StructSymbol, ToolSymbol
+from ..types import ANY, KEYED_MEMORY, MCP_REF, MEMORY, NEVER, TOOL_REF, Nilable, Nominal, Type
 from .arguments import infer_all
+from .attaching import refuse_attaching
 from .builtins import call_row
 from .config import check_value, duplicates, unknown_key
 from .context import FREE, Checker, Expected
 from .declarations import at_module_level, folded
 from .decorators import check_decorators
 from .fields import TEXT
+from .keyed import without_key
 from .relations import ERRONEOUS, generic
 from .schemas import fold_nested_defaults, without_json
 
@@ -199,9 +202,9 @@ def private_tool_method(c: Checker, name: ast.Ident, method: FunctionSymbol) -> 
     return c.report("E1006", name.span, f"`{method.path}` is private in tool `{method.tool.name}`", help=help)
 
 
-def tools_named(c: Checker, value: ast.Expr) -> list[ToolSymbol | McpSymbol]:
-    """The tools of the field `tools` of a model (O-1.42)."""
-    found: list[ToolSymbol | McpSymbol] = []
+def tools_named(c: Checker, value: ast.Expr, model: ModelSymbol) -> list[ToolSymbol | McpSymbol | MemorySymbol]:
+    """The tools of the field `tools` of a model (O-1.42), memories among them (M-10.17)."""
+    found: list[ToolSymbol | McpSymbol | MemorySymbol] = []
     if not isinstance(value, ast.ArrayExpr):
         at_module_level(c, value, Expected())
         c.report("E4004", value.span, "`tools` is an array of names of tools", help="write `tools: [A, B]`")
@@ -211,6 +214,12 @@ def tools_named(c: Checker, value: ast.Expr) -> list[ToolSymbol | McpSymbol]:
         tool = tool_of(item)
         if tool is not None:
             found.append(tool)
+        elif type_ == KEYED_MEMORY:
+            without_key(c, item)
+        elif isinstance(item, ast.PathExpr) and isinstance(item.binding, MemorySymbol):
+            refuse_attaching(c, item, model, item.binding, writes=False)
+            check_wire_name(c, tool_name(item.binding.name, "remember"), item.span)
+            found.append(item.binding)
         elif type_ is not ERRONEOUS:
             c.report("E4004", item.span, f"`tools` holds names of tools, found `{type_}`", help="write `tools: [Name]`")
     return found
@@ -235,7 +244,8 @@ def with_tools(c: Checker, node: ast.MethodCall, row: Row) -> Type:
 
 
 def _check_offered(c: Checker, span: Span, type_: Type) -> bool:
-    if type_ in (TOOL_REF, MCP_REF, ANY, NEVER) or (isinstance(type_, Nominal) and type_.kind == "tool") or str(type_) == "_":
+    is_tool = isinstance(type_, Nominal) and type_.kind == "tool"
+    if type_ in (TOOL_REF, MCP_REF, MEMORY, ANY, NEVER) or is_tool or str(type_) == "_":
         return True
     c.report("E4040", span, f"`with_tools` takes tools, found `{type_}`", help="name a declared `tool`")
     return False

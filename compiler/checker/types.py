@@ -28,7 +28,8 @@ RECORDS = {
     t.name: t
     for t in (
         types.PROMPT, types.RESPONSE, types.MESSAGE, types.CHUNK, types.TOOL_CALL, types.LEDGER_ENTRY, types.ENTRY,
-        types.TURN, types.EMIT, *types.LIBRARY_RECORDS,
+        types.TURN, types.FACT, types.PROVENANCE, types.LEARNED, types.DOMINANT, types.OBSERVED, types.EMIT,
+        *types.LIBRARY_RECORDS,
     )
 }  # fmt: skip
 SPELLINGS: dict[str, Type] = {

@@ -13,6 +13,7 @@ from ...vm.bytecode import operands as k
 from ...vm.bytecode.code import encode_instructions
 from ...vm.bytecode.opcodes import BY_NAME, OPCODES
 from ...vm.bytecode.positions import encode_lines
+from .local_names import LocalNames
 
 
 class Label:
@@ -50,6 +51,8 @@ class Emitter:
         self.handlers: list[tuple[int, int, Label, int]] = []
         self.suspends = False
         self.calls: set[int] = set()
+        self.names = LocalNames()
+        self.named: list[list[Any]] = []  # the rows of V-3.9, known when the function is finished
 
     # ------------------------------------------------------------ instructions
 
@@ -146,9 +149,20 @@ class Emitter:
         captures = [parent._cell_number(c) if isinstance(c, CellRef) and parent else 0 for c in self.captures]
         lines = encode_lines((offsets[i], *place) for i, place in enumerate(self.places))
         cells = len(self.captures) + self.own_cells
+        if not flags & im.F_HIDDEN:
+            self.named = self._named(offsets)
         return im.Function(
             name, params, result, self.slots, captures, cells, self.deepest, flags, code, handlers, lines, b""
         )
+
+    def _named(self, offsets: list[int]) -> list[list[Any]]:
+        """[name, place, start, end] per variable; cells are counted on from the slots."""
+        found = []
+        for row in self.names.finished(len(self.code)):
+            place = row.place if isinstance(row.place, int) else self.slots + self._cell_number(row.place)
+            if row.start is not None and row.end is not None and row.start < row.end:
+                found.append([row.name, place, offsets[row.start], offsets[row.end]])
+        return found
 
     def _operand(self, number: int, operand: Any) -> int:
         if isinstance(operand, Label):

@@ -8,7 +8,7 @@ from ...vm.builtins import ASSOCIATED, FUNCTIONS, std_row
 from ...vm.builtins.std import STD_PREFIX
 from .. import ast, symbols
 from .. import types as t
-from ..checker.records import RECORD_FIELDS
+from ..checker.records import RECORD_FIELDS, default_of
 from .constants import AT_ONCE, collect, emit_constant, emit_variant
 from .emitter import Label
 from .generator import Generator, is_plain, may_alias, static_type, value_of
@@ -121,10 +121,13 @@ def record_literal(g: Generator, node: ast.StructExpr, name: str) -> None:
     fields = RECORD_FIELDS[name]
 
     def absent(index: int) -> None:
-        if isinstance(list(fields.values())[index], t.Nilable):
+        default = default_of(name, list(fields)[index])
+        if default is None:
             g.emitter.emit("NIL")
-        else:
+        elif isinstance(default, list):
             g.emitter.emit("ARRAY", 0, 0)
+        else:
+            emit_constant(g, default)
 
     _fields_by_slots(g, node, {entry.name.text: entry.value for entry in node.fields}, list(fields), absent)
     g.emitter.emit("CALL_BUILTIN", g.module.pool.builtin("Records", name), len(fields))

@@ -146,6 +146,8 @@ def enter(g: Generator, parameters: list[ast.Parameter]) -> None:
             g.store(local)
         else:
             g.slots[local] = slot
+            e.names.declare(local, slot)
+            e.names.assign(local, 0)
 
 
 def body(g: Generator, expr: ast.Expr, result: t.Type | None, scope: symbols.FunctionScope) -> None:

@@ -77,10 +77,11 @@ class Generator:
         if expr in self.waiting:
             e.reload(self.waiting[expr])
             return
-        depth = e.depth
+        depth, outer = e.depth, e.names.enter()
         self.at(expr.span)
         self.module.nesting.call(VALUES[type(expr)], self, expr)
         e.depth = depth + 1
+        e.names.leave(outer, len(e.code))
         if expr.coercion is not None:
             self.at(expr.span)
             self.coerce(expr.coercion)
@@ -88,7 +89,7 @@ class Generator:
     def effect(self, expr: ast.Expr) -> None:
         """Run `expr` for its effects."""
         e = self.emitter
-        depth = e.depth
+        depth, outer = e.depth, e.names.enter()
         self.at(expr.span)
         handler = EFFECTS.get(type(expr))
         if handler is not None:
@@ -97,6 +98,7 @@ class Generator:
             self.value(expr)
             e.emit("POP")
         e.depth = depth
+        e.names.leave(outer, len(e.code))
 
     def bound(self, expr: ast.Expr) -> None:
         """Push a value that will live in a new place: one that may live elsewhere already is marked shared (V-5.7)."""
@@ -161,8 +163,10 @@ class Generator:
             if local not in self.cells:
                 self.cells[local] = self.emitter.own_cell()
             self.emitter.emit("NEW_CELL", self.cells[local])
+            self.emitter.names.declare(local, self.cells[local])
         elif local not in self.slots:
             self.slots[local] = self.emitter.slot()
+            self.emitter.names.declare(local, self.slots[local])
 
     def load(self, local: symbols.Local) -> None:
         if local in self.slots:
@@ -175,6 +179,7 @@ class Generator:
             self.emitter.emit("STORE", self.slots[local])
         else:
             self.emitter.emit("STORE_CELL", self.cell(local))
+        self.emitter.names.assign(local, len(self.emitter.code))
 
     def load_own(self, local: symbols.Local) -> None:
         if local in self.slots:
@@ -191,6 +196,7 @@ class Generator:
                 self.emitter.emit("NEW_CELL", self.cells[local])
             else:
                 self.cells[local] = self.emitter.capture(self.parent.cell(local))
+                self.emitter.names.captured(local, self.cells[local])
         return self.cells[local]
 
     def bind(self, local: symbols.Local) -> None:

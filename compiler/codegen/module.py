@@ -6,6 +6,7 @@ Hands on the tables that function generators share. Must not know: expressions.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from ...vm.builtins import Row
 from ...vm.builtins.table import methods_named
@@ -257,6 +258,11 @@ class Module:
         for p in self.pending:
             self.pool.functions[p.number] = p.emitter.finish(p.name, p.params, p.result, p.flags, p.parent)
         return [f for f in self.pool.functions if f is not None]
+
+    def local_names(self) -> list[list[list[Any]]]:
+        """The rows of every function, once all are finished."""
+        named = {p.number: p.emitter.named for p in self.pending}
+        return [named[number] for number, f in enumerate(self.pool.functions) if f is not None]
 
 
 def trait_site(module: Module, trait: t.Nominal, symbol: symbols.FunctionSymbol) -> int:

@@ -27,7 +27,9 @@ def bind_irrefutable(g: Generator, pattern: ast.Pattern, type_: t.Type | None) -
         e.emit("STORE", slot)
         fails, end = Label(), Label()
         depth = e.depth
+        e.names.held = True
         test_pattern(g, pattern, slot, fails, type_)
+        e.names.held = False
         e.jump("JUMP", end)
         e.mark(fails, depth)
         g.at(pattern.span)
@@ -37,6 +39,7 @@ def bind_irrefutable(g: Generator, pattern: ast.Pattern, type_: t.Type | None) -
         else:
             e.emit("FAIL_MATCH")
         e.mark(end, depth)
+        e.names.settle(len(e.code))
         e.release(slot)
 
 

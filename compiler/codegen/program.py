@@ -96,6 +96,7 @@ def generate(checked: CheckedProgram, sources: list[Source], name: str) -> im.Im
         [memory_entry(module, m) for m in checked.memories], context_entries(module, checked),
         [pipeline_entry(module, p) for p in checked.pipelines], test_entries(module, checked),
         exports(module, checked, init), [[source.name, hashlib.sha256(source.text.encode()).digest()] for source in sources],
+        module.local_names(),
         [source.text for source in sources],
     )  # fmt: skip
     for made, digest in zip(functions, hash_functions(image), strict=True):
@@ -328,7 +329,8 @@ def model_entry(module: Module, model: symbols.ModelSymbol) -> im.Model:
 
 
 def _offering(
-    module: Module, symbol: symbols.ToolSymbol | symbols.McpSymbol | symbols.HashMapSymbol | symbols.LedgerSymbol
+    module: Module,
+    symbol: symbols.ToolSymbol | symbols.McpSymbol | symbols.HashMapSymbol | symbols.LedgerSymbol | symbols.MemorySymbol,
 ) -> list[Any]:
     match symbol:
         case symbols.ToolSymbol():
@@ -337,6 +339,8 @@ def _offering(
             return ["mcp", module.servers[symbol]]
         case symbols.HashMapSymbol():
             return ["hashmaps", module.hashmaps[symbol]]
+        case symbols.MemorySymbol():
+            return ["memories", module.memories[symbol]]
     return ["ledgers", module.ledgers[symbol]]
 
 

@@ -150,11 +150,13 @@ def _match(g: Generator, node: ast.Match, wanted: bool) -> None:
     e.emit("STORE", subject)
     for arm in node.arms:
         following = Label()
+        outer = e.names.enter()
         g.at(arm.span)
         test_pattern(g, arm.pattern, subject, following, subject_type)
         if arm.guard is not None:
             branch_unless(g, arm.guard, following)
         _branch(g, arm.body, wanted)
+        e.names.leave(outer, len(e.code))
         e.jump("JUMP", end)
         e.mark(following, depth)
     g.at(node.span)
@@ -417,7 +419,7 @@ def _catches(g: Generator, node: ast.Try, end: Label, wanted: bool) -> None:
     e = g.emitter
     depth = e.depth
     for clause in node.catches:
-        following = Label()
+        following, outer = Label(), e.names.enter()
         g.at(clause.span)
         if clause.caught is not None and clause.caught != t.ANY:
             e.emit("DUP")
@@ -432,6 +434,7 @@ def _catches(g: Generator, node: ast.Try, end: Label, wanted: bool) -> None:
         else:
             e.emit("POP")
         _branch(g, clause.body, wanted)
+        e.names.leave(outer, len(e.code))
         e.jump("JUMP", end)
         e.mark(following, depth)
     g.at(node.span)

@@ -14,7 +14,7 @@ from ..diagnostics import Diagnostics
 from ..loading import Project
 from ..source import Source, Span
 from ..symbols import FunctionSymbol, Local, ModuleSymbol
-from . import expressions, paths, patterns, tasks
+from . import braces, expressions, paths, patterns, tasks
 from .impls import declare_impls
 from .items import declare_items, visit_items
 from .library import declare_library, library_tool
@@ -23,7 +23,7 @@ from .predeclared import outermost
 from .state import Module, Resolver
 from .traits import predeclare
 
-HANDLERS = {**paths.HANDLERS, **patterns.HANDLERS, **expressions.HANDLERS, **tasks.HANDLERS}
+HANDLERS = {**paths.HANDLERS, **patterns.HANDLERS, **expressions.HANDLERS, **tasks.HANDLERS, **braces.HANDLERS}
 
 
 def resolve(project: Project, diagnostics: Diagnostics) -> Module:

@@ -8,13 +8,14 @@ from __future__ import annotations
 from ...vm.builtins import ASSOCIATED, FUNCTIONS
 from ...vm.values.errors import FAMILIES
 from ..symbols import BuiltinSymbol, ErrorFamilySymbol, Symbol
-from .scopes import Scope, UnbuiltSymbol
+from .scopes import Scope
 
 # Type names and their numbers of type arguments (L-3.1).
 TYPES: dict[str, int] = {
     **dict.fromkeys(("Int", "Float", "String", "Bool", "Nil", "Any", "Range"), 0),
     "Array": 1, "Map": 2, "Option": 1, "Result": 2, "Schema": 1, "Task": 1, "Set": 1, "Queue": 1, "Stack": 1,
     **dict.fromkeys(("Prompt", "Response", "Message", "ToolCall", "Emit", "Entry", "Turn", "Fact", "Provenance"), 0),
+    **dict.fromkeys(("Learned", "Dominant", "Observed"), 0),
     **dict.fromkeys(("ModelRef", "ModelBuilder", "SchemaRef", "Memory", "MemoryRef", "ToolRef", "AgentRef", "Agent"), 0),
     **dict.fromkeys(("KeyedMemory", "McpRef", "Stream", "Chunk"), 0),
     **dict.fromkeys(("HashMapRef", "Ledger", "LedgerRef", "LedgerQuery", "LedgerEntry"), 0), "HashMap": 2,
@@ -23,9 +24,6 @@ TYPES: dict[str, int] = {
 
 # Types that are reached through their module of the library only (L-7).
 LIBRARY_TYPES = {"HttpResponse": 0, "RegexMatch": 0}
-
-UNBUILT_TYPES = ("Learned",)
-UNBUILT_FUNCTIONS: tuple[str, ...] = ()
 
 MEMORY_CONSTRUCTORS = ("new", "of")
 STORES = ("HashMap", "HashMapRef", "Ledger", "LedgerRef")
@@ -36,7 +34,6 @@ def outermost() -> Scope:
     scope = Scope(None)
     names: dict[str, Symbol] = {name: BuiltinSymbol(name) for name in (*TYPES, *FUNCTIONS)}
     names.update((name, ErrorFamilySymbol(name)) for name in FAMILIES)
-    names.update((name, UnbuiltSymbol(name, reported=False)) for name in (*UNBUILT_TYPES, *UNBUILT_FUNCTIONS))
     scope.names = names
     return scope
 

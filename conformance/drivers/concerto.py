@@ -121,7 +121,7 @@ def compile_(op: Json) -> Json:
         return {"status": "error", "diagnostics": diagnostics_of(result), "exit": 65}
     if op.get("strip"):
         LAST.clear()
-        result.image.source = []
+        result.image.strip()
     image = base64.b64encode(encode(result.image)).decode()
     return {"status": "ok", "diagnostics": diagnostics_of(result), "image": image, "exit": 0}
 
@@ -287,6 +287,7 @@ class World:
             server=self.server,
             volatile=function is not None,
             tier="both" if op["route"] in TRANSLATED else "interp",
+            hears=lambda: True,
         )
         self.session = Session(program, host)
         if op["route"] in TRANSLATED:

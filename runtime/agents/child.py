@@ -11,7 +11,7 @@ import contextlib
 import os
 import signal
 
-from .descendants import alive, descendants
+from .descendants import alive, begin, descendants, end
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -71,6 +71,7 @@ class Child:
             lambda: _Streams(loop), *arguments, stdin=pipe, stdout=pipe, stderr=pipe,
             env=dict(env), cwd=folder, start_new_session=True, close_fds=True,
         )  # fmt: skip
+        begin(transport.get_pid())
         return cls(asyncio.subprocess.Process(transport, streams, loop), streams)
 
     @classmethod
@@ -206,6 +207,7 @@ class Child:
             family |= descendants(self.pid)
             self._signal(family, signal.SIGKILL)
             await self._gone(family, TERMINATION_GRACE)
+        end(self.pid)
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._draining, EXIT_GRACE)
         self._process._transport.close()  # type: ignore[attr-defined]

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ..translation import TreeBuilder
     from .served import Answer, Signature
 
+MOST_BYTES = 1 << 20  # of a result (G-6.1)
 RESULT = "result"  # the one key under which servers wrap what is no object
 
 
@@ -42,12 +43,19 @@ def plain_map(arguments: Any) -> dict[str, Any]:
 
 
 def value_of(answer: Answer, signature: Signature | None, builder: TreeBuilder) -> Any:
-    """The value of an answer that is no failure. Raises ServerFailure where it does not fit the declared type."""
+    """The value of an answer that is no failure. Raises ServerFailure where it is too large or does not fit the declared type."""
+    if _is_too_large(answer):
+        raise ServerFailure(f"the result is larger than {MOST_BYTES} bytes", "ExecutionFailed")
     if signature is None or signature.result[3][0][1] == ["any"]:
         return from_json(_open(answer))
     if signature.result[3][0][1] == ["string"] and (answer.texts or answer.structured is None):
         return builder.value(_accepted(signature, clean_text(answer.text)))
     return builder.value(_accepted(signature, _parsed(signature, answer)))
+
+
+def _is_too_large(answer: Answer) -> bool:
+    structured = "" if answer.structured is None else json.dumps(answer.structured, ensure_ascii=False)
+    return len(f"{answer.text}{structured}".encode("utf-8", "surrogatepass")) > MOST_BYTES
 
 
 def _open(answer: Answer) -> Any:

@@ -71,7 +71,7 @@ class SdkConnection:
     async def begin(self) -> None:
         try:
             async with asyncio.timeout(self.timeout):
-                await self._ready
+                await asyncio.shield(self._ready)  # `aclose` asks whether it was ready
         except TimeoutError:
             raise ServerFailure(f"mcp {self.name} is not ready within {self.timeout:g} s") from None
 
@@ -80,8 +80,9 @@ class SdkConnection:
         if not self._ready.done():
             self._living.cancel()
         await asyncio.wait((self._living,))
-        if not self._living.cancelled():
-            self._living.exception()  # asked for, so that nobody complains that it was not
+        for ended in (self._living, self._ready):
+            if ended.done() and not ended.cancelled():
+                ended.exception()  # asked for, so that nobody complains that it was not
 
     # ------------------------------------------------------------ requests
 

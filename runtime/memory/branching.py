@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .entries import Entry
     from .facts import Fact
     from .keys import Key
+    from .observations import Observation
     from .stores.protocol import Store, Write
 
 
@@ -54,12 +55,18 @@ def _copy(store: Store, key: Key, at: int, below: int | None) -> Batch:
     copied = Head(1, next_seq, turns, len(entries), sum(entry.tokens for entry in entries), at)
     states = [state for state in store.views(key).values() if state.upto < next_seq]
     rows = [row for row in store.turns(key) if row.turn < turns]
-    return Batch(copied, entries=entries, turns=rows, views=states, facts=stored_facts(store, key))
+    seen = [one for one in stored_seen(store, key) if all(seq < next_seq for seq in one.seqs)]
+    return Batch(copied, entries=entries, turns=rows, views=states, facts=stored_facts(store, key), seen=seen)
 
 
 def stored_facts(store: Store, key: Key) -> list[Fact]:
     """Those that outlive a turn; a store may keep none."""
     return [fact for fact in store.facts(key) if fact.tier != EPHEMERAL] if hasattr(store, "facts") else []
+
+
+def stored_seen(store: Store, key: Key) -> list[Observation]:
+    """Observations by topic and number; a store that keeps no facts keeps none."""
+    return store.seen(key) if hasattr(store, "seen") else []
 
 
 def erase_entries(store: Store, key: Key, wanted: Callable[[Entry], bool], at: int) -> list[int]:
@@ -112,4 +119,5 @@ def _erasing(store: Store, key: Key, gone: list[Entry], at: int) -> Write:
     states = [state.without_summary() for state in store.views(key).values() if state.upto >= first]
     seqs = {entry.seq for entry in gone}
     derived = [fact.id for fact in stored_facts(store, key) if not seqs.isdisjoint(fact.seqs)]
-    return key, head.version, Batch(left, evict=gone, views=states, gone=derived)
+    unseen = [one.place for one in stored_seen(store, key) if not seqs.isdisjoint(one.seqs)]
+    return key, head.version, Batch(left, evict=gone, views=states, gone=derived, unseen=unseen)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ..records import Msg
 from .memory import Memory
-from .turns import Attached, open_run
+from .turns import Attached, asked_text, open_run
 from .views import with_lead
 
 TYPE_CHECKING = False
@@ -87,9 +87,16 @@ class Conversation:
         return self.attached[-1].memory
 
     @property
+    def shared(self) -> bool:
+        """Whether other sessions write one of its stores."""
+        return any(each.memory.shared for each in self.attached)
+
+    @property
     def folds(self) -> bool:
-        """Whether a summary may be due after its commit."""
-        return self.auto and any(policy.summary is not None for policy in self.memory.views.values())
+        """Whether a summary may be due after its commit, or facts get their vectors."""
+        if not self.auto:
+            return False
+        return self.memory.embedding is not None or any(policy.summary is not None for policy in self.memory.views.values())
 
     async def open(
         self,
@@ -106,12 +113,19 @@ class Conversation:
             await self.locks.take(self.memory, run_id, timeout)
             self._locked = True
 
+        await self._embed(prompt)
         self.run = open_run(
             self.attached, run_id, prompt, system=system, auto=self.auto, tools_offered=tools_offered, tokens=self.tokens,
             by=by, meta=self.meta, recall=self.recall,
         )  # fmt: skip
         self.lead = self.run.lead
         return self.run.head
+
+    async def _embed(self, prompt: Sequence[Msg]) -> None:
+        """The vector of what recall steps ask for (M-10.15)."""
+        for element in self.attached:
+            if element.memory.embedding is not None and element.policy.recall is not None:
+                await element.memory.embedding.fill([asked_text(prompt)])
 
     def user(self, text: str) -> Msg:
         """The user message of a request (M-4.17, part 6)."""
@@ -136,14 +150,22 @@ class Conversation:
             self.close()
 
     async def fold(self) -> None:
-        """The folds that are due after a commit (M-9.5)."""
-        if not self.auto or self.summarise is None:
+        """The folds that are due after a commit (M-9.5), then vectors of facts that have none (M-10.16)."""
+        if not self.auto:
             return
+        if self.summarise is not None:
+            await self._summarise(self.summarise)
+        if self.memory.embedding is not None:
+            from .embedding import embed_pending
+
+            await embed_pending(self.memory)
+
+    async def _summarise(self, summarise: Callable[[Memory, str], Summarise]) -> None:
         from .summaries import refresh
 
         for view, policy in self.memory.views.items():
             if policy.summary is not None:
-                reason = await refresh(self.memory, view, self.summarise(self.memory, view))
+                reason = await refresh(self.memory, view, summarise(self.memory, view))
                 if reason is not None:
                     self.report(f"the memory {view or self.memory.name} was not summarised: {reason}")
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from ...vm.values import KeyedRef, MemoryRef
     from ..records import Msg
+    from .embedding import Embedding
     from .keys import Key
     from .memory import Listener, Memory
     from .stores.protocol import Store
@@ -36,9 +37,10 @@ class Declaration:
     `of` names the memory of `Memory::of(m)`. `initial`, `facts`: what its initialisation statements give a log of version 0
     (M-2.10), of `remember` its arguments.
     `allow`: who may attach it, as (readers, writers) by name, None for everybody (M-4.16). `fixed`: slots that are written once.
+    `embed`: its embedder as the image says it (M-10.16).
     """
 
-    __slots__ = ("name", "policy", "per", "store", "of", "initial", "facts", "allow", "fixed")
+    __slots__ = ("name", "policy", "per", "store", "of", "initial", "facts", "allow", "fixed", "embed")
 
     def __init__(
         self,
@@ -51,6 +53,7 @@ class Declaration:
         initial: Sequence[tuple[str, str, bool]] = (),
         allow: Allow | None = None,
         fixed: frozenset[tuple[str, str]] = frozenset(),
+        embed: dict[str, Any] | None = None,
     ) -> None:
         self.name = name
         self.policy = policy or Policy()
@@ -61,6 +64,7 @@ class Declaration:
         self.facts: list[list[Any]] = []
         self.allow = allow
         self.fixed = fixed
+        self.embed = embed
 
 
 class KeyedMemory:
@@ -144,8 +148,8 @@ class Memories:
     """Everything declared, by name; logs are shared handles and live as long as the session or their store (O-3.3)."""
 
     __slots__ = (
-        "_declared", "_views", "_volatile", "_open", "_namespace", "_clock", "_listener", "_hears", "_stores", "initialising",
-        "failure", "turns",
+        "_declared", "_views", "_volatile", "_open", "_namespace", "_clock", "_listener", "_hears", "_stores", "_embedders",
+        "_embeddings", "initialising", "failure", "turns",
     )  # fmt: skip
 
     def __init__(
@@ -157,6 +161,7 @@ class Memories:
         listener: Listener | None = None,
         hears: Callable[[], bool] = lambda: True,
         stores: Callable[[str], Store] | None = None,
+        embedders: Callable[[dict[str, Any]], Embedding] | None = None,
     ) -> None:
         made = [each if isinstance(each, Declaration) else Declaration(each[0], Policy(retain=each[1])) for each in declared]
         self._declared = {each.name: each for each in made}
@@ -168,6 +173,8 @@ class Memories:
         self._listener = listener
         self._hears = hears
         self._stores = stores
+        self._embedders = embedders
+        self._embeddings: dict[str, Embedding] = {}
         self.initialising = False
         self.failure = MemoryFailure  # what a store that fails raises
         self.turns: dict[Any, Any] = {}
@@ -280,7 +287,7 @@ class Memories:
         memory = Memory(
             declared.policy, name=declared.name, store=self._store_of(declared), key=key, clock=self._clock,
             views=self._views.get(declared.name), listener=self._listener if self._hears() else None,
-            session=self._session(), fixed=declared.fixed,
+            session=self._session(), fixed=declared.fixed, embedding=self._embedding(declared),
         )  # fmt: skip
         if declared.facts:
             from .direct_facts import initial_facts
@@ -306,6 +313,25 @@ class Memories:
             assert self._stores is not None, "who declares stores gives them"
             return self._stores(declared.store)
         return self._session()
+
+    def _embedding(self, declared: Declaration) -> Embedding | None:
+        """One for each embedder of the session: what it was asked once it knows."""
+        said = declared.embed
+        if said is None:
+            return None
+        if said["name"] not in self._embeddings:
+            assert self._embedders is not None, "who declares embedders gives them"
+            self._embeddings[said["name"]] = self._embedders(said)
+        return self._embeddings[said["name"]]
+
+    def is_view(self, name: str) -> bool:
+        """Whether it is derived from another one."""
+        return self._declared[name].of is not None
+
+    def embeds(self, ref: MemoryRef) -> bool:
+        """Whether its facts have vectors, for which the host may have to wait."""
+        declared = self._declared[ref.name]
+        return (self._declared[declared.of] if declared.of else declared).embed is not None
 
     def _both(self, declared: Declaration) -> list[Store]:
         store = self._store_of(declared)
@@ -351,6 +377,10 @@ class _Beginning:
 
     def keyed(self, ref: KeyedRef, method: str, values: dict[str, Any]) -> Any:
         return self.memories.keyed(ref, method, values)
+
+    def embeds(self, ref: MemoryRef) -> bool:
+        """Facts of initialisation get their vectors with a later commit."""
+        return False
 
     def initial(self, name: str, role: str, content: str, pinned: bool) -> None:
         self.memories.initial(name, role, content, pinned)

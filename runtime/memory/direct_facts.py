@@ -34,14 +34,14 @@ def fact_value(found: Found) -> Any:
 
 
 def content_of(value: Any) -> Any:
-    """The JSON form of a content (P452 without one)."""
+    """The JSON form of a content or of the data of an observation (P452 without one)."""
     from json import dumps
 
     try:
         held = to_plain(value)
         dumps(held, allow_nan=False)
     except (TypeError, ValueError) as error:
-        raise InvalidValue(f"the content of a fact has a JSON form; this one does not ({error})") from None
+        raise InvalidValue(f"what a memory keeps has a JSON form; this does not ({error})") from None
     return held
 
 
@@ -102,6 +102,10 @@ def _put_slot(facts: Facts, tier: str, name: str, content: Any) -> Any:
     return fact.content
 
 
+def _observe(facts: Facts, topic: str, data: Any) -> None:
+    facts.observe(topic, content_of(data))
+
+
 FACT_METHODS: dict[str, Any] = {
     "remember": lambda facts, *arguments: facts.keep(drafted(facts, *arguments)),
     "recall": _recall,
@@ -109,6 +113,7 @@ FACT_METHODS: dict[str, Any] = {
     "confirm": lambda facts, name: facts.confirm(name),
     "forget": lambda facts, name: facts.forget(name),
     "relate": _relate,
+    "observe": _observe,
     "neighbors": lambda facts, entity: Array(facts.neighbors(entity)),
     "slots": lambda facts, wanted: facts.slots(wanted),
     "put_slot": _put_slot,

@@ -8,6 +8,7 @@ from __future__ import annotations
 from .entries import Turn, ViewState, check_units, entry_json, entry_of
 from .errors import MemoryFailure, corrupt, newer_version
 from .facts import fact_of
+from .observations import observation_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def loaded(text: str) -> Content:
             [_state(name, state) for name, state in held["views"].items()],
             [entry_of(entry) for entry in held["log"]],
             [fact_of(fact).as_json() for fact in held["facts"]],
-            list(held["seen"]),
+            [observation_of(one).as_json() for one in held["seen"]],
         )
         _check(content)
     except (KeyError, TypeError, ValueError, AttributeError) as error:

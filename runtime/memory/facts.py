@@ -22,9 +22,9 @@ FIELDS = (
 
 class Fact:
     """`content` is JSON; `c0` the confidence it was remembered with; times are Unix ms. `seqs`: the entries it derives from.
-    `task`: of an ephemeral fact, who wrote it."""
+    `task`: of an ephemeral fact, who wrote it. `vector`: that of its text with the label of its embedder, beside its JSON."""
 
-    __slots__ = (*FIELDS, "task")
+    __slots__ = (*FIELDS, "task", "vector")
 
     def __init__(
         self,
@@ -62,6 +62,7 @@ class Fact:
         self.rule = rule
         self.seqs = list(seqs)
         self.task = task
+        self.vector: tuple[str, bytes] | None = None
 
     def as_json(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in FIELDS}
@@ -70,6 +71,8 @@ class Fact:
         made = Fact(**self.as_json(), task=self.task)
         for name, value in fields.items():
             setattr(made, name, value)
+        if not {"name", "content", "about"} & fields.keys():
+            made.vector = self.vector
         return made
 
     @property

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Functions = Callable[[str, list[int]], Any]
     """Step and place of a function to what the policy calls."""
 
-OUTSIDE_THE_POLICY = ("keys", "store", "compress", "allow_read", "allow_write")
+OUTSIDE_THE_POLICY = ("keys", "store", "compress", "allow_read", "allow_write", "embed")
 GROUPS = ("recall_", "decay_")
 SUMMARISERS = ("model", "function", "host")
 FUNCTIONS = ("clip_with", "shape")
@@ -39,7 +39,7 @@ def declarations(image: Image, functions: Functions, counter: Any = None) -> lis
         found.append(
             Declaration(
                 memory.name, _policy(memory, functions, counts), per=steps.get("keys", ()), store=store, of=of,
-                allow=_allowed(steps), fixed=_fixed(image, memory),
+                allow=_allowed(steps), fixed=_fixed(image, memory), embed=steps.get("embed"),
             )
         )
     return found
@@ -102,6 +102,8 @@ def _policy(memory: Memory, functions: Functions, counter: TokenCounter | None) 
         steps.setdefault("on_conflict", "Serial")
     if "summary" in steps:
         steps["summary"] = _summary(steps["summary"])
+    if "learn" in steps:
+        steps["learn"] = tuple(_rule(rule, functions) for rule in steps["learn"])
     steps = {name: value for name, value in steps.items() if not name.startswith(GROUPS)}
     if "recall" in memory.steps:
         steps["recall"] = _group(memory.steps, "recall_")
@@ -114,6 +116,13 @@ def _policy(memory: Memory, functions: Functions, counter: TokenCounter | None) 
 
 def _group(steps: dict[str, Any], prefix: str) -> dict[str, Any]:
     return {name.removeprefix(prefix): value for name, value in steps.items() if name.startswith(prefix)}
+
+
+def _rule(said: dict[str, Any], functions: Functions) -> Any:
+    from .learning import Rule
+
+    made = {name: functions(f"learn_{name}", said[name]) for name in ("by", "when", "store")}
+    return Rule(name=said["name"], on=said["on"], **made)
 
 
 def _summary(said: dict[str, Any]) -> dict[str, Any]:

@@ -38,7 +38,7 @@ class TurnLocks:
             self._waiting[memory] = deque()
         else:
             await self._wait(memory, timeout)
-        if memory.blocking and hasattr(memory.store, "acquire"):
+        if memory.shared and hasattr(memory.store, "acquire"):
             try:
                 await self._lease(memory, timeout)
             except BaseException:

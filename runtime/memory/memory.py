@@ -11,13 +11,14 @@ from contextlib import suppress
 from time import time
 
 from ..records import Msg
-from .branching import branch, branches, erase_all, erase_entries, fork, stored_facts
+from .branching import branch, branches, erase_all, erase_entries, fork, stored_facts, stored_seen
 from .changes import Change, Draft, prepared
 from .dumps import Content, dumped, loaded
 from .entries import check_units
 from .errors import MemoryFailure, conflict, store_failed
-from .facts import EPHEMERAL, PERSISTENT, SESSION, fact_of
+from .facts import EPHEMERAL, PERSISTENT, SESSION, fact_of, lowest
 from .keys import MAIN_BRANCH, branch_of
+from .observations import observation_of
 from .policy import Policy
 from .reading import OWN_VIEW, MemoryReader
 from .source import StoredLog
@@ -29,9 +30,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
+    from .embedding import Embedding
     from .entries import Entry, Turn, ViewState
     from .facts import Fact
     from .keys import Key
+    from .learning import Lesson
     from .stores.protocol import Store, Write
 
     Listener = Callable[[str, dict[str, Any]], None]
@@ -59,8 +62,9 @@ class Memory(MemoryReader):
         listener: Listener | None = None,
         session: VolatileStore | None = None,
         fixed: frozenset[tuple[str, str]] = frozenset(),
+        embedding: Embedding | None = None,
     ) -> None:
-        super().__init__(policy, name=name, store=store, key=key, clock=clock, session=session)
+        super().__init__(policy, name=name, store=store, key=key, clock=clock, session=session, embedding=embedding)
         self.views = {OWN_VIEW: self.policy, **(views or {})}
         self.listener = listener
         self.fixed = fixed
@@ -78,7 +82,7 @@ class Memory(MemoryReader):
         derived = {name: policy for name, policy in self.views.items() if name != OWN_VIEW}
         return Memory(
             self.policy, name=self.name, store=self.store, key=key, clock=self.clock, views=derived, listener=self.listener,
-            session=self.session, fixed=self.fixed,
+            session=self.session, fixed=self.fixed, embedding=self.embedding,
         )
 
     # ------------------------------------------------------------ writing
@@ -120,14 +124,25 @@ class Memory(MemoryReader):
                     raise
 
     def write(
-        self, drafts: Sequence[Draft], turn: Turn | None = None, expect: int | None = None, facts: Sequence[Fact] = ()
+        self,
+        drafts: Sequence[Draft],
+        turn: Turn | None = None,
+        expect: int | None = None,
+        facts: Sequence[Fact] = (),
+        told: Mapping[str, Any] | None = None,
     ) -> bool:
         """One commit of messages as one turn, with facts. With `expect` a log of another version is Err Conflict; without, the
-        turn goes behind whatever was committed meanwhile. False: the turn's run is stored already (M-5.10)."""
-        return self._written(drafts, turn, expect, facts) is not None
+        turn goes behind whatever was committed meanwhile. False: the turn's run is stored already (M-5.10). `told`: what rules
+        observe of the turn (M-10.22)."""
+        return self._written(drafts, turn, expect, facts, told) is not None
 
     def _written(
-        self, drafts: Sequence[Draft], turn: Turn | None = None, expect: int | None = None, facts: Sequence[Fact] = ()
+        self,
+        drafts: Sequence[Draft],
+        turn: Turn | None = None,
+        expect: int | None = None,
+        facts: Sequence[Fact] = (),
+        told: Mapping[str, Any] | None = None,
     ) -> Head | None:
         """`write`, with the head it made: reading that again might fail, and the caller take what is stored for lost (M-12.7)."""
         if self._log is not None and expect is None and not any(draft.pinned for draft in drafts):
@@ -144,16 +159,41 @@ class Memory(MemoryReader):
             change.retain()
             batch = change.batch(self.now())
             batch.facts = facts
+            learned = self._learned(change, told, turn, batch) if told is not None else None
             try:
                 stored = self._commit(log, batch)
             except MemoryFailure as failure:
-                if failure.variant != "Conflict" or expect is not None:
+                if failure.variant != "Conflict" or (expect is not None and self.store.head(self.key).version != expect):
                     raise
                 continue
             if not stored:
                 return None
             self._tell_commit(change, turn)
+            if learned is not None:
+                learned.tell(self)
             return batch.head
+
+    def _learned(self, change: Change, told: Mapping[str, Any], turn: Turn | None, batch: Batch) -> Lesson | None:
+        """The turn as an observation, when a rule asks for turns, and what the rules make of it (M-10.24)."""
+        from .observations import TURN
+
+        if not any(rule.topic == TURN for rule in self.policy.learn):
+            return None
+        if not hasattr(self.store, "seen"):
+            raise store_failed(self.store.name, "this store keeps no observations")
+        from .learning import lesson
+
+        data = dict(told)
+        if self.policy.redact:
+            from .redaction import redacted_json
+
+            data = redacted_json(data, self.policy.redact)
+        trust = lowest(["program" if entry.origin == "host" else entry.origin for entry in change.new])
+        run = turn.run if turn is not None else None
+        made = lesson(self, TURN, data, [entry.seq for entry in change.new], trust, run)
+        batch.facts = [*batch.facts, *made.facts]
+        batch.seen, batch.unseen = [made.seen], made.unseen
+        return made
 
     def _knows(self, turn: Turn | None) -> bool:
         return turn is not None and turn.run is not None and bool(self.store.entries(self.key, limit=1, run=turn.run))
@@ -234,7 +274,9 @@ class Memory(MemoryReader):
                 tokens=log.head.tokens - sum(entry.tokens for entry in gone),
             )  # fmt: skip
             views = [_rewound(state, first) for state in self.store.views(self.key).values()]
-            if self._try(log, Batch(head, evict=gone, views=views)):
+            unseen = [one.place for one in stored_seen(self.store, self.key) if any(seq >= first for seq in one.seqs)]
+            facts = [fact.id for fact in stored_facts(self.store, self.key) if fact.rule and any(s >= first for s in fact.seqs)]
+            if self._try(log, Batch(head, evict=gone, views=views, gone=facts, unseen=unseen)):
                 self._tell_evicted([entry.seq for entry in gone], "rewind")
                 return log.head.turns - kept_turns
 
@@ -277,11 +319,12 @@ class Memory(MemoryReader):
 
         def text(log: StoredLog) -> str:
             facts = [fact.as_json() for fact in self.kept_facts()]
+            seen = [one.as_json() for one in sorted(self.seen(), key=lambda one: one.place)]
             if not log.head.version:
-                return dumped(Content(0, 0, [], [], [], facts))
+                return dumped(Content(0, 0, [], [], [], facts, seen))
             states = [state for _, state in sorted(self.store.views(self.key).items())]
             rows, head = self.store.turns(self.key), log.head
-            return dumped(Content(head.next, head.turns, rows, states, list(log.forward()), facts))
+            return dumped(Content(head.next, head.turns, rows, states, list(log.forward()), facts, seen))
 
         return self._read(text)
 
@@ -299,8 +342,9 @@ class Memory(MemoryReader):
             batch = Batch(head, entries=content.entries, turns=content.rows, views=content.states, everything=True)
             if hasattr(self.store, "facts"):
                 batch.facts, batch.facts_anew = kept if self.keeps else rest, True
-            elif kept:
-                raise store_failed(self.store.name, "stores of this kind keep no facts yet")
+                batch.seen = [observation_of(one) for one in content.seen]
+            elif kept or content.seen:
+                raise store_failed(self.store.name, "this store keeps no facts")
             if self._try(log, batch, scrub=True):
                 break
         if self.keeps:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..records import Msg
+    from .learning import Rule
     from .tokens import TokenCounter
 
 HALF_LIFE = 30 * 86_400_000
@@ -32,13 +33,13 @@ class Policy:
     window_low, window_turns: M-4.9 to M-4.11. tokens: M-4.12. shape: M-4.13. on_failure, on_conflict: M-4.14, M-4.15.
     ttl: milliseconds or None. summary: `SummaryPolicy` or None. weight: M-9.14. counter: a host's TokenCounter. decay: M-10.18.
     recall: `RecallPolicy` or None. pins_in_view: pin_roles and pin_when are those of a derived view, which pins nothing in the
-    log (M-9.11).
+    log (M-9.11). learn: rules (M-10.22).
     """
 
     __slots__ = (
         "retain", "retain_low", "retain_tokens", "tools", "redact", "roles", "pin_roles", "pin_when", "prune", "clip",
         "clip_with", "window", "window_low", "window_turns", "tokens", "shape", "on_failure", "on_conflict", "ttl", "summary",
-        "weight", "counter", "decay", "recall", "pins_in_view", "shows_all", "only_window",
+        "weight", "counter", "decay", "recall", "pins_in_view", "learn", "shows_all", "only_window",
         "stores_plainly",
     )  # fmt: skip
 
@@ -70,6 +71,7 @@ class Policy:
         decay: Decay | None = None,
         recall: RecallPolicy | None = None,
         pins_in_view: bool = False,
+        learn: tuple[Rule, ...] = (),
     ) -> None:
         self.retain = retain
         self.retain_low = retain_low
@@ -96,6 +98,7 @@ class Policy:
         self.decay = decay
         self.recall = recall
         self.pins_in_view = pins_in_view
+        self.learn = learn
         shown = (roles, prune, clip, window, window_turns, tokens, shape, summary, recall)
         self.shows_all = all(step is None for step in shown)
         """No view step: the view is the log (M-3.3)."""
@@ -103,7 +106,7 @@ class Policy:
         self.only_window = all(step is None for step in others) and not pins_in_view
         """At most one view step, a plain window."""
         kept = (retain_low, retain_tokens, window_low, ttl, summary, counter)
-        self.stores_plainly = all(step is None for step in kept) and not (redact or pin_roles or pin_when)
+        self.stores_plainly = all(step is None for step in kept) and not (redact or pin_roles or pin_when or learn)
         """A direct append is only put at the end and cut at the front."""
 
     @staticmethod

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from time import time
 
-from .branching import stored_facts
+from .branching import stored_facts, stored_seen
 from .entries import Turn, ViewState
+from .fact_index import FactIndex
 from .facts import EPHEMERAL
 from .keys import memory_key
 from .policy import Policy
@@ -24,9 +25,11 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     from ..records import Msg
+    from .embedding import Embedding
     from .entries import Entry
     from .facts import Fact
     from .keys import Key
+    from .observations import Observation
     from .stores.protocol import Store
     from .stores.volatile import VolatileLog
     from .views import Recalled, View
@@ -38,9 +41,9 @@ OWN_VIEW = ""
 
 class MemoryReader:
     """`_log` is the volatile log itself when the memory has no steps, else None.
-    `session`: the store of the facts that end with the session."""
+    `session`: the store of the facts that end with the session; `embedding`: of the step `embed`."""
 
-    __slots__ = ("name", "policy", "store", "key", "clock", "session", "_log")
+    __slots__ = ("name", "policy", "store", "key", "clock", "session", "embedding", "_log")
 
     def __init__(
         self,
@@ -51,6 +54,7 @@ class MemoryReader:
         key: Key | None = None,
         clock: Callable[[], float] = time,
         session: VolatileStore | None = None,
+        embedding: Embedding | None = None,
     ) -> None:
         self.name = name
         self.policy = policy or Policy()
@@ -58,6 +62,7 @@ class MemoryReader:
         self.key = key if key is not None else memory_key("", name)
         self.clock = clock
         self.session: VolatileStore = session or (self.store if isinstance(self.store, VolatileStore) else VolatileStore())
+        self.embedding = embedding
         self._log: VolatileLog | None = None
 
     def now(self) -> int:
@@ -67,6 +72,11 @@ class MemoryReader:
     @property
     def blocking(self) -> bool:
         return self.store.blocking
+
+    @property
+    def shared(self) -> bool:
+        """Whether others write the store meanwhile: sessions and processes, which a store that waits for nothing may have too."""
+        return not isinstance(self.store, VolatileStore)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, MemoryReader) and self.store is other.store and self.key == other.key
@@ -88,7 +98,7 @@ class MemoryReader:
         while True:
             log = self._stored()
             found = work(log)
-            if not self.store.blocking or self.head().version == log.head.version:
+            if not self.shared or self.head().version == log.head.version:
                 return found
 
     def _back(self, log: StoredLog) -> Iterator[Entry]:
@@ -242,8 +252,24 @@ class MemoryReader:
         """The persistent ones; of an expired key none (M-8.9)."""
         return stored_facts(self.store, self.key) if self.keeps and not self._is_expired() else []
 
+    def stored_index(self) -> FactIndex:
+        """Of the persistent ones; a store may keep one that follows its changes."""
+        if not self.keeps or self._is_expired() or not hasattr(self.store, "facts"):
+            return FactIndex()
+        if hasattr(self.store, "index"):
+            index: FactIndex = self.store.index(self.key)
+            return index
+        return FactIndex(self.stored_facts())
+
     def expired_facts(self) -> list[int]:
         return [fact.id for fact in stored_facts(self.store, self.key)] if self.keeps and self._is_expired() else []
+
+    def seen(self) -> list[Observation]:
+        """Observations by topic and number; of an expired key none (M-8.9)."""
+        return [] if self._is_expired() else stored_seen(self.store, self.key)
+
+    def expired_seen(self) -> list[tuple[str, int]]:
+        return [one.place for one in stored_seen(self.store, self.key)] if self._is_expired() else []
 
     def _is_expired(self) -> bool:
         return self.policy.ttl is not None and self.store.head(self.key).touched < self.now() - self.policy.ttl

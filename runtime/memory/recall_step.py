@@ -25,10 +25,12 @@ def recalled_for(memory: Memory, policy: Policy, prompt: str, task: Any) -> Reca
     if step is None:
         return None
     trusted = TRUST[:2] if step.inject == "System" else TRUST
-    found = Facts(memory, task).recall(
+    facts = Facts(memory, task)
+    found = facts.recall(
         prompt, step.k, step.tiers, step.min_confidence, touch=False, half_life=step.half_life, trusted=trusted
     )
-    return Recalled(step.inject, [(hit.score, _line(hit.fact.name, hit.fact.content)) for hit in found], [h.fact for h in found])
+    lines = [(hit.score, _line(hit.fact.name, hit.fact.content)) for hit in found]
+    return Recalled(step.inject, lines, [hit.fact for hit in found], facts.degraded)
 
 
 def _line(name: str, content: Any) -> str:
@@ -39,8 +41,8 @@ def _line(name: str, content: Any) -> str:
 def count_access(memory: Memory, recalled: Recalled, view: View, task: Any) -> None:
     """Of those a limit of tokens left in the request."""
     shown = next((text.count("\n") for _, _, text in view.texts if text.startswith(RECALL_MARK)), 0)
-    if shown:
-        Facts(memory, task).recalled(recalled.facts[:shown])
+    if shown or recalled.degraded:
+        Facts(memory, task).recalled(recalled.facts[:shown], recalled.degraded)
 
 
 class Recalling:

@@ -1,26 +1,36 @@
 """What a query finds among facts, and in which order (M-10.8 to M-10.13): words, trigrams, a graph of entities; no I/O.
 
-Everything is a pure function of facts, query and clock. Hands on `rank`, `neighbors`. Must not know: stores, tiers' life times.
+Everything is a pure function of facts, query and clock. Facts are looked at in the order of the most they can be worth, until
+no other can be among the first k. Hands on `rank`, `neighbors`. Must not know: stores, tiers' life times.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from functools import lru_cache
+from heapq import heappush, heappushpop
 from math import log
-from unicodedata import normalize
 
+from .fact_index import FactIndex, bits_of, entities, folded, slots_in, trigrams
 from .facts import PERSISTENT, archived, confidence
 from .policy import HALF_LIFE
 from .terms import terms
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from .facts import Decay, Fact
 
-HOPS = 2
+    Bucket = tuple[float, "_Part", int, int]
+    """The most its facts can be worth, where they are, how many trigrams of the query each has, the facts as bits."""
+
+DIGITS = 9
+"""Scores are compared rounded to so many (M-10.12)."""
+
+
+def recency(fact: Fact, now: int, half_life: int) -> float:
+    """M-10.12."""
+    return float(0.5 + 0.5 * 2.0 ** (-max(0, now - fact.accessed) / half_life))
 
 
 class Found:
@@ -31,7 +41,7 @@ class Found:
     def __init__(self, fact: Fact, relevance: float, now: int, decay: Decay | None, half_life: int = HALF_LIFE) -> None:
         self.fact = fact
         self.relevance = relevance
-        self.recency = 0.5 + 0.5 * pow(2.0, -max(0, now - fact.accessed) / half_life)
+        self.recency = recency(fact, now, half_life)
         self.confidence = confidence(fact, decay, now)
         self.archived = archived(fact, decay, now)
 
@@ -40,114 +50,175 @@ class Found:
         return float(self.relevance * self.recency * self.confidence)
 
 
-@lru_cache(maxsize=32_768)
-def _words(text: str) -> tuple[Counter[str], int, frozenset[str]]:
-    """Tokens with their counts, how many, and their trigrams."""
-    found = terms(text)
-    return Counter(found), len(found), _trigrams(found)
-
-
-def _trigrams(tokens: Iterable[str]) -> frozenset[str]:
-    """Of a token shorter than three characters: itself."""
-    return frozenset(part for t in tokens for part in ([t[at : at + 3] for at in range(len(t) - 2)] or [t]))
-
-
 def rank(
-    facts: Sequence[Fact], query: str, now: int, decay: Decay | None = None, half_life: int = HALF_LIFE
+    indexes: Sequence[FactIndex],
+    query: str,
+    k: int,
+    now: int,
+    decay: Decay | None = None,
+    half_life: int = HALF_LIFE,
+    *,
+    near: Callable[[Fact], float] | None = None,
+    accepts: Callable[[Found], bool] = lambda found: True,
 ) -> list[Found]:
-    """All hits, best first (M-10.12); `facts`: all of the key that the caller sees, whose words say what is rare."""
-    asked = frozenset(terms(query))
-    if not asked or not facts:
-        return []
-    lexical = _Lexical(facts, asked)
-    graph = Graph(fact for fact in facts if fact.tier == PERSISTENT).activations(asked)
-    found = []
-    for fact in facts:
-        counts, length, trigrams = _words(fact.text)
-        missing = 1 - lexical.relevance(counts, length)
-        missing *= 1 - lexical.inflected(trigrams) / 2
-        if fact.tier == PERSISTENT:
-            missing *= 1 - max((graph.get(entity, 0.0) for entity in entities(fact)), default=0.0) / 2
-        if missing < 1:
-            found.append(Found(fact, 1 - missing, now, decay, half_life))
-    found.sort(key=lambda hit: (-round(hit.score, 9), -hit.fact.accessed, hit.fact.id))
-    return found
+    """The best k accepted hits, best first (M-10.12); `indexes`: all facts of the key that the caller sees, whose words say what
+    is rare. `near`: what the vector of a persistent fact makes it worth."""
+    asked = _Query(indexes, frozenset(terms(query)))
+    parts = [_Part(index, asked) for index in indexes if len(index)]
+    best: list[float] = []
+    found: list[Found] = []
+    for bound, part, count, bits in sorted(_buckets(parts, near), key=lambda bucket: -bucket[0]):
+        if k <= 0 or (len(best) >= k and bound < best[0]):
+            break
+        inflected = 1 - asked.inflected(count) / 2
+        for slot in slots_in(bits):
+            fact, missing = part.worth(slot, inflected)
+            if near is not None and fact.tier == PERSISTENT:
+                missing *= 1 - near(fact)
+            if missing >= 1:
+                continue
+            if len(best) >= k:  # nearly all end here
+                most = (1 - missing) * recency(fact, now, half_life) * fact.c0
+                if round(most, DIGITS) < best[0]:
+                    continue
+            hit = Found(fact, 1 - missing, now, decay, half_life)
+            score = round(hit.score, DIGITS)
+            if len(best) >= k and score < best[0]:
+                continue
+            if accepts(hit):
+                found.append(hit)
+                if len(best) < k:
+                    heappush(best, score)
+                else:
+                    heappushpop(best, score)
+    found.sort(key=lambda hit: (-round(hit.score, DIGITS), -hit.fact.accessed, hit.fact.id))
+    return found[: max(0, k)]
 
 
-class _Lexical:
-    """BM25 as a share of what the query can reach, and the share of its trigrams (M-10.9)."""
+def _buckets(parts: Sequence[_Part], near: Callable[[Fact], float] | None) -> Iterable[Bucket]:
+    for part in parts:
+        for count, bits in part.by_count.items():
+            for bound, some in part.split(count, bits):
+                if near is not None:
+                    yield 1.0, part, count, some
+                elif bound > 0:
+                    yield bound, part, count, some
 
-    def __init__(self, facts: Sequence[Fact], asked: frozenset[str]) -> None:
-        held = [_words(fact.text) for fact in facts]
-        self.average = sum(length for _, length, _ in held) / len(held) or 1.0
-        self.idf = {token: _idf(len(held), sum(token in counts for counts, _, _ in held)) for token in sorted(asked)}
-        self.reach = sum(self.idf.values())
-        self.trigrams = _trigrams(asked)
 
-    def relevance(self, counts: Counter[str], length: int) -> float:
-        damping = 1.2 * (0.25 + 0.75 * length / self.average)
-        total = sum(idf * counts[q] * 2.2 / (counts[q] + damping) for q, idf in self.idf.items() if q in counts)
-        return min(1.0, total / self.reach)
+class _Query:
+    """What is asked, over all facts: BM25 as a share of what the query can reach, and the share of its trigrams (M-10.9)."""
 
-    def inflected(self, trigrams: frozenset[str]) -> float:
-        share = len(self.trigrams & trigrams) / len(self.trigrams)
+    def __init__(self, indexes: Sequence[FactIndex], asked: frozenset[str]) -> None:
+        count = sum(len(index) for index in indexes)
+        self.asked = asked
+        self.average = sum(index.length for index in indexes) / count if count else 0.0
+        self.average = self.average or 1.0
+        having = {token: sum(index.frequency(token) for index in indexes) for token in sorted(asked)}
+        idf = {token: log(1 + (count - n + 0.5) / (n + 0.5)) for token, n in having.items()}
+        self.reach = sum(idf.values())
+        self.idf = dict(sorted(idf.items(), key=lambda pair: -pair[1]))  # the rarest first
+        self.trigrams = trigrams(asked)
+        having_it = Counter(part for token in asked for part in trigrams([token]))
+        self.own = {token: sum(having_it[part] == 1 for part in trigrams([token])) for token in asked}
+
+    def inflected(self, count: int) -> float:
+        """r_t of a fact with so many of the trigrams."""
+        share = count / len(self.trigrams) if self.trigrams else 0.0
         return min(1.0, max(0.0, (share - 0.3) / 0.7))
 
 
-def _idf(facts: int, with_it: int) -> float:
-    return log(1 + (facts - with_it + 0.5) / (with_it + 0.5))
+class _Part:
+    """One index as a query sees it."""
 
+    def __init__(self, index: FactIndex, query: _Query) -> None:
+        self.index = index
+        self.query = query
+        self.by_count = index.by_trigrams(query.trigrams)
+        self.tokens = [index.containing(token) for token in query.idf]
+        self.repeated = 0
+        for token in query.idf:
+            self.repeated |= index.repeating(token)[0]
+        self.scored = [(idf * 2.2, index.counts[token]) for token, idf in query.idf.items() if token in index.counts]
+        self.damping = 1.2 * 0.25, 1.2 * 0.75 / query.average
+        self.active = self._reached()
+        self.near, self.far = (
+            bits_of([slot for slot, value in self.active.items() if (value > 0.5) is near], len(index.slots))
+            for near in (True, False)
+        )
+        self.worths = [self._worths(False), self._worths(True)]
 
-def _folded(name: str) -> str:
-    return normalize("NFKC", name).casefold()
+    def _reached(self) -> dict[int, float]:
+        """r_g of the facts of active entities."""
+        graph = self.index.graph
+        found: dict[int, float] = {}
+        for entity, value in sorted(graph.activations(self.query.asked).items(), key=lambda pair: pair[1]):
+            found.update(dict.fromkeys(graph.facts[entity], value))
+        return found
 
+    def split(self, count: int, bits: int) -> Iterable[tuple[float, int]]:
+        """By the rarest token, whether a token is repeated, and what the graph gives, with the most that is worth."""
+        inflected = 1 - self.query.inflected(count) / 2
+        for at, having in enumerate([*self.tokens, bits]):
+            some, bits = bits & having, bits & ~having
+            for repeats, each in ((True, some & self.repeated), (False, some & ~self.repeated)):
+                if not each:
+                    continue
+                missing = inflected * (1 - self._most(at, count, repeats))
+                for reached, value in ((self.near, 1.0), (self.far, 0.5)):
+                    if each & reached:
+                        yield 1 - missing * (1 - value / 2), each & reached
+                rest = each & ~(self.near | self.far)
+                if rest:
+                    yield 1 - missing, rest
 
-def entities(fact: Fact) -> dict[str, str]:
-    """Those of a fact, by their folded names, with the form they are written in (M-10.10)."""
-    found = {_folded(name): name for name in fact.about}
-    for token in terms(fact.name):
-        found.setdefault(token, token)
-    return found
+    def _most(self, at: int, count: int, repeats: bool) -> float:
+        """The most r_l of a fact with so many trigrams of the query whose rarest token is that one. What more it contains has
+        trigrams of its own: as much as there is room for, the most valuable first."""
+        tokens = self.worths[repeats]
+        if at == len(tokens):
+            return 0.0
+        total, own = tokens[at]
+        room = float(count - own)
+        for worth, own in sorted(tokens[at + 1 :], key=lambda pair: -pair[0] / max(pair[1], 0.01)):
+            part = 1.0 if own <= room else max(0.0, room / own)
+            total += worth * part
+            room -= own * part
+        return min(1.0, total / self.query.reach)
 
+    def _worths(self, repeats: bool) -> list[tuple[float, int]]:
+        """Per token the most it adds to BM25 here, in the shortest fact, and the trigrams no other token of the query has."""
+        damping = self.damping[0] + self.damping[1] * self.index.shortest
+        found = []
+        for token, idf in self.query.idf.items():
+            most = self.index.repeating(token)[1] if repeats else 1
+            found.append((idf * 2.2 * most / (most + damping), self.query.own[token]))
+        return found
 
-class Graph:
-    """Entities and the number of facts each pair of them shares."""
+    def worth(self, slot: int, inflected: float) -> tuple[Fact, float]:
+        """The fact, and what its relevance lacks of 1 (M-10.11); `inflected`: 1 − ½·r_t."""
+        fact = self.index.slots[slot]
+        assert fact is not None, "only live slots are in the bits"
+        return fact, (1 - self._lexical(slot)) * inflected * (1 - self.active.get(slot, 0.0) / 2)
 
-    def __init__(self, facts: Iterable[Fact]) -> None:
-        self.names: dict[str, str] = {}
-        self.edges: dict[str, Counter[str]] = {}
-        for fact in facts:
-            held = entities(fact)
-            for entity, name in held.items():
-                self.names.setdefault(entity, name)
-                self.edges.setdefault(entity, Counter()).update(other for other in held if other != entity)
-
-    def activations(self, asked: frozenset[str]) -> dict[str, float]:
-        """Of what the query names, and of what is at most two hops away."""
-        active: dict[str, float] = {}
-        for entity in self.edges:
-            words = terms(entity)
-            if words and all(word in asked for word in words):
-                active[entity] = 1.0
-        newest = dict(active)
-        for _ in range(HOPS):
-            newest = self._spread(newest, active)
-        return active
-
-    def _spread(self, sources: dict[str, float], active: dict[str, float]) -> dict[str, float]:
-        reached: dict[str, float] = {}
-        for entity, value in sources.items():
-            edges = self.edges[entity]
-            most = max(edges.values(), default=1)
-            for other, weight in edges.items():
-                given = value * 0.5 * weight / most
-                if given > active.get(other, 0.0):
-                    active[other] = reached[other] = given
-        return reached
+    def _lexical(self, slot: int) -> float:
+        damping = self.damping[0] + self.damping[1] * self.index.lengths[slot]
+        total = 0.0
+        for weight, counts in self.scored:
+            count = counts.get(slot)
+            if count is not None:
+                total += weight * count / (count + damping)
+        return min(1.0, total / self.query.reach) if total else 0.0
 
 
 def neighbors(facts: Iterable[Fact], entity: str) -> list[tuple[str, int]]:
     """Entities that share a fact with this one, with the number of those facts: most first, then by name."""
-    graph = Graph(facts)
-    found = [(graph.names[other], weight) for other, weight in graph.edges.get(_folded(entity), Counter()).items()]
-    return sorted(found, key=lambda pair: (-pair[1], pair[0]))
+    wanted = folded(entity)
+    names: dict[str, str] = {}
+    shared: Counter[str] = Counter()
+    for fact in facts:
+        held = entities(fact)
+        for other, name in held.items():
+            names.setdefault(other, name)
+        if wanted in held:
+            shared.update(other for other in held if other != wanted)
+    return sorted([(names[other], weight) for other, weight in shared.items()], key=lambda pair: (-pair[1], pair[0]))

@@ -6,14 +6,17 @@ facts takes effect at once and is no change of the log (M-10.5). Must not know: 
 
 from __future__ import annotations
 
+from .embedding import floats_of
 from .errors import FixedSlot, InvalidValue, MemoryFailure, store_failed
+from .fact_index import FactIndex
 from .facts import EPHEMERAL, PERSISTENT, SESSION, TIERS, TRUST, Fact, lowest
 from .policy import HALF_LIFE
 from .recalling import Found, neighbors, rank
+from .terms import terms
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     from .memory import Memory
@@ -23,11 +26,13 @@ if TYPE_CHECKING:
 class Facts:
     """`task`: whose ephemeral facts are seen and written."""
 
-    __slots__ = ("memory", "task")
+    __slots__ = ("memory", "task", "degraded")
 
     def __init__(self, memory: Memory, task: Any = None) -> None:
         self.memory = memory
         self.task = task
+        self.degraded = False
+        """Whether the newest query was ranked without the vectors it should have (M-10.16)."""
 
     # ------------------------------------------------------------ reading
 
@@ -67,22 +72,54 @@ class Facts:
         half_life: int = HALF_LIFE,
         trusted: Sequence[str] = TRUST,
     ) -> list[Found]:
-        found = [
-            hit
-            for hit in rank(self.all(), query, self.memory.now(), self.memory.policy.decay, half_life)
-            if (tiers is None or hit.fact.tier in tiers)
-            and hit.confidence >= min_confidence
-            and hit.fact.trust in trusted
-            and (archived or not hit.archived)
-        ][: max(0, k)]
-        if touch and found:
-            self.recalled([hit.fact for hit in found])
+        indexes = self._indexes()
+        near = self._near(query, any(len(index.graph.facts) for index in indexes))
+        among = self._candidates(query, k)
+
+        def accepts(hit: Found) -> bool:
+            return (
+                (tiers is None or hit.fact.tier in tiers)
+                and hit.confidence >= min_confidence
+                and hit.fact.trust in trusted
+                and (archived or not hit.archived)
+                and (among is None or hit.fact.tier != PERSISTENT or hit.fact.id in among)
+            )
+
+        memory = self.memory
+        found = rank(indexes, query, k, memory.now(), memory.policy.decay, half_life, near=near, accepts=accepts)
+        if touch and (found or self.degraded):
+            self.recalled([hit.fact for hit in found], self.degraded)
         return found
 
-    def recalled(self, facts: Sequence[Fact]) -> None:
+    def _indexes(self) -> list[FactIndex]:
+        """Of what the task sees: facts of the session, its ephemeral ones, those of the store."""
+        memory = self.memory
+        own = [fact for fact in memory.session.ephemeral(memory.key) if fact.task is self.task]
+        return [memory.session.index(memory.key), FactIndex(own), memory.stored_index()]
+
+    def _candidates(self, query: str, k: int) -> frozenset[int] | None:
+        """What the index of a host's store names (M-8.16)."""
+        memory = self.memory
+        if not (memory.keeps and hasattr(memory.store, "candidates")):
+            return None
+        vector = memory.embedding.known(query) if memory.embedding is not None else None
+        floats = None if vector is None else list(floats_of(vector))
+        return frozenset(memory.store.candidates(memory.key, sorted(set(terms(query))), floats, max(100, 10 * k)))
+
+    def _near(self, query: str, persistent: bool) -> Callable[[Fact], float] | None:
+        """What gives the relevance of the vector of a fact (M-10.10)."""
+        embedding = self.memory.embedding
+        self.degraded = False
+        if embedding is None or not persistent:
+            return None
+        asked = embedding.known(query)
+        self.degraded = asked is None
+        return lambda fact: embedding.relevance(asked, fact)
+
+    def recalled(self, facts: Sequence[Fact], degraded: bool = False) -> None:
         """They were given to somebody."""
         self.access(facts)
-        self.memory.tell("memory:recall", {"ids": [fact.id for fact in facts], "degraded": False})
+        self.memory.tell("memory:recall", {"ids": [fact.id for fact in facts], "degraded": degraded})
 
     def neighbors(self, entity: str) -> list[tuple[str, int]]:
         return neighbors(self.all(), entity)
@@ -97,8 +134,11 @@ class Facts:
         tier: str | None = None,
         about: Sequence[str] = (),
         seqs: Sequence[int] = (),
+        *,
+        origin: str = "program",
+        by: str | None = None,
     ) -> Fact:
-        """Checked and redacted, without a number yet."""
+        """Checked and redacted, without a number yet. `origin`: the caller, `by` the model or agent it is."""
         memory = self.memory
         if tier is None:
             tier = PERSISTENT if memory.keeps else SESSION
@@ -108,30 +148,56 @@ class Facts:
 
             name, content, about = (redacted_json(part, memory.policy.redact) for part in (name, content, list(about)))
         now = memory.now()
-        sources = ["program", *memory.origins(seqs)]
+        sources = [origin, *memory.origins(seqs)]
         return Fact(
             -1, tier, name, content, about=about, c0=float(confidence), created=now, accessed=now, refreshed=now,
-            trust=lowest(sources), seqs=sorted(set(seqs)), task=self.task if tier == EPHEMERAL else None,
+            trust=lowest(sources), origin=origin, by=by, seqs=sorted(set(seqs)), task=self.task if tier == EPHEMERAL else None,
         )  # fmt: skip
 
     def keep(self, fact: Fact) -> None:
         """An upsert by (tier, name): the number and the time of its making stay (M-10.1)."""
         while True:
-            held = self.all()
-            same = next((other for other in held if (other.tier, other.name) == (fact.tier, fact.name)), None)
-            if same is not None and (fact.tier, fact.name) in self.memory.fixed:
-                raise FixedSlot(f"the slot {fact.name} of {self.memory.name} is written once: it is not `mut`")
-            fact.id = self._next_id() if same is None else same.id
-            fact.created = fact.created if same is None else same.created
+            self.number(fact)
+            if self.memory.embedding is not None:
+                self.memory.embedding.with_vector(fact)
             try:
                 return self._store_of(fact.tier).keep(self.memory.key, self.memory.now(), [fact], self._expired())
             except MemoryFailure as failure:
                 if failure.variant != "Conflict":  # another process took the number
                     raise
 
-    def _next_id(self) -> int:
-        held = [*self.memory.session_facts(), *self.memory.stored_facts()]
-        return max((fact.id for fact in held), default=-1) + 1
+    def number(self, fact: Fact, beside: Sequence[Fact] = ()) -> None:
+        """That of the fact it replaces, or the next one; `beside`: what is stored with it."""
+        held = [*self._indexes(), FactIndex(beside)] if beside else self._indexes()
+        same = next(filter(None, (index.named(fact.tier, fact.name) for index in held)), None)
+        if same is not None:
+            if (fact.tier, fact.name) in self.memory.fixed:
+                raise FixedSlot(f"the slot {fact.name} of {self.memory.name} is written once: it is not `mut`")
+            fact.id, fact.created = same.id, same.created
+        else:
+            others = [other.id for other in self.memory.session.ephemeral(self.memory.key)]
+            fact.id = max([*others, *(index.highest for index in held)], default=-1) + 1
+
+    def observe(self, topic: str, data: dict[str, Any]) -> None:
+        """Stored at once, with the facts that rules make of it (M-10.7, M-10.24)."""
+        from .learning import lesson
+
+        memory = self.memory
+        if memory.policy.redact:
+            from .redaction import redacted_json
+
+            data = redacted_json(data, memory.policy.redact)
+        store = self._store_of(PERSISTENT)
+        while True:
+            made = lesson(memory, topic, data)
+            gone, unseen = self._expired(), [*made.unseen, *memory.expired_seen()]
+            try:
+                store.keep(memory.key, memory.now(), made.facts, gone, [made.seen], unseen)
+            except MemoryFailure as failure:
+                if failure.variant != "Conflict":  # another process observed meanwhile
+                    raise
+            else:
+                return made.tell(memory)
 
     def _expired(self) -> list[int]:
         """A key that has expired is begun anew (M-8.9)."""
@@ -139,15 +205,17 @@ class Facts:
 
     def access(self, facts: Sequence[Fact]) -> None:
         """M-10.14, M-10.19. They are read again: a call may have remembered others under their names meanwhile."""
+        held = self._indexes()
+        found = [index.facts.get(fact.id) for fact in facts for index in held]
         wanted = {(fact.tier, fact.id) for fact in facts}
-        facts = [fact for fact in self.all() if (fact.tier, fact.id) in wanted]
+        facts = [fact for fact in found if fact is not None and (fact.tier, fact.id) in wanted]
         decay, now = self.memory.policy.decay, self.memory.now()
         refreshes = decay is None or decay.refresh_on == "Access"
-        self._put([fact.changed(accessed=now, refreshed=now if refreshes else fact.refreshed) for fact in facts])
+        self.put([fact.changed(accessed=now, refreshed=now if refreshes else fact.refreshed) for fact in facts])
 
     def confirm(self, name: str) -> bool:
         named = self._named(name)
-        self._put([fact.changed(refreshed=self.memory.now()) for fact in named[:1]])
+        self.put([fact.changed(refreshed=self.memory.now()) for fact in named[:1]])
         return bool(named)
 
     def forget(self, name: str) -> bool:
@@ -159,7 +227,8 @@ class Facts:
                 self._store_of(tier).keep(self.memory.key, self.memory.now(), [], gone)
         return bool(named)
 
-    def _put(self, facts: Sequence[Fact]) -> None:
+    def put(self, facts: Sequence[Fact]) -> None:
+        """In place of what has their numbers."""
         for tier in TIERS:
             same = [fact for fact in facts if fact.tier == tier]
             if same:
@@ -169,7 +238,7 @@ class Facts:
         memory = self.memory
         store = memory.store if tier == PERSISTENT else memory.session
         if not hasattr(store, "keep"):
-            raise store_failed(store.name, "stores of this kind keep no facts yet")
+            raise store_failed(store.name, "this store keeps no facts")
         return store  # type: ignore[return-value]
 
 

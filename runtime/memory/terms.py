@@ -6,6 +6,7 @@ without spaces each overlapping pair of characters. Must not know: logs, facts.
 
 from __future__ import annotations
 
+import re
 from unicodedata import category, name, normalize
 
 TYPE_CHECKING = False
@@ -13,12 +14,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 JOINERS = "_-"
+RUN = re.compile("[a-z0-9_-]+")
 UNSPACED = ("CJK", "HIRAGANA", "KATAKANA", "THAI", "LAO", "KHMER", "MYANMAR")
 
 
 def terms(text: str) -> list[str]:
     """All tokens in order of the text, repeated ones too."""
     found: list[str] = []
+    if text.isascii():  # the same by a shorter way
+        for run in RUN.findall(text.lower()):
+            found += _spaced_terms(run)
+        return found
     for run in _runs(normalize("NFKC", text).casefold()):
         found += _run_terms(run)
     return found
@@ -54,6 +60,10 @@ def _run_terms(run: str) -> Iterator[str]:
 
 
 def _spaced_terms(run: str) -> Iterator[str]:
+    if "_" not in run and "-" not in run:
+        if run:
+            yield run
+        return
     pieces = [piece for piece in run.replace("-", "_").split("_") if piece]
     if not pieces:
         return

@@ -95,7 +95,7 @@ class Run:
         self.rounds += [Draft(result, "tool") for result in results]
         if self.target is not None:
             shown = [Msg("assistant", text, calls), *results]
-            appended = [message.as_json() for message in shown]
+            appended = [_as_data(message) for message in shown]
             self.target.tell("memory:step", {"run": self.run_id, "round": self._round_number(), "appended": appended})
 
     def _round_number(self) -> int:
@@ -108,16 +108,29 @@ class Run:
 
     def commit(self, reply: str, *, tokens_in: int = 0, tokens_out: int = 0, reasoning: int = 0) -> list[Msg]:
         """Stores the turn (M-1.3, M-5.8) and gives its messages (M-5.22), stored or not."""
-        last = Draft(Msg("assistant", reply), "model", by=self.by, tokens=max(tokens_out - reasoning, 0) or None)
-        drafts = [*self._prompt(), *self.rounds, last]
         self.ended = True
+        answer = Msg("assistant", reply)
         if self.target is not None:
+            prompt = self._prompt()
+            last = Draft(answer, "model", by=self.by, tokens=max(tokens_out - reasoning, 0) or None)
             self.target.end_ephemeral()
-            stored = drafts if self.target.policy.tools else [*self._prompt(), last]
-            self._store(stored, tokens_in, tokens_out)
+            stored = [*prompt, *self.rounds, last] if self.target.policy.tools else [*prompt, last]
+            self._store(stored, tokens_in, tokens_out, self._told(reply, tokens_in, tokens_out))
             for access in self.accesses:
                 access()
-        return [draft.message for draft in drafts]
+        asked = (message for message in self.prompt if message.role != "system")
+        return [*asked, *(draft.message for draft in self.rounds), answer]
+
+    def _told(self, reply: str, tokens_in: int, tokens_out: int) -> dict[str, Any] | None:
+        """What rules may learn from (M-10.22)."""
+        if self.target is None or not self.target.policy.learn:
+            return None
+        prompt = "\n".join(draft.message.content for draft in self._prompt() if draft.message.role == "user")
+        tools = [call.name for draft in self.rounds for call in draft.message.calls]
+        return {
+            "prompt": prompt, "reply": reply, "model": self.by, "tools": tools, "tokens_in": tokens_in,
+            "tokens_out": tokens_out,
+        }  # fmt: skip
 
     def _prompt(self) -> list[Draft]:
         """The prompt as given; of the messages of `chat` those that are no system messages (M-5.16)."""
@@ -127,7 +140,9 @@ class Run:
             if message.role != "system"
         ]
 
-    def _store(self, drafts: list[Draft], tokens_in: int, tokens_out: int) -> None:
+    def _store(
+        self, drafts: list[Draft], tokens_in: int, tokens_out: int, told: Mapping[str, Any] | None = None
+    ) -> None:
         memory, snapshot = self.target, self.snapshot
         assert memory is not None and snapshot is not None
         turn = Turn(
@@ -136,10 +151,10 @@ class Run:
         drafts = [*drafts, *self.writes]
         how = memory.policy.on_conflict
         if how == "Append":
-            memory.write(drafts, turn)
+            memory.write(drafts, turn, told=told)
             return
         try:
-            memory.write(drafts, turn, expect=snapshot.version)
+            memory.write(drafts, turn, expect=snapshot.version, told=told)
         except MemoryFailure as failure:
             if failure.variant != "Conflict":
                 raise
@@ -148,7 +163,7 @@ class Run:
                 memory.tell("memory:conflict", {**conflict, "branch": None})
                 raise
             name = f"conflict-{self.run_id}"
-            memory.fork_at(snapshot, name).write(drafts, turn)
+            memory.fork_at(snapshot, name).write(drafts, turn, told=told)
             memory.tell("memory:conflict", {**conflict, "branch": name})
 
     def abandon(self, reason: str, text: str = "", *, cause: str = "") -> None:
@@ -196,6 +211,16 @@ class Frame:
     clear = set_pinned = rewind = load = erase = _refused
 
 
+def _as_data(message: Msg) -> dict[str, Any]:
+    """The JSON of a Message, which is not that of a request (section 6)."""
+    made: dict[str, Any] = {"role": message.role, "content": message.content}
+    if message.calls:
+        made["tool_calls"] = [call.as_json() for call in message.calls]
+    if message.call_id is not None:
+        made["tool_call_id"] = message.call_id
+    return made
+
+
 def _completed(rounds: list[Draft]) -> list[Draft]:
     """Calls without result get one that says so (M-5.12)."""
     made: list[Draft] = []
@@ -240,7 +265,7 @@ def open_run(
         whole = memory.whole_log(tools_offered)
         if whole is not None:  # the base form: nothing to compute
             head = [Msg("system", system), *whole] if system is not None else whole.copy()
-            return Run(memory if auto else None, run_id, prompt, head, "", [], memory.head(), by, meta or {})
+            return Run(memory if auto else None, run_id, prompt, head, "", [], memory.head() if auto else None, by, meta or {})
     found: dict[int, Recalled] = {}
 
     def noted(number: int, element: Attached, asked: str) -> Recalled | None:
@@ -262,6 +287,11 @@ def open_run(
     return run
 
 
+def asked_text(prompt: Sequence[Msg]) -> str:
+    """What recall steps look for."""
+    return "\n".join(message.content for message in prompt)
+
+
 def views_of(
     attached: Sequence[Attached],
     prompt: Sequence[Msg],
@@ -271,7 +301,7 @@ def views_of(
     recall: Callable[[int, Attached, str], Recalled | None] | None = None,
 ) -> tuple[list[View], list[Head]]:
     """One view per element, an entry only in the first that has it (M-9.12)."""
-    asked = "\n".join(message.content for message in prompt)
+    asked = asked_text(prompt)
     weight = total(prompt)
     shares = None if tokens is None else _shares(attached, tokens, system, weight)
     views: list[View] = []

@@ -33,14 +33,18 @@ SEQ = attrgetter("seq")
 
 
 class Recalled:
-    """What the recall step found for the prompt (M-10.15): lines, best first, each with its score, and the facts they show."""
+    """What the recall step found for the prompt (M-10.15): lines, best first, each with its score, and the facts they show.
+    `degraded`: M-10.16."""
 
-    __slots__ = ("inject", "lines", "facts")
+    __slots__ = ("inject", "lines", "facts", "degraded")
 
-    def __init__(self, inject: str, lines: Sequence[tuple[float, str]], facts: Sequence[Fact] = ()) -> None:
+    def __init__(
+        self, inject: str, lines: Sequence[tuple[float, str]], facts: Sequence[Fact] = (), degraded: bool = False
+    ) -> None:
         self.inject = inject
         self.lines = list(lines)
         self.facts = list(facts)
+        self.degraded = degraded
 
     @property
     def text(self) -> str:

@@ -28,6 +28,7 @@ FAMILIES = {
     "mcp": "mcp",
     "command": "commands",
     "agent": "agents",
+    "memory": "memories",
     "clock": "clock",
     "sleep": "sleep",
     "random": "chance",

@@ -145,7 +145,7 @@ class ModelCalls:
             return None
         from ..offered import Offered, offers_of
 
-        offers = await offers_of(self.run, handles, instance.tools)
+        offers = await offers_of(self.run, handles, instance.tools, call.model)
         return Offered(self.run, effect, offers, ModelRef(call.model, call.instance))
 
     def _conversation(self, effect: Effect, call: ModelCall) -> Conversation | None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..connections import ConnectionSettings
-    from ..records import Reply, Request
+    from ..records import EmbedRequest, Reply, Request
 
 
 class Provider:
@@ -36,9 +36,13 @@ class Provider:
         """The same, every piece of the text handed to `give` when it comes; the text of the Reply is that of all pieces."""
         raise NotImplementedError
 
+    async def embed(self, request: EmbedRequest) -> list[list[float]]:
+        """A vector per text."""
+        raise origin_of(request).failure("ConnectionError", "ProviderUnavailable", f"{self.name} has no embeddings")
+
     async def aclose(self) -> None:
         """Gives back connections and processes; sending again opens them anew."""
 
 
-def origin_of(request: Request) -> Origin:
+def origin_of(request: Request | EmbedRequest) -> Origin:
     return Origin(request.model, request.connection, request.timeout)

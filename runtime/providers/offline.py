@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..connections import ConnectionSettings
-    from ..records import Request
+    from ..records import EmbedRequest, Request
     from .scripted import Script
 
 PREFIX = "offline: "
@@ -41,6 +41,11 @@ class WirelessProvider(Provider):
     def lower(self, request: Request) -> dict[str, Any]:
         """The record itself: there is no wire."""
         return request.as_json()
+
+    async def embed(self, request: EmbedRequest) -> list[list[float]]:
+        from ..memory.offline_vectors import offline_vectors
+
+        return offline_vectors(request.texts)
 
     async def stream(self, request: Request, give: Callable[[str], Awaitable[None]]) -> Reply:
         scripted = self._script.next

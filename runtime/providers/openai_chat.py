@@ -25,7 +25,7 @@ CONTENT_FILTER = "content_filter"
 
 class OpenAIChat(OpenAIProvider):
     def lower(self, request: Request) -> Json:
-        arguments: Json = {"model": request.model, "messages": [lower_message(m) for m in request.messages]}
+        arguments: Json = {"model": request.model, "messages": [m.plain or lower_message(m) for m in request.messages]}
         if request.tools:
             arguments["tools"] = [lower_tool(tool) for tool in request.tools]
             if request.tool_choice != "auto":

@@ -1,15 +1,18 @@
 """The client of the official OpenAI SDK, for every provider that speaks its wire (O-1.18, O-1.20 to O-1.22).
 
-Hands on `OpenAIProvider`, which both of its APIs extend. Must not know: either API.
+Hands on `OpenAIProvider`, which both of its APIs extend; embeddings are the same beside either. Must not know: either API.
 """
 
 from __future__ import annotations
 
-from .sdk import SdkProvider
+from .base import origin_of
+from .sdk import SdkProvider, Unreadable, part
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+    from ..records import EmbedRequest
 
 
 class OpenAIProvider(SdkProvider):
@@ -32,3 +35,21 @@ class OpenAIProvider(SdkProvider):
         client.admin_api_key = None
         client._custom_headers = headers
         return client
+
+    async def embed(self, request: EmbedRequest) -> list[list[float]]:
+        arguments = {"model": request.model, "input": request.texts, "encoding_format": "float"}
+        data = await self.asked(request, arguments, lambda client, given: client.embeddings.with_raw_response.create(**given))
+        try:
+            return _vectors(data, len(request.texts))
+        except Unreadable as unreadable:
+            raise origin_of(request).invalid_response(str(unreadable)) from None
+
+
+def _vectors(data: dict[str, Any], count: int) -> list[list[float]]:
+    """In the order of the texts, whatever that of the reply."""
+    rows = {part(row, "index", int): part(row, "embedding", list) for row in part(data, "data", list)}
+    if sorted(rows) != list(range(count)):
+        raise Unreadable("the reply has another number of embeddings")
+    if not all(type(value) in (int, float) for row in rows.values() for value in row):
+        raise Unreadable("an embedding is no list of numbers")
+    return [rows[number] for number in range(count)]

@@ -21,12 +21,15 @@ from .starting import CONNECT_SECONDS, Gate, Start
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
-    from typing import Any
+    from typing import Any, TypeAlias
 
     from ..connections import ConnectionSettings
     from ..errors import CallFailure, Origin
-    from ..records import Reply, Request
+    from ..records import EmbedRequest, Reply, Request
     from ..secrets import Redactor
+
+    Sent: TypeAlias = Request | EmbedRequest
+    Create: TypeAlias = Callable[[Any, dict[str, Any]], Awaitable[Any]]
 
 MAX_REPLY_BYTES = 1 << 20  # G-6.1
 IDLE_CONNECTIONS = 20  # each of them is looked at with every request and with every reply
@@ -161,23 +164,32 @@ class SdkProvider(Provider):
         except (Unreadable, JsonRefused) as unreadable:
             raise origin.invalid_response(self._redactor.clean(str(unreadable))) from None
 
-    async def _answer(self, request: Request, arguments: dict[str, Any], patience: Patience) -> Any:
+    async def asked(self, request: EmbedRequest, arguments: dict[str, Any], create: Create) -> dict[str, Any]:
+        """The JSON of the answer to another request than one for a reply."""
+        try:
+            return _envelope(await self._body(request, arguments, create))
+        except RefusedParameter as refused:
+            raise refused.failure from None
+        except (Unreadable, JsonRefused) as unreadable:
+            raise origin_of(request).invalid_response(self._redactor.clean(str(unreadable))) from None
+
+    async def _answer(self, request: Sent, arguments: dict[str, Any], patience: Patience, create: Create | None = None) -> Any:
         """The SDK's answer to a request. Whatever it raises is a failure of ours, never passed on."""
         origin = origin_of(request)
         client = self._opened(origin)
         start = Start(self._gate, patience)
         try:
             async with start:
-                return await patience.waiting(self.create(client, {**arguments, "timeout": None}))
+                return await patience.waiting((create or self.create)(client, {**arguments, "timeout": None}))
         except Exception as error:
             if start.unconnected:
                 raise self._unconnected(origin) from None
             raise self._failure(self._imported(origin), error, request, origin) from None
 
-    async def _body(self, request: Request, arguments: dict[str, Any]) -> bytes:
+    async def _body(self, request: Sent, arguments: dict[str, Any], create: Create | None = None) -> bytes:
         """The bytes of a good answer."""
         patience = Patience(request.timeout)
-        response = await self._answer(request, arguments, patience)
+        response = await self._answer(request, arguments, patience, create)
         try:
             content: bytes = await patience.waiting(response.http_response.aread())
             return content
@@ -188,7 +200,7 @@ class SdkProvider(Provider):
     def _unconnected(self, origin: Origin) -> Exception:
         return origin.network(f"no connection within {CONNECT_SECONDS:g} s")
 
-    def _failure(self, sdk: Any, error: Exception, request: Request, origin: Origin) -> Exception:
+    def _failure(self, sdk: Any, error: Exception, request: Sent, origin: Origin) -> Exception:
         """Field by field from what the exceptions document (G-10.3, O-1.123 to O-1.130)."""
         import httpx2
 
@@ -206,7 +218,7 @@ class SdkProvider(Provider):
             return origin.invalid_response("the body of the reply cannot be decoded")
         return origin.invalid_request(clean(f"{self.package} refuses the request: {error}"))
 
-    def _status_failure(self, error: Any, request: Request, origin: Origin) -> Exception:
+    def _status_failure(self, error: Any, request: Sent, origin: Origin) -> Exception:
         message = clean_text(_provider_message(error.body) or f"HTTP status {error.status_code}")
         asked = retry_after_ms(error.response.headers, time.time())
         failure = origin.of_status(error.status_code, self._redactor.clean(message), asked)
@@ -270,7 +282,7 @@ def _provider_message(body: Any) -> str | None:
     return found if isinstance(found, str) and found else None
 
 
-def _refused_param(body: Any, message: str, request: Request) -> str | None:
+def _refused_param(body: Any, message: str, request: Sent) -> str | None:
     """The parameter a refusal is about, by the field that names it, else by its name in the message."""
     named = body.get("param") if isinstance(body, dict) else None
     words = message.replace("`", " ").replace("'", " ").replace('"', " ").replace(":", " ").split()

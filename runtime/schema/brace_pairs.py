@@ -16,8 +16,10 @@ if TYPE_CHECKING:
 MAX_READINGS = 4
 MAX_NESTED = 1000
 
-# From outside a string to the next brace that is outside of one too.
-_TO_BRACE = r'(?:[^"{}]++|"(?:[^"\\]++|\\.)*+")*+([{}])'
+# From outside a string to the next brace that is outside of one too. A pair with no other inside is passed over whole, since
+# half of the braces of a long reply are theirs; where one turns out to have another inside it is read twice, not more often.
+_NO_BRACE = r'[^"{}]++|"(?:[^"\\]++|\\.)*+"'
+_TO_BRACE = rf"(?:{_NO_BRACE}|\{{(?:{_NO_BRACE})*+\}})*+([{{}}])"
 # A backslash and what follows it, or one structural character.
 _MARK = r'\\.|["{}]'
 

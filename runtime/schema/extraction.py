@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 SPACE = WHITE_SPACE + BYTE_ORDER_MARK
 
 _FENCE = r"^[ \t]*(`{3,}|~{3,})[^\n]*(?:\n|\Z)"
-# Everything up to a comma that has only white space before the next closing bracket; strings are skipped.
-_TO_TRAILING_COMMA = r'((?:[^",]++|"(?:[^"\\]++|\\.)*+(?:"|\Z)|,(?![ \t\r\n]*+[}\]]))*+),'
+# Everything up to a comma that has only white space before the next closing bracket, or to the end; and such a comma. Commas in
+# strings mean nothing; a string without end goes to the end.
+_UP_TO_TRAILING_COMMA = r'((?:[^",]++|"(?:[^"\\]++|\\.?)*+(?:"|\Z)|,(?![ \t\r\n]*+[}\]]))++),?|,'
 
 _patterns: tuple[Pattern[str], Pattern[str]] | None = None
 
@@ -105,14 +106,8 @@ def _fenced_blocks(text: str) -> list[str]:
 
 
 def without_trailing_commas(text: str) -> str:
-    """Step 4. One match for each such comma, so that a text without any costs one pass."""
-    step = _compiled()[1]
-    kept: list[str] = []
-    at = 0
-    while match := step.match(text, at):
-        kept.append(match.group(1))
-        at = match.end()
-    return "".join(kept) + text[at:]
+    """Step 4."""
+    return "".join(_compiled()[1].findall(text))
 
 
 def _compiled() -> tuple[Pattern[str], Pattern[str]]:
@@ -121,5 +116,5 @@ def _compiled() -> tuple[Pattern[str], Pattern[str]]:
         import re
 
         fence = re.compile(_FENCE, re.MULTILINE)
-        _patterns = (fence, re.compile(_TO_TRAILING_COMMA, re.DOTALL))
+        _patterns = (fence, re.compile(_UP_TO_TRAILING_COMMA, re.DOTALL))
     return _patterns

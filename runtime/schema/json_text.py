@@ -107,23 +107,16 @@ def _int(digits: str) -> int:
 
 def _check_size(value: Any) -> None:
     """Depth and nodes, level by level: a level is the list of containers on it."""
-    level = [value]
+    below: list[Any] = [value]
     nodes = 1
-    for _ in range(MAX_DEPTH):
-        below: list[Any] = []
-        for item in level:
-            if isinstance(item, dict):
-                below.extend(item.values())
-            elif isinstance(item, list):
-                below.extend(item)
+    for _ in range(MAX_DEPTH + 1):
+        level = [item for item in below if type(item) is dict or type(item) is list]
+        if not level:
+            return
+        below = [inner for item in level for inner in (item.values() if type(item) is dict else item)]
         nodes += len(below)
         if nodes > MAX_NODES:
             raise JsonRefused(f"more than {MAX_NODES} values")
-        if not below:
-            return
-        level = [item for item in below if isinstance(item, (dict, list))]
-        if not level:
-            return
     raise JsonRefused(f"nested deeper than {MAX_DEPTH}")
 
 

@@ -101,7 +101,7 @@ def test_what_ignores_sigterm_is_killed(monkeypatch: pytest.MonkeyPatch) -> None
 @pytest.mark.parametrize("ending", ["time.sleep(600)", "time.sleep(0.05)"])
 def test_grandchildren_end_too(own_session: bool, ending: str) -> None:
     if own_session and ending != "time.sleep(600)":
-        pytest.skip("a process that has left the session and lost its parent is nobody's descendant any more")
+        pytest.skip("what has left session and parents is found by the command only: tests/runtime/test_hostile_children.py")
 
     async def talk() -> Any:
         child = await started(PARENT % (own_session, ending))

@@ -11,6 +11,7 @@ from concerto.compiler.manifest import Manifest
 from concerto.compiler.pipeline import compile_source
 from concerto.vm.bytecode import codec
 from concerto.vm.bytecode import image as i
+from concerto.vm.bytecode.positions import position_at
 
 SOURCE = """
 struct Point { pub x: Int, y: Int = 2 }
@@ -170,6 +171,43 @@ def test_exports(image: i.Image) -> None:
 def test_source_map(image: i.Image) -> None:
     assert image.source_map == [["main.conc", hashlib.sha256(SOURCE.encode()).digest()]]
     assert image.source == [SOURCE]
+
+
+NAMED = """fn f(at: Int) -> Int {
+    let late: Int;
+    let [a, b] = [at, 1];
+    if at > 3 { let inner = a; late = inner; } else { late = b; }
+    let g = |k: Int| k + late;
+    match Some(at) { Some(x) if x > 5 => g(x), Some(y) => y, None => 0 }
+}
+"""
+
+
+def test_names_of_locals() -> None:
+    """Each variable has its place from where it has a value on all paths to the end of its scope; two never share a place at
+    once (V-3.9)."""
+    image = compile_source(NAMED.encode(), "main.conc").image
+    assert image is not None and len(image.names) == len(image.functions)
+    numbers = {function.name: number for number, function in enumerate(image.functions)}
+    function, rows = image.functions[numbers["f"]], image.names[numbers["f"]]
+    assert {row[0] for row in rows} == {"at", "late", "a", "b", "inner", "g", "x", "y"}
+    found = {name: (place, position_at(function.lines, start), end) for name, place, start, end in rows}
+    assert found["at"][1:] == ((0, 1, 4), len(function.code))
+    assert (found["a"][1][1], found["b"][1][1], found["inner"][1][1]) == (4, 4, 4)  # a and b when both are there
+    assert found["late"][0] >= function.slots  # it is captured: a cell
+    assert found["late"][1][1:] == (5, 13)  # behind the branches, each of which assigns it
+    ends = {name: end for name, (_, _, end) in found.items()}
+    assert ends["inner"] < ends["x"] < ends["y"] < ends["at"] == ends["g"]
+    assert [row[0] for row in image.names[numbers["closure"]]] == ["late", "k"]
+
+
+def test_names_are_no_part_of_what_a_function_does() -> None:
+    one, other = (compile_source(NAMED.replace("inner", name).encode(), "main.conc").image for name in ("inner", "other"))
+    assert one is not None and other is not None and one.names != other.names
+    assert [f.hash for f in one.functions] == [f.hash for f in other.functions]
+    one.strip()
+    assert (one.names, one.source) == ([], [])
+    assert codec.decode(codec.encode(one)).names == []
 
 
 TRAITS = """

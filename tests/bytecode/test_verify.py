@@ -108,7 +108,7 @@ CASES: dict[str, Case] = {
         [of(F("NIL; STORE 2; NIL; RETURN")), changed(of(TWO), slots=1)],
     ),
     "V105": Case(
-        of(F("NEW_CELL 1; CLOSURE 1; RETURN"), CAPTURES),
+        of(F("NEW_CELL 1; CLOSURE 1; RETURN"), CAPTURES, names=[[["x", 3, 0, 2]], []]),
         [
             of(F("NEW_CELL 2; NIL; RETURN")),
             of(F("NEW_CELL 1; CLOSURE 1; RETURN"), CAPTURES.replace('["closure"]', "[]")),
@@ -118,6 +118,8 @@ CASES: dict[str, Case] = {
             of(G, **types(["trait", "X", [[1, [0]]]])),
             of(F("NIL; RETURN", params='[["self", 0, null]]', captures="[0]", flags='["closure", "method"]')),
             of(F("NEW_CELL 1; CLOSURE 1; RETURN"), CAPTURES, pipelines=[i.Pipeline("P", 0, 0, [["a", 0, 0, [], 1]])]),
+            of(G, names=[[["x", 4, 0, 2]]]),  # behind two locals and two cells
+            of(G, names=[[["x", 2**32 - 1, 0, 2]]]),
         ],
     ),
     "V106": Case(
@@ -271,7 +273,7 @@ CASES: dict[str, Case] = {
         ],
     ),
     "V122": Case(
-        changed(of(F("NIL; at 0:2:1; RETURN")), lines=bytes([0, 5, 0, 1, 1, 4, 1])),
+        changed(of(F("NIL; at 0:2:1; RETURN"), names=[[["x", 0, 1, 2]]]), lines=bytes([0, 5, 0, 1, 1, 4, 1])),
         [
             of(F("NIL; RETURN", at="at 1:1:1")),
             changed(of(G), lines=b""),
@@ -281,6 +283,10 @@ CASES: dict[str, Case] = {
             changed(of(G), lines=bytes([0, 5, 0])),  # cut off
             changed(of(G), lines=bytes([0, 4, 1])),  # without file
             changed(of(G), lines=bytes([0, 5, 1, 1])),  # a file that is not there
+            of(G, names=[[], []]),  # of more functions than there are
+            of(G, names=[[["x", 0, 1, 1]]]),  # nowhere
+            of(F("INT 300; RETURN"), names=[[["x", 0, 1, 3]]]),  # from the middle of an instruction
+            of(G, names=[[["x", 0, 0, 3]]]),  # to behind the code
         ],
     ),
     "V123": Case(
@@ -306,6 +312,7 @@ CASES: dict[str, Case] = {
             of(G, **constants((i.K_ERROR, ["ToolError", "a b"]))),
             of(F("NIL; GET_MEMBER 8; RETURN"), **constants((i.K_STRING, "a b"))),
             exported(of(G), {"é": 0}, []),
+            of(G, names=[[["a b", 0, 0, 2]]]),
         ],
     ),
 }

@@ -131,7 +131,7 @@ def test_declarations(codes: str, text: str, expect: Callable[[str, str], None])
 
 
 UNBUILT = [
-    ("memory m: Memory = Memory::new().learn(\"a\");", "memory step learn"),
+    ("fn f() { model E { provider: offline } }", "model in a block"),
 ]
 
 

@@ -61,6 +61,11 @@ def test_defaults_of_the_manifest_are_steps_left_out(cli, write):
         ("[stores.s]\nkind = \"paper\"", "E4004]: `kind` of [stores.s] is one of"),
         ("[stores.s]\nkind = \"redis\"", "E4002]: [stores.s] lacks `url_env`"),
         ("[stores.s]\nkind = \"sqlite\"\nfile = \"x\"", "E4001]: [stores.s] has no key `file`"),
+        ("[embedders]\ne = 1", "E4004]: `e` is a table: write [embedders.e]"),
+        ("[embedders.e]\nmodell = \"x\"", "E4001]: [embedders.e] has no key `modell`"),
+        ("[embedders.e]\nkind = \"paper\"", "E4004]: `kind` of [embedders.e] is \"host\""),
+        ("[embedders.e]\nconnection = \"openai\"\nmodel = 1", "E4004]: `model` of [embedders.e] is a string"),
+        ("[embedders.offline]\nkind = \"host\"", "E4004]: `offline` is built in"),
     ],
 )
 def test_a_manifest_that_says_no_memory(cli, write, table, error):
@@ -89,6 +94,43 @@ def test_events_are_told_to_who_listens(cli, write):
     told = cli("run", "--offline", "--verbose", "main.conc").out
     assert "[emit:memory:commit]" in told and "[emit:memory:evict]" in told and "hello" not in told.replace('"hello"', "")
     assert "[emit:" not in cli("run", "--offline", "main.conc").out
+
+
+def test_an_embedder_of_a_connection_is_offline_offline(cli, write):
+    """M-10.16: declared in the manifest; `inspect` shows it, and a connection that nobody declared is an error."""
+    said = '[embedders.e]\nconnection = "openai"\nmodel = "e-1"\n'
+    write("Concerto.toml", PROJECT + said)
+    write(
+        "main.conc",
+        'memory m: Memory = Memory::new().store("durable").embed("e");\n'
+        'fn main() { m.remember("a", "green teas"); println(m.recall("greenish teacup").len()); }\n',
+    )
+    assert cli("run", "--offline", "main.conc").out == "1\n"
+    shown = cli("inspect", "--json", "main.conc").out
+    assert '"connection": "openai"' in shown and "OPENAI_API_KEY" in shown
+    failed = cli("run", "main.conc")
+    assert failed.code == 0 and "the embedder e:e-1 failed" in failed.err
+    write("Concerto.toml", PROJECT + said.replace("openai", "nowhere"))
+    assert "E4003" in cli("check", "main.conc").err
+
+
+def test_recall_and_rules_tell_what_they_do(cli, write):
+    """M-6.30: ids of what was given, names of rules and facts, why a rule failed."""
+    write(
+        "main.conc",
+        'memory m: Memory = Memory::new()\n'
+        '    .learn("bad", on: "t", by: |_| "g", when: |g| g.items[7] == {}, store: |_| Learned { content: 1 })\n'
+        '    .learn("good", on: "t", by: |_| "g", when: |_| true, store: |g| Learned { content: g.count });\n'
+        'fn main() { m.observe("t", {}); m.recall("good"); m.recall("good", touch: false); m.recall("none"); }\n',
+    )
+    told = cli("run", "--verbose", "main.conc").out.splitlines()
+    assert [line.partition("]")[0] for line in told] == ["[emit:memory:learn_failed", "[emit:memory:learn", "[emit:memory:recall"]
+    for line, parts in zip(
+        told,
+        (('"rule": bad', '"reason": index'), ('"rule": good', '"fact": good/g'), ('"ids": [0]', '"degraded": false')),
+        strict=True,
+    ):
+        assert all(part in line for part in ('"memory": m', *parts)), line
 
 
 def test_tests_have_fresh_stores(cli, write, tmp_path):

@@ -105,7 +105,7 @@ BROKEN = [
     ("a = \n", "Concerto.toml:1:5: error[E4004]: Concerto.toml is no TOML"),
     ('a = "x', "Concerto.toml:1:"),
     (b"# \xff", "Concerto.toml:1:1: error[E4004]: Concerto.toml is no UTF-8 at byte 2"),
-    ('[embedders]\n', "Concerto.toml:1:2: error[E4999]: not built yet: [embedders]"),
+    ('[embedders.e]\nconnection = "openai"\n', "Concerto.toml:1:12: error[E4002]: [embedders.e] lacks `model`"),
 ]  # fmt: skip
 
 

@@ -1,5 +1,6 @@
 """Programs of several files on disk: the project root, links, places in messages (L-8.1.1, O-9.1, G-3.5, G-5.3)."""
 
+import json
 import os
 
 import pytest
@@ -63,7 +64,32 @@ def test_the_root_is_the_directory_of_the_entry(cli, write, tmp_path):
     write("src/tools/t.conc", "fn main() { a::f(0); nothing; }")
     code, _, err = cli("check", "src/tools/t.conc")
     assert code == 65
-    assert err.startswith("tools/t.conc:1:22: error[E1001]") and "E1004" not in err
+    assert err.startswith("src/tools/t.conc:1:22: error[E1001]") and "E1004" not in err
+
+
+def test_output_names_files_from_the_working_directory(cli, write, tmp_path, monkeypatch):
+    """Diagnostics, traces and failures of tests alike; an image holds names relative to the root (O-9.12, V-3.4)."""
+    (tmp_path / "src" / "tools").mkdir(parents=True)
+    write("Concerto.toml", '[project]\nname = "p"\nversion = "1"\nentry = "src/main.conc"\n[permission]\nnet = true\n')
+    write("src/main.conc", 'mod tools;\nfn main() { let unused = 1; tools::part(0); }\n@test("t") fn t() { tools::part(0); }\n')
+    write("src/tools/mod.conc", "pub fn part(n: Int) -> Int { 1 / n }\n")
+    for folder, main, manifest in ((".", "src/main.conc", "Concerto.toml"), ("src/tools", "../main.conc", "../../Concerto.toml")):
+        monkeypatch.chdir(tmp_path / folder)
+        err = cli("check", main).err
+        assert f"\n{main}:2:17: warning[W0001]" in err and err.startswith(f"{manifest}:5:2: error[E4001]")
+        assert {row["file"] for row in json.loads(cli("check", "--json", main).out)} == {manifest, main}
+    monkeypatch.chdir(tmp_path)
+    write("Concerto.toml", '[project]\nname = "p"\nversion = "1"\nentry = "src/main.conc"\n')
+    assert cli("compile", "-q", "src/main.conc", "-o", "p.concb").code == 0
+    for folder, main, inner in ((".", "src/main.conc", "src/tools/mod.conc"), ("src/tools", "../main.conc", "mod.conc")):
+        monkeypatch.chdir(tmp_path / folder)
+        trace = [f"  at part ({inner}:1:30)", f"  at main ({main}:2:29)"]
+        assert [line.replace("tools::", "") for line in cli("run", "-q", main).err.splitlines()[1:]] == trace
+        assert f"    at {inner}:1:30\n" in cli("test", main).out
+        assert "(tools/mod.conc:1:30)" in cli("run", os.path.relpath(tmp_path / "p.concb")).err
+        write("src/bad.conc", "fn")
+        bad = os.path.relpath(tmp_path / "src" / "bad.conc")
+        assert cli("fmt", bad).err.startswith(f"{bad}:1:") and cli("compile", "--emit-ast", bad).err.startswith(f"{bad}:1:")
 
 
 def test_without_a_manifest_it_is_the_directory_of_the_file(cli, write, tmp_path):

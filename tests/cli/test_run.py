@@ -77,6 +77,58 @@ def test_panic_with_its_trace(cli, write):
     assert lines[3:] == ["  at main (p.conc:7:15)"]
 
 
+DEBUGGED = """fn pick(items: Array<Int>, at: Int) -> Int {
+    let name = "a \\"b\\"";
+    for item in items { let seen = item + at; if seen > 7 { let all = (name, seen); return items[all.1]; } }
+    let after = 1;
+    after
+}
+fn main() {
+    let mut total = 1;
+    let add = |n: Int| { total = total + n; pick([1, 2], total) };
+    let shadow = 1;
+    if shadow == 1 { let shadow = "inner"; println(shadow, add(5)); }
+}
+"""
+
+
+def test_debug_shows_the_locals_of_each_frame(cli, write):
+    """O-9.13: of a source and of its image; a stripped image has no names to show."""
+    expected = [
+        "panic[P004]: index out of range: index 8, length 2",
+        "  at pick (p.conc:3:92)",
+        "      items = [1, 2]", "      at = 6", '      name = "a \\"b\\""', "      item = 2", "      seen = 8",
+        '      all = ("a \\"b\\"", 8)',
+        "  at closure (p.conc:9:45)",
+        "      total = 6", "      n = 5",
+        "  at main (p.conc:11:60)",
+        "      total = 6", "      add = <fn>", '      shadow = "inner"',
+    ]  # fmt: skip
+    write("p.conc", DEBUGGED)
+    code, _, err = cli("run", "--debug", "p.conc")
+    assert (code, err.splitlines()) == (1, expected)
+    plain = [line for line in expected if not line.startswith("      ")]
+    assert cli("run", "p.conc").err.splitlines() == plain
+    assert cli("compile", "p.conc").code == cli("compile", "--strip", "p.conc", "-o", "stripped.concb").code == 0
+    assert cli("run", "--debug", "p.concb").err.splitlines() == expected
+    assert cli("run", "--debug", "stripped.concb").err.splitlines() == plain
+
+
+def test_debug_shows_no_secret(cli, write, monkeypatch):
+    """Neither whole, nor cut by the end of a long text, nor behind the escapes of quoted text (G-10.3)."""
+    secret = 'sk-"planted"-0123456789'
+    monkeypatch.setenv("MY_TOKEN", secret)
+    write("s.conc", """fn main() {
+    let plain = std::env::get("MY_TOKEN").unwrap();
+    let cut = "x".repeat(190) + plain;
+    let inside = { "k": [Some(plain)] };
+    panic("${plain.len()} ${cut.len()} ${inside.len()}");
+}
+""")
+    code, _, err = cli("run", "--debug", "--allow-env=MY_TOKEN", "s.conc")
+    assert code == 1 and err.count("<secret MY_TOKEN>") == 2 and "planted" not in err and "sk-" not in err
+
+
 def test_long_trace_shows_both_ends(cli, write):
     write("r.conc", "fn f(n: Int) -> Int { f(n + 1) + 1 }\nfn main() { f(0); }\n")
     code, out, err = cli("run", "-q", "r.conc")

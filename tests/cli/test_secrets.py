@@ -105,7 +105,7 @@ def test_it_is_found_nowhere(cli, write, tmp_path, monkeypatch, place, end):
         write("main.conc", SOURCE.format(url=url, fields=fields, end=ENDS[end]))
         shown = []
         for form in ("text", "json"):
-            code, out, err = cli("run", "--verbose", "--metrics", "--emit-format", form, "main.conc")
+            code, out, err = cli("run", "--debug", "--verbose", "--metrics", "--emit-format", form, "main.conc")
             assert code == 1 and f"<secret {NAME}>" in out and ("[emit:schema]" in out or form == "json"), err
             shown += [out, err]
         assert cli("compile", "main.conc").code == 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -73,6 +75,18 @@ def test_elsewhere_names_tests_that_exist(tmp_path: Path, monkeypatch: pytest.Mo
     shown, broken = clauses.elsewhere(listed)
     assert shown == {"G-1.1": "test_a.py::test_one"}
     assert len(broken) == 3
+
+
+@pytest.mark.parametrize("words", [["coverage.py", "--list", "G-"], ["generate.py", "--print", "--count", "1"]])
+def test_a_reader_that_goes_away_gets_no_traceback(words: list[str]) -> None:
+    """`coverage.py --list G- | head -1`."""
+    started = [sys.executable, str(suite.ROOT / words[0]), *words[1:]]
+    process = subprocess.Popen(started, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=clauses.PROJECT)
+    assert process.stdout is not None and process.stderr is not None
+    process.stdout.close()
+    errors = process.stderr.read()
+    process.stderr.close()
+    assert process.wait() == 1 and errors == ""
 
 
 def test_the_suite_itself_is_sound() -> None:

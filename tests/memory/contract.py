@@ -11,6 +11,8 @@ from time import sleep
 import pytest
 from concerto.runtime.memory.entries import Entry, Part, Turn, ViewState
 from concerto.runtime.memory.errors import MemoryFailure
+from concerto.runtime.memory.facts import Fact
+from concerto.runtime.memory.observations import Observation
 from concerto.runtime.memory.stores.protocol import Batch, Head
 from concerto.runtime.records import Call, Msg
 
@@ -263,6 +265,70 @@ def a_lease_ends_after_its_seconds(open_store):
     assert not store.acquire(KEY, "one", 60)
 
 
+def placed(store, key=KEY):
+    return [one.place for one in store.seen(key)]
+
+
+def facts_stand_beside_the_log(open_store):
+    store = open_store()
+    held = Fact(0, "persistent", "a\0\ud800 'x", {"n": [1, None, "ü", 1.5]}, about=["b"], c0=0.5, seqs=[3], rule="r", run=None)
+    store.keep(KEY, 7, [held, Fact(2, "persistent", "two", 2)], [])
+    for handle in (store, open_store.again()):
+        assert [fact.as_json() for fact in handle.facts(KEY)] == [held.as_json(), Fact(2, "persistent", "two", 2).as_json()]
+        assert (handle.head(KEY), handle.facts(OTHER)) == (Head(0, 0, 0, 0, 0, 7), [])
+    assert list(store.keys(("app",))) == [KEY]
+    filled(store, 2)
+    store.keep(KEY, 2**45, [held.changed(content=5)], [2])
+    assert [(fact.id, fact.content) for fact in store.facts(KEY)] == [(0, 5)]
+    assert store.head(KEY) == Head(1, 2, 2, 2, 10, 2**45)
+    store.commit([(KEY, 1, Batch(Head(2, 2, 2, 2, 10, 9), facts=[Fact(1, "persistent", "two", 1)], gone=[0]))])
+    assert [fact.name for fact in store.facts(KEY)] == ["two"]
+    store.commit([(KEY, 2, Batch(Head(3, 2, 2, 0, 0, 9), everything=True))])
+    assert [fact.name for fact in store.facts(KEY)] == ["two"]  # they stay
+    store.commit([(KEY, 3, Batch(Head(4, 2, 2, 0, 0, 9), facts=[held], facts_anew=True))])
+    assert [fact.id for fact in store.facts(KEY)] == [0]
+    store.remove([KEY])
+    assert (store.facts(KEY), list(store.keys(("app",)))) == ([], [])
+
+
+def a_number_belongs_to_one_name(open_store):
+    store = open_store()
+    store.keep(KEY, 0, [Fact(0, "persistent", "a", 1)], [])
+    taken = [Fact(0, "persistent", "b", 2)]
+    with pytest.raises(MemoryFailure) as raised:
+        store.keep(KEY, 5, [Fact(1, "persistent", "c", 3), *taken], [])
+    assert raised.value.variant == "Conflict"
+    with pytest.raises(MemoryFailure) as raised:
+        store.commit([(KEY, 0, Batch(head_after(1, [entry(0)]), entries=[entry(0)], facts=taken))])
+    assert raised.value.variant == "Conflict"
+    assert ([fact.name for fact in store.facts(KEY)], store.entries(KEY), store.head(KEY)) == (["a"], [], Head())
+    store.keep(KEY, 0, taken, [0])
+    assert [fact.name for fact in store.facts(KEY)] == ["b"]
+
+
+def observations_are_added_at_free_places(open_store):
+    store = open_store()
+    one = Observation("t\0\ud800", 0, {"a": [1, {"ü": None}]}, [4], "model", 8)
+    other = Observation("a", 3, {})
+    store.keep(KEY, 1, [], [], [one, other])
+    for handle in (store, open_store.again()):
+        assert handle.seen(KEY) == [other, one]
+    with pytest.raises(MemoryFailure) as raised:
+        store.keep(KEY, 2, [Fact(0, "persistent", "a", 1)], [], [Observation("a", 4, {}), Observation("a", 3, {"x": 1})])
+    assert raised.value.variant == "Conflict"
+    assert (placed(store), store.facts(KEY), store.head(KEY).touched) == ([other.place, one.place], [], 1)
+    batch = Batch(head_after(1, [entry(0)]), entries=[entry(0)], seen=[Observation("a", 4, {})], unseen=[one.place])
+    store.commit([(KEY, 0, batch)])
+    assert placed(store) == [("a", 3), ("a", 4)]
+    with pytest.raises(MemoryFailure) as raised:
+        store.commit([(KEY, 1, Batch(Head(2, 1, 1, 1, 5, 0), seen=[Observation("a", 4, {})]))])
+    assert (raised.value.variant, store.head(KEY).version) == ("Conflict", 1)
+    store.commit([(KEY, 1, Batch(Head(2, 1, 1, 1, 5, 0), seen=[other], facts_anew=True))])
+    assert placed(store) == [("a", 3)]
+    store.remove([KEY])
+    assert store.seen(KEY) == []
+
+
 CONTRACT = [
     a_key_that_was_never_written_is_empty,
     what_was_committed_is_read_back_by_every_handle,
@@ -282,4 +348,7 @@ CONTRACT = [
     scrubbing_needs_no_write,
     a_lease_has_one_owner,
     a_lease_ends_after_its_seconds,
+    facts_stand_beside_the_log,
+    a_number_belongs_to_one_name,
+    observations_are_added_at_free_places,
 ]

@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 
 import pytest
+from concerto.runtime.memory.changes import Draft
 from concerto.runtime.memory.entries import check_units
 from concerto.runtime.memory.errors import MemoryFailure
 from concerto.runtime.memory.memory import Memory
@@ -83,6 +84,29 @@ def test_several_processes_lose_double_and_interleave_nothing(tmp_path, how):
     assert len(runs) == WRITERS * count
     for number in range(WRITERS):
         assert [run for run in runs if run.startswith(f"w{number}:")] == [f"w{number}:{n}" for n in range(count)]
+
+
+def test_who_commits_between_look_and_write_is_seen(tmp_path):
+    """I14: the version is compared in the transaction that writes, not before it."""
+
+    class Late(SqliteStore):
+        first = None
+
+        def _transaction(self):
+            if self.first is not None:
+                other, self.first = self.first, None
+                other()
+            return super()._transaction()
+
+    path = str(tmp_path / "memory.db")
+    mine, theirs = Late(path), SqliteStore(path)
+    late, quick = (Memory(Policy(on_conflict="Reject"), name="chat", store=store) for store in (mine, theirs))
+    for version, wait in ((0, 1), (1, 2)):
+        mine.first = lambda: quick.append("user", "quick")
+        with pytest.raises(MemoryFailure) as raised:
+            late.write([Draft(Msg("user", "late"))], expect=late.version())
+        assert (raised.value.variant, raised.value.fields) == ("Conflict", {"expected": version, "actual": wait})
+    assert [message.content for message in quick.messages()] == ["quick", "quick"]
 
 
 def test_every_write_fails_whole_at_every_statement(tmp_path):

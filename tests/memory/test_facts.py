@@ -4,6 +4,7 @@ import json
 
 import pytest
 from concerto.runtime.memory.errors import MemoryFailure
+from concerto.runtime.memory.fact_index import FactIndex
 from concerto.runtime.memory.facts import Decay, Fact, archived, confidence
 from concerto.runtime.memory.memory import Memory
 from concerto.runtime.memory.policy import Policy
@@ -181,7 +182,7 @@ def test_recall_is_a_total_order_and_a_prefix(clock):
 def test_scores_of_the_table():
     """M-10.13."""
     for relevance, c0, score in ((0.95, 0.90, 0.855), (0.70, 1.0, 0.70), (0.60, 0.85, 0.51)):
-        (found,) = rank([Fact(0, "session", "a", "b", c0=c0)], "a", 0)
+        (found,) = rank([FactIndex([Fact(0, "session", "a", "b", c0=c0)])], "a", 1, 0)
         found.relevance = relevance
         assert found.score == pytest.approx(score)
 

@@ -71,13 +71,15 @@ class LogMachine(RuleBasedStateMachine):
         self.policy = Policy()
         self.cut = self.next = self.turns = self.version = self.runs = 0
         self.forks = 0
+        self.store = None
         self.now = 1000.0
 
     def make_store(self):
         return VolatileStore()
 
     def teardown(self):
-        self.store.close()
+        if self.store is not None:  # an example may end before it starts
+            self.store.close()
         self.folder.cleanup()
 
     @initialize(policy=policies())

@@ -391,6 +391,18 @@ def test_text_is_cut_and_goes_when_what_it_covers_goes():
     assert [entry.message.content for entry in due_fold(memory).entries] == ["a", "c"]
 
 
+def test_text_goes_when_what_it_covers_is_rewound():
+    memory = summarising(window=1)
+    for text in "abcd":
+        memory.append("user", text)
+    store_fold(memory, due_fold(memory), "a, b and c")
+    assert memory.rewind(3) == 0
+    assert memory.summary() == "a, b and c"
+    assert memory.rewind(1) == 2
+    assert memory.summary() is None
+    assert [message.content for message in memory.view()[0].window] == ["a", "b"]
+
+
 def test_a_derived_view_has_a_summary_of_its_own():
     views = {"short": Policy(window=2, summary=SummaryPolicy())}
     memory = Memory(Policy(retain=3), views=views)

@@ -141,6 +141,15 @@ def test_under_pressure_facts_leave_from_the_worst_then_the_summary():
     assert texts(60) == []
 
 
+def test_a_summary_counts_before_the_window():
+    policy = Policy(tokens=40, summary=SummaryPolicy())
+    source = filled(Policy(), "a", "b", "c", "d", "e").entries()
+    for text, expected in (("", ["b", "c", "d", "e"]), ("s" * 34, ["e"])):
+        view = view_of(policy, ListSource(source), ViewState("", 0, text, 9), prompt_tokens=20)
+        assert [message.content for message in view.window] == expected
+        assert view.needed <= 40
+
+
 def test_shape():
     memory = filled(Policy(shape=lambda messages: messages[:1] + messages[-1:]), "a", "b", "c")
     assert shown(memory) == ["a", "c"]
@@ -211,6 +220,13 @@ def test_an_entry_is_shown_by_the_first_view_that_has_it():
     assert [message.content for message in run.head] == ["0", "2", "1", "3"]
     run.commit("reply")
     assert [message.content for message in base.last(2)] == ["q", "reply"]
+
+
+def test_a_pin_is_shown_by_one_view_of_a_list():
+    memories = derived()
+    memories["all"].pin("user", "pinned")
+    run = open_run([Attached(memories["all"], "said"), Attached(memories["all"], "tail")], "r", [Msg("user", "q")])
+    assert [message.content for message in run.head] == ["0", "2", "pinned", "1", "3"]
 
 
 def test_a_budget_is_divided_by_weight():

@@ -496,3 +496,44 @@ def test_reasoning_tokens_are_told_apart(wire, usage):
     assert (reply.tokens_out, reply.reasoning) == (9, 7)
     assert reply.with_text("x").reasoning == 7
     assert Wire(wire, OK[wire]).send().reasoning == 0
+
+
+def embedded(sender, texts=("a", "b")):
+    from concerto.runtime.records import EmbedRequest
+
+    async def run():
+        try:
+            return await sender.provider.embed(EmbedRequest("lab", "e-1", list(texts), 5))
+        finally:
+            await sender.provider.aclose()
+
+    return asyncio.run(run())
+
+
+@pytest.mark.parametrize("wire", ["chat", "responses"])
+def test_vectors_come_in_the_order_of_the_texts(wire):
+    """M-10.16"""
+    rows = [{"object": "embedding", "index": 1, "embedding": [0.5, 1]}, {"object": "embedding", "index": 0, "embedding": [0, 2]}]
+    sender = Wire(wire, {"object": "list", "model": "e-1", "data": rows, "usage": {"prompt_tokens": 2, "total_tokens": 2}})
+    assert embedded(sender) == [[0, 2], [0.5, 1]]
+    assert str(sender.seen[0].url) == "https://api.openai.com/v1/embeddings"
+    assert json.loads(sender.seen[0].content) == {"model": "e-1", "input": ["a", "b"], "encoding_format": "float"}
+
+
+@pytest.mark.parametrize(
+    ("wire", "answer", "variant"),
+    [
+        ("chat", {"data": []}, "InvalidResponse"),
+        ("chat", {"data": [{"index": 0, "embedding": [1]}, {"index": 1, "embedding": ["x"]}]}, "InvalidResponse"),
+        ("chat", {"rows": []}, "InvalidResponse"),
+        ("chat", httpx2.Response(200, content=b"<html>"), "InvalidResponse"),
+        ("responses", httpx2.Response(401, json={"error": {"message": "no"}}), "AuthenticationFailed"),
+        ("anthropic", {}, "ProviderUnavailable"),
+    ],
+)
+def test_vectors_that_do_not_come(wire, answer, variant):
+    """M-10.16: a failure that names no key."""
+    with pytest.raises(CallFailure) as raised:
+        embedded(Wire(wire, answer))
+    assert raised.value.variant == variant
+    assert "sk-secret" not in raised.value.message

@@ -36,5 +36,5 @@ def observed(source: str, tier: str, *, counted: bool = True, **limits: Any) -> 
     """Emits, the panic with its trace, and the fuel."""
     emits: list[Any] = []
     outcome = run_offline(session_of(source, tier, emits, counted=counted), **limits)
-    panic = outcome.panic and (str(outcome.panic), outcome.panic.position, outcome.panic.trace)
+    panic = outcome.panic and (str(outcome.panic), outcome.panic.position, outcome.panic.trace, repr(outcome.panic.locals))
     return emits, panic, outcome.fuel

@@ -104,6 +104,7 @@ for _text, _clause, _doc in (
     ("confirm(name: String) -> Bool", "M-10.7", "Holds for as sure as when it was remembered; false when it is not there."),
     ("forget(name: String) -> Result<Bool, MemoryError>", "M-10.7", "Removes the facts of that name; whether there were any."),
     ("relate(a: String, relation: String, b: String) -> Nil", "M-10.7", "Remembers that two things are related."),
+    ("observe(topic: String, data: Map<String, Any>) -> Nil", "M-10.7", "Tells the rules of `learn` what happened."),
     ("neighbors(entity: String) -> Array<(String, Int)>", "M-10.7", "What shares facts with it, and how many."),
 ):  # fmt: skip
     handle("Memory", _text, clause=_clause, doc=_doc)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ..values.casts import check
 from ..values.containers import Array
-from ..values.records import Message, Prompt, ToolCall
+from ..values.json import to_json
+from ..values.records import Dominant, Learned, Message, Prompt, ToolCall
 from ..values.sharing import share
 from .guards import float_of, integer, text
 from .registry import associated, method
@@ -79,6 +80,35 @@ def message_tool(call_id: Any, s: Any) -> Any:
     return message("tool", text(s), text(call_id))
 
 
+# ---------------------------------------------------------------- groups of observations
+
+
+@method("Observed", "dominant(field: String) -> Dominant", clause="M-10.23")
+def observed_dominant(g: Any, field: Any) -> Any:
+    """The most frequent value of a field, of equally frequent ones the first seen, and the share of items that have it."""
+    name = text(field)
+    counts: dict[Any, int] = {}
+    values: dict[Any, Any] = {}
+    for item in g.f2.items:
+        if name in item.items:
+            value = item.items[name]
+            same = to_json(value)
+            values.setdefault(same, value)
+            counts[same] = counts.get(same, 0) + 1
+    if not counts:
+        return Dominant.of((None, 0.0))
+    most = max(counts, key=lambda same: counts[same])
+    return Dominant.of((share(values[most]), counts[most] / len(g.f2.items)))
+
+
+@method("Observed", "rate(field: String) -> Float", clause="M-10.23")
+def observed_rate(g: Any, field: Any) -> Any:
+    """The share of items whose field is true."""
+    name = text(field)
+    items = g.f2.items
+    return sum(item.items.get(name) is True for item in items) / len(items) if items else 0.0
+
+
 # ---------------------------------------------------------------- literals
 
 
@@ -108,3 +138,9 @@ def prompt_literal(content: Any, model: Any, temperature: Any, max_tokens: Any) 
 def tool_call_literal(call_id: Any, name: Any, arguments: Any) -> Any:
     """`ToolCall { … }`."""
     return _made(ToolCall, call_id, name, arguments)
+
+
+@associated("Records", "Learned(content: Any, confidence: Float, about: Array<String>) -> Learned", clause="M-10.22")
+def learned_literal(content: Any, confidence: Any, about: Any) -> Any:
+    """`Learned { … }`."""
+    return _made(Learned, content, confidence, about)

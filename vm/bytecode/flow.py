@@ -11,6 +11,7 @@ from heapq import heappop, heappush
 from . import pictures as p
 from .image import Function
 from .operand_rules import describe
+from .pictures import READ_SLOT, WRITE_SLOT
 from .rules import MOST_VISITS, refuse
 from .scope import Code, Scope
 
@@ -50,10 +51,11 @@ class StackMap:
         end; and one behind the last."""
         leads = bytearray(len(self.program) + 1)
         leads[0] = leads[-1] = 1
+        ends_block, jumps = p.ENDS_BLOCK, p.JUMPS
         for index, (_, number, operand) in enumerate(self.program):
-            if p.ENDS_BLOCK[number]:
+            if ends_block[number]:
                 leads[index + 1] = 1
-                if p.JUMPS[number] and operand in self.index_of:
+                if jumps[number] and operand in self.index_of:
                     leads[self.index_of[operand]] = 1
         for handler in self.function.handlers:
             leads[self.index_of.get(handler[2], 0)] = 1
@@ -136,7 +138,8 @@ class StackMap:
         while True:
             popped, pushed, role, ends = effects[index]
             depths[index] = depth
-            iterators[index] = kinds
+            if kinds:
+                iterators[index] = kinds
             left = depth - popped
             if left < 0:
                 self._refuse("V111", index, f"it pops {popped} of {depth} values")
@@ -146,16 +149,17 @@ class StackMap:
             depth = left + pushed
             if depth > declared:
                 self._refuse("V112", index, f"depth {depth}, declared {declared}")
-            if role == p.READ_SLOT:
-                if not slots >> program[index][2] & 1:
-                    self._refuse("V115", index, f"local {program[index][2]} may be unassigned")
-            elif role == p.WRITE_SLOT:
-                slots |= 1 << program[index][2]
-            if role > p.WRITE_SLOT:
+            if role > WRITE_SLOT:
                 kinds, cells = self._effect(index, role, left, kinds, cells)
-            elif kinds >> left:
-                self._refuse("V116", index, "it pops an iterator")
-                kinds &= (1 << left) - 1
+            else:
+                if role == READ_SLOT:
+                    if not slots >> program[index][2] & 1:
+                        self._refuse("V115", index, f"local {program[index][2]} may be unassigned")
+                elif role == WRITE_SLOT:
+                    slots |= 1 << program[index][2]
+                if kinds and kinds >> left:
+                    self._refuse("V116", index, "it pops an iterator")
+                    kinds &= (1 << left) - 1
             if ends:
                 self._leave(index, (depth, kinds, slots, cells), left)
                 return

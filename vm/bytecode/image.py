@@ -252,6 +252,7 @@ SECTIONS: tuple[tuple[str, type[Record] | None], ...] = (
     ("tests", Test),
     ("exports", Exports),
     ("source_map", None),
+    ("names", None),
     ("source", None),
 )
 
@@ -260,8 +261,9 @@ class Image(Record):
     """A program. `types`: descriptors (nested lists, see vm/values/casts.py; declared ones carry their fields:
     ["struct", name, [[field, type index, public, function of the default if any]]], ["schema", …],
     ["enum", name, [[variant, [type index…], name…]]]);
-    inner types are type indexes. `source_map`: [[file name, sha-256 bytes of its text]]; `source`: texts or [] when
-    stripped."""
+    inner types are type indexes. `source_map`: [[file name, sha-256 bytes of its text]]; `names`: per function
+    [[variable, its slot, or slots plus its cell, start, end]…], where it has a value between two offsets (V-3.9); `source`:
+    texts. The last two are [] when stripped."""
 
     __slots__ = tuple(name for name, _ in SECTIONS)
     header: Header
@@ -282,7 +284,12 @@ class Image(Record):
     tests: list[Test]
     exports: Exports
     source_map: list[list[Any]]
+    names: list[list[list[Any]]]
     source: list[str]
+
+    def strip(self) -> None:
+        """Leave out what only readers of traces and listings need (O-10.20)."""
+        self.names, self.source = [], []
 
 
 class ImageError(Exception):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 LARGEST = 0xFFFF_FFFF
 _WIDEST = 5  # bytes of LARGEST
+_GOES_ON = bytes(byte >> 7 for byte in range(256))
 
 
 def append(out: bytearray, number: int) -> None:
@@ -47,10 +48,14 @@ def read_all(data: bytes) -> list[int]:
     """All numbers in `data`; ValueError as above."""
     if not data or max(data) < 0x80:
         return list(data)
-    found, at = [], 0
-    while at < len(data):
-        number, at = (data[at], at + 1) if data[at] < 0x80 else read(data, at)
+    found: list[int] = []
+    goes_on = data.translate(_GOES_ON)
+    at = 0
+    while (long := goes_on.find(1, at)) >= 0:
+        found += data[at:long]
+        number, at = read(data, long)
         found.append(number)
+    found += data[at:]
     return found
 
 

@@ -23,6 +23,9 @@ INJECT = ("System", "Prefix", "Suffix", "Prompt")
 SUMMARY_ROLES = ("System", "User")
 TIERS = ("Ephemeral", "Session", "Persistent")
 REFRESH_ON = ("Access", "Confirm")
+EMBEDDER_KINDS = ("offline", "host", "connection")
+TOOL_METHODS = ("remember", "recall", "forget")
+"""What a memory in a list of tools offers (M-10.17)."""
 STORE_KINDS = ("sqlite", "redis", "postgres", "host")
 
 
@@ -80,6 +83,14 @@ STORE = _table(
     }, ("name", "kind"),
 )  # fmt: skip
 
+EMBED = _table(
+    {"name": is_text, "kind": _one_of(EMBEDDER_KINDS), "connection": is_text, "model": is_text}, ("name", "kind")
+)
+RULE = _table(
+    {"name": is_text, "on": is_text, "by": is_function, "when": is_function, "store": is_function},
+    ("name", "on", "by", "when", "store"),
+)
+
 STEPS: dict[str, Accepts] = {
     "retain_low": is_count, "retain_tokens": is_count, "tools": lambda value: value is True,
     "redact": _list_of(lambda value: is_function(value) or _one_of(REDACTORS)(value)),
@@ -94,8 +105,14 @@ STEPS: dict[str, Accepts] = {
     "recall_half_life": is_count,
     "decay_rate": is_share, "decay_per": is_count, "decay_floor": is_share, "decay_archive_below": is_share,
     "decay_refresh_on": _one_of(REFRESH_ON),
+    "embed": lambda value: EMBED(value) and (value["kind"] != "connection" or ("connection" in value and "model" in value)),
+    "learn": lambda value: _list_of(RULE)(value) and _apart([rule["name"] for rule in value]),
     "on_failure": _one_of(ON_FAILURE), "on_conflict": _one_of(ON_CONFLICT),
 }  # fmt: skip
+
+
+def _apart(names: list[str]) -> bool:
+    return len(set(names)) == len(names)
 
 
 def _of_decay(name: str) -> bool:

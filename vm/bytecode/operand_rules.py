@@ -10,7 +10,7 @@ from . import image as i
 from . import operands as k
 from . import pictures as p
 from .names import is_identifier
-from .opcodes import BY_NAME, OPCODES
+from .opcodes import BY_NAME, OPCODES, Opcode
 from .rules import refuse
 from .scope import Code, Scope, place
 
@@ -40,11 +40,16 @@ _PARALLEL = BY_NAME["PARALLEL"].number
 def check_operands(scope: Scope, function: i.Function, code: Code) -> list[Effect]:
     """The effect of each instruction on the stack, counted groups counted."""
     found = []
+    known, slots, offsets = scope.effects, function.slots, code.index_of
     for _, number, operand in code.instructions:
         effect = _WITHOUT_OPERAND[number]
         if effect is None:
-            effect = _SLOT_EFFECT[number]
-            if effect is None or operand >= function.slots:
+            form = _FORM[number]
+            if form == _ANYWHERE:
+                effect = known.get((number, operand))
+            elif operand < slots if form == _SLOT else form == _LABEL and operand in offsets:
+                effect = _UNCOUNTED[number]
+            if effect is None:
                 effect = _checked(scope, function, code, number, operand)
         found.append(effect)
     return found
@@ -71,11 +76,20 @@ def _effect(number: int, count: int) -> Effect:
     return p.POPS[number] + count, p.PUSHES[number], p.ROLE[number], p.ENDS_BLOCK[number]
 
 
-# The effects that need no further look: of opcodes without operand, and of those with a slot if the function has it.
+_UNCOUNTED = tuple(_effect(op.number, 0) for op in OPCODES)
+# The effects that need no further look.
 _WITHOUT_OPERAND = tuple(
     _effect(op.number, 0) if op.kind is k.NONE and not p.SUSPENDS[op.number] else None for op in OPCODES
 )
-_SLOT_EFFECT = tuple(_effect(op.number, 0) if op.kind is k.LOCAL else None for op in OPCODES)
+# Which look is enough at the others: whether the function has the slot; whether an instruction starts at the label; whether the
+# operand was right elsewhere in the image.
+_SLOT, _LABEL, _ANYWHERE, _WHOLE = range(4)
+
+
+def _form(op: Opcode) -> int:
+    if op.kind is k.LOCAL or op.kind is k.LABEL:
+        return _SLOT if op.kind is k.LOCAL else _LABEL
+    return _WHOLE if p.SUSPENDS[op.number] or op.kind.name in _BY_KIND else _ANYWHERE
 
 
 def _refuse(breaches: Iterable[Breach], function: i.Function, code: Code, pair: tuple[int, int]) -> None:
@@ -205,6 +219,7 @@ _BY_KIND: dict[str, LocalRule] = {
     k.FUNCTION.name: _function,
 }
 _LOCAL_RULES = tuple(_BY_KIND.get(op.kind.name) for op in OPCODES)
+_FORM = tuple(_form(op) for op in OPCODES)
 
 
 # ---------------------------------------------------------------- what a counted group counts

@@ -38,20 +38,22 @@ def encode_lines(runs: Iterable[Run]) -> bytes:
 
 def walk_lines(lines: bytes) -> Iterator[Run]:
     """The runs one by one; ValueError for a malformed table, at the run concerned."""
-    numbers = iter(leb128.read_all(lines))
+    numbers = leb128.read_all(lines)
+    next_, end = 0, len(numbers)
     at = line = 0
     file = -1
-    for step in numbers:
-        word = next(numbers, 0)
+    while next_ < end:
+        at += numbers[next_]
+        word = numbers[next_ + 1] if next_ + 1 < end else 0
+        next_ += 2
         if word & 1:
-            file = next(numbers, -1)
-        column = next(numbers, -1)
-        delta = word >> 1
-        at += step
-        line += -(delta + 1) // 2 if delta & 1 else delta // 2
-        if file < 0 or line < 0 or column < 0:
+            file = numbers[next_] if next_ < end else -1
+            next_ += 1
+        line += -((word >> 1) + 1) // 2 if word & 2 else word >> 2
+        if file < 0 or line < 0 or next_ >= end:
             raise ValueError("line table: a run is cut off, or without file or line")
-        yield at, file, line, column
+        yield at, file, line, numbers[next_]
+        next_ += 1
 
 
 def decode_lines(lines: bytes) -> list[Run]:

@@ -127,6 +127,7 @@ _PLAIN_SECTIONS: dict[str, f.Checker] = {
     "constants": f.listed(_constant, "constants"),
     "types": f.listed(check_descriptor),
     "source_map": f.listed(f.row(f.text, f.digest)),
+    "names": f.listed(f.listed(f.row(f.name, f.natural, f.natural, f.natural)), "functions"),
     "source": f.listed(f.source_text),
 }
 _SINGLE = (i.Header, i.Exports)  # sections that are one record, not a list of them

@@ -171,6 +171,8 @@ def _declarations(scope: Scope) -> None:
         for section, number, _ in model.tools:
             if section not in OFFERING or number >= scope.sizes[section]:
                 refuse("V108", f"model {index}", f"there is no entry {number} of `{section}` with tools")
+            if section == "memories" and keyed(image, number):
+                refuse("V119", f"model {index}", f"memory {number} has keys: it is no log with tools")
             if section == "hashmaps" and image.hashmaps[number].shape is None:
                 refuse("V119", f"model {index}", f"hashmap {number} has no shape for tools")
     for index, entry in enumerate(image.tools):
@@ -202,7 +204,13 @@ def _context(scope: Scope, at: str, context: i.Context) -> None:
             refuse("V108", at, "a function uses a slot that it does not have")
 
 
-OFFERING = ("tools", "mcp", "hashmaps", "ledgers")  # the sections whose entries offer tools to models
+def keyed(image: i.Image, number: int) -> bool:
+    """Whether a memory, or the one it shows, has `.per(…)`."""
+    memory = image.memories[number]
+    return "keys" in (memory if memory.of is None else image.memories[memory.of]).steps
+
+
+OFFERING = ("tools", "mcp", "hashmaps", "ledgers", "memories")  # the sections whose entries offer tools to models
 
 
 def _tool(scope: Scope, at: str, tool: i.Tool) -> None:
@@ -301,7 +309,8 @@ def _identifiers(at: str, names: Iterable[str]) -> None:
 
 def check_function_tables(scope: Scope, function: i.Function, code: Code) -> None:
     """Everything in the record of a function but its instructions."""
-    _name(f"function {function.name!r}", function.name)
+    if not is_path(function.name):
+        refuse("V125", f"function {function.name!r}", f"{function.name!r} is no name")
     for check in (_sizes, _parameters, _cells):
         check(scope, function)
     for check_code in (_handlers, _lines):
@@ -324,7 +333,8 @@ def _parameters(scope: Scope, function: i.Function) -> None:
     if len(function.params) > function.slots:
         refuse("V104", place(function), f"{len(function.params)} parameters in {function.slots} locals")
     for index, (name, type_index, default) in enumerate(function.params):
-        _identifier(place(function), name)
+        if not is_identifier(name):
+            refuse("V125", place(function), f"{name!r} is no identifier")
         _type_index(scope, function, type_index)
         if default is None:
             continue

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from .flow import StackMap
 from .limits import DEFAULT, Limits
+from .name_rules import check_name_table, check_names
 from .operand_rules import check_operands
 from .schema_rules import check_schemas, check_tools
 from .scope import Scope, decoded
@@ -72,6 +73,7 @@ def verify(
     host does. ImageError V1xx."""
     scope = Scope(image, builtins, performed, limits)
     check_tables(scope)
+    check_name_table(image)
     check_schemas(image)
     check_tools(image)
     return Verified(image, tuple(_function(scope, number) for number in range(len(image.functions))), _FROM_VERIFIER)
@@ -81,6 +83,7 @@ def _function(scope: Scope, number: int) -> FunctionFacts:
     function = scope.image.functions[number]
     code = decoded(scope, function)
     check_function_tables(scope, function, code)
+    check_names(scope.image, number, code)
     stack = StackMap(scope, function, code, check_operands(scope, function, code))
     stack.run()
     return FunctionFacts(code.instructions, stack.depths, stack.iterators, stack.leaders(), code.index_of)

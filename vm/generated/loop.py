@@ -321,7 +321,6 @@ FUSED = {
     ('STORE', 'JUMP'): (8, 0),
     ('NEXT', 'STORE'): (2, 0),
 }
-LONGEST_RUN = 4
 
 
 def run(machine, task):

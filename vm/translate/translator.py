@@ -80,8 +80,11 @@ class Translator(Shaper):
             return
         start, end, inclusive = part.bounds
         self.pop()
-        text = f"span({start.text}, {end.text}, {inclusive})"
-        self.give(text, [start, end], s.ANY, fails=True)
+        if start.kind[0] == end.kind[0] == "int":
+            self.give(f"iter(range({start.text}, {end.text}{' + 1' * inclusive}))", [start, end])
+            self.stack[-1].pure = False
+        else:
+            self.give(f"span({start.text}, {end.text}, {inclusive})", [start, end], fails=True)
         low = start.low if start.kind[0] == "int" else None
         self.walked[position] = Entry("", s.INT, low=low, high=(1 << 63) - 2 + inclusive)
 

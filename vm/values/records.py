@@ -193,6 +193,9 @@ Fact = _record(
         "provenance": ("struct", "Provenance"),
     },
 )  # fmt: skip
+Learned = _record("Learned", {"content": ("any",), "confidence": _FLOAT, "about": ("array", _STRING)})
+Dominant = _record("Dominant", {"value": ("any",), "frequency": _FLOAT})
+Observed = _record("Observed", {"key": _STRING, "count": _INT, "items": ("array", _ANY_MAP)})
 Emit = _record("Emit", {"channel": _STRING, "payload": ("any",)})
 
 HttpResponse = _record("HttpResponse", {"status": _INT, "body": _STRING, "headers": ("map", _STRING, _STRING)})
@@ -203,6 +206,7 @@ RegexMatch = _record(
 RECORDS: dict[str, type[Any]] = {
     cls.decl.name: cls
     for cls in (
-        Response, Message, Chunk, Prompt, ToolCall, LedgerEntry, Entry, Turn, Fact, Provenance, Emit, HttpResponse, RegexMatch
+        Response, Message, Chunk, Prompt, ToolCall, LedgerEntry, Entry, Turn, Fact, Provenance, Learned, Dominant, Observed, Emit,
+        HttpResponse, RegexMatch,
     )
 }

@@ -52,7 +52,9 @@ class OpenStores:
 
             return VolatileStore()
         if name in self.given:
-            return self.given[name]
+            from .of_host import HostStore
+
+            return HostStore(name, self.given[name])
         kind, deflates = said["kind"], said.get("compress", False)
         if kind == "host":
             raise store_failed(name, "the host gives no store of this name")

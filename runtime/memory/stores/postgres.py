@@ -11,6 +11,7 @@ from threading import RLock
 from time import time
 
 from ..errors import store_failed
+from .indexes import Indexes
 from .sql import TABLES, SqlStore
 
 TYPE_CHECKING = False
@@ -38,6 +39,7 @@ class PostgresStore(SqlStore):
         self._schema = schema
         self._alone = RLock()
         self._connection: Any = None
+        self._indexes = Indexes()
         with self._guard():
             self._connect()
 

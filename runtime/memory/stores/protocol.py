@@ -10,12 +10,13 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from typing import Protocol, TypeAlias
 
     from ..entries import Entry, Turn, ViewState
     from ..facts import Fact
     from ..keys import Key
+    from ..observations import Observation
 
     Write: TypeAlias = tuple[Key, int, "Batch"]
     """Key, expected version, change."""
@@ -62,16 +63,34 @@ if TYPE_CHECKING:
         def close(self) -> None: ...
 
     class FactStore(Protocol):
-        """Optional: a store that keeps facts (M-10)."""
+        """Optional: a store that keeps facts and observations (M-10). Without it neither outlives a session."""
 
         name: str
 
         def facts(self, key: Key) -> list[Fact]:
             """By their numbers."""
 
-        def keep(self, key: Key, at: int, facts: Sequence[Fact], gone: Sequence[int]) -> None:
+        def seen(self, key: Key) -> list[Observation]:
+            """By topic and number."""
+
+        def keep(
+            self,
+            key: Key,
+            at: int,
+            facts: Sequence[Fact],
+            gone: Sequence[int],
+            seen: Sequence[Observation] = (),
+            unseen: Sequence[tuple[str, int]] = (),
+        ) -> None:
             """Removes those numbers, then adds or replaces facts by theirs, in one transaction; no change of the log, but its
-            key is one that was written at this time. Conflict when a number belongs to a fact of another name."""
+            key is one that was written at this time. The same of observations, which are only added. Conflict when a number
+            belongs to a fact of another name, or an observation stands at its place already."""
+
+    class FactIndex(Protocol):
+        """Optional: a store that says which of its facts a query may hit (M-8.16)."""
+
+        def candidates(self, key: Key, terms: list[str], vector: list[float] | None, limit: int) -> Iterable[int]:
+            """Their numbers, about `limit` of them; `vector` when the memory embeds and the query could be."""
 
     class Leases(Protocol):
         """Optional: order between processes (M-8.13)."""
@@ -113,11 +132,13 @@ class Batch:
     """One change of a key. `head` is the row afterwards.
 
     First `everything`, or the entries of `evict`, leave, with the turn records nothing is left of; then `pins` are set, entries,
-    turn records and view states added. A view state replaces that of its name. Facts stay, but those of `gone`, or all of them
-    with `facts_anew`; then `facts` are added.
+    turn records and view states added. A view state replaces that of its name. Facts stay, but those of `gone`, and observations
+    but those of `unseen`, or all of them with `facts_anew`; then `facts` and `seen` are added, as `keep` does it.
     """
 
-    __slots__ = ("head", "entries", "turns", "evict", "everything", "pins", "views", "facts", "gone", "facts_anew")
+    __slots__ = (
+        "head", "entries", "turns", "evict", "everything", "pins", "views", "facts", "gone", "seen", "unseen", "facts_anew"
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -131,6 +152,8 @@ class Batch:
         views: Sequence[ViewState] = (),
         facts: Sequence[Fact] = (),
         gone: Sequence[int] = (),
+        seen: Sequence[Observation] = (),
+        unseen: Sequence[tuple[str, int]] = (),
         facts_anew: bool = False,
     ) -> None:
         self.head = head
@@ -142,8 +165,10 @@ class Batch:
         self.views = views
         self.facts = facts
         self.gone = gone
+        self.seen = seen
+        self.unseen = unseen
         self.facts_anew = facts_anew
 
     @property
     def has_facts(self) -> bool:
-        return bool(self.facts or self.gone or self.facts_anew)
+        return bool(self.facts or self.gone or self.seen or self.unseen or self.facts_anew)

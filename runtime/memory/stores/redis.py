@@ -12,8 +12,10 @@ from json import dumps, loads
 from ..entries import Turn, ViewState, entry_json, entry_of
 from ..errors import conflict, corrupt, newer_version, store_failed
 from ..keys import decode, encode
+from .indexes import Indexes
 from .protocol import Head
-from .redis_scripts import COMMIT, EXPIRE, LEASE, PARTS, RELEASE, REMOVE
+from .redis_scripts import COMMIT, EXPIRE, KEEP, LEASE, PARTS, RELEASE, REMOVE
+from .rows import fact_of_row, fact_row, seen_of_row, seen_row
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +23,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..entries import Entry
+    from ..fact_index import FactIndex
+    from ..facts import Fact
     from ..keys import Key
+    from ..observations import Observation
     from .protocol import Batch, Write
 
 FORMAT = 1
@@ -39,10 +44,11 @@ class RedisStore:
             raise store_failed(name, "redis is not installed: pip install 'concerto-lang[redis]'") from None
         self.name = name
         self._redis = redis
+        self._indexes = Indexes()
         self._prefix = prefix.encode()
         with self._guard():
             self._server: Any = redis.Redis.from_url(url)
-            self._scripts = {text: self._server.register_script(text) for text in (COMMIT, REMOVE, EXPIRE, LEASE, RELEASE)}
+            self._scripts = {text: self._server.register_script(text) for text in (COMMIT, KEEP, REMOVE, EXPIRE, LEASE, RELEASE)}
             self._check_format()
 
     def _check_format(self) -> None:
@@ -128,6 +134,20 @@ class RedisStore:
             held = self._server.hvals(self._of(key)["views"])
         return {state.name: state for state in (ViewState(**loads(text)) for text in held)}
 
+    def facts(self, key: Key) -> list[Fact]:
+        with self._guard():
+            held = self._server.hvals(self._of(key)["facts"])
+        return sorted((fact_of_row(text.partition(b" ")[2]) for text in held), key=lambda fact: fact.id)
+
+    def index(self, key: Key) -> FactIndex:
+        """What recall looks through; another program may have written at any time."""
+        return self._indexes.of(key, None, self.facts)
+
+    def seen(self, key: Key) -> list[Observation]:
+        with self._guard():
+            held = self._server.hvals(self._of(key)["seen"])
+        return sorted((seen_of_row(text) for text in held), key=lambda one: one.place)
+
     def keys(self, prefix: Key) -> Iterator[Key]:
         low = encode(prefix)
         with self._guard():
@@ -156,6 +176,22 @@ class RedisStore:
                 at, actual = loads(answer)
                 raise conflict(writes[at][1], actual)
         return True
+
+    def keep(
+        self,
+        key: Key,
+        at: int,
+        facts: Sequence[Fact],
+        gone: Sequence[int],
+        seen: Sequence[Observation] = (),
+        unseen: Sequence[tuple[str, int]] = (),
+    ) -> None:
+        plan = {**_kept(facts, gone, seen, unseen), "facts_anew": False}
+        with self._guard():
+            self._server.zadd(self._prefix + b":keys", {encode(key): 0})
+            if self._scripts[KEEP](keys=list(self._of(key).values()), args=[dumps(plan), at]) != b"ok":
+                number = facts[0].id if facts else seen[0].n
+                raise conflict(number, number + 1)
 
     def remove(self, keys: Sequence[Key]) -> None:
         with self._guard():
@@ -210,7 +246,28 @@ def _plan(expect: int, batch: Batch) -> dict[str, Any]:
         "entries": [[str(entry.seq), entry.pinned, str(entry.turn), _text(entry)] for entry in batch.entries],
         "turns": [[str(turn.turn), turn.run, dumps(turn.as_json()), _reach(batch, turn)] for turn in batch.turns],
         "views": [[state.name, dumps(state.as_json())] for state in batch.views],
+        "facts_anew": batch.facts_anew,
+        **_kept(batch.facts, batch.gone, batch.seen, batch.unseen),
     }
+
+
+def _kept(
+    facts: Sequence[Fact], gone: Sequence[int], seen: Sequence[Observation], unseen: Sequence[tuple[str, int]]
+) -> dict[str, Any]:
+    """Names and topics as hexadecimal texts, since a String may hold what Redis scripts do not pass through."""
+    held = [(fact.id, *fact_row(fact)) for fact in facts]
+    rows = [seen_row(one) for one in seen]
+    return {
+        "facts": [[str(number), name.hex(), _ascii(data)] for number, name, data in held],
+        "gone": [str(number) for number in gone],
+        "seen": [[f"{topic.hex()}:{n}", _ascii(data)] for topic, n, data in rows],
+        "unseen": [f"{topic.encode('utf-8', 'surrogatepass').hex()}:{n}" for topic, n in unseen],
+    }
+
+
+def _ascii(data: bytes) -> str:
+    """The same JSON with escapes."""
+    return dumps(loads(data.decode("utf-8", "surrogatepass")), separators=(",", ":"))
 
 
 def _reach(batch: Batch, turn: Turn) -> str:

@@ -1,9 +1,9 @@
-"""What the Redis store does in one step on the server. KEYS are the eight parts of each log, in the order of `PARTS`.
+"""What the Redis store does in one step on the server. KEYS are the eleven parts of each log, in the order of `PARTS`.
 
 Texts pass through unread, so that what Lua's JSON cannot keep apart is never written again. Must not know: Python's side.
 """
 
-PARTS = ("head", "entries", "pins", "order", "turns", "runs", "views", "left")
+PARTS = ("head", "entries", "pins", "order", "turns", "runs", "views", "left", "facts", "names", "seen")
 
 REMOVE = """
 for i = 1, #KEYS do redis.call('DEL', KEYS[i]) end
@@ -17,9 +17,57 @@ for i = 1, #KEYS do redis.call('DEL', KEYS[i]) end
 return 1
 """
 
-COMMIT = """
+# A fact stands under its number behind the hexadecimal text of its name; `names` leads from there to the number. An observation
+# stands under its place. `clash` says what somebody else has taken meanwhile, before anything is written.
+FACTS = """
+local function clash(plan, facts, names, seen)
+  if plan.facts_anew then return false end
+  local going, leaving = {}, {}
+  for _, id in ipairs(plan.gone) do going[id] = true end
+  for _, place in ipairs(plan.unseen) do leaving[place] = true end
+  for _, fact in ipairs(plan.facts) do
+    local held = redis.call('HGET', facts, fact[1])
+    if held and not going[fact[1]] and string.match(held, '^(%x*) ') ~= fact[2] then return true end
+    local owner = redis.call('HGET', names, fact[2])
+    if owner and owner ~= fact[1] and not going[owner] then return true end
+  end
+  for _, one in ipairs(plan.seen) do
+    if not leaving[one[1]] and redis.call('HEXISTS', seen, one[1]) == 1 then return true end
+  end
+  return false
+end
+local function keep(plan, facts, names, seen)
+  if plan.facts_anew then
+    for _, name in ipairs({facts, names, seen}) do redis.call('DEL', name) end
+  end
+  for _, id in ipairs(plan.gone) do
+    local held = redis.call('HGET', facts, id)
+    if held then
+      redis.call('HDEL', names, string.match(held, '^(%x*) '))
+      redis.call('HDEL', facts, id)
+    end
+  end
+  for _, place in ipairs(plan.unseen) do redis.call('HDEL', seen, place) end
+  for _, fact in ipairs(plan.facts) do
+    redis.call('HSET', facts, fact[1], fact[2] .. ' ' .. fact[3])
+    redis.call('HSET', names, fact[2], fact[1])
+  end
+  for _, one in ipairs(plan.seen) do redis.call('HSET', seen, one[1], one[2]) end
+end
+"""
+
+KEEP = FACTS + """
+local plan = cjson.decode(ARGV[1])
+if clash(plan, KEYS[9], KEYS[10], KEYS[11]) then return 'taken' end
+keep(plan, KEYS[9], KEYS[10], KEYS[11])
+local head = redis.call('GET', KEYS[1]) or '[0, 0, 0, 0, 0, 0]'
+redis.call('SET', KEYS[1], (string.gsub(head, '[^, ]+%]$', ARGV[2] .. ']')))
+return 'ok'
+"""
+
+COMMIT = FACTS + """
 local plans = cjson.decode(ARGV[1])
-local function part(i, n) return KEYS[(i - 1) * 8 + n] end
+local function part(i, n) return KEYS[(i - 1) * 11 + n] end
 for i, plan in ipairs(plans) do
   if not plan.everything then
     for _, turn in ipairs(plan.turns) do
@@ -28,7 +76,9 @@ for i, plan in ipairs(plans) do
   end
   local head = redis.call('GET', part(i, 1))
   local version = head and cjson.decode(head)[1] or 0
-  if version ~= plan.expect then return cjson.encode({i - 1, version}) end
+  if version ~= plan.expect or clash(plan, part(i, 9), part(i, 10), part(i, 11)) then
+    return cjson.encode({i - 1, version})
+  end
 end
 for i, plan in ipairs(plans) do
   local entries, pins, order, left = part(i, 2), part(i, 3), part(i, 4), part(i, 8)
@@ -64,6 +114,7 @@ for i, plan in ipairs(plans) do
     if turn[2] ~= cjson.null then redis.call('HSET', part(i, 6), turn[2], turn[4]) end
   end
   for _, view in ipairs(plan.views) do redis.call('HSET', part(i, 7), view[1], view[2]) end
+  keep(plan, part(i, 9), part(i, 10), part(i, 11))
   redis.call('SET', part(i, 1), plan.head)
 end
 return 'ok'

@@ -6,6 +6,7 @@ reader reads both. Must not know: connections, statements.
 
 from __future__ import annotations
 
+from base64 import b64decode, b64encode
 from json import dumps, loads
 from zlib import compress, decompress
 from zlib import error as ZlibError
@@ -13,6 +14,7 @@ from zlib import error as ZlibError
 from ..entries import Entry, Turn, ViewState, message_of, part_json, part_of
 from ..errors import corrupt
 from ..facts import Fact, fact_of
+from ..observations import Observation, observation_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -74,13 +76,35 @@ def view_of_row(row: Sequence[Any]) -> ViewState:
 
 
 def fact_row(fact: Fact) -> tuple[bytes, bytes]:
-    """Its name and all of it; a persistent fact has no task."""
-    data = dumps(fact.as_json(), separators=(",", ":"), ensure_ascii=False)
+    """Its name and all of it, a vector too; a persistent fact has no task."""
+    held = fact.as_json()
+    if fact.vector is not None:
+        label, vector = fact.vector
+        held["vector"] = [label, b64encode(vector).decode()]
+    data = dumps(held, separators=(",", ":"), ensure_ascii=False)
     return fact.name.encode("utf-8", "surrogatepass"), data.encode("utf-8", "surrogatepass")
 
 
 def fact_of_row(data: bytes) -> Fact:
     try:
-        return fact_of(loads(bytes(data).decode("utf-8", "surrogatepass")))
+        held = loads(bytes(data).decode("utf-8", "surrogatepass"))
+        vector = held.pop("vector", None)
+        fact = fact_of(held)
+        if vector is not None:
+            fact.vector = (vector[0], b64decode(vector[1]))
+        return fact
     except (ValueError, KeyError, TypeError) as error:
         raise corrupt(f"a fact does not decode ({type(error).__name__})") from None
+
+
+def seen_row(one: Observation) -> tuple[bytes, int, bytes]:
+    """Topic, number, all of it."""
+    data = dumps(one.as_json(), separators=(",", ":"), ensure_ascii=False)
+    return one.topic.encode("utf-8", "surrogatepass"), one.n, data.encode("utf-8", "surrogatepass")
+
+
+def seen_of_row(data: bytes) -> Observation:
+    try:
+        return observation_of(loads(bytes(data).decode("utf-8", "surrogatepass")))
+    except (ValueError, KeyError, TypeError) as error:
+        raise corrupt(f"an observation does not decode ({type(error).__name__})") from None

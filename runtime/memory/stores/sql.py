@@ -8,8 +8,20 @@ from __future__ import annotations
 
 from ..errors import MemoryFailure, conflict
 from ..keys import decode, encode
+from .indexes import Indexes
 from .protocol import Head
-from .rows import entry_of_row, entry_row, fact_of_row, fact_row, turn_of_row, turn_row, view_of_row, view_row
+from .rows import (
+    entry_of_row,
+    entry_row,
+    fact_of_row,
+    fact_row,
+    seen_of_row,
+    seen_row,
+    turn_of_row,
+    turn_row,
+    view_of_row,
+    view_row,
+)  # fmt: skip
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,8 +30,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..entries import Entry, Turn, ViewState
+    from ..fact_index import FactIndex
     from ..facts import Fact
     from ..keys import Key
+    from ..observations import Observation
     from .protocol import Batch, Write
 
 FORMAT = 1
@@ -40,9 +54,11 @@ TABLES = (
     " upto {number} NOT NULL, folded {number} NOT NULL, folded_at {number} NOT NULL, PRIMARY KEY (key, name)){rows}",
     "CREATE TABLE IF NOT EXISTS fact (key {bytes} NOT NULL, id {number} NOT NULL, name {bytes} NOT NULL, data {bytes} NOT NULL,"
     " PRIMARY KEY (key, id), UNIQUE (key, name)){rows}",
+    "CREATE TABLE IF NOT EXISTS seen (key {bytes} NOT NULL, topic {bytes} NOT NULL, n {number} NOT NULL, data {bytes} NOT NULL,"
+    " PRIMARY KEY (key, topic, n)){rows}",
     "CREATE TABLE IF NOT EXISTS lease (key {bytes} NOT NULL PRIMARY KEY, owner TEXT NOT NULL, until {number} NOT NULL)",
 )
-OF_A_KEY = ("log", "entry", "turn", "view", "fact")
+OF_A_KEY = ("log", "entry", "turn", "view", "fact", "seen")
 
 ENTRY_COLUMNS = "seq, turn, run, author, role, parts, origin, pinned, tokens, at_ms"
 TURN_COLUMNS = "n, run, author, at_ms, tokens_in, tokens_out, meta"
@@ -63,6 +79,7 @@ PUT_FACT = (
     "INSERT INTO fact (key, id, name, data) VALUES (?, ?, ?, ?) ON CONFLICT (key, id) DO UPDATE SET data = excluded.data"
     " WHERE fact.name = excluded.name"
 )
+PUT_SEEN = "INSERT INTO seen (key, topic, n, data) VALUES (?, ?, ?, ?) ON CONFLICT (key, topic, n) DO NOTHING"
 INSERT_ENTRY = f"INSERT INTO entry ({ENTRY_COLUMNS}, key) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 INSERT_TURN = f"INSERT INTO turn ({TURN_COLUMNS}, key) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 UPSERT_VIEW = (
@@ -83,6 +100,7 @@ class SqlStore:
     name: str
     blocking = True
     deflates: bool
+    _indexes: Indexes
 
     # ------------------------------------------------------------ what a kind of database says
 
@@ -103,6 +121,10 @@ class SqlStore:
     def _guard(self) -> AbstractContextManager[None]:
         """The same translation of errors for readers."""
         raise NotImplementedError
+
+    def _stamp(self) -> object:
+        """Changes when another handle changes the database; None where that is not known."""
+        return None
 
     def _scrub(self) -> None:
         """After a commit: removed data leaves the files too."""
@@ -163,6 +185,15 @@ class SqlStore:
             rows = self._rows("SELECT data FROM fact WHERE key = ? ORDER BY id", (encode(key),))
         return [fact_of_row(row[0]) for row in rows]
 
+    def index(self, key: Key) -> FactIndex:
+        """What recall looks through (M-14.4)."""
+        return self._indexes.of(key, self._stamp(), self.facts)
+
+    def seen(self, key: Key) -> list[Observation]:
+        with self._guard():
+            rows = self._rows("SELECT data FROM seen WHERE key = ? ORDER BY topic, n", (encode(key),))
+        return [seen_of_row(row[0]) for row in rows]
+
     def keys(self, prefix: Key) -> Iterator[Key]:
         low = encode(prefix)
         with self._guard():
@@ -178,6 +209,8 @@ class SqlStore:
                     self._write(encode(key), expect, batch)
         except _AlreadyStored:
             return False
+        for key, _, batch in writes:
+            self._indexes.follow_commit(key, batch)
         if scrub:
             self._scrub()
         return True
@@ -200,15 +233,34 @@ class SqlStore:
         self._change_all(INSERT_TURN, [(*turn_row(turn), key) for turn in batch.turns])
         self._change_all(UPSERT_VIEW, [(*view_row(state), key) for state in batch.views])
         if batch.facts_anew:
-            self._change("DELETE FROM fact WHERE key = ?", (key,))
+            for table in ("fact", "seen"):
+                self._change(f"DELETE FROM {table} WHERE key = ?", (key,))
         if batch.has_facts:
             self._keep(key, batch.facts, batch.gone)
+            self._observe(key, batch.seen, batch.unseen)
 
-    def keep(self, key: Key, at: int, facts: Sequence[Fact], gone: Sequence[int]) -> None:
+    def keep(
+        self,
+        key: Key,
+        at: int,
+        facts: Sequence[Fact],
+        gone: Sequence[int],
+        seen: Sequence[Observation] = (),
+        unseen: Sequence[tuple[str, int]] = (),
+    ) -> None:
         at_key = encode(key)
         with self._transaction():
             self._change(TOUCH, (at, at_key))
             self._keep(at_key, facts, gone)
+            self._observe(at_key, seen, unseen)
+        self._indexes.follow(key, facts, gone)
+
+    def _observe(self, key: bytes, seen: Sequence[Observation], unseen: Sequence[tuple[str, int]]) -> None:
+        places = [(key, topic.encode("utf-8", "surrogatepass"), n) for topic, n in unseen]
+        self._change_all("DELETE FROM seen WHERE key = ? AND topic = ? AND n = ?", places)
+        for one in seen:
+            if not self._change(PUT_SEEN, (key, *seen_row(one))):
+                raise conflict(one.n, one.n + 1)
 
     def _keep(self, key: bytes, facts: Sequence[Fact], gone: Sequence[int]) -> None:
         self._change_all("DELETE FROM fact WHERE key = ? AND id = ?", [(key, number) for number in gone])
@@ -238,6 +290,8 @@ class SqlStore:
         with self._transaction():
             for key in keys:
                 self._remove(encode(key))
+        for key in keys:
+            self._indexes.drop(key)
         self._scrub()
 
     def _remove(self, key: bytes) -> None:
@@ -256,6 +310,7 @@ class SqlStore:
                 key = bytes(row[0])
                 if self._change("DELETE FROM log WHERE key = ? AND touched < ?", (key, before)):
                     self._remove(key)
+                    self._indexes.drop(decode(key))
 
     # ------------------------------------------------------------ leases
 

@@ -13,6 +13,8 @@ from operator import attrgetter
 from ...records import Msg
 from ..entries import Entry
 from ..errors import conflict
+from ..fact_index import FactIndex
+from ..facts import EPHEMERAL
 from ..keys import encode
 from ..tokens import count_message
 from .protocol import Head
@@ -20,11 +22,13 @@ from .protocol import Head
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from typing import Any
 
     from ..changes import Draft
     from ..entries import Turn, ViewState
     from ..facts import Fact
     from ..keys import Key
+    from ..observations import Observation
     from .protocol import Batch, Write
 
 SEQ = attrgetter("seq")
@@ -40,7 +44,8 @@ class VolatileLog:
     """
 
     __slots__ = (
-        "bound", "stored", "start", "plain", "pinned", "rows", "runs", "states", "facts", "noted", "fresh", "_messages", "_calls"
+        "bound", "stored", "start", "plain", "pinned", "rows", "runs", "states", "facts", "seen", "passing", "noted", "fresh",
+        "_messages", "_calls", "_index",
     )  # fmt: skip
 
     def __init__(self, bound: int | None = None) -> None:
@@ -60,6 +65,9 @@ class VolatileLog:
         self._messages: list[Msg] | None = None
         self._calls = False
         self.facts: dict[int, Fact] = {}
+        self.seen: dict[tuple[str, int], Observation] = {}
+        self._index: FactIndex | None = None
+        self.passing: set[int] = set()  # numbers of ephemeral facts
 
     def settle(self) -> None:
         """Notes become entries, each a turn of its own."""
@@ -190,12 +198,43 @@ class VolatileLog:
         self.stored = batch.head
         self._messages = None
         if batch.has_facts:
-            self.keep(batch.facts, list(self.facts) if batch.facts_anew else batch.gone)
+            if batch.facts_anew:
+                self.keep((), list(self.facts), (), list(self.seen))
+            self.keep(batch.facts, batch.gone, batch.seen, batch.unseen)
 
-    def keep(self, facts: Sequence[Fact], gone: Sequence[int]) -> None:
+    def keep(
+        self,
+        facts: Sequence[Fact],
+        gone: Sequence[int],
+        seen: Sequence[Observation] = (),
+        unseen: Sequence[tuple[str, int]] = (),
+    ) -> None:
         for number in gone:
             self.facts.pop(number, None)
+            self.passing.discard(number)
+        for place in unseen:
+            self.seen.pop(place, None)
         self.facts.update((fact.id, fact) for fact in facts)
+        self.passing.update(fact.id for fact in facts if fact.tier == EPHEMERAL)
+        if self._index is not None:
+            self._index.change([fact for fact in facts if fact.tier != EPHEMERAL], gone)
+        self.seen.update((one.place, one) for one in seen)
+
+    def index(self) -> FactIndex:
+        """Of facts that outlive a turn, made when it is first asked for."""
+        if self._index is None:
+            self._index = FactIndex(fact for fact in self.facts.values() if fact.tier != EPHEMERAL)
+        return self._index
+
+    def refuse(self, facts: Sequence[Fact], gone: Sequence[int], seen: Sequence[Observation], unseen: Sequence[Any]) -> None:
+        """Conflict for a number or a place that somebody else has taken."""
+        for fact in facts:
+            held = self.facts.get(fact.id)
+            if held is not None and fact.id not in gone and held.name != fact.name:
+                raise conflict(fact.id, held.id)
+        for one in seen:
+            if one.place in self.seen and one.place not in unseen:
+                raise conflict(one.n, one.n + 1)
 
     def _record(self, turn: Turn) -> None:
         self.rows[turn.turn] = turn
@@ -309,9 +348,31 @@ class VolatileStore:
         log = self.logs.get(key)
         return [] if log is None or not log.facts else [fact for _, fact in sorted(log.facts.items())]
 
-    def keep(self, key: Key, at: int, facts: Sequence[Fact], gone: Sequence[int]) -> None:
+    def index(self, key: Key) -> FactIndex:
+        """What recall looks through (M-14.4)."""
+        log = self.logs.get(key)
+        return FactIndex() if log is None or not log.facts else log.index()
+
+    def ephemeral(self, key: Key) -> list[Fact]:
+        log = self.logs.get(key)
+        return [] if log is None else [log.facts[number] for number in sorted(log.passing)]
+
+    def seen(self, key: Key) -> list[Observation]:
+        log = self.logs.get(key)
+        return [] if log is None or not log.seen else [one for _, one in sorted(log.seen.items())]
+
+    def keep(
+        self,
+        key: Key,
+        at: int,
+        facts: Sequence[Fact],
+        gone: Sequence[int],
+        seen: Sequence[Observation] = (),
+        unseen: Sequence[tuple[str, int]] = (),
+    ) -> None:
         log = self.log(key)
-        log.keep(facts, gone)
+        log.refuse(facts, gone, seen, unseen)
+        log.keep(facts, gone, seen, unseen)
         head = log.head()
         log.stored = Head(head.version, head.next, head.turns, head.length, head.tokens, at)
 
@@ -323,6 +384,8 @@ class VolatileStore:
             actual = self.head(key).version
             if actual != expect:
                 raise conflict(expect, actual)
+            if log is not None and batch.has_facts and not batch.facts_anew:
+                log.refuse(batch.facts, batch.gone, batch.seen, batch.unseen)
         for key, _, batch in writes:
             self.log(key).apply(batch)
         return True
@@ -334,7 +397,8 @@ class VolatileStore:
                 self.logs[key].reset()
 
     def keys(self, prefix: Key) -> Iterator[Key]:
-        found = [key for key, log in self.logs.items() if key[: len(prefix)] == prefix and (log.facts or log.head().version)]
+        under = [(key, log) for key, log in self.logs.items() if key[: len(prefix)] == prefix]
+        found = [key for key, log in under if log.facts or log.seen or log.head().version]
         return iter(sorted(found, key=encode))
 
     def expire(self, prefix: Key, before: int, limit: int) -> None:

@@ -1,0 +1,73 @@
+"""The step `learn` of a memory (M-10.22): the name of a rule, what it observes, and its three functions.
+
+Hands on `read_rule`. Must not know: the other steps, when a rule runs.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import ast
+from ..resolver.spelling import did_you_mean, listed
+from ..symbols import StepFunction
+from ..types import ANY, BOOL, LEARNED, OBSERVED, STRING, Function, Nilable, map_
+from .arguments import infer_all
+from .context import Checker, Expected
+from .declarations import FAILED, at_module_level, folded
+from .relations import ERRONEOUS
+
+FUNCTIONS = {
+    "by": Function((map_(STRING, ANY),), Nilable(STRING)),
+    "when": Function((OBSERVED,), BOOL),
+    "store": Function((OBSERVED,), LEARNED),
+}
+KNOWN = ("on", *FUNCTIONS)
+SHAPE = '.learn("name", on: "topic", by: |o| o.kind, when: |g| g.count >= 3, store: |g| Learned { content: g.key })'
+
+
+def read_rule(c: Checker, node: ast.MethodCall) -> dict[str, Any] | None:
+    """What the image holds of it, with functions as written; None after a report."""
+    named = [argument for argument in node.arguments if argument.name is None]
+    if len(named) != 1:
+        infer_all(c, node.arguments)
+        c.report("E2006", node.name.span, f"`learn` takes 1 argument without a name, {len(named)} given", help=SHAPE)
+        return None
+    rule: dict[str, Any] = {"on": "turn"}
+    legal = _text(c, named[0].value, "the name of a rule", rule, "name")
+    written: set[str] = set()
+    for argument in node.arguments:
+        if argument.name is not None:
+            legal = _part(c, argument.name, argument.value, written, rule) and legal
+    missing = [label for label in FUNCTIONS if label not in written]
+    if legal and missing:
+        c.report("E2006", node.name.span, f"the step `learn` lacks `{missing[0]}`", help=SHAPE)
+    return rule if legal and not missing else None
+
+
+def _part(c: Checker, name: ast.Ident, value: ast.Expr, written: set[str], rule: dict[str, Any]) -> bool:
+    label = name.text
+    if label not in KNOWN or label in written:
+        help = did_you_mean(label, KNOWN) or listed("arguments", KNOWN)
+        c.report("E4502", name.span, f"the step `learn` has no argument `{label}`, or it is given twice", help=help)
+        return False
+    written.add(label)
+    if label == "on":
+        return _text(c, value, "a topic", rule, label)
+    if at_module_level(c, value, Expected(FUNCTIONS[label])) is ERRONEOUS:
+        return False
+    rule[label] = StepFunction(value)
+    c.step_functions.append(rule[label])
+    return True
+
+
+def _text(c: Checker, value: ast.Expr, what: str, rule: dict[str, Any], label: str) -> bool:
+    if at_module_level(c, value, Expected(STRING, "E4502", what)) is ERRONEOUS:
+        return False
+    held = folded(c, value, "E4004")
+    if held is FAILED:
+        return False
+    if held == "":
+        c.report("E4004", value.span, f"{what} is not empty", help="write a text")
+        return False
+    rule[label] = held
+    return True

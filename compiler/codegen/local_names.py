@@ -1,0 +1,86 @@
+"""Which variable of the source a slot or cell holds, and where in the code (V-3.9).
+
+A variable has a value from its first assignment to the end of the expression or body that declares it; one that is assigned
+inside a branch has it for sure behind that branch only. Hands on rows by instruction index. Must not know: trees, types, images.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ..symbols import Local
+    from .emitter import CellRef
+
+
+@dataclass(eq=False, slots=True)
+class NamedPlace:
+    """`place`: a slot number or a cell. `start` and `end`: indexes of instructions, None where not known yet."""
+
+    name: str
+    place: int | CellRef
+    start: int | None = None
+    end: int | None = None
+    assigned: bool = False
+
+
+class LocalNames:
+    def __init__(self) -> None:
+        self.rows: dict[Local, NamedPlace] = {}
+        self.around: list[NamedPlace] = []  # those of enclosing functions
+        self.open: list[NamedPlace] = []  # those in scope, outermost first
+        self.base = 0  # how many of them belong to the scopes around the current one
+        self.held = False  # a pattern is tested: what it binds counts when all of it matched
+
+    def declare(self, local: Local, place: int | CellRef) -> None:
+        if local not in self.rows and _is_variable(local):
+            self.rows[local] = NamedPlace(local.name, place)
+            self.open.append(self.rows[local])
+
+    def captured(self, local: Local, place: CellRef) -> None:
+        """It has its value before the function runs."""
+        if _is_variable(local):
+            self.around.append(NamedPlace(local.name, place, 0))
+
+    def assign(self, local: Local, here: int) -> None:
+        row = self.rows.get(local)
+        if row is None or row.start is not None:
+            return
+        row.assigned = True
+        if not self.held and row in self.open[self.base :]:
+            row.start = here
+
+    def enter(self) -> int:
+        """A scope begins; the result is what `leave` takes."""
+        outer, self.base = self.base, len(self.open)
+        return outer
+
+    def leave(self, outer: int, here: int) -> None:
+        if len(self.open) > self.base:
+            self._end(self.base, here)
+        self.base = outer
+        self.settle(here)
+
+    def settle(self, here: int) -> None:
+        """What the current scope declared and something within assigned has its value from here on."""
+        for row in self.open[self.base :]:
+            if row.assigned and row.start is None:
+                row.start = here
+
+    def finished(self, here: int) -> list[NamedPlace]:
+        """All rows of a function whose code ends at `here`, outer ones first."""
+        self._end(0, here)
+        for row in self.around:
+            row.end = here
+        return [*self.around, *self.rows.values()]
+
+    def _end(self, first: int, here: int) -> None:
+        for row in self.open[first:]:
+            row.end = here
+        del self.open[first:]
+
+
+def _is_variable(local: Local) -> bool:
+    """The copy of a slot of a memory (`m.s`) is no variable of the source."""
+    return local.name.isidentifier()

@@ -1,0 +1,303 @@
+"""An index of facts for recall: words, trigrams and entities, so that a query looks at few of many facts (M-10.9, M-14.4).
+
+It holds facts by their numbers and follows their changes one by one. What contains a term is also a set of bits, one per slot of
+a fact, so that counting the trigrams of a query over all facts is arithmetic on long integers.
+Must not know: scores, clocks, stores.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from functools import lru_cache
+from unicodedata import normalize
+
+from .facts import PERSISTENT
+from .terms import terms
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from .facts import Fact
+
+HOPS = 2
+DENSE = 256
+"""The bits of a term that more than one in so many facts contains are kept; those of others are made when asked for."""
+
+
+@lru_cache(maxsize=32_768)
+def words(text: str) -> tuple[Counter[str], int, frozenset[str]]:
+    """Tokens with their counts, how many, and their trigrams."""
+    found = terms(text)
+    return Counter(found), len(found), trigrams(found)
+
+
+def trigrams(tokens: Iterable[str]) -> frozenset[str]:
+    """Of a token shorter than three characters: itself."""
+    return frozenset(part for t in tokens for part in ([t[at : at + 3] for at in range(len(t) - 2)] or [t]))
+
+
+def folded(name: str) -> str:
+    return normalize("NFKC", name).casefold()
+
+
+def entities(fact: Fact) -> dict[str, str]:
+    """Those of a fact, by their folded names, with the form they are written in (M-10.10)."""
+    found = {folded(name): name for name in fact.about}
+    for token in terms(fact.name):
+        found.setdefault(token, token)
+    return found
+
+
+def slots_in(bits: int) -> Iterator[int]:
+    """The places of the ones, lowest first."""
+    text = bin(bits)[:1:-1]
+    at = text.find("1")
+    while at >= 0:
+        yield at
+        at = text.find("1", at + 1)
+
+
+def bits_of(slots: Iterable[int], width: int) -> int:
+    made = bytearray(width // 8 + 1)
+    for slot in slots:
+        made[slot >> 3] |= 1 << (slot & 7)
+    return int.from_bytes(made, "little")
+
+
+class Term:
+    """The slots whose facts contain it, some of which may be given up; `live` counts the others. `most`: how often one of them
+    contains it, at most."""
+
+    __slots__ = ("slots", "live", "most", "_bits")
+
+    def __init__(self) -> None:
+        self.slots = array("I")
+        self.live = 0
+        self.most = 1
+        self._bits: int | None = None
+
+    def add(self, slot: int) -> None:
+        self.slots.append(slot)
+        self.live += 1
+        if self._bits is not None:
+            self._bits |= 1 << slot
+
+    def bits(self, width: int) -> int:
+        if self._bits is not None:
+            return self._bits
+        made = bits_of(self.slots, width)
+        if self.live * DENSE > width:
+            self._bits = made
+        return made
+
+
+class Graph:
+    """Entities of persistent facts and the number of facts each pair of them shares (M-10.10)."""
+
+    __slots__ = ("edges", "by_word", "facts")
+
+    def __init__(self) -> None:
+        self.edges: dict[str, Counter[str]] = {}
+        self.by_word: dict[str, set[str]] = {}
+        self.facts: dict[str, set[int]] = {}
+
+    def add(self, slot: int, held: Iterable[str]) -> None:
+        held = list(held)
+        for entity in held:
+            if entity not in self.edges:
+                self.edges[entity] = Counter()
+                for word in terms(entity):
+                    self.by_word.setdefault(word, set()).add(entity)
+            self.edges[entity].update(other for other in held if other != entity)
+            self.facts.setdefault(entity, set()).add(slot)
+
+    def remove(self, slot: int, held: Iterable[str]) -> None:
+        held = list(held)
+        for entity in held:
+            edges = self.edges[entity]
+            edges.subtract(other for other in held if other != entity)
+            for other in held:
+                if edges.get(other) == 0:
+                    del edges[other]
+            self.facts[entity].discard(slot)
+            if not self.facts[entity]:
+                del self.edges[entity], self.facts[entity]
+                for word in terms(entity):
+                    self.by_word[word].discard(entity)
+
+    def activations(self, asked: frozenset[str]) -> dict[str, float]:
+        """Of what the query names, and of what is at most two hops away."""
+        named = {entity for word in asked for entity in self.by_word.get(word, ())}
+        active = {entity: 1.0 for entity in named if all(word in asked for word in terms(entity))}
+        newest = dict(active)
+        for _ in range(HOPS):
+            newest = self._spread(newest, active)
+        return active
+
+    def _spread(self, sources: dict[str, float], active: dict[str, float]) -> dict[str, float]:
+        reached: dict[str, float] = {}
+        for entity, value in sources.items():
+            edges = self.edges[entity]
+            most = max(edges.values(), default=1)
+            for other, weight in edges.items():
+                given = value * 0.5 * weight / most
+                if given > active.get(other, 0.0):
+                    active[other] = reached[other] = given
+        return reached
+
+
+class FactIndex:
+    """Facts by number. `stamp` says in which state of a store it was read."""
+
+    __slots__ = (
+        "facts", "stamp", "slots", "lengths", "length", "shortest", "tokens", "often", "counts", "trigrams", "graph", "live",
+        "_slot_of", "_names", "_highest",
+    )  # fmt: skip
+
+    def __init__(self, facts: Iterable[Fact] = (), stamp: object = None) -> None:
+        self.stamp = stamp
+        self._clear()
+        self.change(facts, ())
+
+    def _clear(self) -> None:
+        self.facts: dict[int, Fact] = {}
+        self.slots: list[Fact | None] = []
+        self.lengths = array("I")
+        self.length = 0
+        self.shortest = 1 << 30
+        self.tokens: dict[str, Term] = {}
+        self.often: dict[str, Term] = {}  # of facts that contain a token more than once
+        self.counts: dict[str, dict[int, int]] = {}
+        self.trigrams: dict[str, Term] = {}
+        self.graph = Graph()
+        self.live = 0
+        self._slot_of: dict[int, int] = {}
+        self._names: dict[tuple[str, str], int] = {}
+        self._highest: int | None = None
+
+    def __len__(self) -> int:
+        return len(self.facts)
+
+    @property
+    def highest(self) -> int:
+        """The largest number of a fact, or -1."""
+        if self._highest is None:
+            self._highest = max(self.facts, default=-1)
+        return self._highest
+
+    def named(self, tier: str, name: str) -> Fact | None:
+        number = self._names.get((tier, name))
+        return None if number is None else self.facts[number]
+
+    def change(self, facts: Iterable[Fact], gone: Iterable[int]) -> None:
+        for number in gone:
+            self._remove(number)
+        for fact in facts:
+            held = self.facts.get(fact.id)
+            if held is None or held.text != fact.text or held.tier != fact.tier or held.about != fact.about:
+                self._remove(fact.id)
+                self._add(fact)
+            else:
+                self.facts[fact.id] = self.slots[self._slot_of[fact.id]] = fact
+        if len(self.slots) > 64 and len(self.slots) > 2 * len(self.facts):
+            kept = list(self.facts.values())
+            self._clear()
+            for fact in kept:
+                self._add(fact)
+
+    def reconcile(self, facts: Sequence[Fact], stamp: object) -> None:
+        """These and no others are there now."""
+        there = {fact.id for fact in facts}
+        self.change(facts, [number for number in self.facts if number not in there])
+        self.stamp = stamp
+
+    def _add(self, fact: Fact) -> None:
+        slot = len(self.slots)
+        found, length, parts = words(fact.text)
+        self.facts[fact.id] = fact
+        self._slot_of[fact.id] = slot
+        self._names[fact.tier, fact.name] = fact.id
+        self._highest = None if self._highest is None else max(self._highest, fact.id)
+        self.slots.append(fact)
+        self.lengths.append(length)
+        self.length += length
+        self.shortest = min(self.shortest, length)
+        self.live |= 1 << slot
+        for token, count in found.items():
+            self.tokens.setdefault(token, Term()).add(slot)
+            self.counts.setdefault(token, {})[slot] = count
+            if count > 1:
+                often = self.often.setdefault(token, Term())
+                often.add(slot)
+                often.most = max(often.most, count)
+        for part in parts:
+            self.trigrams.setdefault(part, Term()).add(slot)
+        if fact.tier == PERSISTENT:
+            self.graph.add(slot, entities(fact))
+
+    def _remove(self, number: int) -> None:
+        fact = self.facts.pop(number, None)
+        if fact is None:
+            return
+        slot = self._slot_of.pop(number)
+        found, length, parts = words(fact.text)
+        self._names.pop((fact.tier, fact.name), None)
+        self._highest = None
+        self.slots[slot] = None
+        self.length -= length
+        self.live &= ~(1 << slot)
+        for token, count in found.items():
+            self.tokens[token].live -= 1
+            if count > 1:
+                self.often[token].live -= 1
+            del self.counts[token][slot]
+        for part in parts:
+            self.trigrams[part].live -= 1
+        if fact.tier == PERSISTENT:
+            self.graph.remove(slot, entities(fact))
+
+    # ------------------------------------------------------------ asking
+
+    def frequency(self, token: str) -> int:
+        """How many facts contain it."""
+        return len(self.counts.get(token, ()))
+
+    def containing(self, token: str) -> int:
+        """As bits."""
+        return self._bits(self.tokens.get(token))
+
+    def repeating(self, token: str) -> tuple[int, int]:
+        """The facts that contain it more than once, as bits, and how often they do at most."""
+        found = self.often.get(token)
+        return (self._bits(found), found.most) if found is not None and found.live else (0, 1)
+
+    def _bits(self, term: Term | None) -> int:
+        return term.bits(len(self.slots)) & self.live if term is not None and term.live else 0
+
+    def by_trigrams(self, asked: Iterable[str]) -> dict[int, int]:
+        """Number of these trigrams to the facts, as bits, that contain so many."""
+        planes: list[int] = []
+        for part in asked:
+            found = self.trigrams.get(part)
+            if found is not None and found.live:
+                _count(planes, found.bits(len(self.slots)))
+        sets = {0: self.live}
+        for plane in reversed(planes):
+            split = {}
+            for number, bits in sets.items():
+                for digit, part_bits in ((1, bits & plane), (0, bits & ~plane)):
+                    if part_bits:
+                        split[2 * number + digit] = part_bits
+            sets = split
+        return sets
+
+
+def _count(planes: list[int], bits: int) -> None:
+    """Adds one to the counters of these slots; plane n holds digit n of all of them."""
+    for at in range(len(planes)):
+        planes[at], bits = planes[at] ^ bits, planes[at] & bits
+        if not bits:
+            return
+    planes.append(bits)

@@ -1,0 +1,180 @@
+"""What finds the mutants of `mutants`: the state machines, and tests called as functions, each as `check(folder)`."""
+
+from __future__ import annotations
+
+from concerto.runtime.memory import memory, policy
+from concerto.runtime.memory.stores.sqlite import SqliteStore
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis.stateful import run_state_machine_as_test
+
+from . import (
+    contract,
+    test_api,
+    test_durability,
+    test_facts,
+    test_recall_laws,
+    test_resolution,
+    test_runs,
+    test_tokens,
+    test_views,
+)
+from .test_faults import CallMachine
+from .test_laws import LogMachine
+
+QUICK = settings(
+    max_examples=600, stateful_step_count=25, deadline=None, database=None, phases=[Phase.generate], derandomize=True,
+    suppress_health_check=list(HealthCheck), report_multiple_bugs=False,
+)  # fmt: skip
+
+
+def log_machine(tmp_path):
+    run_state_machine_as_test(LogMachine, settings=QUICK)
+
+
+def call_machine(tmp_path):
+    run_state_machine_as_test(CallMachine, settings=settings(QUICK, max_examples=60, stateful_step_count=12))
+
+
+class Files:
+    def __init__(self, folder):
+        self.folder = folder
+        self.number = 0
+
+    def __call__(self):
+        self.number += 1
+        return SqliteStore(str(self.folder / f"{self.number}.db"))
+
+    def again(self):
+        return SqliteStore(str(self.folder / f"{self.number}.db"))
+
+
+def budgets(tmp_path):
+    test_views.test_pins_take_their_place_of_the_window()
+    test_views.test_tokens_count_what_comes_first_and_stop_at_the_first_misfit()
+    test_views.test_system_message_and_pins_alone_over_the_limit_are_an_error()
+    test_views.test_a_budget_is_divided_by_weight()
+    test_views.test_a_summary_counts_before_the_window()
+
+
+def role(tmp_path):
+    test_views.test_roles({"assistant"}, ["look"])
+
+
+def copies(tmp_path):
+    def make(**steps):
+        return memory.Memory(policy.Policy(**steps))
+
+    test_api.test_what_reading_gives_is_a_copy(make, {})
+
+
+def isolation(tmp_path):
+    contract.no_two_keys_meet(Files(tmp_path))
+
+
+def store(tmp_path):
+    for rule in contract.CONTRACT:
+        rule(Files(tmp_path / rule.__name__))
+
+
+def coverage(tmp_path):
+    for steps in ({"window": 4}, {"retain": 4}, {"window": 4, "every_turns": 3}):
+        test_runs.test_covered_and_raw_are_all_and_nothing_is_folded_twice(steps)
+
+
+def erasing(tmp_path):
+    test_runs.test_text_is_cut_and_goes_when_what_it_covers_goes()
+
+
+def rewinding(tmp_path):
+    test_runs.test_text_goes_when_what_it_covers_is_rewound()
+
+
+def erased_files(tmp_path):
+    folder = tmp_path / "erased"
+    folder.mkdir()
+    test_durability.test_erased_text_is_in_no_file(folder)
+
+
+def derived_facts(tmp_path):
+    test_facts.test_erasing_takes_what_derives_from_it(str(tmp_path / "memory.db"), test_facts.Clock())
+
+
+def conflicts(tmp_path):
+    test_runs.test_the_later_commit_conflicts("Reject")
+
+
+def racing(tmp_path):
+    test_durability.test_who_commits_between_look_and_write_is_seen(tmp_path)
+
+
+def waiting(tmp_path):
+    test_runs.test_serial_turns_wait_for_each_other_in_order()
+
+
+def failures(tmp_path):
+    test_runs.test_discard()
+    test_runs.test_tool_rounds_are_stored_only_with_tools()
+
+
+def chats(tmp_path):
+    test_runs.test_chat_stores_what_is_no_system_message()
+
+
+def counting(tmp_path):
+    test_tokens.test_arguments_results_and_media_count()
+    for script in test_tokens.SCRIPTS:
+        test_tokens.test_every_script_counts(script)
+
+
+def versions(tmp_path):
+    def make(name="chat"):
+        return memory.Memory(name=name)
+
+    test_api.test_a_damaged_dump_loads_nothing(make, lambda held: held.update(v=2), "Version")
+
+
+def lists(tmp_path):
+    test_views.test_a_pin_is_shown_by_one_view_of_a_list()
+
+
+def order(tmp_path):
+    test_recall_laws.test_recall_is_sorted_by_a_total_order()
+
+
+def filters(tmp_path):
+    test_recall_laws.test_filters_act_before_k()
+
+
+def untouched(tmp_path):
+    test_recall_laws.test_recall_without_touch_changes_nothing()
+
+
+def one_key(tmp_path):
+    test_recall_laws.test_recall_sees_one_key()
+
+
+def decay(tmp_path):
+    test_recall_laws.test_decay_is_in_closed_form()
+
+
+def confirming(tmp_path):
+    test_recall_laws.test_under_confirm_no_access_refreshes()
+
+
+def feedback(tmp_path):
+    test_recall_laws.test_what_is_only_shown_is_never_stored()
+
+
+def rendering(tmp_path):
+    test_views.test_tool_units_become_text_when_no_tools_are_offered()
+
+
+def resolution(tmp_path):
+    test_resolution.test_run_beats_model_beats_none()
+
+
+def folders(tmp_path):
+    """The folders some of them want below the given one."""
+    for rule in contract.CONTRACT:
+        (tmp_path / rule.__name__).mkdir()
+    return tmp_path

@@ -1,0 +1,303 @@
+"""The mutants of section 12 of docs/spec/memory.md, law by law: what the code is changed into, and which check has to find it.
+
+`python -m tests.memory.mutants` plants them one after another and prints the table (`make mutants`).
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+from concerto.runtime import calls
+from concerto.runtime.memory import (
+    branching,
+    changes,
+    conversation,
+    dumps,
+    entries,
+    facts,
+    keys,
+    memory,
+    reading,
+    recalling,
+    remembering,
+    stages,
+    summaries,
+    tokens,
+    turns,
+    views,
+)
+from concerto.runtime.memory.stores import sql, sqlite, volatile
+from concerto.runtime.performers import models
+from concerto.vm.values import handles
+
+from . import finding
+from .planting import mutated
+
+
+class Mutant(NamedTuple):
+    module: object
+    old: str
+    new: str
+    check: object
+    more: tuple = ()
+    """Further changes of the same module."""
+
+    def planted(self):
+        return mutated(self.module, (self.old, self.new), *self.more)
+
+
+LOG, CALL = finding.log_machine, finding.call_machine
+MEASURED = "outcome = await judge(plan.schema, reply, validators)\n"
+
+MUTANTS = {
+    "M-12.1": {
+        "window cut by message": Mutant(
+            views, "units_back(source.back())\n    return", "([e] for e in source.back())\n    return", LOG
+        ),
+        "roles filter drops results only": Mutant(
+            stages, "return [shown_as(first, Msg(", "return unit[:1] or [shown_as(first, Msg(", finding.role
+        ),
+        "tool units sent where no tools are offered": Mutant(
+            views, "if tools_offered or not any(message.calls for message in middle)", "if True", finding.rendering
+        ),
+        "retain by message": Mutant(changes, "going = units(unpinned)", "going = iter([[entry] for entry in unpinned])", LOG),
+    },
+    "M-12.2": {
+        "evict newest": Mutant(changes, "going = units(unpinned)", "going = iter(list(units(unpinned))[::-1])", LOG),
+        "`>=` for `>`": Mutant(changes, "count > policy.retain)", "count >= policy.retain)", LOG),
+        "`last(-1)` = all": Mutant(
+            reading, "if n <= 0:\n            return []", "if n <= 0:\n            return self.messages()", LOG
+        ),
+    },
+    "M-12.3": {
+        "summary not counted": Mutant(
+            views, "return fixed + _tokens_of_texts(texts)", "return fixed", finding.budgets
+        ),
+        "newest unit evicted": Mutant(changes, "newest = unit[-1].seq >= last if new", "newest = False if new", LOG),
+        "arguments not counted": Mutant(
+            tokens, "held += text_bytes(call.name)", "held += 0 * text_bytes(call.name)", finding.counting
+        ),
+        "pins not counted in the window": Mutant(views, "else policy.window - pinned", "else policy.window", finding.budgets),
+        "pins not counted in the window's slice": Mutant(views, "max(window - len(pins), 0)", "window", finding.budgets),
+        "pins not counted in the budget": Mutant(
+            views, "_tokens_of(system) + pinned > limit", "_tokens_of(system) > limit", finding.budgets
+        ),
+        "prompt not counted": Mutant(views, "_tokens_of(system) + prompt_tokens", "_tokens_of(system)", finding.budgets),
+    },
+    "M-12.4": {
+        "skip a unit that does not fit and go on": Mutant(
+            views, "if reason:\n            break", "if reason:\n            continue", LOG
+        ),
+        "pins moved to front": Mutant(views, "if first is None or pin.seq < first", "if True", LOG),
+        "cut moves at every commit": Mutant(
+            views, "policy.window:\n        return state\n    room", "0:\n        return state\n    room", LOG
+        ),
+    },
+    "M-12.5": {
+        "retain evicts pins": Mutant(
+            changes, "yield from self.log.forward(pinned=False)", "yield from self.log.forward()", LOG
+        ),
+        "pins windowed": Mutant(
+            views, "in source.pins() if entry.seq not in taken]",
+            "in source.pins()[-(policy.window or 99) :] if entry.seq not in taken]", LOG,
+        ),
+        "system prompt stored": Mutant(turns, 'if message.role != "system"', "if True", finding.chats),
+    },
+    "M-12.6": {
+        "token limit drops prompt": Mutant(
+            calls, "messages = [*self.head, *self.messages[:-1], self._user(self.prompt)]",
+            "messages = [*self.head, *self.messages[:-1], *[self._user(self.prompt)][: len(self.prompt) < 200]]", CALL,
+        ),
+        "prompt stored before the call": Mutant(
+            calls, "self.head = await self.conversation.open(",
+            'self.conversation.memory.append("user", self.prompt); self.head = await self.conversation.open(', CALL,
+        ),
+    },
+    "M-12.7": {
+        "append before validation": Mutant(
+            calls, MEASURED, f'self.conversation.memory.append("assistant", reply.text); {MEASURED}', CALL
+        ),
+        "write during run without rollback": Mutant(
+            turns, 'self.rounds += [Draft(result, "tool") for result in results]',
+            'self.rounds += [Draft(result, "tool") for result in results]; self.target.append("user", text)', CALL,
+        ),
+        "two commits": Mutant(
+            turns, "self._store(stored, tokens_in, tokens_out)", 'self._store(stored[:-1], 0, 0); self.target.write([last])', CALL
+        ),
+        "notice stored on cancel": Mutant(
+            turns, 'if memory.policy.on_failure == "Record" and', 'if (memory.policy.on_failure, cause) != ("Discard", "x") and',
+            CALL,
+        ),
+        "stored run forgotten": Mutant(volatile, "self.runs[turn.run] = turn.turn", "pass", LOG),
+        "turn of half its messages": Mutant(volatile, "in batch.entries:\n", "in batch.entries[:1]:\n", LOG),
+        "run ids not compared": Mutant(sql, "raise _AlreadyStored\n", "pass\n", finding.store),
+        "turn records kept": Mutant(sql, "for number in sorted(numbers)]", "for number in ()]", finding.store),
+        "abandoned run stored": Mutant(turns, 'if memory.policy.on_failure == "Record" and', "if", finding.failures),
+    },
+    "M-12.8": {
+        "retry text stored": Mutant(
+            calls, "user = self.prompt + why_block(outcome, retry_message) + plan.block()",
+            "user = self.prompt + why_block(outcome, retry_message) + plan.block()\n"
+            '            self.conversation.run.prompt = [Msg("user", user)]', CALL,
+        ),
+        "failed reply in next attempt": Mutant(
+            calls, "user = self.prompt + why_block(",
+            'self.head = [*self.head, Msg("assistant", reply.text)]; user = self.prompt + why_block(', CALL,
+        ),
+        "exhausted attempt stored": Mutant(
+            calls, "raise self._exhausted(outcome, reply)", "self._commit(reply)(); raise self._exhausted(outcome, reply)", CALL
+        ),
+        "failed attempt kept": Mutant(turns, "self.rounds.clear()", "pass", CALL),
+    },
+    "M-12.9": {
+        "fold in `view`": Mutant(
+            reading, "return made, log.head\n",
+            "self.store.views(self.key) or made.window and self.append('system', 'folded')\n            return made, log.head\n",
+            LOG,
+        ),
+        "access without touch": Mutant(remembering, "if touch and found:", "if found:", finding.untouched),
+        "returned array aliases L": Mutant(
+            reading, "return list(self._log.messages())", "return self._log.messages()", finding.copies
+        ),
+    },
+    "M-12.10": {
+        "index slice": Mutant(
+            reading, "return [entry.message for entry in self.store.entries(self.key, run=wanted)]",
+            "return self.last(len(self.store.entries(self.key, run=wanted)) + 1)[:-1]", LOG,
+        ),
+        "run ids lost on load": Mutant(entries, 'run=held["run"]', "run=None", LOG),
+    },
+    "M-12.11": {
+        "error text becomes summary": Mutant(
+            summaries, "reason = str(error) or", "store_fold(memory, fold, 'x'); reason = str(error) or", finding.coverage
+        ),
+        "evict before fold is stored": Mutant(changes, "return min(upto) if upto else None", "return None", finding.coverage),
+        "fold repeats": Mutant(summaries, "folded[-1][-1].seq)", "state.upto)", finding.coverage),
+    },
+    "M-12.12": {
+        "newer accepted": Mutant(dumps, "if version > FORMAT:", "if False:", finding.versions),
+        "unknown part dropped": Mutant(entries, "opaque.append(part)", "pass", finding.store),
+        "load evicts": Mutant(memory, "entries=content.entries, turns", "entries=content.entries[1:], turns", LOG),
+    },
+    "M-12.13": {
+        "keys joined by `:`": Mutant(
+            keys, 'b"".join(parts)', '":".join(map(str, key)).encode("utf-8", "surrogatepass")', finding.isolation
+        ),
+        "key case-folded": Mutant(keys, "data = str(part).encode", "data = str(part).casefold().encode", finding.isolation),
+        "recall without key": Mutant(
+            reading, "return self.session.facts(self.key)",
+            "return [fact for key in self.session.keys(self.key[:2]) for fact in self.session.facts(key)]", finding.one_key,
+        ),
+    },
+    "M-12.14": {
+        "last writer wins": Mutant(sql, "if not done:", "if False:", finding.store),
+        "check outside the transaction": Mutant(
+            sql, "        try:\n            with self._transaction():\n                for key, expect, batch in writes:",
+            "        for key, expect, _ in writes:\n            if self.head(key).version != expect:\n"
+            "                raise conflict(expect, self.head(key).version)\n"
+            "        try:\n            with self._transaction():\n                for key, expect, batch in writes:",
+            finding.racing, (("if not done:", "if False:"),),
+        ),
+        "lock per operation": Mutant(
+            conversation, "            self._locked = True\n",
+            "            self._locked = False\n            self.locks.release(self.memory)\n", finding.waiting,
+        ),
+        "no check of the version": Mutant(
+            memory, "if expect is not None and log.head.version != expect:", "if False:", finding.conflicts
+        ),
+    },
+    "M-12.15": {
+        "fork shares list": Mutant(
+            branching, "wanted = with_branch(key, name)\n    if name ==", "wanted = key\n    if name ==", LOG
+        ),
+        "summary survives rewind": Mutant(
+            memory, "kept = state if state.upto < first else state.without_summary()", "kept = state", finding.rewinding
+        ),
+        "seq not set back": Mutant(memory, "next=first,", "next=log.head.next,", LOG),
+    },
+    "M-12.16": {
+        "no floor": Mutant(facts, "return max(min(decay.floor, fact.c0), faded)", "return max(0.0, faded)", finding.decay),
+        "compounding": Mutant(
+            facts, "faded = fact.c0 - decay.rate * max(0, now - fact.refreshed) / decay.per",
+            "faded = fact.c0 * (1 - decay.rate) ** (max(0, now - fact.refreshed) / decay.per)", finding.decay,
+        ),
+        "`Confirm` refreshed by access": Mutant(
+            remembering, 'refreshes = decay is None or decay.refresh_on == "Access"', "refreshes = True", finding.confirming
+        ),
+    },
+    "M-12.17": {
+        "unstable ties": Mutant(recalling, "-hit.fact.accessed, hit.fact.id))", "))", finding.order),
+        "k before filter": Mutant(
+            remembering, "for hit in rank(self.all(), query, self.memory.now(), self.memory.policy.decay, half_life)\n",
+            "for hit in rank(self.all(), query, self.memory.now(), self.memory.policy.decay, half_life)[:k]\n", finding.filters,
+        ),
+        "recency left out": Mutant(recalling, "self.relevance * self.recency * self", "self.relevance * self", finding.order),
+    },
+    "M-12.18": {
+        "recalled block stored": Mutant(
+            turns, "for message in self.prompt\n", "for message in [*self.head, *self.prompt]\n", finding.feedback
+        ),
+    },
+    "M-12.19": {
+        "field beats run": Mutant(
+            models, "if attached is UNSET:", "if attached is UNSET or self.models[call.model][1].memory is not None:",
+            finding.resolution,
+        ),
+        "`auto: false` sticky": Mutant(
+            handles, "copy.auto = self.auto if auto is KEEP else auto",
+            "copy.auto = self.auto if auto is KEEP else auto and self.auto", finding.resolution,
+        ),
+    },
+    "M-12.20": {
+        "ASCII only": Mutant(tokens, 'len(text.encode("utf-8", "surrogatepass"))', "len(text)", finding.counting),
+        "`len/4` rounded down": Mutant(tokens, "- (-count // BYTES_PER_TOKEN)", "+ count // BYTES_PER_TOKEN", finding.counting),
+    },
+    "M-12.21": {
+        "pin shown by both views": Mutant(
+            views, "in source.pins() if entry.seq not in taken]", "in source.pins()]", finding.lists
+        ),
+    },
+    "M-12.22": {
+        "summary kept": Mutant(branching, "[state.without_summary() for", "[state for", finding.erasing),
+        "terms kept": Mutant(branching, "views=states, gone=derived)", "views=states)", finding.derived_facts),
+        "WAL kept": Mutant(sqlite, "PRAGMA wal_checkpoint(TRUNCATE)", "PRAGMA wal_checkpoint(PASSIVE)", finding.erased_files),
+    },
+}
+
+NOT_BUILT = {("M-12.18", "turn observed twice"): "learning rules are not built yet"}
+
+
+def is_found(mutant):
+    """Whether its check fails with it. A check that cannot run at all would pass for one: those of the code as it is pass too."""
+    import pytest
+
+    with tempfile.TemporaryDirectory(prefix="concerto-mutant-") as folder, mutant.planted():
+        try:
+            mutant.check(finding.folders(Path(folder)))
+        except (Exception, pytest.fail.Exception):
+            return True
+    return False
+
+
+def main():
+    started, survivors, count = time.monotonic(), 0, 0
+    print(f"{'law':8} {'mutant':42} {'planted in':28} {'found by':16} ")
+    for law, of_law in MUTANTS.items():
+        for name, mutant in of_law.items():
+            found = is_found(mutant)
+            survivors += not found
+            count += 1
+            module = mutant.module.__name__.removeprefix("concerto.")
+            print(f"{law:8} {name:42} {module:28} {mutant.check.__name__:16} {'killed' if found else 'SURVIVES'}", flush=True)
+    for (law, name), reason in NOT_BUILT.items():
+        print(f"{law:8} {name:42} {reason}")
+    print(f"{count - survivors} of {count} killed in {time.monotonic() - started:.0f} s")
+    return 1 if survivors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,49 @@
+"""Faults planted in the source, one at a time: a mutant replaces pieces of text of a module, and its functions run with the
+changed code until the check is over.
+"""
+
+from __future__ import annotations
+
+import inspect
+import types
+from contextlib import contextmanager
+
+
+@contextmanager
+def mutated(module, *changes):
+    """The functions of a module with pieces of its text replaced, each of which stands there once."""
+    source = inspect.getsource(module)
+    for old, _ in changes:
+        assert source.count(old) == 1, f"{module.__name__} has {source.count(old)} times: {old}"
+    made = types.ModuleType(module.__name__)
+    made.__dict__.update(__package__=module.__package__, __file__=module.__file__)
+    exec(compile(_changed(source, changes), module.__file__, "exec", dont_inherit=True), made.__dict__)
+    pairs = list(_functions(module, made))
+    kept = [(function, function.__code__) for function, _ in pairs]
+    try:
+        for function, mutant in pairs:
+            function.__code__ = mutant.__code__
+        yield
+    finally:
+        for function, code in kept:
+            function.__code__ = code
+
+
+def _changed(source, changes):
+    for old, new in changes:
+        source = source.replace(old, new)
+    return source
+
+
+def _functions(module, made):
+    """Functions and methods of the module beside those of its mutant."""
+    for name, value in vars(module).items():
+        other = getattr(made, name, None)
+        if isinstance(value, types.FunctionType) and value.__module__ == module.__name__:
+            yield value, other
+        elif isinstance(value, type) and value.__module__ == module.__name__:
+            for attribute, method in vars(value).items():
+                if isinstance(method, types.FunctionType) and not method.__closure__:
+                    yield method, vars(other)[attribute]
+                elif isinstance(method, property):
+                    yield method.fget, vars(other)[attribute].fget

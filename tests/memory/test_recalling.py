@@ -1,0 +1,274 @@
+"""Laws of decay and of the order of recall (M-12.16, M-12.17) over random facts, the index against plain arithmetic, mutants."""
+
+import math
+from collections import Counter
+
+import pytest
+from concerto.runtime.memory import fact_index, facts, recalling, remembering
+from concerto.runtime.memory.fact_index import FactIndex, entities, folded, trigrams
+from concerto.runtime.memory.facts import Decay, Fact
+from concerto.runtime.memory.memory import Memory
+from concerto.runtime.memory.policy import Policy
+from concerto.runtime.memory.recalling import rank
+from concerto.runtime.memory.remembering import Facts
+from concerto.runtime.memory.stores.volatile import VolatileStore
+from concerto.runtime.memory.terms import terms
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from .planting import mutated
+
+LAWS = settings(
+    max_examples=60, deadline=None, database=None, derandomize=True, phases=[Phase.generate],
+    suppress_health_check=list(HealthCheck),
+)  # fmt: skip
+DAY = 86_400_000
+WORDS = ("tea", "teas", "green", "greens", "Bonn", "Rhine", "a", "東京", "user_name")
+SHARE = st.floats(0, 1)
+TEXT = st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join)
+
+
+class Clock:
+    def __init__(self):
+        self.ms = 10 * DAY
+
+    def __call__(self):
+        return self.ms / 1000
+
+
+def keeping(decay=None):
+    """A memory with a store, so that facts may be persistent, and its clock."""
+    clock = Clock()
+    return Memory(Policy(decay=decay), store=VolatileStore(), session=VolatileStore(), key=("", "m", ""), clock=clock), clock
+
+
+# ---------------------------------------------------------------- decay
+
+STEPS = st.lists(st.tuples(st.sampled_from(["wait", "fact", "recall", "peek", "confirm"]), st.integers(1, 3 * DAY)), max_size=12)
+
+
+@LAWS
+@given(SHARE, SHARE, SHARE, st.sampled_from(["Access", "Confirm"]), STEPS)
+def decay_law(rate, floor, c0, refresh_on, steps):
+    memory, clock = keeping(Decay(rate=rate, per=DAY, floor=floor, refresh_on=refresh_on))
+    held = Facts(memory)
+    held.keep(held.drafted("tea", "green", c0))
+    refreshed = clock.ms
+
+    def now():
+        (fact,) = memory.stored_facts()
+        return facts.confidence(fact, memory.policy.decay, memory.now())
+
+    before = now()
+    for step, ms in steps:
+        if step == "wait":
+            clock.ms += ms
+            assert now() <= before
+        elif step == "confirm":
+            held.confirm("tea")
+            refreshed = clock.ms
+        else:
+            if step == "fact":
+                held.fact("tea")
+            else:
+                held.recall("tea", 1, touch=step == "recall")
+            if refresh_on == "Access" and step != "peek":
+                refreshed = clock.ms
+        before = now()
+        assert min(floor, c0) <= before <= c0
+        assert before == pytest.approx(max(min(floor, c0), c0 - rate * (clock.ms - refreshed) / DAY))
+
+
+def test_decay():
+    """M-12.16: in [min(f, c0), c0]; falls with idle time, not with reading; reset by a refresh."""
+    decay_law()
+
+
+# ---------------------------------------------------------------- recall
+
+FACTS = st.lists(
+    st.builds(
+        lambda tier, name, content, c0, accessed, about: (tier, name, content, c0, accessed, about),
+        st.sampled_from(["session", "persistent"]), TEXT, TEXT, st.sampled_from([0.25, 0.5, 1.0]),
+        st.sampled_from([0, DAY, 9 * DAY]), st.lists(st.sampled_from(WORDS), max_size=2),
+    ), min_size=3, max_size=14,
+)  # fmt: skip
+
+
+def made(rows):
+    return [
+        Fact(number, tier, f"{name} {number}", content, c0=c0, accessed=accessed, about=about)
+        for number, (tier, name, content, c0, accessed, about) in enumerate(rows)
+    ]
+
+
+def plainly(held, query, now):
+    """M-10.9 to M-10.12 as they are written: every fact, no index."""
+    asked = set(terms(query))
+    if not held or not asked:
+        return []
+    tokens = {fact.id: Counter(terms(fact.text)) for fact in held}
+    average = sum(sum(found.values()) for found in tokens.values()) / len(held) or 1.0
+    idf = {}
+    for token in asked:
+        having = sum(token in found for found in tokens.values())
+        idf[token] = math.log(1 + (len(held) - having + 0.5) / (having + 0.5))
+    graph = activation([fact for fact in held if fact.tier == "persistent"], asked)
+    hits = []
+    for fact in held:
+        found = tokens[fact.id]
+        length = sum(found.values())
+        total = sum(i * found[q] * 2.2 / (found[q] + 1.2 * (0.25 + 0.75 * length / average)) for q, i in idf.items())
+        share = len(trigrams(asked) & trigrams(found)) / len(trigrams(asked))
+        reached = max((graph.get(e, 0.0) for e in entities(fact)), default=0.0) if fact.tier == "persistent" else 0.0
+        lexical, inflected = min(1.0, total / sum(idf.values())), min(1.0, max(0.0, (share - 0.3) / 0.7))
+        relevance = 1 - (1 - lexical) * (1 - inflected / 2) * (1 - reached / 2)
+        if relevance > 0:
+            score = relevance * (0.5 + 0.5 * 2 ** (-(now - fact.accessed) / (30 * DAY))) * fact.c0
+            hits.append((-round(score, 9), -fact.accessed, fact.id))
+    return sorted(hits)
+
+
+def activation(held, asked):
+    weight = Counter()
+    for fact in held:
+        named = sorted(entities(fact))
+        weight.update((a, b) for a in named for b in named if a != b)
+    every = {entity for fact in held for entity in entities(fact)}
+    best = {entity: 1.0 for entity in every if terms(entity) and set(terms(entity)) <= asked}
+    newest = dict(best)
+    for _ in range(2):
+        reached = {}
+        for entity, value in newest.items():
+            edges = {b: w for (a, b), w in weight.items() if a == entity}
+            for other, w in edges.items():
+                given_ = value * 0.5 * w / max(edges.values())
+                if given_ > best.get(other, 0.0):
+                    best[other] = reached[other] = given_
+        newest = reached
+    return best
+
+
+def ranked(held, query, k, now, accepts=lambda hit: True):
+    parts = [FactIndex(f for f in held if f.tier == tier) for tier in ("session", "persistent")]
+    return rank(parts, query, k, now, accepts=accepts)
+
+
+@LAWS
+@given(FACTS, TEXT, st.sampled_from(["session", "persistent"]))
+def recall_law(rows, query, tier):
+    held, now = made(rows), 10 * DAY
+    whole = ranked(held, query, len(held) + 1, now)
+    keys = [(-round(hit.score, 9), -hit.fact.accessed, hit.fact.id) for hit in whole]
+    expected = plainly(held, query, now)
+    assert [key[1:] for key in keys] == [key[1:] for key in expected]
+    assert [key[0] for key in keys] == pytest.approx([key[0] for key in expected], abs=2e-9)
+    for k in range(len(whole) + 1):
+        assert [hit.fact.id for hit in ranked(held, query, k, now)] == [hit.fact.id for hit in whole[:k]]
+        wanted = [hit.fact.id for hit in whole if hit.fact.tier == tier][:k]
+        assert [hit.fact.id for hit in ranked(held, query, k, now, lambda hit: hit.fact.tier == tier)] == wanted
+
+
+def test_recall():
+    """M-12.17: sorted in a total order; recall(k) is a prefix of recall(k+1); filters hold before k; as M-10.9 ff. say."""
+    recall_law()
+
+
+CHANGES = st.lists(
+    st.one_of(
+        st.tuples(st.just("put"), st.integers(0, 6), TEXT, st.sampled_from(["session", "persistent"])),
+        st.tuples(st.just("drop"), st.integers(0, 6), st.just(""), st.just("")),
+        st.tuples(st.just("touch"), st.integers(0, 6), st.just(""), st.just("")),
+    ),
+    min_size=20,
+    max_size=120,
+)
+
+
+@LAWS
+@given(CHANGES, TEXT)
+def index_law(changes, query):
+    index, held = FactIndex(), {}
+    for number, (what, at, text, tier) in enumerate(changes):
+        if what == "put":
+            held[at] = Fact(at, tier, f"{text} {at}", text, about=text.split()[:1], accessed=number)
+            index.change([held[at]], [])
+        elif what == "drop":
+            held.pop(at, None)
+            index.change([], [at])
+        elif at in held:
+            held[at] = held[at].changed(accessed=number)
+            index.change([held[at]], [])
+    anew = FactIndex(held.values())
+    assert (len(index), index.length, index.highest) == (len(anew), anew.length, max(held, default=-1))
+    assert index.graph.edges == anew.graph.edges
+    for fact in held.values():
+        assert index.named(fact.tier, fact.name) is fact
+    found = [[(hit.fact.id, hit.score) for hit in rank([one], query, 9, 200)] for one in (index, anew)]
+    assert found[0] == found[1]
+
+
+def test_the_index_follows_every_change():
+    """M-14.4: after any changes it is that of the facts there are."""
+    index_law()
+
+
+def test_a_store_tells_its_index_what_others_wrote(open_store):
+    """M-14.4: another handle's facts are found, forgotten ones are not."""
+    store = open_store()
+    here = Memory(store=store, session=VolatileStore(), key=("", "m", ""))
+    there = Memory(store=open_store.again(), session=VolatileStore(), key=("", "m", ""))
+
+    def remember(memory, name):
+        Facts(memory).keep(Facts(memory).drafted(name, "tea"))
+
+    def names(memory):
+        return sorted(hit.fact.name for hit in Facts(memory).recall("tea", 9, touch=False))
+
+    remember(here, "a")
+    assert (names(here), names(there)) == (["a"], ["a"])
+    remember(there, "b")
+    assert (names(here), names(there)) == (["a", "b"], ["a", "b"])
+    remember(here, "c")
+    Facts(there).forget("a")
+    assert (names(here), names(there)) == (["b", "c"], ["b", "c"])
+    here.load(here.dump())
+    assert names(here) == ["b", "c"]
+    there.erase()
+    assert (names(here), names(there)) == ([], [])
+
+
+# ---------------------------------------------------------------- mutants
+
+MUTANTS = {
+    "no floor": (test_decay, facts, "max(min(decay.floor, fact.c0), faded)", "faded"),
+    "compounding": (
+        test_decay, remembering, "fact.changed(accessed=now,",
+        "fact.changed(c0=Found(fact, 1.0, now, decay).confidence, accessed=now,",
+    ),
+    "Confirm refreshed by access": (test_decay, remembering, 'decay.refresh_on == "Access"', "True"),
+    "unstable ties": (test_recall, recalling, "-hit.fact.accessed, hit.fact.id))\n    return found[", "0))\n    return found["),
+    "k before filter": (
+        test_recall, recalling, "            if accepts(hit):\n", "            if accepts(hit) or len(best) < k:\n",
+    ),
+    "recency left out": (
+        test_recall, recalling, "0.5 + 0.5 * 2.0 ** (-max(0, now - fact.accessed) / half_life)", "1.0",
+    ),
+    "stops too early": (test_recall, recalling, "bound < best[0])", "bound * 0.7 < best[0])"),
+    "a counter loses its carry": (test_recall, fact_index, "planes[at] ^ bits, planes[at] & bits", "planes[at] ^ bits, 0"),
+    "graph keeps what is gone": (
+        test_the_index_follows_every_change, fact_index, "            self.graph.remove(slot, entities(fact))",
+        "            pass",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_mutant_is_found(name):
+    check, module, old, new = MUTANTS[name]
+    with mutated(module, old, new), pytest.raises(Exception):  # noqa: B017
+        check()
+
+
+def test_names_are_folded():
+    assert folded("Straße") == folded("STRASSE")
