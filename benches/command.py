@@ -19,6 +19,7 @@ from .operations import OPERATIONS
 from .progress import Progress
 from .sampling import FULL, QUICK, Plan
 
+PROGRAMS = (pairs.EACH, pairs.EACH_OF_BOTH)
 Bench = Callable[[Plan], list[Figure]]
 
 
@@ -61,7 +62,7 @@ def selected(names: Sequence[str]) -> dict[str, Bench]:
 
 
 def program_bench(name: str) -> Bench:
-    return lambda plan: [pairs.measure(name, plan)]
+    return lambda plan: pairs.measure(name, plan)
 
 
 def measured(benches: dict[str, Bench], plan: Plan) -> list[Figure]:
@@ -78,18 +79,20 @@ def measured(benches: dict[str, Bench], plan: Plan) -> list[Figure]:
 
 
 def with_mean(figures: list[Figure]) -> list[Figure]:
-    """The geometric mean over all programs stands after them; over some of them it would tell nothing."""
-    programs = [figure for figure in figures if figure.target is pairs.EACH and not figure.wrong]
-    if len(programs) < len(pairs.names()):
-        return figures
-    others = [figure for figure in figures if figure.target is not pairs.EACH]
-    return [*programs, report.mean_of(programs), *others]
+    """The geometric means over all programs stand after them, by tier; over some of them they would tell nothing."""
+    found: list[Figure] = []
+    for form, target, mean in pairs.TIERS.values():
+        programs = [figure for figure in figures if figure.target is target and not figure.wrong]
+        found += programs
+        if len(programs) == len(pairs.names()):
+            found.append(report.mean_of(programs, form.format("geometric mean"), mean))
+    return [*found, *[figure for figure in figures if figure.target not in PROGRAMS or figure.wrong]]
 
 
 def show(figures: list[Figure]) -> None:
     print("\n".join(report.table(figures, baseline.read())))
     print()
-    print("\n".join(report.notes([figure for figure in figures if figure.target is not pairs.EACH])))
+    print("\n".join(report.notes([figure for figure in figures if figure.target not in PROGRAMS])))
 
 
 def write_json(figures: list[Figure], file: str) -> None:
@@ -98,5 +101,5 @@ def write_json(figures: list[Figure], file: str) -> None:
 
 
 def write_plot(figures: list[Figure], file: str) -> None:
-    title = "Concerto's interpreter: time over that of the same program in Python (smaller is better)"
-    Path(file).write_text(plot.svg([f for f in figures if f.target is pairs.EACH], title), encoding="utf-8")
+    title = "Concerto on both tiers: time over that of the same program in Python (smaller is better)"
+    Path(file).write_text(plot.svg([f for f in figures if f.target is pairs.EACH_OF_BOTH], title), encoding="utf-8")

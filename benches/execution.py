@@ -42,11 +42,14 @@ def compiled(source: str, file: str = "bench.conc") -> Any:
 
 
 class Concerto:
-    """`provider`, when given, makes the provider of a connection; the offline one answers otherwise."""
+    """`provider`, when given, makes the provider of a connection; the offline one answers otherwise. `tier`: as of a session."""
 
-    def __init__(self, source: str, file: str = "bench.conc", provider: Callable[[str], Any] | None = None) -> None:
+    def __init__(
+        self, source: str, file: str = "bench.conc", provider: Callable[[str], Any] | None = None, tier: str = "both"
+    ) -> None:
         self.program = load_bytes(encode(compiled(source, file)))
         self.provider = provider
+        self.tier = tier
 
     def run(self) -> Emits:
         """Run main; its emits as values of the machine."""
@@ -74,6 +77,7 @@ class Concerto:
             random=lambda: 0.0,
             offline=True,
             provider=self.provider,
+            tier=self.tier,
         )
 
 

@@ -64,11 +64,11 @@ def number(value: float) -> str:
     return f"{value:.2f}" if abs(value) >= 10 else f"{value:.3g}"
 
 
-def mean_of(figures: Sequence[Figure]) -> Figure:
+def mean_of(figures: Sequence[Figure], name: str = "geometric mean", target: Target = MEAN) -> Figure:
     """The row of the geometric mean of the ratios."""
     ratios = [figure.ratio for figure in figures if figure.ratio is not None]
     mean = geometric_mean(ratios)
-    return Figure("geometric mean", mean, "×", MEAN, ratio=mean, note=f"of {len(ratios)} programs")
+    return Figure(name, mean, "×", target, ratio=mean, note=f"of {len(ratios)} programs")
 
 
 def notes(figures: Sequence[Figure]) -> list[str]:

@@ -46,6 +46,8 @@ def configure_run(parser: argparse.ArgumentParser) -> None:
     tokens = "stop with P401 when the models have used N tokens; a request reserves its max_tokens, 4096 if unset"
     parser.add_argument("--max-tokens", type=steps, metavar="N", help=tokens)
     parser.add_argument("--max-cost", type=seconds, metavar="X", help="stop with P402 when the requests have cost X")
+    tiers = "interp: the interpreter alone; both (the default): what runs often is translated to Python"
+    parser.add_argument("--tier", choices=("interp", "both"), default="both", help=tiers)
     parser.add_argument("--seed", type=int, metavar="N", help="fixes the random numbers and retry jitter")
     parser.add_argument("--emit-format", choices=("text", "json"), default="text", help="how emits are printed: text or json")
     parser.add_argument("--verbose", action="store_true", help="print the emits of runtime channels too")
@@ -235,6 +237,7 @@ def host_of(
         network=None if offline else LazyNetwork(),
         project=project_folder(file),
         hears=lambda: bool(arguments.verbose),
+        tier=arguments.tier,
     )
     processes = program is None or starts_processes(program.image)
     if processes and arguments.alone:

@@ -47,8 +47,9 @@ class Runner:
         if seen[0] in ("rejected", "crash", "hang"):
             return seen
         for route in others:
-            if (other := self.run(source, route)) != (seen, fuel):
-                return ("drift", route, str((seen, fuel))[:300], str(other)[:300])
+            other, used = self.run(source, route)
+            if other != seen or (used != fuel and used is not None and fuel is not None):
+                return ("drift", route, str((seen, fuel))[:300], str((other, used))[:300])
         return seen
 
     def run(self, source: str, route: str = "interp") -> tuple[Seen, int | None]:

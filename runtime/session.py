@@ -56,11 +56,12 @@ if TYPE_CHECKING:
 
 
 class Outcome:
-    """How a run ended: `value` of main, or `panic`; `error` is the error of an Err from main. `fuel` used."""
+    """How a run ended: `value` of main, or `panic`; `error` is the error of an Err from main. `fuel` used, None where
+    nothing limits it and translated code did not count it (V-6.7)."""
 
     __slots__ = ("value", "panic", "error", "fuel")
 
-    def __init__(self, value: Any, panic: Panic | None, fuel: int) -> None:
+    def __init__(self, value: Any, panic: Panic | None, fuel: int | None) -> None:
         self.value = value
         self.panic = panic
         self.error = value.value if type(value) is Err else None
@@ -104,9 +105,9 @@ class Host:
     `emit_interval` is the flush interval of buffered mode in seconds; `loop` is the event loop that runs the
     session, None: asyncio's, which `new_loop` makes where it is not the usual one; `hears()`: whether anybody listens to
     `memory:*`, whose events are built only then (M-6.31). `stores` replace or add stores of memories by name (M-8.3); with
-    `volatile` no memory outlives the session (M-8.15). `embedders` replace or add embedders by name (M-10.16).
-    `volatile` no memory outlives the session (M-8.15). `summarizers`: by the names that `.summary("NAME")` says (M-9.1);
-    `token_counter` counts entries in place of the default counter (M-11.1).
+    `volatile` no memory outlives the session (M-8.15). `embedders` replace or add embedders by name (M-10.16). `summarizers`: by
+    the names that `.summary("NAME")` says (M-9.1); `token_counter` counts entries in place of the default counter (M-11.1).
+    `tier`: "both", or "interp" for the interpreter alone (V-7.7).
     """
 
     def __init__(
@@ -145,6 +146,7 @@ class Host:
         stores: Mapping[str, Store] | None = None,
         volatile: bool = False,
         embedders: Mapping[str, Embedder] | None = None,
+        tier: str = "both",
         summarizers: Mapping[str, Any] | None = None,
         token_counter: Any = None,
     ) -> None:
@@ -180,6 +182,7 @@ class Host:
         self.project = folder if project is None else project
         self.children = children
         self.hears = hears
+        self.tier = tier
         self.stores = stores or {}
         self.volatile = volatile
         self.embedders = embedders or {}
@@ -235,6 +238,7 @@ class Session:
         }
         self.builder = TreeBuilder(_classes(program))
         self.machine = Machine(program, self.memories)
+        self.machine.tiers(host.tier == "both")
         self.state: dict[str, Any] = {}
         self.initialised = False
         self.work: Work
@@ -319,7 +323,7 @@ class Session:
             await self.work.close_all()
             self.emits.flush()
         self.metrics.execution_time_ms += round((self.host.now() - started) * 1000)
-        return Outcome(value, panic, machine.used)
+        return Outcome(value, panic, machine.used if machine.exact else None)
 
     def _account(self, tokens: int | None, cost: float | None) -> Any:
         """What the requests of this run draw on (G-6.4)."""

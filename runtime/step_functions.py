@@ -60,6 +60,7 @@ class StepMachine(Machine):
         self.stores = outer.stores
         self.outer = outer
         self.limit(outer.reserve, DEPTH)
+        self.tiers(False)  # only the interpreter looks at what stops the other machine
 
     def refill(self, overdraft: int) -> int:
         self.stop = self.outer.stop

@@ -312,6 +312,45 @@ fuel -= arg.cost
 if fuel < 0:
     fuel = machine.refill(fuel)
 """,
+    # what has run often enough is run by the translated tier: `value` is a tuple of what a function gives, False when the
+    # interpreter goes on, None when frames of the interpreter stand for those of translated code
+    "ENTER": """\
+arg.hits += 1
+if arg.hits > machine.calls_before:
+    push(tos)
+    machine.fuel, fuel = fuel, 0
+    value = machine.translated_call(task, arg, locs, cells, limit - len(frames))
+    machine.fuel, fuel = 0, machine.fuel
+    if value is False:
+        tos = pop()
+    elif value is None:
+        ins, locs, cells, code, tos = task.state
+        if machine.raised is not None:
+            raise machine.take_raised()
+    else:
+        tos = value[0]
+        ins, locs, cells, code = pop_frame()
+""",
+    "LOOP": """\
+arg.hits += 1
+if arg.hits > machine.loops_before:
+    push(tos)
+    new = st[len(st) - arg.depth:] if arg.depth else []
+    del st[len(st) - len(new):]
+    machine.fuel, fuel = fuel, 0
+    value = machine.translated_loop(task, arg, locs, cells, new, limit - len(frames))
+    machine.fuel, fuel = 0, machine.fuel
+    if value is False:
+        st += new
+        tos = pop()
+    elif value is None:
+        ins, locs, cells, code, tos = task.state
+        if machine.raised is not None:
+            raise machine.take_raised()
+    else:
+        tos = value[0]
+        ins, locs, cells, code = pop_frame()
+""",
     "HALT": """\
 task.finish(tos)
 machine.fuel += fuel
@@ -319,12 +358,13 @@ return
 """,
 }
 
-LINKED_ONLY = ("LINK", "HALT")
+LINKED_ONLY = ("LINK", "ENTER", "LOOP", "HALT")
 
 # How often each opcode of the linked form runs, in parts per ten thousand over benches/programs, every program counting alike
 # (`python benches/opcode_counts.py --weights`); the search tree is balanced by these. Opcodes that are not named weigh 1.
 WEIGHTS = {
     "LOAD": 1206, "JUMP": 589, "STORE__LOAD": 505, "NEXT__STORE": 505, "INT__REM_INT": 351, "CONST": 344, "ADD_INT": 323,
+    "LOOP": 150, "ENTER": 100,
     "CALL_BUILTIN": 303, "STORE__JUMP": 293, "LOAD__LOAD": 273, "CALL": 259, "LOAD__LOAD__INDEX_ARRAY": 249,
     "INT__EQ_INT__JUMP_UNLESS": 246, "LOAD_OWN": 234, "INDEX_ARRAY": 230, "RETURN": 215, "JUMP_UNLESS": 198,
     "GET_FIELD": 181, "INT": 172, "INT__ADD_INT": 147, "GET_ELEMENT": 143, "LOAD__INT__SUB_INT": 141,

@@ -14,7 +14,7 @@ from .bytecode.positions import position_at
 from .context_slots import linked_slots
 from .declared_types import DeclaredTypes
 from .generated.loop import FUSED, NUMBERS
-from .linked import Code, ErrorForm, HostFunction, Site
+from .linked import Code, ErrorForm, HostFunction, LoopSite, Site
 from .values import (
     AgentRef,
     EnumType,
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from .bytecode.verify import Verified
 
 _HAS_OPERAND = {op.name: op.kind is not k.NONE for op in OPCODES}
+_COUNTING = (NUMBERS["ENTER"], NUMBERS["LOOP"])
 _NUMBER = tuple(NUMBERS[op.name] for op in OPCODES)
 
 
@@ -87,6 +88,8 @@ class Program:
         self.trait_methods = self._trait_methods()
         self.implemented = {at[-1] for table in (self.methods, self.trait_methods) for at in table}  # method names of any impl
         self.partial = self._partial()
+        self.uncounted: list[tuple[Code, LoopSite | None]] = []
+        self.translation: Any = None  # of vm/translate, once something is worth translating
         self.halt: list[Any] = [NUMBERS["HALT"], None, None]
         self._tables = self._operand_tables()
 
@@ -205,9 +208,9 @@ class Program:
     # ------------------------------------------------------------ linking
 
     def link(self, code: Code) -> list[Any]:
-        """The first node of a function; its nodes are built the first time."""
+        """The node a function is entered by; its nodes are built the first time."""
         if code.nodes:
-            return code.nodes[0]
+            return code.entry
         listing = self.verified.functions[code.number]
         instructions = listing.instructions
         at = listing.index_of
@@ -217,11 +220,46 @@ class Program:
         costs = run_costs([OPCODES[number].flow for _, number, _ in instructions])
         for i, (offset, number, operand) in enumerate(instructions):
             nodes[i][1] = self._operand(code, OPCODES[number], operand, offset, listing.depths[i], at, nodes, costs)
+        self._hook_loops(code, nodes, instructions, listing.depths, at)
         fuse(code, nodes, [OPCODES[number].name for _, number, _ in instructions], self._targets(code, instructions, at))
         code.nodes = nodes
         code.cost = costs[0]
-        code.entry = nodes[0]
-        return nodes[0]
+        code.entry = [NUMBERS["ENTER"], code, nodes[0]]
+        return code.entry
+
+    def untranslated(self, code: Code) -> None:
+        """A function stays with the interpreter."""
+        code.entry = code.nodes[0]
+
+    def leave_alone(self, code: Code, site: LoopSite | None = None) -> None:
+        """A machine has no use for the counting of a function's calls or of a loop's rounds."""
+        if site is None:
+            self.untranslated(code)
+        else:
+            site.unhook()
+        self.uncounted.append((code, site))
+
+    def count_again(self) -> None:
+        """Another machine has."""
+        for code, site in self.uncounted:
+            if site is None:
+                code.entry = [NUMBERS["ENTER"], code, code.nodes[0]]
+            else:
+                site.hook()
+        self.uncounted = []
+
+    def _hook_loops(self, code: Code, nodes: list[list[Any]], instructions: Any, depths: list[int], at: dict[int, int]) -> None:
+        """Back edges go to their loop's head through a node that counts them."""
+        sites: dict[int, list[Any]] = {}
+        records: dict[int, LoopSite] = {}
+        for index, (_, number, operand) in enumerate(instructions):
+            if OPCODES[number].name == "JUMP" and at[operand] <= index and depths[index] >= 0:
+                head = at[operand]
+                if head not in sites:
+                    sites[head] = [NUMBERS["LOOP"], LoopSite(code, head, depths[head], nodes[head], records), nodes[head]]
+                    sites[head][1].counting = sites[head]
+                nodes[index][1][0] = sites[head]
+                sites[head][1].jumps.append(nodes[index][1])
 
     def _targets(self, code: Code, instructions: Any, at: dict[int, int]) -> set[int]:
         """Indexes of the instructions that jumps and handlers go to."""
@@ -233,7 +271,7 @@ class Program:
     ) -> Any:
         if op.kind is k.LABEL:
             target = at[operand]
-            return nodes[target], costs[target]
+            return [nodes[target], costs[target]] if op.name == "JUMP" else (nodes[target], costs[target])
         if op.name in ("TRY", "THROW", "POP_TRY"):
             return self._handler(code, offset, depth, at, nodes, costs)
         return self._resolve(op, operand)
@@ -293,6 +331,8 @@ class Program:
 
     def _offset(self, code: Code, following: Any) -> int:
         """Of the instruction before a node."""
+        if following is not None and following[0] in _COUNTING:
+            following = following[2]
         index = next((i for i, node in enumerate(code.nodes) if node is following), len(code.nodes))
         index = code.faults.get(index, max(index - 1, 0))
         return self.verified.functions[code.number].instructions[index][0]

@@ -26,7 +26,7 @@ class Code:
 
     __slots__ = (
         "number", "name", "label", "argc", "blank", "cell_count", "captures", "entry", "cost", "nodes", "hidden",
-        "returns_option", "faults", "inout", "home",
+        "returns_option", "faults", "inout", "home", "hits",
     )  # fmt: skip
 
     def __init__(self, home: Any, number: int, function: im.Function, link_number: int) -> None:
@@ -43,9 +43,38 @@ class Code:
         self.cost = 0
         self.nodes: list[list[Any]] = []
         self.faults: dict[int, int] = {}  # index behind a fused run: index of the opcode in it that may fail
+        self.hits = 0  # calls, while the interpreter runs it
         self.hidden = bool(function.flags & im.F_HIDDEN)
         self.inout = bool(function.flags & im.F_INOUT)
         self.returns_option = bool(function.flags & im.F_OPTION)
+
+
+class LoopSite:
+    """The operand of LOOP, to which back edges go as long as the loop may yet be translated: `head`, index of its first
+    instruction, `depth` of the operand stack there, `jumps`: the operands of the back edges, `target`: the node they go to
+    otherwise, `all`: the sites of the function by their heads."""
+
+    __slots__ = ("code", "head", "depth", "target", "counting", "jumps", "hits", "all")
+
+    def __init__(self, code: Code, head: int, depth: int, target: list[Any], others: dict[int, LoopSite]) -> None:
+        self.code = code
+        self.head = head
+        self.depth = depth
+        self.target = target
+        self.counting: list[Any] = []  # the node LOOP
+        self.jumps: list[list[Any]] = []
+        self.hits = 0
+        self.all = others
+        others[head] = self
+
+    def unhook(self) -> None:
+        """The loop stays with the interpreter."""
+        for jump in self.jumps:
+            jump[0] = self.target
+
+    def hook(self) -> None:
+        for jump in self.jumps:
+            jump[0] = self.counting
 
 
 class Site:

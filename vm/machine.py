@@ -21,11 +21,12 @@ if TYPE_CHECKING:
 
     from .effects import Memories
     from .link import Program
-    from .linked import Code
+    from .linked import Code, LoopSite
     from .tasks import Task
 
 CHUNK = 10_000  # fuel handed to the loop at a time; between chunks deadline and cancellation are looked at
 UNLIMITED = 1 << 62
+CALLS, ROUNDS = 20, 40  # of a function or loop before it is translated
 LARGEST_PAYLOAD = 1 << 20
 SMALL = frozenset({int, float, bool, type(None)})
 
@@ -59,7 +60,10 @@ class Machine(Scheduler):
         self.stores = Stores(program)
         self.fuel = 0  # fuel handed out and given back by the loop
         self.limit(None, 10_000)
-        self.stop: Exception | None = None
+        self._stop: Exception | None = None
+        self.raised: BaseException | None = None  # came out of translated code whose frames are in the task now
+        self.tier: Any = None
+        self.tiers(True)
         self.configured: dict[tuple[str, int, str], Any] = {}
         self.panic: Panic | None = None
         self.keeps_locals = False  # whether a panic takes the variables of its frames along (O-9.13)
@@ -70,6 +74,60 @@ class Machine(Scheduler):
         self.reserve = self.steps  # fuel not handed out yet
         self.depth_limit = depth + 1  # the bottom frame of a task is not a call
         self.task_limit = tasks
+
+    # ------------------------------------------------------------ the two tiers (V-7)
+
+    def tiers(self, both: bool, *, at_once: bool = False, counted: bool = False) -> None:
+        """Whether the translated tier is used. `at_once`: for whatever runs, not only for what runs often; `counted`: fuel is
+        counted in it too, which is dear, although there is no limit."""
+        self.both = both
+        self.counted = counted
+        if both:
+            self.program.count_again()
+        self.calls_before, self.loops_before = (0, 0) if at_once or not both else (CALLS, ROUNDS)
+
+    @property
+    def stop(self) -> Exception | None:
+        return self._stop
+
+    @stop.setter
+    def stop(self, stop: Exception | None) -> None:
+        self._stop = stop
+        if self.tier is not None:
+            self.tier.flag(stop is not None)
+
+    def _tier(self) -> Any:
+        """Made, and its modules loaded, when the first function or loop has run often."""
+        metered = self.counted or self.steps != UNLIMITED
+        if self.tier is None or self.tier.metered is not metered:
+            from .translate.tier import Tier
+
+            self.tier = Tier(self, metered)
+        return self.tier
+
+    def translated_call(self, task: Task, code: Code, locs: list[Any], cells: list[Any], room: int) -> Any:
+        if self.both and code.home is self.program:
+            return self._tier().call(task, code, locs, cells, room)
+        code.home.leave_alone(code)
+        return False
+
+    def translated_loop(self, task: Task, site: LoopSite, locs: list[Any], cells: list[Any], stack: list[Any], room: int) -> Any:
+        if self.both and site.code.home is self.program:
+            return self._tier().loop(task, site, locs, cells, stack, room)
+        site.code.home.leave_alone(site.code, site)
+        return False
+
+    def take_raised(self) -> BaseException:
+        raised, self.raised = self.raised, None
+        assert raised is not None
+        return raised
+
+    def pay(self, cost: int) -> None:
+        """Fuel that translated code has used."""
+        self.fuel -= cost
+        if self.fuel < 0:
+            self.reserve += self.fuel
+            self.fuel = 0
 
     # ------------------------------------------------------------ running
 
@@ -186,6 +244,11 @@ class Machine(Scheduler):
         fuel = min(CHUNK, self.reserve)
         self.reserve -= fuel
         return fuel
+
+    @property
+    def exact(self) -> bool:
+        """Whether `used` is all that was used."""
+        return self.tier is None or bool(self.tier.metered)
 
     @property
     def used(self) -> int:

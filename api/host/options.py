@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypedDict
+from typing import Any, Literal, TypedDict
 
 from ..runtime import permissions
 from ..runtime.session import Host
@@ -104,9 +104,9 @@ class Options(TypedDict, total=False):
     those of MCP servers by name. `pricing`: model id to `{"input_per_million", "output_per_million"}`. `env`: the
     environment, that of the process when left out. `seed` fixes random numbers and retry jitter. `emit_mode`: Immediate() or
     Buffered(…). `emit_timeout_ms`: how long an awaited emit waits by default. `stores`: stores of memories by name, over those
-    of the manifest (M-8.3). `embedders`: embedders of memories by name, likewise (M-10.16).
-    `summarizers`: by the names that memories give them, each with `fold(previous, entries)`, which gives
-    the new text or an awaitable of it (M-9.1). `token_counter`: its `count(entry, model)` gives the tokens of an entry (M-11.1).
+    of the manifest (M-8.3), `embedders` those of memories by name, likewise (M-10.16). `summarizers`: by the names that memories
+    give them, each with `fold(previous, entries)`, which gives the new text or an awaitable of it (M-9.1). `token_counter`: its
+    `count(entry, model)` gives the tokens of an entry (M-11.1). `tier`: "interp" for the interpreter alone, else "both" (V-7.7).
     """
 
     permissions: Permissions | None
@@ -123,6 +123,7 @@ class Options(TypedDict, total=False):
     emit_timeout_ms: int | None
     stores: Mapping[str, Any]
     embedders: Mapping[str, Any]
+    tier: Literal["interp", "both"]
     summarizers: Mapping[str, Any]
     token_counter: Any
 
@@ -178,6 +179,7 @@ def host_of(
         hears=hears,
         stores=options.get("stores", {}),
         embedders=options.get("embedders", {}),
+        tier=_checked_tier(options.get("tier", "both")),
         summarizers=options.get("summarizers", {}),
         token_counter=options.get("token_counter"),
     )
@@ -191,6 +193,12 @@ def _checked_pricing(pricing: Mapping[str, Mapping[str, float]]) -> Mapping[str,
         if set(row) != set(PRICES) or not all(type(row[name]) in (int, float) and row[name] >= 0 for name in PRICES):
             raise ValueError(f"pricing of {model}: expected the numbers {' and '.join(PRICES)}, found {dict(row)!r}")
     return pricing
+
+
+def _checked_tier(tier: str) -> str:
+    if tier not in ("interp", "both"):
+        raise ValueError(f"tier is {tier!r}; it is 'interp' or 'both'")
+    return tier
 
 
 def _checked_timeout(timeout: int | None) -> int | None:

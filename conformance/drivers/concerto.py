@@ -51,7 +51,7 @@ from concerto.vm.values import display, from_json, to_json, typeof
 Json = dict[str, Any]
 HELLO = {
     "event": "hello", "name": "concerto", "version": VERSION, "spec": "1.0", "protocol": 1,
-    "levels": [0, 1, 2, 3, 4, 5], "features": [], "routes": ["interp", "image", "asm"],
+    "levels": [0, 1, 2, 3, 4, 5], "features": [], "routes": ["interp", "trans", "image", "asm"],
 }  # fmt: skip
 
 
@@ -70,6 +70,8 @@ def receive() -> Json:
 
 # ---------------------------------------------------------------- compiling
 
+
+TRANSLATED = ("trans", "image")  # translated at the first call: with fuel counted, and as without a limit
 
 LAST: dict[str, Compilation] = {}  # the newest one, by what it was made from: the routes of a program share it
 
@@ -184,7 +186,7 @@ def run_tests(op: Json, program: Program, folder: str) -> Json:
         judged = judge(test, world.outcome, world.kept, world.session.redactor.clean)
         tests.append({"name": judged.description, "outcome": "pass" if judged.passed else "fail", "message": judged.failure})
         emitted, requests = world.emitted, world.requests
-        total["fuel"] += ended["fuel"]
+        total["fuel"] = None if total["fuel"] is None or ended["fuel"] is None else total["fuel"] + ended["fuel"]
         for name, count in ended["calls"].items():
             total["calls"][name] = total["calls"].get(name, 0) + count
     failed = any(test["outcome"] == "fail" for test in tests)
@@ -199,7 +201,7 @@ def no_main(file: str) -> Json:
 def by_route(route: str, result: Compilation) -> Program | str:
     """The program as the route makes it; a text when assembling changed the bytes."""
     assert result.image is not None
-    if route == "interp":
+    if route in ("interp", "trans"):
         return load_image(result.image)
     data = encode(result.image)
     if route == "image":
@@ -284,9 +286,12 @@ class World:
             children=self.child,
             server=self.server,
             volatile=function is not None,
+            tier="both" if op["route"] in TRANSLATED else "interp",
             hears=lambda: bool(op.get("listen")),
         )
         self.session = Session(program, host)
+        if op["route"] in TRANSLATED:
+            self.session.machine.tiers(True, at_once=True, counted=op["route"] == "trans")
         if function is not None:
             self.session.state[EMITS] = self.kept
         self.providers: dict[str, Provider] = {}

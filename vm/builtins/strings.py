@@ -116,15 +116,17 @@ def split(s: str, sep: Any) -> Array:
     """The parts between separators; an empty separator splits into characters."""
     if not text(sep):
         return chars(s)
-    check_items(s.count(sep) + 1)
+    if len(s) >= limits.items:
+        check_items(s.count(sep) + 1)
     return Array(s.split(sep))
 
 
 @method("String", "replace(from: String, to: String) -> String", clause="L-6.3.8", linear=True)
 def replace(s: str, old: Any, new: Any) -> str:
     """All occurrences replaced."""
-    count = s.count(text(old))
-    check_string_size(utf8_size(s) + count * (utf8_size(text(new)) - utf8_size(old)))
+    old, new = text(old), text(new)
+    if (len(s) + 1) * (len(new) + 1) * 4 > limits.string:  # as if it stood between all characters
+        check_string_size(utf8_size(s) + s.count(old) * (utf8_size(new) - utf8_size(old)))
     return s.replace(old, new)
 
 

@@ -95,226 +95,228 @@ NUMBERS = {
     "JUMP_UNLESS": 16,
     "GET_FIELD": 17,
     "INT": 18,
-    "INT__ADD_INT": 19,
-    "GET_ELEMENT": 20,
-    "LOAD__INT__SUB_INT": 21,
-    "LOAD__INT__LT_INT__JUMP_UNLESS": 22,
-    "LOAD__GET_FIELD": 23,
-    "POP": 24,
-    "SET_FIELD": 25,
-    "DIV_INT": 26,
-    "SHARE": 27,
-    "LOAD__LOAD__ADD_INT": 28,
-    "MUL_INT": 29,
-    "LOAD__INT__ADD_INT__STORE": 30,
-    "SWAP": 31,
-    "LOAD_OWN__LOAD__SET_INDEX": 32,
-    "LOAD__LOAD__ADD_INT__STORE": 33,
-    "JOIN": 34,
-    "LOAD__RETURN": 35,
-    "STORE": 36,
-    "LOAD__LOAD__LE_INT__JUMP_UNLESS": 37,
-    "REM_INT": 38,
-    "GT_INT": 39,
-    "LOAD__INT__NE_INT__JUMP_UNLESS": 40,
-    "INDEX_OWN": 41,
-    "LOAD__LOAD__SUB_INT__STORE": 42,
-    "TRY": 43,
-    "OK": 44,
-    "MUL_FLOAT": 45,
-    "LOAD__MUL_INT": 46,
-    "TUPLE": 47,
-    "NEXT": 48,
-    "CALL_VALUE": 49,
-    "LT_INT": 50,
-    "FALSE": 51,
-    "UNWRAP": 52,
-    "JUMP_IF": 53,
-    "INT__GT_INT__JUMP_UNLESS": 54,
-    "IS_VARIANT": 55,
-    "INT__SUB_INT": 56,
-    "CONCAT__STORE": 57,
-    "DUP": 58,
-    "LOAD__GT_INT__JUMP_UNLESS": 59,
-    "ADD_FLOAT": 60,
-    "LOAD__INT__SUB_INT__STORE": 61,
-    "LOAD__LT_INT__JUMP_UNLESS": 62,
-    "LOAD_CELL": 63,
-    "IS_ABSENT": 64,
-    "SUB_FLOAT": 65,
-    "INT__MUL_INT": 66,
-    "LOAD__INT__EQ_INT__JUMP_UNLESS": 67,
-    "ITERATE": 68,
-    "EQ_INT": 69,
-    "IS_OK": 70,
-    "LOAD__ADD_INT": 71,
-    "LOAD__LOAD__LT_INT__JUMP_UNLESS": 72,
-    "RANGE": 73,
-    "ERROR": 74,
-    "GET_MEMBER": 75,
-    "IS": 76,
-    "STORE_CELL": 77,
-    "THROW": 78,
-    "CONCAT": 79,
-    "LOAD__LOAD__MUL_INT": 80,
-    "DIV": 81,
-    "IS_SOME": 82,
-    "LOAD__INT__MUL_INT": 83,
-    "LOAD__INT__ADD_INT": 84,
-    "NONE": 85,
-    "SOME": 86,
-    "ADD": 87,
-    "AGENT": 88,
-    "ARRAY": 89,
-    "ASK": 90,
-    "AWAIT": 91,
-    "AWAIT_ALL": 92,
-    "CALL_HOST": 93,
-    "CALL_INOUT": 94,
-    "CALL_METHOD": 95,
-    "CAST": 96,
-    "CELL_OWN": 97,
-    "CHANGES_SELF": 98,
-    "CHECK": 99,
-    "CHECK_PAYLOAD": 100,
-    "CLOSURE": 101,
-    "CONFIGURE": 102,
-    "DROP": 103,
-    "EMIT": 104,
-    "EQ": 105,
-    "ERR": 106,
-    "FAIL_LENGTH": 107,
-    "FAIL_MATCH": 108,
-    "FIELD_OWN": 109,
-    "FILL": 110,
-    "FLUSH": 111,
-    "GE": 112,
-    "GET_ERROR": 113,
-    "GET_PAYLOAD": 114,
-    "GE_INT": 115,
-    "GT": 116,
-    "HALT": 117,
-    "HASHMAP": 118,
-    "INDEX": 119,
-    "INT_TO_FLOAT": 120,
-    "INT__GE_INT__JUMP_UNLESS": 121,
-    "INT__LE_INT__JUMP_UNLESS": 122,
-    "INT__LT_INT__JUMP_UNLESS": 123,
-    "INT__NE_INT__JUMP_UNLESS": 124,
-    "IS_ERR": 125,
-    "IS_ERROR": 126,
-    "IS_NIL": 127,
-    "LE": 128,
-    "LEDGER": 129,
-    "LENGTH": 130,
-    "LE_INT": 131,
-    "LINK": 132,
-    "LOAD__EQ_INT__JUMP_UNLESS": 133,
-    "LOAD__GE_INT__JUMP_UNLESS": 134,
-    "LOAD__INT__GE_INT__JUMP_UNLESS": 135,
-    "LOAD__INT__GT_INT__JUMP_UNLESS": 136,
-    "LOAD__INT__LE_INT__JUMP_UNLESS": 137,
-    "LOAD__INT__MUL_INT__STORE": 138,
-    "LOAD__LE_INT__JUMP_UNLESS": 139,
-    "LOAD__LOAD__EQ_INT__JUMP_UNLESS": 140,
-    "LOAD__LOAD__GE_INT__JUMP_UNLESS": 141,
-    "LOAD__LOAD__GT_INT__JUMP_UNLESS": 142,
-    "LOAD__LOAD__MUL_INT__STORE": 143,
-    "LOAD__LOAD__NE_INT__JUMP_UNLESS": 144,
-    "LOAD__LOAD__SUB_INT": 145,
-    "LOAD__NE_INT__JUMP_UNLESS": 146,
-    "LOAD__SUB_INT": 147,
-    "LT": 148,
-    "MAP": 149,
-    "MCP": 150,
-    "MEMBER_OWN": 151,
-    "MEMORY": 152,
-    "MODEL": 153,
-    "MUL": 154,
-    "NE": 155,
-    "NEG": 156,
-    "NEG_INT": 157,
-    "NEW_CELL": 158,
-    "NE_INT": 159,
-    "NIL": 160,
-    "NOT": 161,
-    "PARALLEL": 162,
-    "PARSE_AS": 163,
-    "PIPELINE": 164,
-    "POP_TRY": 165,
-    "POW": 166,
-    "PRINT": 167,
-    "PRINTLN": 168,
-    "RACE": 169,
-    "REM": 170,
-    "SCHEMA": 171,
-    "SETTLE": 172,
-    "SET_ELEMENT": 173,
-    "SET_INDEX": 174,
-    "SET_MEMBER": 175,
-    "SET_PART": 176,
-    "SLIDE": 177,
-    "START": 178,
-    "STRUCT": 179,
-    "SUB": 180,
-    "SUB_INT": 181,
-    "TOOL": 182,
-    "TRUE": 183,
-    "VARIANT": 184,
-    "WRAP": 185,
+    "LOOP": 19,
+    "INT__ADD_INT": 20,
+    "GET_ELEMENT": 21,
+    "LOAD__INT__SUB_INT": 22,
+    "LOAD__INT__LT_INT__JUMP_UNLESS": 23,
+    "LOAD__GET_FIELD": 24,
+    "POP": 25,
+    "SET_FIELD": 26,
+    "DIV_INT": 27,
+    "ENTER": 28,
+    "SHARE": 29,
+    "LOAD__LOAD__ADD_INT": 30,
+    "MUL_INT": 31,
+    "LOAD__INT__ADD_INT__STORE": 32,
+    "SWAP": 33,
+    "LOAD_OWN__LOAD__SET_INDEX": 34,
+    "LOAD__LOAD__ADD_INT__STORE": 35,
+    "JOIN": 36,
+    "LOAD__RETURN": 37,
+    "STORE": 38,
+    "LOAD__LOAD__LE_INT__JUMP_UNLESS": 39,
+    "REM_INT": 40,
+    "GT_INT": 41,
+    "LOAD__INT__NE_INT__JUMP_UNLESS": 42,
+    "INDEX_OWN": 43,
+    "LOAD__LOAD__SUB_INT__STORE": 44,
+    "TRY": 45,
+    "OK": 46,
+    "MUL_FLOAT": 47,
+    "LOAD__MUL_INT": 48,
+    "TUPLE": 49,
+    "NEXT": 50,
+    "CALL_VALUE": 51,
+    "LT_INT": 52,
+    "FALSE": 53,
+    "UNWRAP": 54,
+    "JUMP_IF": 55,
+    "INT__GT_INT__JUMP_UNLESS": 56,
+    "IS_VARIANT": 57,
+    "INT__SUB_INT": 58,
+    "CONCAT__STORE": 59,
+    "DUP": 60,
+    "LOAD__GT_INT__JUMP_UNLESS": 61,
+    "ADD_FLOAT": 62,
+    "LOAD__INT__SUB_INT__STORE": 63,
+    "LOAD__LT_INT__JUMP_UNLESS": 64,
+    "LOAD_CELL": 65,
+    "IS_ABSENT": 66,
+    "SUB_FLOAT": 67,
+    "INT__MUL_INT": 68,
+    "LOAD__INT__EQ_INT__JUMP_UNLESS": 69,
+    "ITERATE": 70,
+    "EQ_INT": 71,
+    "IS_OK": 72,
+    "LOAD__ADD_INT": 73,
+    "LOAD__LOAD__LT_INT__JUMP_UNLESS": 74,
+    "RANGE": 75,
+    "ERROR": 76,
+    "GET_MEMBER": 77,
+    "IS": 78,
+    "STORE_CELL": 79,
+    "THROW": 80,
+    "CONCAT": 81,
+    "LOAD__LOAD__MUL_INT": 82,
+    "DIV": 83,
+    "IS_SOME": 84,
+    "LOAD__INT__MUL_INT": 85,
+    "LOAD__INT__ADD_INT": 86,
+    "NONE": 87,
+    "SOME": 88,
+    "ADD": 89,
+    "AGENT": 90,
+    "ARRAY": 91,
+    "ASK": 92,
+    "AWAIT": 93,
+    "AWAIT_ALL": 94,
+    "CALL_HOST": 95,
+    "CALL_INOUT": 96,
+    "CALL_METHOD": 97,
+    "CAST": 98,
+    "CELL_OWN": 99,
+    "CHANGES_SELF": 100,
+    "CHECK": 101,
+    "CHECK_PAYLOAD": 102,
+    "CLOSURE": 103,
+    "CONFIGURE": 104,
+    "DROP": 105,
+    "EMIT": 106,
+    "EQ": 107,
+    "ERR": 108,
+    "FAIL_LENGTH": 109,
+    "FAIL_MATCH": 110,
+    "FIELD_OWN": 111,
+    "FILL": 112,
+    "FLUSH": 113,
+    "GE": 114,
+    "GET_ERROR": 115,
+    "GET_PAYLOAD": 116,
+    "GE_INT": 117,
+    "GT": 118,
+    "HALT": 119,
+    "HASHMAP": 120,
+    "INDEX": 121,
+    "INT_TO_FLOAT": 122,
+    "INT__GE_INT__JUMP_UNLESS": 123,
+    "INT__LE_INT__JUMP_UNLESS": 124,
+    "INT__LT_INT__JUMP_UNLESS": 125,
+    "INT__NE_INT__JUMP_UNLESS": 126,
+    "IS_ERR": 127,
+    "IS_ERROR": 128,
+    "IS_NIL": 129,
+    "LE": 130,
+    "LEDGER": 131,
+    "LENGTH": 132,
+    "LE_INT": 133,
+    "LINK": 134,
+    "LOAD__EQ_INT__JUMP_UNLESS": 135,
+    "LOAD__GE_INT__JUMP_UNLESS": 136,
+    "LOAD__INT__GE_INT__JUMP_UNLESS": 137,
+    "LOAD__INT__GT_INT__JUMP_UNLESS": 138,
+    "LOAD__INT__LE_INT__JUMP_UNLESS": 139,
+    "LOAD__INT__MUL_INT__STORE": 140,
+    "LOAD__LE_INT__JUMP_UNLESS": 141,
+    "LOAD__LOAD__EQ_INT__JUMP_UNLESS": 142,
+    "LOAD__LOAD__GE_INT__JUMP_UNLESS": 143,
+    "LOAD__LOAD__GT_INT__JUMP_UNLESS": 144,
+    "LOAD__LOAD__MUL_INT__STORE": 145,
+    "LOAD__LOAD__NE_INT__JUMP_UNLESS": 146,
+    "LOAD__LOAD__SUB_INT": 147,
+    "LOAD__NE_INT__JUMP_UNLESS": 148,
+    "LOAD__SUB_INT": 149,
+    "LT": 150,
+    "MAP": 151,
+    "MCP": 152,
+    "MEMBER_OWN": 153,
+    "MEMORY": 154,
+    "MODEL": 155,
+    "MUL": 156,
+    "NE": 157,
+    "NEG": 158,
+    "NEG_INT": 159,
+    "NEW_CELL": 160,
+    "NE_INT": 161,
+    "NIL": 162,
+    "NOT": 163,
+    "PARALLEL": 164,
+    "PARSE_AS": 165,
+    "PIPELINE": 166,
+    "POP_TRY": 167,
+    "POW": 168,
+    "PRINT": 169,
+    "PRINTLN": 170,
+    "RACE": 171,
+    "REM": 172,
+    "SCHEMA": 173,
+    "SETTLE": 174,
+    "SET_ELEMENT": 175,
+    "SET_INDEX": 176,
+    "SET_MEMBER": 177,
+    "SET_PART": 178,
+    "SLIDE": 179,
+    "START": 180,
+    "STRUCT": 181,
+    "SUB": 182,
+    "SUB_INT": 183,
+    "TOOL": 184,
+    "TRUE": 185,
+    "VARIANT": 186,
+    "WRAP": 187,
 }
 
 # runs of opcodes that one node stands for: its number, and which of them a panic in it belongs to
 FUSED = {
-    ('LOAD', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (72, 2),
-    ('LOAD', 'LT_INT', 'JUMP_UNLESS'): (62, 1),
-    ('LOAD', 'INT', 'LT_INT', 'JUMP_UNLESS'): (22, 2),
-    ('INT', 'LT_INT', 'JUMP_UNLESS'): (123, 1),
-    ('LOAD', 'LOAD', 'LE_INT', 'JUMP_UNLESS'): (37, 2),
-    ('LOAD', 'LE_INT', 'JUMP_UNLESS'): (139, 1),
-    ('LOAD', 'INT', 'LE_INT', 'JUMP_UNLESS'): (137, 2),
-    ('INT', 'LE_INT', 'JUMP_UNLESS'): (122, 1),
-    ('LOAD', 'LOAD', 'GT_INT', 'JUMP_UNLESS'): (142, 2),
-    ('LOAD', 'GT_INT', 'JUMP_UNLESS'): (59, 1),
-    ('LOAD', 'INT', 'GT_INT', 'JUMP_UNLESS'): (136, 2),
-    ('INT', 'GT_INT', 'JUMP_UNLESS'): (54, 1),
-    ('LOAD', 'LOAD', 'GE_INT', 'JUMP_UNLESS'): (141, 2),
-    ('LOAD', 'GE_INT', 'JUMP_UNLESS'): (134, 1),
-    ('LOAD', 'INT', 'GE_INT', 'JUMP_UNLESS'): (135, 2),
-    ('INT', 'GE_INT', 'JUMP_UNLESS'): (121, 1),
-    ('LOAD', 'LOAD', 'EQ_INT', 'JUMP_UNLESS'): (140, 2),
-    ('LOAD', 'EQ_INT', 'JUMP_UNLESS'): (133, 1),
-    ('LOAD', 'INT', 'EQ_INT', 'JUMP_UNLESS'): (67, 2),
+    ('LOAD', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (74, 2),
+    ('LOAD', 'LT_INT', 'JUMP_UNLESS'): (64, 1),
+    ('LOAD', 'INT', 'LT_INT', 'JUMP_UNLESS'): (23, 2),
+    ('INT', 'LT_INT', 'JUMP_UNLESS'): (125, 1),
+    ('LOAD', 'LOAD', 'LE_INT', 'JUMP_UNLESS'): (39, 2),
+    ('LOAD', 'LE_INT', 'JUMP_UNLESS'): (141, 1),
+    ('LOAD', 'INT', 'LE_INT', 'JUMP_UNLESS'): (139, 2),
+    ('INT', 'LE_INT', 'JUMP_UNLESS'): (124, 1),
+    ('LOAD', 'LOAD', 'GT_INT', 'JUMP_UNLESS'): (144, 2),
+    ('LOAD', 'GT_INT', 'JUMP_UNLESS'): (61, 1),
+    ('LOAD', 'INT', 'GT_INT', 'JUMP_UNLESS'): (138, 2),
+    ('INT', 'GT_INT', 'JUMP_UNLESS'): (56, 1),
+    ('LOAD', 'LOAD', 'GE_INT', 'JUMP_UNLESS'): (143, 2),
+    ('LOAD', 'GE_INT', 'JUMP_UNLESS'): (136, 1),
+    ('LOAD', 'INT', 'GE_INT', 'JUMP_UNLESS'): (137, 2),
+    ('INT', 'GE_INT', 'JUMP_UNLESS'): (123, 1),
+    ('LOAD', 'LOAD', 'EQ_INT', 'JUMP_UNLESS'): (142, 2),
+    ('LOAD', 'EQ_INT', 'JUMP_UNLESS'): (135, 1),
+    ('LOAD', 'INT', 'EQ_INT', 'JUMP_UNLESS'): (69, 2),
     ('INT', 'EQ_INT', 'JUMP_UNLESS'): (12, 1),
-    ('LOAD', 'LOAD', 'NE_INT', 'JUMP_UNLESS'): (144, 2),
-    ('LOAD', 'NE_INT', 'JUMP_UNLESS'): (146, 1),
-    ('LOAD', 'INT', 'NE_INT', 'JUMP_UNLESS'): (40, 2),
-    ('INT', 'NE_INT', 'JUMP_UNLESS'): (124, 1),
-    ('LOAD', 'LOAD', 'ADD_INT', 'STORE'): (33, 2),
-    ('LOAD', 'LOAD', 'ADD_INT'): (28, 2),
-    ('LOAD', 'ADD_INT'): (71, 1),
-    ('LOAD', 'INT', 'ADD_INT', 'STORE'): (30, 2),
-    ('LOAD', 'INT', 'ADD_INT'): (84, 2),
-    ('INT', 'ADD_INT'): (19, 1),
-    ('LOAD', 'LOAD', 'SUB_INT', 'STORE'): (42, 2),
-    ('LOAD', 'LOAD', 'SUB_INT'): (145, 2),
-    ('LOAD', 'SUB_INT'): (147, 1),
-    ('LOAD', 'INT', 'SUB_INT', 'STORE'): (61, 2),
-    ('LOAD', 'INT', 'SUB_INT'): (21, 2),
-    ('INT', 'SUB_INT'): (56, 1),
-    ('LOAD', 'LOAD', 'MUL_INT', 'STORE'): (143, 2),
-    ('LOAD', 'LOAD', 'MUL_INT'): (80, 2),
-    ('LOAD', 'MUL_INT'): (46, 1),
-    ('LOAD', 'INT', 'MUL_INT', 'STORE'): (138, 2),
-    ('LOAD', 'INT', 'MUL_INT'): (83, 2),
-    ('INT', 'MUL_INT'): (66, 1),
+    ('LOAD', 'LOAD', 'NE_INT', 'JUMP_UNLESS'): (146, 2),
+    ('LOAD', 'NE_INT', 'JUMP_UNLESS'): (148, 1),
+    ('LOAD', 'INT', 'NE_INT', 'JUMP_UNLESS'): (42, 2),
+    ('INT', 'NE_INT', 'JUMP_UNLESS'): (126, 1),
+    ('LOAD', 'LOAD', 'ADD_INT', 'STORE'): (35, 2),
+    ('LOAD', 'LOAD', 'ADD_INT'): (30, 2),
+    ('LOAD', 'ADD_INT'): (73, 1),
+    ('LOAD', 'INT', 'ADD_INT', 'STORE'): (32, 2),
+    ('LOAD', 'INT', 'ADD_INT'): (86, 2),
+    ('INT', 'ADD_INT'): (20, 1),
+    ('LOAD', 'LOAD', 'SUB_INT', 'STORE'): (44, 2),
+    ('LOAD', 'LOAD', 'SUB_INT'): (147, 2),
+    ('LOAD', 'SUB_INT'): (149, 1),
+    ('LOAD', 'INT', 'SUB_INT', 'STORE'): (63, 2),
+    ('LOAD', 'INT', 'SUB_INT'): (22, 2),
+    ('INT', 'SUB_INT'): (58, 1),
+    ('LOAD', 'LOAD', 'MUL_INT', 'STORE'): (145, 2),
+    ('LOAD', 'LOAD', 'MUL_INT'): (82, 2),
+    ('LOAD', 'MUL_INT'): (48, 1),
+    ('LOAD', 'INT', 'MUL_INT', 'STORE'): (140, 2),
+    ('LOAD', 'INT', 'MUL_INT'): (85, 2),
+    ('INT', 'MUL_INT'): (68, 1),
     ('LOAD', 'LOAD'): (9, 0),
-    ('LOAD', 'GET_FIELD'): (23, 1),
+    ('LOAD', 'GET_FIELD'): (24, 1),
     ('LOAD', 'LOAD', 'INDEX_ARRAY'): (11, 2),
     ('INT', 'REM_INT'): (4, 1),
-    ('LOAD_OWN', 'LOAD', 'SET_INDEX'): (32, 2),
-    ('CONCAT', 'STORE'): (57, 0),
-    ('LOAD', 'RETURN'): (35, 0),
+    ('LOAD_OWN', 'LOAD', 'SET_INDEX'): (34, 2),
+    ('CONCAT', 'STORE'): (59, 0),
+    ('LOAD', 'RETURN'): (37, 0),
     ('STORE', 'LOAD'): (3, 0),
     ('STORE', 'JUMP'): (8, 0),
     ('NEXT', 'STORE'): (2, 0),
@@ -454,9 +456,9 @@ def run(machine, task):
                     continue
                 tos = index_out_of_range(at, len(items))
                 continue
-            if op < 27:
-                if op < 18:
-                    if op < 15:
+            if op < 28:
+                if op < 19:
+                    if op < 16:
                         if op < 14:
                             if op < 13:
                                 # INT__EQ_INT__JUMP_UNLESS
@@ -480,41 +482,62 @@ def run(machine, task):
                                 pass
                             tos = value
                             continue
-                        # INDEX_ARRAY
-                        array = pop()
-                        items = array.items
-                        if 0 <= tos < len(items):
-                            tos = items[tos]
+                        if op < 15:
+                            # INDEX_ARRAY
+                            array = pop()
+                            items = array.items
+                            if 0 <= tos < len(items):
+                                tos = items[tos]
+                                continue
+                            tos = index_out_of_range(tos, len(items))
                             continue
-                        tos = index_out_of_range(tos, len(items))
+                        # RETURN
+                        ins, locs, cells, code = pop_frame()
                         continue
-                    if op < 17:
-                        if op < 16:
-                            # RETURN
-                            ins, locs, cells, code = pop_frame()
-                            continue
-                        # JUMP_UNLESS
-                        if tos is True:
+                    if op < 18:
+                        if op < 17:
+                            # JUMP_UNLESS
+                            if tos is True:
+                                tos = pop()
+                                continue
+                            if tos is not False:
+                                raise not_bool(tos)
                             tos = pop()
+                            ins, cost = arg
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
                             continue
-                        if tos is not False:
-                            raise not_bool(tos)
-                        tos = pop()
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
+                        # GET_FIELD
+                        tos = getattr(tos, arg)
                         continue
-                    # GET_FIELD
-                    tos = getattr(tos, arg)
+                    # INT
+                    push(tos)
+                    tos = arg
                     continue
-                if op < 23:
-                    if op < 21:
-                        if op < 20:
-                            if op < 19:
-                                # INT
-                                push(tos)
-                                tos = arg
+                if op < 24:
+                    if op < 22:
+                        if op < 21:
+                            if op < 20:
+                                # LOOP
+                                arg.hits += 1
+                                if arg.hits > machine.loops_before:
+                                    push(tos)
+                                    new = st[len(st) - arg.depth:] if arg.depth else []
+                                    del st[len(st) - len(new):]
+                                    machine.fuel, fuel = fuel, 0
+                                    value = machine.translated_loop(task, arg, locs, cells, new, limit - len(frames))
+                                    machine.fuel, fuel = 0, machine.fuel
+                                    if value is False:
+                                        st += new
+                                        tos = pop()
+                                    elif value is None:
+                                        ins, locs, cells, code, tos = task.state
+                                        if machine.raised is not None:
+                                            raise machine.take_raised()
+                                    else:
+                                        tos = value[0]
+                                        ins, locs, cells, code = pop_frame()
                                 continue
                             # INT__ADD_INT
                             right, = arg
@@ -527,7 +550,7 @@ def run(machine, task):
                         # GET_ELEMENT
                         tos = tos[arg]
                         continue
-                    if op < 22:
+                    if op < 23:
                         # LOAD__INT__SUB_INT
                         left, right = arg
                         r = locs[left] - right
@@ -546,8 +569,8 @@ def run(machine, task):
                     if fuel < 0:
                         fuel = machine.refill(fuel)
                     continue
-                if op < 25:
-                    if op < 24:
+                if op < 26:
+                    if op < 25:
                         # LOAD__GET_FIELD
                         slot, field = arg
                         push(tos)
@@ -556,7 +579,7 @@ def run(machine, task):
                     # POP
                     tos = pop()
                     continue
-                if op < 26:
+                if op < 27:
                     # SET_FIELD
                     value = pop()
                     if not isinstance(tos, Struct):
@@ -571,14 +594,32 @@ def run(machine, task):
                     continue
                 tos = int_div(a, tos)
                 continue
-            if op < 43:
-                if op < 34:
-                    if op < 31:
-                        if op < 29:
-                            if op < 28:
-                                # SHARE
-                                tos = share(tos)
+            if op < 44:
+                if op < 35:
+                    if op < 32:
+                        if op < 30:
+                            if op < 29:
+                                # ENTER
+                                arg.hits += 1
+                                if arg.hits > machine.calls_before:
+                                    push(tos)
+                                    machine.fuel, fuel = fuel, 0
+                                    value = machine.translated_call(task, arg, locs, cells, limit - len(frames))
+                                    machine.fuel, fuel = 0, machine.fuel
+                                    if value is False:
+                                        tos = pop()
+                                    elif value is None:
+                                        ins, locs, cells, code, tos = task.state
+                                        if machine.raised is not None:
+                                            raise machine.take_raised()
+                                    else:
+                                        tos = value[0]
+                                        ins, locs, cells, code = pop_frame()
                                 continue
+                            # SHARE
+                            tos = share(tos)
+                            continue
+                        if op < 31:
                             # LOAD__LOAD__ADD_INT
                             left, right = arg
                             r = locs[left] + locs[right]
@@ -588,94 +629,94 @@ def run(machine, task):
                                 continue
                             tos = overflow('+')
                             continue
-                        if op < 30:
-                            # MUL_INT
-                            a = pop()
-                            r = a * tos
-                            if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
-                                tos = r
+                        # MUL_INT
+                        a = pop()
+                        r = a * tos
+                        if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
+                            tos = r
+                            continue
+                        overflow('*')
+                        continue
+                    if op < 34:
+                        if op < 33:
+                            # LOAD__INT__ADD_INT__STORE
+                            left, right, target = arg
+                            r = locs[left] + right
+                            if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                                locs[target] = r
                                 continue
-                            overflow('*')
+                            tos = overflow('+')
                             continue
-                        # LOAD__INT__ADD_INT__STORE
-                        left, right, target = arg
-                        r = locs[left] + right
-                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                            locs[target] = r
-                            continue
-                        tos = overflow('+')
+                        # SWAP
+                        a = pop()
+                        moved = a
+                        push(tos)
+                        tos = moved
                         continue
-                    if op < 33:
-                        if op < 32:
-                            # SWAP
-                            a = pop()
-                            moved = a
-                            push(tos)
-                            tos = moved
-                            continue
-                        # LOAD_OWN__LOAD__SET_INDEX
-                        owner, at = arg
-                        object = locs[owner]
-                        index = locs[at]
-                        if type(object) is not Array or object.shared:
-                            object = locs[owner] = own(object)
-                        if type(object) is Array and type(index) is int and 0 <= index < len(object.items):
-                            object.items[index] = tos
-                        else:
-                            write_element(object, index, tos)
-                        tos = pop()
-                        continue
-                    # LOAD__LOAD__ADD_INT__STORE
-                    left, right, target = arg
-                    r = locs[left] + locs[right]
-                    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                        locs[target] = r
-                        continue
-                    tos = overflow('+')
+                    # LOAD_OWN__LOAD__SET_INDEX
+                    owner, at = arg
+                    object = locs[owner]
+                    index = locs[at]
+                    if type(object) is not Array or object.shared:
+                        object = locs[owner] = own(object)
+                    if type(object) is Array and type(index) is int and 0 <= index < len(object.items):
+                        object.items[index] = tos
+                    else:
+                        write_element(object, index, tos)
+                    tos = pop()
                     continue
-                if op < 39:
-                    if op < 37:
-                        if op < 36:
-                            if op < 35:
-                                # JOIN
-                                push(tos)
-                                new = st[len(st) - arg:]
-                                del st[len(st) - arg:]
-                                tos = join('', [part if type(part) is str else display(part) for part in new])
+                if op < 40:
+                    if op < 38:
+                        if op < 37:
+                            if op < 36:
+                                # LOAD__LOAD__ADD_INT__STORE
+                                left, right, target = arg
+                                r = locs[left] + locs[right]
+                                if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                                    locs[target] = r
+                                    continue
+                                tos = overflow('+')
                                 continue
-                            # LOAD__RETURN
-                            slot, = arg
+                            # JOIN
                             push(tos)
-                            tos = locs[slot]
-                            ins, locs, cells, code = pop_frame()
+                            new = st[len(st) - arg:]
+                            del st[len(st) - arg:]
+                            tos = join('', [part if type(part) is str else display(part) for part in new])
                             continue
+                        # LOAD__RETURN
+                        slot, = arg
+                        push(tos)
+                        tos = locs[slot]
+                        ins, locs, cells, code = pop_frame()
+                        continue
+                    if op < 39:
                         # STORE
                         locs[arg] = tos
                         tos = pop()
                         continue
-                    if op < 38:
-                        # LOAD__LOAD__LE_INT__JUMP_UNLESS
-                        left, right, arg = arg
-                        if locs[left] <= locs[right]:
-                            continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
+                    # LOAD__LOAD__LE_INT__JUMP_UNLESS
+                    left, right, arg = arg
+                    if locs[left] <= locs[right]:
                         continue
-                    # REM_INT
-                    a = pop()
-                    if a >= 0 and tos > 0:
-                        tos = a % tos
-                        continue
-                    tos = int_rem(a, tos)
+                    ins, cost = arg
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
                     continue
-                if op < 41:
-                    if op < 40:
-                        # GT_INT
+                if op < 42:
+                    if op < 41:
+                        # REM_INT
                         a = pop()
-                        tos = a > tos
+                        if a >= 0 and tos > 0:
+                            tos = a % tos
+                            continue
+                        tos = int_rem(a, tos)
                         continue
+                    # GT_INT
+                    a = pop()
+                    tos = a > tos
+                    continue
+                if op < 43:
                     # LOAD__INT__NE_INT__JUMP_UNLESS
                     left, right, arg = arg
                     if locs[left] != right:
@@ -685,149 +726,190 @@ def run(machine, task):
                     if fuel < 0:
                         fuel = machine.refill(fuel)
                     continue
-                if op < 42:
-                    # INDEX_OWN
-                    object = pop()
-                    if type(object) is Array and type(tos) is int and (0 <= tos < len(object.items)):
-                        value = object.items[tos]
-                    else:
-                        value = index_place(object, tos)
-                    try:
-                        if value.shared:
-                            value = own(value)
-                            object.items[tos if type(object) is Array else key_of(tos)] = value
-                    except AttributeError:
-                        pass
-                    tos = value
-                    continue
-                # LOAD__LOAD__SUB_INT__STORE
-                left, right, target = arg
-                r = locs[left] - locs[right]
-                if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                    locs[target] = r
-                    continue
-                tos = overflow('-')
+                # INDEX_OWN
+                object = pop()
+                if type(object) is Array and type(tos) is int and (0 <= tos < len(object.items)):
+                    value = object.items[tos]
+                else:
+                    value = index_place(object, tos)
+                try:
+                    if value.shared:
+                        value = own(value)
+                        object.items[tos if type(object) is Array else key_of(tos)] = value
+                except AttributeError:
+                    pass
+                tos = value
                 continue
-            if op < 56:
-                if op < 49:
-                    if op < 46:
-                        if op < 45:
-                            if op < 44:
-                                # TRY
-                                kind = type(tos)
-                                if kind is Ok or kind is Some:
-                                    tos = tos.value
+            if op < 57:
+                if op < 50:
+                    if op < 47:
+                        if op < 46:
+                            if op < 45:
+                                # LOAD__LOAD__SUB_INT__STORE
+                                left, right, target = arg
+                                r = locs[left] - locs[right]
+                                if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                                    locs[target] = r
                                     continue
-                                if kind is Err:
-                                    tos = tos.value
-                                elif tos is NONE_VALUE:
-                                    if arg[3] and arg[0] is None:
-                                        if arg[2]:
-                                            del st[len(st) - arg[2]:]
-                                        ins, locs, cells, code = pop_frame()
-                                        continue
-                                    tos = missing_value()
-                                else:
-                                    raise not_fallible(tos)
-                                target, cost, drop, _ = arg
-                                if drop:
-                                    del st[len(st) - drop:]
-                                if target is None:
-                                    tos = Err(tos)
+                                tos = overflow('-')
+                                continue
+                            # TRY
+                            kind = type(tos)
+                            if kind is Ok or kind is Some:
+                                tos = tos.value
+                                continue
+                            if kind is Err:
+                                tos = tos.value
+                            elif tos is NONE_VALUE:
+                                if arg[3] and arg[0] is None:
+                                    if arg[2]:
+                                        del st[len(st) - arg[2]:]
                                     ins, locs, cells, code = pop_frame()
                                     continue
-                                ins = target
+                                tos = missing_value()
+                            else:
+                                raise not_fallible(tos)
+                            target, cost, drop, _ = arg
+                            if drop:
+                                del st[len(st) - drop:]
+                            if target is None:
+                                tos = Err(tos)
+                                ins, locs, cells, code = pop_frame()
+                                continue
+                            ins = target
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        # OK
+                        tos = Ok(tos)
+                        continue
+                    if op < 49:
+                        if op < 48:
+                            # MUL_FLOAT
+                            a = pop()
+                            tos = a * tos
+                            continue
+                        # LOAD__MUL_INT
+                        right, = arg
+                        r = tos * locs[right]
+                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                            tos = r
+                            continue
+                        tos = overflow('*')
+                        continue
+                    # TUPLE
+                    push(tos)
+                    new = st[len(st) - arg:]
+                    del st[len(st) - arg:]
+                    tos = tuple(new)
+                    continue
+                if op < 54:
+                    if op < 52:
+                        if op < 51:
+                            # NEXT
+                            for value in tos:
+                                push(tos)
+                                tos = value
+                                break
+                            else:
+                                tos = pop()
+                                ins, cost = arg
                                 fuel -= cost
                                 if fuel < 0:
                                     fuel = machine.refill(fuel)
-                                continue
-                            # OK
-                            tos = Ok(tos)
                             continue
-                        # MUL_FLOAT
-                        a = pop()
-                        tos = a * tos
-                        continue
-                    if op < 48:
-                        if op < 47:
-                            # LOAD__MUL_INT
-                            right, = arg
-                            r = tos * locs[right]
-                            if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                                tos = r
-                                continue
-                            tos = overflow('*')
-                            continue
-                        # TUPLE
+                        # CALL_VALUE
                         push(tos)
                         new = st[len(st) - arg:]
                         del st[len(st) - arg:]
-                        tos = tuple(new)
-                        continue
-                    # NEXT
-                    for value in tos:
-                        push(tos)
-                        tos = value
-                        break
-                    else:
+                        closure = pop()
                         tos = pop()
-                        ins, cost = arg
-                        fuel -= cost
+                        if type(closure) is not Closure or closure.function.argc != arg:
+                            raise bad_call(closure, arg)
+                        callee = closure.function
+                        if len(frames) >= limit:
+                            raise machine.too_deep()
+                        push_frame((ins, locs, cells, code))
+                        code = callee
+                        ins = code.entry
+                        fuel -= code.cost
                         if fuel < 0:
                             fuel = machine.refill(fuel)
-                    continue
-                if op < 53:
-                    if op < 51:
-                        if op < 50:
-                            # CALL_VALUE
-                            push(tos)
-                            new = st[len(st) - arg:]
-                            del st[len(st) - arg:]
-                            closure = pop()
-                            tos = pop()
-                            if type(closure) is not Closure or closure.function.argc != arg:
-                                raise bad_call(closure, arg)
-                            callee = closure.function
-                            if len(frames) >= limit:
-                                raise machine.too_deep()
-                            push_frame((ins, locs, cells, code))
-                            code = callee
-                            ins = code.entry
-                            fuel -= code.cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            locs = new + code.blank if code.blank else new
-                            cells = [*closure.cells, *[None] * (code.cell_count - len(closure.cells))]
-                            continue
+                        locs = new + code.blank if code.blank else new
+                        cells = [*closure.cells, *[None] * (code.cell_count - len(closure.cells))]
+                        continue
+                    if op < 53:
                         # LT_INT
                         a = pop()
                         tos = a < tos
                         continue
-                    if op < 52:
-                        # FALSE
-                        push(tos)
-                        tos = False
-                        continue
-                    # UNWRAP
-                    tos = tos.value if type(tos) in (Some, Ok, Err) else tos
+                    # FALSE
+                    push(tos)
+                    tos = False
                     continue
-                if op < 55:
-                    if op < 54:
-                        # JUMP_IF
-                        if tos is False:
-                            tos = pop()
-                            continue
-                        if tos is not True:
-                            raise not_bool(tos)
-                        tos = pop()
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
+                if op < 56:
+                    if op < 55:
+                        # UNWRAP
+                        tos = tos.value if type(tos) in (Some, Ok, Err) else tos
                         continue
-                    # INT__GT_INT__JUMP_UNLESS
+                    # JUMP_IF
+                    if tos is False:
+                        tos = pop()
+                        continue
+                    if tos is not True:
+                        raise not_bool(tos)
+                    tos = pop()
+                    ins, cost = arg
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    continue
+                # INT__GT_INT__JUMP_UNLESS
+                right, arg = arg
+                holds = tos > right
+                tos = pop()
+                if holds:
+                    continue
+                ins, cost = arg
+                fuel -= cost
+                if fuel < 0:
+                    fuel = machine.refill(fuel)
+                continue
+            if op < 68:
+                if op < 62:
+                    if op < 60:
+                        if op < 59:
+                            if op < 58:
+                                # IS_VARIANT
+                                tos = type(tos) is EnumValue and tos.decl is arg.decl and (tos.variant == arg.variant)
+                                continue
+                            # INT__SUB_INT
+                            right, = arg
+                            r = tos - right
+                            if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                                tos = r
+                                continue
+                            tos = overflow('-')
+                            continue
+                        # CONCAT__STORE
+                        target, = arg
+                        left = pop()
+                        if (len(left) + len(tos)) * 4 > limits.string:
+                            check_concat(left, tos)
+                        if locs[target] is left:
+                            locs[target] = None
+                        left += tos
+                        locs[target] = left
+                        tos = pop()
+                        continue
+                    if op < 61:
+                        # DUP
+                        push(tos)
+                        continue
+                    # LOAD__GT_INT__JUMP_UNLESS
                     right, arg = arg
-                    holds = tos > right
+                    holds = tos > locs[right]
                     tos = pop()
                     if holds:
                         continue
@@ -836,79 +918,38 @@ def run(machine, task):
                     if fuel < 0:
                         fuel = machine.refill(fuel)
                     continue
-                # IS_VARIANT
-                tos = type(tos) is EnumValue and tos.decl is arg.decl and (tos.variant == arg.variant)
-                continue
-            if op < 66:
-                if op < 61:
-                    if op < 59:
-                        if op < 58:
-                            if op < 57:
-                                # INT__SUB_INT
-                                right, = arg
-                                r = tos - right
-                                if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                                    tos = r
-                                    continue
-                                tos = overflow('-')
-                                continue
-                            # CONCAT__STORE
-                            target, = arg
-                            left = pop()
-                            if (len(left) + len(tos)) * 4 > limits.string:
-                                check_concat(left, tos)
-                            if locs[target] is left:
-                                locs[target] = None
-                            left += tos
-                            locs[target] = left
-                            tos = pop()
-                            continue
-                        # DUP
-                        push(tos)
-                        continue
-                    if op < 60:
-                        # LOAD__GT_INT__JUMP_UNLESS
-                        right, arg = arg
-                        holds = tos > locs[right]
-                        tos = pop()
-                        if holds:
-                            continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    # ADD_FLOAT
-                    a = pop()
-                    tos = a + tos
-                    continue
-                if op < 64:
-                    if op < 63:
-                        if op < 62:
-                            # LOAD__INT__SUB_INT__STORE
-                            left, right, target = arg
-                            r = locs[left] - right
-                            if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                                locs[target] = r
-                                continue
-                            tos = overflow('-')
-                            continue
-                        # LOAD__LT_INT__JUMP_UNLESS
-                        right, arg = arg
-                        holds = tos < locs[right]
-                        tos = pop()
-                        if holds:
-                            continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    # LOAD_CELL
-                    push(tos)
-                    tos = cells[arg].value
-                    continue
                 if op < 65:
+                    if op < 64:
+                        if op < 63:
+                            # ADD_FLOAT
+                            a = pop()
+                            tos = a + tos
+                            continue
+                        # LOAD__INT__SUB_INT__STORE
+                        left, right, target = arg
+                        r = locs[left] - right
+                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                            locs[target] = r
+                            continue
+                        tos = overflow('-')
+                        continue
+                    # LOAD__LT_INT__JUMP_UNLESS
+                    right, arg = arg
+                    holds = tos < locs[right]
+                    tos = pop()
+                    if holds:
+                        continue
+                    ins, cost = arg
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    continue
+                if op < 67:
+                    if op < 66:
+                        # LOAD_CELL
+                        push(tos)
+                        tos = cells[arg].value
+                        continue
                     # IS_ABSENT
                     tos = tos is None or tos is NONE_VALUE
                     continue
@@ -916,10 +957,10 @@ def run(machine, task):
                 a = pop()
                 tos = a - tos
                 continue
-            if op < 78:
-                if op < 70:
-                    if op < 68:
-                        if op < 67:
+            if op < 80:
+                if op < 72:
+                    if op < 70:
+                        if op < 69:
                             # INT__MUL_INT
                             right, = arg
                             r = tos * right
@@ -937,7 +978,7 @@ def run(machine, task):
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    if op < 69:
+                    if op < 71:
                         # ITERATE
                         tos = iterate(tos, machine)
                         continue
@@ -945,9 +986,9 @@ def run(machine, task):
                     a = pop()
                     tos = a == tos
                     continue
-                if op < 74:
-                    if op < 72:
-                        if op < 71:
+                if op < 76:
+                    if op < 74:
+                        if op < 73:
                             # IS_OK
                             tos = type(tos) is Ok
                             continue
@@ -959,7 +1000,7 @@ def run(machine, task):
                             continue
                         tos = overflow('+')
                         continue
-                    if op < 73:
+                    if op < 75:
                         # LOAD__LOAD__LT_INT__JUMP_UNLESS
                         left, right, arg = arg
                         if locs[left] < locs[right]:
@@ -973,8 +1014,8 @@ def run(machine, task):
                     start = pop()
                     tos = RangeValue.checked(start, tos, arg == 1)
                     continue
-                if op < 76:
-                    if op < 75:
+                if op < 78:
+                    if op < 77:
                         # ERROR
                         push(tos)
                         new = st[len(st) - arg.count:]
@@ -984,7 +1025,7 @@ def run(machine, task):
                     # GET_MEMBER
                     tos = get_member(tos, arg)
                     continue
-                if op < 77:
+                if op < 79:
                     # IS
                     tos = matches(tos, arg)
                     continue
@@ -992,11 +1033,11 @@ def run(machine, task):
                 cells[arg].value = tos
                 tos = pop()
                 continue
-            if op < 118:
-                if op < 86:
-                    if op < 82:
-                        if op < 80:
-                            if op < 79:
+            if op < 120:
+                if op < 88:
+                    if op < 84:
+                        if op < 82:
+                            if op < 81:
                                 # THROW
                                 target, cost, drop, _ = arg
                                 if drop:
@@ -1014,7 +1055,7 @@ def run(machine, task):
                             a = pop()
                             tos = concat(a, tos)
                             continue
-                        if op < 81:
+                        if op < 83:
                             # LOAD__LOAD__MUL_INT
                             left, right = arg
                             r = locs[left] * locs[right]
@@ -1028,8 +1069,8 @@ def run(machine, task):
                         a = pop()
                         tos = div(a, tos)
                         continue
-                    if op < 84:
-                        if op < 83:
+                    if op < 86:
+                        if op < 85:
                             # IS_SOME
                             tos = type(tos) is Some
                             continue
@@ -1042,7 +1083,7 @@ def run(machine, task):
                             continue
                         tos = overflow('*')
                         continue
-                    if op < 85:
+                    if op < 87:
                         # LOAD__INT__ADD_INT
                         left, right = arg
                         r = locs[left] + right
@@ -1056,11 +1097,11 @@ def run(machine, task):
                     push(tos)
                     tos = NONE_VALUE
                     continue
-                if op < 102:
-                    if op < 94:
-                        if op < 90:
-                            if op < 88:
-                                if op < 87:
+                if op < 104:
+                    if op < 96:
+                        if op < 92:
+                            if op < 90:
+                                if op < 89:
                                     # SOME
                                     tos = Some(tos)
                                     continue
@@ -1068,7 +1109,7 @@ def run(machine, task):
                                 a = pop()
                                 tos = add(a, tos)
                                 continue
-                            if op < 89:
+                            if op < 91:
                                 # AGENT
                                 push(tos)
                                 tos = arg
@@ -1079,8 +1120,8 @@ def run(machine, task):
                             del st[len(st) - arg:]
                             tos = Array(new)
                             continue
-                        if op < 92:
-                            if op < 91:
+                        if op < 94:
+                            if op < 93:
                                 # ASK
                                 timeout = tos
                                 payload = pop()
@@ -1099,7 +1140,7 @@ def run(machine, task):
                                 return
                             tos = value
                             continue
-                        if op < 93:
+                        if op < 95:
                             # AWAIT_ALL
                             push(tos)
                             new = st[len(st) - arg:]
@@ -1123,9 +1164,9 @@ def run(machine, task):
                         task.state = (ins, locs, cells, code, tos)
                         machine.fuel += fuel
                         return
-                    if op < 98:
-                        if op < 96:
-                            if op < 95:
+                    if op < 100:
+                        if op < 98:
+                            if op < 97:
                                 # CALL_INOUT
                                 push(tos)
                                 n = arg.argc
@@ -1174,7 +1215,7 @@ def run(machine, task):
                                 continue
                             tos = value
                             continue
-                        if op < 97:
+                        if op < 99:
                             # CAST
                             tos = cast(tos, arg)
                             continue
@@ -1185,15 +1226,15 @@ def run(machine, task):
                             cell.value = own(cell.value)
                         tos = cell.value
                         continue
-                    if op < 100:
-                        if op < 99:
+                    if op < 102:
+                        if op < 101:
                             # CHANGES_SELF
                             tos = changes_self(machine, tos, arg)
                             continue
                         # CHECK
                         tos = check(tos, arg)
                         continue
-                    if op < 101:
+                    if op < 103:
                         # CHECK_PAYLOAD
                         tos = check(tos, arg, 'P415')
                         continue
@@ -1201,10 +1242,10 @@ def run(machine, task):
                     push(tos)
                     tos = Closure(arg, tuple([cells[i] for i in arg.captures]))
                     continue
-                if op < 110:
-                    if op < 106:
-                        if op < 104:
-                            if op < 103:
+                if op < 112:
+                    if op < 108:
+                        if op < 106:
+                            if op < 105:
                                 # CONFIGURE
                                 machine.configure(arg, tos)
                                 tos = pop()
@@ -1215,7 +1256,7 @@ def run(machine, task):
                                     del st[len(st) - arg + 1:]
                                 tos = pop()
                             continue
-                        if op < 105:
+                        if op < 107:
                             # EMIT
                             payload = tos
                             channel = pop()
@@ -1228,14 +1269,14 @@ def run(machine, task):
                         a = pop()
                         tos = equal(a, tos)
                         continue
-                    if op < 108:
-                        if op < 107:
+                    if op < 110:
+                        if op < 109:
                             # ERR
                             tos = Err(tos)
                             continue
                         # FAIL_LENGTH
                         raise wrong_length(arg, tos)
-                    if op < 109:
+                    if op < 111:
                         # FAIL_MATCH
                         raise Panic("P009", f"no arm matches {debug(tos)}")
                     # FIELD_OWN
@@ -1248,9 +1289,9 @@ def run(machine, task):
                         pass
                     tos = value
                     continue
-                if op < 114:
-                    if op < 112:
-                        if op < 111:
+                if op < 116:
+                    if op < 114:
+                        if op < 113:
                             # FILL
                             hole = pop()
                             fill(hole, tos)
@@ -1261,7 +1302,7 @@ def run(machine, task):
                         task.state = (ins, locs, cells, code, tos)
                         machine.fuel += fuel
                         return
-                    if op < 113:
+                    if op < 115:
                         # GE
                         a = pop()
                         tos = greater_equal(a, tos)
@@ -1269,8 +1310,8 @@ def run(machine, task):
                     # GET_ERROR
                     tos = get_error_member(tos, arg)
                     continue
-                if op < 116:
-                    if op < 115:
+                if op < 118:
+                    if op < 117:
                         # GET_PAYLOAD
                         tos = tos.payload[arg]
                         continue
@@ -1278,7 +1319,7 @@ def run(machine, task):
                     a = pop()
                     tos = a >= tos
                     continue
-                if op < 117:
+                if op < 119:
                     # GT
                     a = pop()
                     tos = greater(a, tos)
@@ -1287,13 +1328,13 @@ def run(machine, task):
                 task.finish(tos)
                 machine.fuel += fuel
                 return
-            if op < 152:
-                if op < 135:
-                    if op < 127:
-                        if op < 123:
-                            if op < 121:
-                                if op < 120:
-                                    if op < 119:
+            if op < 154:
+                if op < 137:
+                    if op < 129:
+                        if op < 125:
+                            if op < 123:
+                                if op < 122:
+                                    if op < 121:
                                         # HASHMAP
                                         push(tos)
                                         tos = arg
@@ -1305,7 +1346,7 @@ def run(machine, task):
                                 # INT_TO_FLOAT
                                 tos = float(tos) if type(tos) is int else tos
                                 continue
-                            if op < 122:
+                            if op < 124:
                                 # INT__GE_INT__JUMP_UNLESS
                                 right, arg = arg
                                 holds = tos >= right
@@ -1328,8 +1369,8 @@ def run(machine, task):
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
-                        if op < 125:
-                            if op < 124:
+                        if op < 127:
+                            if op < 126:
                                 # INT__LT_INT__JUMP_UNLESS
                                 right, arg = arg
                                 holds = tos < right
@@ -1352,16 +1393,16 @@ def run(machine, task):
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
-                        if op < 126:
+                        if op < 128:
                             # IS_ERR
                             tos = type(tos) is Err
                             continue
                         # IS_ERROR
                         tos = arg.matches(tos)
                         continue
-                    if op < 131:
-                        if op < 129:
-                            if op < 128:
+                    if op < 133:
+                        if op < 131:
+                            if op < 130:
                                 # IS_NIL
                                 tos = tos is None
                                 continue
@@ -1369,7 +1410,7 @@ def run(machine, task):
                             a = pop()
                             tos = less_equal(a, tos)
                             continue
-                        if op < 130:
+                        if op < 132:
                             # LEDGER
                             push(tos)
                             tos = arg
@@ -1377,8 +1418,8 @@ def run(machine, task):
                         # LENGTH
                         tos = length(tos)
                         continue
-                    if op < 133:
-                        if op < 132:
+                    if op < 135:
+                        if op < 134:
                             # LE_INT
                             a = pop()
                             tos = a <= tos
@@ -1389,7 +1430,7 @@ def run(machine, task):
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    if op < 134:
+                    if op < 136:
                         # LOAD__EQ_INT__JUMP_UNLESS
                         right, arg = arg
                         holds = tos == locs[right]
@@ -1412,11 +1453,11 @@ def run(machine, task):
                     if fuel < 0:
                         fuel = machine.refill(fuel)
                     continue
-                if op < 144:
-                    if op < 140:
-                        if op < 138:
-                            if op < 137:
-                                if op < 136:
+                if op < 146:
+                    if op < 142:
+                        if op < 140:
+                            if op < 139:
+                                if op < 138:
                                     # LOAD__INT__GE_INT__JUMP_UNLESS
                                     left, right, arg = arg
                                     if locs[left] >= right:
@@ -1444,7 +1485,7 @@ def run(machine, task):
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
-                        if op < 139:
+                        if op < 141:
                             # LOAD__INT__MUL_INT__STORE
                             left, right, target = arg
                             r = locs[left] * right
@@ -1464,8 +1505,8 @@ def run(machine, task):
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    if op < 142:
-                        if op < 141:
+                    if op < 144:
+                        if op < 143:
                             # LOAD__LOAD__EQ_INT__JUMP_UNLESS
                             left, right, arg = arg
                             if locs[left] == locs[right]:
@@ -1484,7 +1525,7 @@ def run(machine, task):
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    if op < 143:
+                    if op < 145:
                         # LOAD__LOAD__GT_INT__JUMP_UNLESS
                         left, right, arg = arg
                         if locs[left] > locs[right]:
@@ -1502,9 +1543,9 @@ def run(machine, task):
                         continue
                     tos = overflow('*')
                     continue
-                if op < 148:
-                    if op < 146:
-                        if op < 145:
+                if op < 150:
+                    if op < 148:
+                        if op < 147:
                             # LOAD__LOAD__NE_INT__JUMP_UNLESS
                             left, right, arg = arg
                             if locs[left] != locs[right]:
@@ -1523,7 +1564,7 @@ def run(machine, task):
                             continue
                         tos = overflow('-')
                         continue
-                    if op < 147:
+                    if op < 149:
                         # LOAD__NE_INT__JUMP_UNLESS
                         right, arg = arg
                         holds = tos != locs[right]
@@ -1543,8 +1584,8 @@ def run(machine, task):
                         continue
                     tos = overflow('-')
                     continue
-                if op < 150:
-                    if op < 149:
+                if op < 152:
+                    if op < 151:
                         # LT
                         a = pop()
                         tos = less(a, tos)
@@ -1555,7 +1596,7 @@ def run(machine, task):
                     del st[len(st) - arg:]
                     tos = Map.of(new)
                     continue
-                if op < 151:
+                if op < 153:
                     # MCP
                     push(tos)
                     tos = arg
@@ -1567,12 +1608,12 @@ def run(machine, task):
                     store_member(tos, arg, value)
                 tos = value
                 continue
-            if op < 169:
-                if op < 161:
-                    if op < 157:
-                        if op < 155:
-                            if op < 154:
-                                if op < 153:
+            if op < 171:
+                if op < 163:
+                    if op < 159:
+                        if op < 157:
+                            if op < 156:
+                                if op < 155:
                                     # MEMORY
                                     push(tos)
                                     tos = arg
@@ -1585,7 +1626,7 @@ def run(machine, task):
                             a = pop()
                             tos = mul(a, tos)
                             continue
-                        if op < 156:
+                        if op < 158:
                             # NE
                             a = pop()
                             tos = not equal(a, tos)
@@ -1593,15 +1634,15 @@ def run(machine, task):
                         # NEG
                         tos = negate(tos)
                         continue
-                    if op < 159:
-                        if op < 158:
+                    if op < 161:
+                        if op < 160:
                             # NEG_INT
                             tos = negate(tos)
                             continue
                         # NEW_CELL
                         cells[arg] = Cell()
                         continue
-                    if op < 160:
+                    if op < 162:
                         # NE_INT
                         a = pop()
                         tos = a != tos
@@ -1610,9 +1651,9 @@ def run(machine, task):
                     push(tos)
                     tos = None
                     continue
-                if op < 165:
-                    if op < 163:
-                        if op < 162:
+                if op < 167:
+                    if op < 165:
+                        if op < 164:
                             # NOT
                             if tos is True:
                                 tos = False
@@ -1630,7 +1671,7 @@ def run(machine, task):
                             return
                         tos = value
                         continue
-                    if op < 164:
+                    if op < 166:
                         # PARSE_AS
                         text = pop()
                         result, holes = parse_as(text, tos, *arg)
@@ -1642,8 +1683,8 @@ def run(machine, task):
                     push(tos)
                     tos = arg
                     continue
-                if op < 167:
-                    if op < 166:
+                if op < 169:
+                    if op < 168:
                         # POP_TRY
                         if type(tos) is not Err:
                             tos = pop()
@@ -1665,7 +1706,7 @@ def run(machine, task):
                     a = pop()
                     tos = power(a, tos)
                     continue
-                if op < 168:
+                if op < 170:
                     # PRINT
                     push(tos)
                     new = st[len(st) - arg:]
@@ -1684,11 +1725,11 @@ def run(machine, task):
                 task.state = (ins, locs, cells, code, tos)
                 machine.fuel += fuel
                 return
-            if op < 178:
-                if op < 174:
-                    if op < 172:
-                        if op < 171:
-                            if op < 170:
+            if op < 180:
+                if op < 176:
+                    if op < 174:
+                        if op < 173:
+                            if op < 172:
                                 # RACE
                                 push(tos)
                                 new = st[len(st) - arg:]
@@ -1709,7 +1750,7 @@ def run(machine, task):
                         push(tos)
                         tos = arg
                         continue
-                    if op < 173:
+                    if op < 175:
                         # SETTLE
                         value = machine.settle(task, tos, len(frames))
                         if value is SUSPENDED:
@@ -1723,8 +1764,8 @@ def run(machine, task):
                     value = pop()
                     tos = with_element(tos, arg, value)
                     continue
-                if op < 176:
-                    if op < 175:
+                if op < 178:
+                    if op < 177:
                         # SET_INDEX
                         object = pop()
                         value = pop()
@@ -1739,7 +1780,7 @@ def run(machine, task):
                     store_member(tos, arg, value)
                     tos = pop()
                     continue
-                if op < 177:
+                if op < 179:
                     # SET_PART
                     object = pop()
                     value = pop()
@@ -1749,9 +1790,9 @@ def run(machine, task):
                 if arg:
                     del st[len(st) - arg:]
                 continue
-            if op < 182:
-                if op < 180:
-                    if op < 179:
+            if op < 184:
+                if op < 182:
+                    if op < 181:
                         # START
                         push(tos)
                         new = st[len(st) - arg.argc:]
@@ -1764,7 +1805,7 @@ def run(machine, task):
                     del st[len(st) - len(arg.decl.fields):]
                     tos = arg.of(new)
                     continue
-                if op < 181:
+                if op < 183:
                     # SUB
                     a = pop()
                     tos = sub(a, tos)
@@ -1777,8 +1818,8 @@ def run(machine, task):
                     continue
                 overflow('-')
                 continue
-            if op < 184:
-                if op < 183:
+            if op < 186:
+                if op < 185:
                     # TOOL
                     push(tos)
                     tos = arg
@@ -1787,7 +1828,7 @@ def run(machine, task):
                 push(tos)
                 tos = True
                 continue
-            if op < 185:
+            if op < 187:
                 # VARIANT
                 push(tos)
                 new = st[len(st) - arg.decl.variants[arg.variant].arity:]

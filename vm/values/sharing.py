@@ -42,6 +42,9 @@ def share(value: Any) -> Any:
             if type(part) not in PLAIN:
                 _share_inside(value)
                 break
+        else:
+            if kind is not tuple:
+                value.shared = True  # there is nothing in it to mark
     return value
 
 

@@ -1,0 +1,40 @@
+"""Runs a source on one tier, with all that a host can see of the run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from concerto.compiler.pipeline import compile_source
+from concerto.runtime.session import Host, Session, run_offline
+from concerto.vm.link import Program
+from concerto.vm.load import load_image
+from concerto.vm.values import to_json
+
+
+async def no_sleep(seconds: float) -> None:
+    """Time does not pass."""
+
+
+def loaded(source: str) -> Program:
+    compiled = compile_source(source.encode(), "main.conc")
+    assert compiled.image is not None, [found.message for found in compiled.diagnostics.ordered()]
+    return load_image(compiled.image)
+
+
+def session_of(source: str, tier: str, emits: list[Any], *, counted: bool = True, at_once: bool = True) -> Session:
+    host = Host(
+        emit=lambda channel, value, by_runtime: emits.append((channel, to_json(value))), print=emits.append, env={},
+        now=lambda: 0.0, sleep=no_sleep, random=lambda: 0.5, offline=True, tier=tier,
+    )  # fmt: skip
+    session = Session(loaded(source), host)
+    if tier == "both" and at_once:
+        session.machine.tiers(True, at_once=True, counted=counted)
+    return session
+
+
+def observed(source: str, tier: str, *, counted: bool = True, **limits: Any) -> tuple[Any, ...]:
+    """Emits, the panic with its trace, and the fuel."""
+    emits: list[Any] = []
+    outcome = run_offline(session_of(source, tier, emits, counted=counted), **limits)
+    panic = outcome.panic and (str(outcome.panic), outcome.panic.position, outcome.panic.trace, repr(outcome.panic.locals))
+    return emits, panic, outcome.fuel

@@ -1,0 +1,102 @@
+"""Which functions may suspend, and which may call themselves again, over the call graph of a program (V-7.3).
+
+Hands on `CallGraph`. A call of a function value or a method found at run time is not followed: translated code asks there what it
+meets. Must not know: Python text, machines.
+"""
+
+from __future__ import annotations
+
+from ..bytecode.opcodes import OPCODES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+# What only the interpreter does: it ends the slice, or works on tasks.
+LEFT = frozenset(
+    op.number for op in OPCODES if (op.flow == "suspend" and op.name not in ("CALL_METHOD", "CALL_INOUT")) or op.name in
+    ("START", "CONFIGURE") )
+_CALL = next(op.number for op in OPCODES if op.name == "CALL")
+_CLOSURE = next(op.number for op in OPCODES if op.name == "CLOSURE")
+_DYNAMIC = frozenset(op.number for op in OPCODES if op.name in ("CALL_VALUE", "CALL_METHOD", "CALL_INOUT"))
+TALLEST = 40  # calls of functions that cannot recur may nest so deep without being counted
+
+
+class CallGraph:
+    """`suspends`: may end the slice, by itself or through a call. `counted`: takes the number of calls that may still nest.
+    `values`: functions that have cells of others, or are made values of: they take their cells as an argument."""
+
+    def __init__(self, program: Any) -> None:
+        self.facts = facts = program.verified.functions
+        self.calls: list[set[int]] = []
+        self.suspends: list[bool] = []
+        self.counted: list[bool] = []
+        self.leaf: list[bool] = []  # calls nothing
+        self.values: set[int] = set()
+        for function in facts:
+            calls: set[int] = set()
+            suspends = dynamic = False
+            for index, (_, number, operand) in enumerate(function.instructions):
+                if function.depths[index] < 0:
+                    continue
+                if number == _CALL:
+                    calls.add(operand)
+                elif number == _CLOSURE:
+                    self.values.add(operand)
+                elif number in LEFT:
+                    suspends = True
+                elif number in _DYNAMIC:
+                    dynamic = True
+            self.calls.append(calls)
+            self.suspends.append(suspends)
+            self.counted.append(dynamic)
+            self.leaf.append(not calls and not dynamic)
+        self.values |= {number for number, function in enumerate(program.image.functions) if function.captures}
+        for number in self.values:
+            self.counted[number] = True
+        self._spread(self.suspends)
+        self._count_cycles()
+        self._spread(self.counted)
+
+    def cost(self, number: int) -> int:
+        """Fuel of the first run of a function: up to the first instruction that never falls through."""
+        for count, (_, opcode, _) in enumerate(self.facts[number].instructions, 1):
+            if OPCODES[opcode].flow in ("jump", "stop"):
+                return count
+        return 0
+
+    def _spread(self, marks: list[bool]) -> None:
+        """From callees to callers."""
+        callers: list[list[int]] = [[] for _ in marks]
+        for caller, callees in enumerate(self.calls):
+            for callee in callees:
+                callers[callee].append(caller)
+        pending = [number for number, marked in enumerate(marks) if marked]
+        while pending:
+            for caller in callers[pending.pop()]:
+                if not marks[caller]:
+                    marks[caller] = True
+                    pending.append(caller)
+
+    def _count_cycles(self) -> None:
+        """Functions whose calls nest without a bound known here: in topological order from the leaves, what is left is in a
+        cycle or above one."""
+        waiting = [len(callees) for callees in self.calls]
+        callers: list[list[int]] = [[] for _ in waiting]
+        for caller, callees in enumerate(self.calls):
+            for callee in callees:
+                callers[callee].append(caller)
+        height = [0] * len(waiting)
+        ready = [number for number, count in enumerate(waiting) if not count]
+        done = set(ready)
+        while ready:
+            number = ready.pop()
+            for caller in callers[number]:
+                height[caller] = max(height[caller], height[number] + 1)
+                waiting[caller] -= 1
+                if not waiting[caller]:
+                    ready.append(caller)
+                    done.add(caller)
+        for number in range(len(waiting)):
+            if number not in done or height[number] > TALLEST:
+                self.counted[number] = True

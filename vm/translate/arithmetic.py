@@ -1,0 +1,260 @@
+"""Opcodes that compute and compare, as Python expressions: Int with its range, Float, String, tests (V-7.2).
+
+Hands on `Arithmetic`. What is known of the bounds of an Int leaves out the tests that cannot fail. Must not know: variables,
+containers.
+"""
+
+from __future__ import annotations
+
+from ..bytecode.opcodes import BY_NAME
+from . import stack as s
+from .forms import Forms
+from .stack import Entry, depth, joined
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .stack import Kind
+
+HALF = (1 << 30) - 1  # what CPython compares fastest
+TOP, LOWEST = (1 << 63) - 1, -1 << 63
+
+
+class Arithmetic(Forms):
+    # ------------------------------------------------------------ Int
+
+    def checked(self, sign: str, low: int, high: int) -> None:
+        """An operation on two Ints whose exact result is between `low` and `high`."""
+        a, b = parts = self.taken(2)
+        text = f"{a.text} {sign} {b.text}"
+        if low >= LOWEST and high <= TOP:
+            self.give(f"({text})", parts, s.INT)
+        else:
+            fault = f"{self.here()}overflow({sign!r})"
+            if low >= LOWEST:
+                test = f"(w := {text}) <= {HALF} or w <= {TOP}"
+            elif high <= TOP:
+                test = f"(w := {text}) >= -{HALF} or w >= {LOWEST}"
+            else:
+                test = f"-{HALF} <= (w := {text}) <= {HALF} or {LOWEST} <= w <= {TOP}"
+            self.push(Entry(f"(w if {test} else {fault})", s.INT, pure=False, uses=joined(parts), deep=depth(parts) + 1))
+        result = self.stack[-1]
+        result.low = low if low > LOWEST // 2 else None  # what is near the end is only known not to overflow here
+        result.high = high if high < TOP // 2 else None
+
+    def op_ADD_INT(self, operand: int) -> None:
+        (low, high), (other_low, other_high) = map(bounds, self.stack[-2:])
+        self.checked("+", low + other_low, high + other_high)
+
+    def op_SUB_INT(self, operand: int) -> None:
+        (low, high), (other_low, other_high) = map(bounds, self.stack[-2:])
+        self.checked("-", low - other_high, high - other_low)
+
+    def op_MUL_INT(self, operand: int) -> None:
+        (low, high), (other_low, other_high) = map(bounds, self.stack[-2:])
+        products = (low * other_low, low * other_high, high * other_low, high * other_high)
+        self.checked("*", min(products), max(products))
+
+    def division(self, sign: str, slow: str) -> None:
+        b = self.pop()
+        divisor = b.low if b.low is not None and b.low == b.high and b.low > 0 else None
+        a = self.pop()
+        if divisor is not None and a.low is not None and a.low >= 0:
+            self.give(f"({a.text} {sign} {b.text})", [a], s.INT)
+        elif divisor is not None and not a.simple:
+            text = f"(w {sign} {b.text} if (w := {a.text}) >= 0 else {slow}(w, {b.text}))"
+            self.push(Entry(text, s.INT, pure=a.pure, uses=a.uses, deep=a.deep + 1))
+        elif divisor is not None:
+            self.give(f"({a.text} {sign} {b.text} if {a.text} >= 0 else {slow}({a.text}, {b.text}))", [a], s.INT)
+        else:
+            self.push(a)
+            self.push(b)
+            self.settle()
+            b = self.named(self.pop())
+            a = self.named(self.pop())
+            quick = f"{a.text} {sign} {b.text} if {a.text} >= 0 and {b.text} > 0"
+            text = f"({quick} else {self.here()}{slow}({a.text}, {b.text}))"
+            self.push(Entry(text, s.INT, pure=False, uses=joined([a, b]), deep=1))
+        if divisor is not None:
+            result = self.stack[-1]
+            natural = a.low is not None and a.low >= 0
+            if sign == "%":
+                result.low, result.high = (0 if natural else 1 - divisor), divisor - 1
+            elif natural:
+                result.low, result.high = 0, (TOP if a.high is None else a.high) // divisor
+
+    def op_NEG_INT(self, operand: int) -> None:
+        low, high = bounds(self.stack[-1])
+        part = self.pop()
+        if low > LOWEST:
+            self.give(f"(-{part.text})", [part], s.INT)
+        else:
+            text = f"(w if (w := -{part.text}) <= {HALF} or w <= {TOP} else {self.here()}overflow('-'))"
+            self.push(Entry(text, s.INT, pure=False, uses=part.uses, deep=part.deep + 1))
+        self.stack[-1].low, self.stack[-1].high = (-high if high < TOP else None), (-low if low > LOWEST else None)
+
+    def op_DIV_INT(self, operand: int) -> None:
+        self.division("//", "int_div")
+
+    def op_REM_INT(self, operand: int) -> None:
+        self.division("%", "int_rem")
+
+    # ------------------------------------------------------------ Float, String, comparison
+
+    def binary(self, sign: str, kind: Kind) -> None:
+        a, b = parts = self.taken(2)
+        self.give(f"({a.text} {sign} {b.text})", parts, kind)
+
+    def op_ADD_FLOAT(self, operand: int) -> None:
+        self.binary("+", s.FLOAT)
+
+    def op_SUB_FLOAT(self, operand: int) -> None:
+        self.binary("-", s.FLOAT)
+
+    def op_MUL_FLOAT(self, operand: int) -> None:
+        self.binary("*", s.FLOAT)
+
+    def op_INT_TO_FLOAT(self, operand: int) -> None:
+        part = self.pop()
+        if part.kind[0] == "int":
+            self.give(f"float({part.text})", [part], s.FLOAT)
+        else:
+            self.push(part)
+            self.generic(BY_NAME["INT_TO_FLOAT"], 0)
+
+    def op_DIV(self, operand: int) -> None:
+        a, b = self.stack[-2:]
+        if a.kind[0] == b.kind[0] == "float":
+            self.settle()
+            b, a = self.named(self.pop()), self.named(self.pop())
+            self.give(f"({a.text} / {b.text} if {b.text} else float_div({a.text}, {b.text}))", [a, b], s.FLOAT)
+        else:
+            self.generic(BY_NAME["DIV"], 0)
+
+    def op_CONCAT(self, operand: int) -> None:
+        parts = self.taken(2)
+        self.give(f"concat({parts[0].text}, {parts[1].text})", parts, s.STRING, fails=True)
+
+    def op_JOIN(self, operand: int) -> None:
+        if operand <= 8 and all(part.kind[0] in ("string", "int") for part in self.stack[len(self.stack) - operand :]):
+            self.formatted(operand)
+            return
+        parts = self.taken(operand)
+        texts = [part.text if part.kind[0] == "string" else f"text_of({part.text})" for part in parts]
+        self.give(f"join(EMPTY, [{', '.join(texts)}])", parts, s.STRING, fails=True)
+
+    def formatted(self, count: int) -> None:
+        """Strings and Ints side by side as one f-string; how long it becomes is looked at before."""
+        parts = self.taken(count)
+        for position, part in enumerate(parts):
+            if not part.simple:
+                name = self.temporary()
+                self.statement(f"{name} = {part.text}")
+                parts[position] = Entry(name, part.kind)
+        fixed = sum(part.length or 20 for part in parts)
+        lengths = [f"len({part.text})" for part in parts if part.kind[0] == "string" and part.length is None]
+        text = "f'" + "".join([f"{{{part.text}}}" for part in parts]) + "'"
+        if lengths:
+            texts = [part.text if part.kind[0] == "string" else f"str({part.text})" for part in parts]
+            room = f"({' + '.join(lengths)} + {fixed}) * 4 <= limits.string"
+            text = f"({text} if {room} else {self.here()}join(EMPTY, [{', '.join(texts)}]))"
+        self.push(Entry(text, s.STRING, pure=not lengths, uses=joined(parts), deep=1))
+
+    def op_EQ_INT(self, operand: int) -> None:
+        self.binary("==", s.BOOL)
+
+    def op_NE_INT(self, operand: int) -> None:
+        self.binary("!=", s.BOOL)
+
+    def op_LT_INT(self, operand: int) -> None:
+        self.binary("<", s.BOOL)
+
+    def op_LE_INT(self, operand: int) -> None:
+        self.binary("<=", s.BOOL)
+
+    def op_GT_INT(self, operand: int) -> None:
+        self.binary(">", s.BOOL)
+
+    def op_GE_INT(self, operand: int) -> None:
+        self.binary(">=", s.BOOL)
+
+    def compared(self, name: str, sign: str) -> None:
+        """Two values of one scalar kind are compared as Python compares them."""
+        kinds = {entry.kind[0] for entry in self.stack[-2:]}
+        if kinds in ({"int"}, {"float"}, {"string"}) or (kinds == {"bool"} and sign in ("==", "!=")):
+            self.binary(sign, s.BOOL)
+        elif "string" in kinds and sign in ("==", "!="):
+            self.binary(sign, s.BOOL)  # only a String equals one, for Python too
+        elif kinds in ({"string", ""}, {"int", ""}):
+            self.settle()
+            b, a = self.named(self.pop()), self.named(self.pop())
+            unknown, word = (b, a.kind[0]) if a.kind[0] else (a, b.kind[0])
+            quick = f"{a.text} {sign} {b.text} if type({unknown.text}) is {'str' if word == 'string' else 'int'}"
+            text = f"({quick} else {self.here()}op_{name}({a.text}, {b.text}))"
+            self.push(Entry(text, s.BOOL, pure=False, uses=joined([a, b]), deep=1))
+        else:
+            self.generic(BY_NAME[name], 0)
+
+    def op_EQ(self, operand: int) -> None:
+        self.compared("EQ", "==")
+
+    def op_NE(self, operand: int) -> None:
+        self.compared("NE", "!=")
+
+    def op_LT(self, operand: int) -> None:
+        self.compared("LT", "<")
+
+    def op_LE(self, operand: int) -> None:
+        self.compared("LE", "<=")
+
+    def op_GT(self, operand: int) -> None:
+        self.compared("GT", ">")
+
+    def op_GE(self, operand: int) -> None:
+        self.compared("GE", ">=")
+
+    def op_NOT(self, operand: int) -> None:
+        part = self.pop()
+        if part.kind[0] == "bool":
+            self.give(f"(not {part.text})", [part], s.BOOL)
+        else:
+            self.push(part)
+            self.generic(BY_NAME["NOT"], 0)
+
+    # ------------------------------------------------------------ tests
+
+    def test(self, form: str) -> None:
+        part = self.pop()
+        self.give(f"({form.format(part.text)})", [part], s.BOOL)
+
+    def op_IS_NIL(self, operand: int) -> None:
+        self.test("{} is None")
+
+    def op_IS_SOME(self, operand: int) -> None:
+        self.test("type({}) is Some")
+
+    def op_IS_OK(self, operand: int) -> None:
+        self.test("type({}) is Ok")
+
+    def op_IS_ERR(self, operand: int) -> None:
+        self.test("type({}) is Err")
+
+    def op_IS_ABSENT(self, operand: int) -> None:
+        if self.stack[-1].raw is not None:
+            self.push(Entry(f"({self.pop().raw} is END)", s.BOOL))
+            return
+        part = self.pop_named()
+        self.give(f"({part.text} is None or {part.text} is NONE_VALUE)", [part], s.BOOL)
+
+    def op_IS_VARIANT(self, operand: int) -> None:
+        part = self.pop_named()
+        name = self.constant(BY_NAME["IS_VARIANT"], operand)
+        number = self.image.constants[operand][1][1]
+        if part.kind[0] == "enum" and part.kind[1] == self.image.constants[operand][1][0]:
+            self.give(f"({part.text}.variant == {number})", [part], s.BOOL)
+        else:
+            text = f"(type({part.text}) is EnumValue and {part.text}.decl is {name}.decl and {part.text}.variant == {number})"
+            self.give(text, [part], s.BOOL)
+
+
+def bounds(entry: Entry) -> tuple[int, int]:
+    return (LOWEST if entry.low is None else entry.low, TOP if entry.high is None else entry.high)

@@ -1,0 +1,337 @@
+"""Blocks and jumps of one function, or of one loop of it, as nested `while`, `for` and `if` (V-7.2).
+
+The dominator tree says what nests in what. A block that several paths come to stands behind the construct they are in; a path
+that must pass by one such block to get to a later one says so in `g`. Hands on `Shaper`. Must not know: what opcodes compute.
+"""
+
+from __future__ import annotations
+
+from ..bytecode.opcodes import BY_NAME, OPCODES
+from .calls import Calls
+from .flow import ENDS, Flow, Unshaped
+from .stack import Entry, canonical_stack
+from .text import Branch, Line, Loop
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .text import Statement
+
+NEXT, STORE, POP = (BY_NAME[name].number for name in ("NEXT", "STORE", "POP"))
+DEEPEST = 150  # blocks nested in one another
+
+
+class Frame:
+    """What control may go on to from inside a construct. A join: the block `to` stands behind it; `passed`: paths go by it;
+    `far`:
+    paths come to it that go by others. A loop: `to` is its head; `exits`: places that break out of it, by where they go."""
+
+    __slots__ = ("to", "loop", "passed", "far", "exits")
+
+    def __init__(self, to: int, loop: bool) -> None:
+        self.to = to
+        self.loop = loop
+        self.passed = False
+        self.far = False
+        self.exits: dict[int, list[Line]] = {}
+
+
+class Shaper(Calls):
+    flow: Flow
+    costs: list[int]
+    skip = -1  # an instruction that the head of a `for` has done
+    walked: dict[int, Entry]  # what is known of the elements of the iterator at a stack position
+
+    def shape(self, flow: Flow, costs: list[int]) -> list[Statement]:
+        """The statements from the root of `flow` on."""
+        self.flow = flow
+        self.costs = costs
+        self.frames: list[Frame] = []
+        self.uses_g = False
+        self.level = 0
+        self.instructions = flow.facts.instructions
+        self.joins = self._joins()
+        self.merged: dict[int, list[int]] = {}  # blocks whose conditions have joined that of another
+        body: list[Statement] = []
+        self.out = body
+        self.node(flow.root)
+        if self.uses_g:
+            body.insert(0, "g = 0")
+        return body
+
+    # ------------------------------------------------------------ what stands where
+
+    def _joins(self) -> dict[int, list[int]]:
+        """The blocks that stand behind the construct of another, in order, by that one: where paths join, and what comes behind a
+        loop."""
+        found: dict[int, list[int]] = {}
+        blocks = self.flow.blocks
+        loops = [blocks[head] for head in self.flow.loops()]
+        for start in self.flow.sequence[1:]:
+            block = blocks[start]
+            parent, ended = block.idom, False
+            for loop in loops:  # outermost first
+                if parent in loop.body and start not in loop.body:
+                    walk = self.instructions[parent][1] == NEXT
+                    ended = walk or bool(block.succs) or self.flow.is_merge(start)
+                    if ended:
+                        parent = loop.start
+                    break
+            if ended or self.flow.is_merge(start):
+                found.setdefault(parent, []).append(start)
+        return found
+
+    def node(self, start: int) -> None:
+        """The block, and everything that it dominates."""
+        self.level += 1
+        if self.level > DEEPEST:
+            raise Unshaped("nested too deeply")
+        block = self.flow.blocks[start]
+        joins = self.joins.get(start, [])
+        outside = [join for join in joins if block.body and join not in block.body]
+        inside = [join for join in joins if join not in outside]
+        frames = [Frame(join, False) for join in reversed(outside)]
+        self.frames += frames
+        if block.body:
+            self.loop(start, inside)
+        else:
+            self.within(start, inside)
+        for join in outside:
+            self.behind(join)
+        self.level -= 1
+
+    def within(self, start: int, inside: list[int]) -> None:
+        self.merged[start] = self.combined(start)
+        merged = {start, *self.merged[start]}
+        for join in [join for join in inside if len(merged) > 1 and merged.issuperset(self.flow.blocks[join].preds)]:
+            inside = [other for other in inside if other != join]
+            self.joins[start] = [other for other in self.joins[start] if other != join]
+        self.frames += [Frame(join, False) for join in reversed(inside)]
+        self.block(start)
+        for join in inside:
+            self.behind(join)
+
+    def behind(self, join: int) -> None:
+        """The block of the innermost frame, which control now falls into."""
+        frame = self.frames.pop()
+        assert frame.to == join and not frame.loop
+        self.enter_canonical(join)
+        if frame.passed:
+            self.uses_g = True
+            guard = Branch(f"g == 0 or g == {join + 1}" if frame.far else "g == 0")
+            before, self.out = self.out, guard.yes
+            if frame.far:
+                self.out.append("g = 0")
+            self.node(join)
+            self.out = before
+            self.out.append(guard)
+        else:
+            if frame.far:
+                self.out.append("g = 0")
+            self.node(join)
+
+    def enter_canonical(self, start: int) -> None:
+        """The stack as a block finds it that several paths come to."""
+        self.stack = canonical_stack(self.flow.facts.depths[start])
+        self.marked = frozenset()
+        for position, entry in enumerate(self.stack):
+            known = self.known.get((start, position))
+            if known is not None:
+                entry.kind, entry.low = known.kind, known.low
+
+    def arrive(self, target: int) -> None:
+        """The stack is made canonical on the way to a block."""
+        for position, entry in enumerate(self.stack):
+            self.store((target, position), entry)
+        self.canonical()
+
+    # ------------------------------------------------------------ loops
+
+    def loop(self, start: int, inside: list[int]) -> None:
+        walk = self.instructions[start][1] == NEXT
+        frame = Frame(start, True)
+        self.frames.append(frame)
+        iterator = self.flow.facts.depths[start] - 1
+        statement = Loop(f"for v{iterator} in s{iterator}:" if walk else "while True:")
+        before, self.out = self.out, statement.body
+        if walk:
+            exhausted = self.walk(start, statement, inside, iterator)
+        else:
+            self.enter_canonical(start)
+            self.poll(start)
+            self.within(start, inside)
+            exhausted = -1
+        self.out = before
+        self.out.append(statement)
+        self.frames.pop()
+        if walk:
+            self.exhausted(frame, statement, exhausted, iterator)
+        self.after_loop(frame)
+
+    def walk(self, start: int, statement: Loop, inside: list[int], iterator: int) -> int:
+        """The body of a `for`; gives the index where it goes on when there are no more elements."""
+        taken = self.flow.blocks[start].succs[1][0]
+        self.frames += [Frame(join, False) for join in reversed(inside)]
+        self.enter_canonical(start)
+        following = start + 1
+        block = self.flow.blocks.get(following)
+        alone = block is not None and not self.flow.is_merge(following) and not block.body
+        at, number, operand = self.instructions[following]
+        if alone and number == STORE and following + 1 < (block.end if block else 0):
+            statement.head = f"for l{operand} in s{iterator}:"
+            self.store(operand, self.walked.get(iterator, Entry("")))
+            self.skip = following
+        else:
+            known = self.walked.get(iterator, Entry(""))
+            self.stack.append(Entry(f"v{iterator}", known.kind, low=known.low, high=known.high))
+        self.poll(self.skip + 1 if self.skip == following else following)
+        if self.skip == following:
+            self.go(following, start)
+        else:
+            self.go(self.flow.blocks[start].succs[0][0], start)
+        for join in inside:
+            self.behind(join)
+        return taken
+
+    def poll(self, index: int) -> None:
+        """At the head of a loop: the stop flag, and what fuel was counted."""
+        site = f"{self.place(index, self.stack)}raise Leave"
+        stop = Branch("S")
+        stop.yes.append(site)
+        if self.metered:
+            paying = Branch("n > 4096")
+            paying.yes += ["F[0] -= n", "n = 0"]
+            low = Branch("F[0] < LOW")
+            low.yes.append(site)
+            paying.yes.append(low)
+            self.out.append(paying)
+        self.out.append(stop)
+
+    def exhausted(self, frame: Frame, statement: Loop, target: int, iterator: int) -> None:
+        line = Line()
+        before, self.out = self.out, statement.otherwise
+        self.charge(self.costs[target])
+        self.enter_canonical(frame.to)
+        self.pop()
+        for position, entry in enumerate(self.stack):
+            self.store((target, position), entry)
+        self.out.append(line)
+        self.out = before
+        frame.exits.setdefault(target, []).append(line)
+
+    def after_loop(self, frame: Frame) -> None:
+        """Behind a loop: on to where its exits go."""
+        targets = sorted(frame.exits)
+        if len(targets) == 1:
+            self.enter_canonical(targets[0])
+            self.jump(targets[0])
+            return
+        self.uses_g = self.uses_g or bool(targets)
+        before, branches = self.out, []
+        for target in targets:
+            for line in frame.exits[target]:
+                line.text = f"g = {target + 1}"
+            branch = Branch(f"g == {target + 1}")
+            self.out = branch.yes
+            self.out.append("g = 0")
+            self.enter_canonical(target)
+            self.jump(target)
+            branches.append(branch)
+        for branch, following in zip(branches, branches[1:], strict=False):
+            branch.no.append(following)
+        self.out = before
+        self.out += branches[:1]
+
+    # ------------------------------------------------------------ jumps
+
+    def go(self, target: int, source: int, taken: bool = False) -> None:
+        """From the block `source` to another, with the stack as it is."""
+        if taken:
+            self.charge(self.costs[target])
+        block = self.flow.blocks.get(target)
+        if block is None:  # outside what is translated
+            self.canonical()
+            self.leave(target)
+        elif block.idom in (source, *self.merged.get(source, ())) and not self.stands_elsewhere(target):
+            if block.body:
+                self.arrive(target)
+            self.node(target)
+        else:
+            self.arrive(target)
+            self.jump(target)
+
+    def stands_elsewhere(self, target: int) -> bool:
+        """Whether it stands behind some construct, or is the head of a loop that control is in."""
+        around = any(frame.loop and frame.to == target for frame in self.frames)
+        return around or any(target in joins for joins in self.joins.values())
+
+    def jump(self, target: int) -> None:
+        """On to a block that stands behind something, or to the head of a loop; the stack is canonical."""
+        if target not in self.flow.blocks:
+            self.leave(target)
+            return
+        passed: list[Frame] = []
+        for frame in reversed(self.frames):
+            if frame.loop:
+                if frame.to == target:
+                    self.out.append("continue")
+                else:
+                    line = Line()
+                    frame.exits.setdefault(target, []).append(line)
+                    self.out += [line, "break"]
+                return
+            if frame.to == target:
+                if passed:
+                    self.uses_g = True
+                    self.out.append(f"g = {target + 1}")
+                    frame.far = True
+                    for other in passed:
+                        other.passed = True
+                return
+            passed.append(frame)
+        raise Unshaped("a jump to nowhere")
+
+    # ------------------------------------------------------------ blocks
+
+    def block(self, start: int) -> None:
+        """The instructions of a block, and where control goes from there."""
+        block = self.flow.blocks[start]
+        last = block.end - 1
+        at = start
+        while at < last:
+            at = self.step(at)
+        if at > last:  # the last one was done with the one before it
+            self.ended(start, last)
+            return
+        self.at = last
+        if block.leaves:
+            self.leave()
+            return
+        op = OPCODES[self.instructions[last][1]]
+        if op.flow in ENDS or last in self.flow.handlers:
+            self.terminator(start, last, op.name, block.succs)
+        else:
+            self.step(last)
+            self.ended(start, last)
+
+    def ended(self, start: int, last: int) -> None:
+        self.at = last
+        self.go(self.flow.blocks[start].succs[0][0], start)
+
+    def step(self, at: int) -> int:
+        """Translate an instruction; gives the index of the next one."""
+        if at == self.skip:
+            return at + 1
+        _, number, operand = self.instructions[at]
+        self.at = at
+        self.operation(number, operand)
+        return at + 1
+
+    def operation(self, number: int, operand: int) -> None:
+        raise NotImplementedError
+
+    def terminator(self, start: int, last: int, name: str, succs: list[tuple[int, bool]]) -> None:
+        raise NotImplementedError
+
+    def combined(self, start: int) -> list[int]:
+        """The blocks whose conditions join the condition that this block ends in."""
+        return []

@@ -1,0 +1,168 @@
+"""Opcodes that call, return and raise, as Python statements.
+
+A call that control may leave for the interpreter stands alone on its line, with what the operand stack holds beneath it in
+variables:
+its `Site` says how the frame of the caller goes on (V-7.3). Hands on `Calls`. Must not know: how blocks are put into loops and
+branches.
+"""
+
+from __future__ import annotations
+
+from ..bytecode import image as im
+from ..bytecode.opcodes import OPCODES
+from . import stack as s
+from .places import Places
+from .stack import Entry
+from .text import Branch
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from .analysis import CallGraph
+    from .stack import Kind
+
+
+class Calls(Places):
+    """`metered`: fuel is counted (V-6.7), in `n` until it is paid; else only the stop flag is looked at."""
+
+    def __init__(self, program: Any, graph: CallGraph, function: int, known: dict[Any, Entry], metered: bool) -> None:
+        super().__init__(program, known)
+        self.graph = graph
+        self.function = function
+        self.metered = metered
+        self.lookups: set[str] = set()  # variables for the Python functions of parameters, None at first
+
+    # ------------------------------------------------------------ fuel
+
+    def charge(self, cost: int) -> None:
+        if self.metered:
+            self.out.append(f"n += {cost}")
+
+    def pay(self, cost: int = 0) -> None:
+        """What was counted so far, and `cost`, is paid: before control goes elsewhere."""
+        if self.metered:
+            self.out.append(f"F[0] -= n + {cost}" if cost else "F[0] -= n")
+            self.out.append("n = 0")
+
+    def leave(self, index: int | None = None) -> None:
+        """Control leaves for the interpreter, which goes on with the instruction."""
+        self.settle()
+        self.out.append(f"{self.place(self.at if index is None else index, self.stack)}raise Leave")
+
+    # ------------------------------------------------------------ calls
+
+    def called(self, text: str, kind: Kind) -> None:
+        """A statement whose callee may leave: the frame of this function then goes on behind the call."""
+        name = self.temporary()
+        self.out.append(f"{self.place(self.at, self.stack)}{name} = {text}")
+        self.push(Entry(name, kind))
+
+    def op_CALL(self, operand: int) -> None:
+        code = self.program.codes[operand]
+        parts = self.taken(code.argc)
+        self.settle()
+        arguments = [part.text for part in parts]
+        if operand in self.graph.values:
+            arguments.append("()")
+        if self.graph.counted[operand]:
+            arguments.append("d - 1" if self.graph.counted[self.function] else "D")
+        self.pay(self.graph.cost(operand))
+        self.called(f"fn{operand}({', '.join(arguments)})", self.kind_of_type(self.image.functions[operand].result))
+
+    def op_CALL_VALUE(self, operand: int) -> None:
+        self.settle()
+        self.name_all(self.stack)
+        closure = self.stack[len(self.stack) - operand - 1]
+        name = self.callee(closure, operand)
+        if self.metered:
+            self.out += [f"F[0] -= n + {closure.text}.function.cost", "n = 0"]
+        parts = self.taken(operand)
+        self.pop()
+        arguments = [*[part.text for part in parts], f"{closure.text}.cells", "d - 1"]  # who calls a value is counted
+        self.called(f"{name}({', '.join(arguments)})", s.ANY)
+
+    def callee(self, closure: Entry, count: int) -> str:
+        """The variable with the Python function of a function value; without one the interpreter calls. A parameter that is never
+        assigned is looked up once."""
+        slot = closure.text[1:] if closure.text[0] == "l" else ""
+        constant = slot.isdigit() and int(slot) < len(self.image.functions[self.function].params) and not self.assigned(int(slot))
+        name = f"k{slot}_{count}" if constant else self.temporary()
+        if constant:
+            self.lookups.add(name)
+            first = Branch(f"{name} is None")
+            before, self.out = self.out, first.yes
+        self.out.append(f"{name} = callee({closure.text}, {count}, FN)")
+        unknown = Branch(f"{name} is None")
+        unknown.yes.append(f"{self.place(self.at, self.stack)}raise Leave")
+        self.out.append(unknown)
+        if constant:
+            self.out = before
+            self.out.append(first)
+        return name
+
+    def assigned(self, slot: int) -> bool:
+        instructions = self.graph.facts[self.function].instructions
+        return any(OPCODES[number].name in ("STORE", "LOAD_OWN") and operand == slot for _, number, operand in instructions)
+
+    # ------------------------------------------------------------ ends
+
+    def returned(self, text: str) -> None:
+        self.settle()
+        if self.metered:
+            self.out += [f"r = {text}", "F[0] -= n", "return r"]
+        else:
+            self.out.append(f"return {text}")
+
+    def op_RETURN(self, operand: int) -> None:
+        self.returned(self.pop().text)
+
+    def op_FAIL_MATCH(self, operand: int) -> None:
+        part = self.pop()
+        self.statement(f"{self.here()}raise no_arm({part.text})")
+
+    def op_FAIL_LENGTH(self, operand: int) -> None:
+        part = self.pop()
+        self.statement(f"{self.here()}raise wrong_length({operand}, {part.text})")
+
+    def thrown(self, error: str) -> None:
+        """Out of the function, where no handler is in range."""
+        self.stack.clear()
+        self.returned(error)
+
+    def op_TRY_out(self) -> None:
+        """`?` without a handler: Err and None leave the function."""
+        part = self.pop_named()
+        self.settle()
+        option = bool(self.image.functions[self.function].flags & im.F_OPTION)
+        kept = list(self.stack)
+        branch = Branch(f"type({part.text}) is not Ok and type({part.text}) is not Some")
+        before, self.out = self.out, branch.yes
+        self.thrown(f"({self.here()}{'none_or_err' if option else 'err_of'}({part.text}))")
+        self.out = before
+        self.out.append(branch)
+        self.stack = kept
+        name = self.temporary()
+        self.out.append(f"{name} = {part.text}.value")
+        self.push(Entry(name, self.held(part.kind)))
+
+    def held(self, kind: Kind) -> Kind:
+        """What an Ok or Some of a declared type holds."""
+        if kind[0] in ("result", "option") and kind[1] >= 0:
+            return self.kind_of_type(self.image.types[kind[1]][1])
+        return s.ANY
+
+    def op_POP_TRY_out(self) -> None:
+        part = self.pop_named()
+        self.settle()
+        kept = list(self.stack)
+        branch = Branch(f"type({part.text}) is Err")
+        before, self.out = self.out, branch.yes
+        self.thrown(f"Err({part.text}.value)")
+        self.out = before
+        self.out.append(branch)
+        self.stack = kept
+
+    def op_THROW_out(self) -> None:
+        part = self.pop()
+        self.thrown(f"Err({part.text})")

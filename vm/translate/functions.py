@@ -1,0 +1,223 @@
+"""One function, or one loop of it, as Python text (V-7.2).
+
+Hands on `Function`, what the translator knows of a function whatever part of it is asked for, and `Part`, a translated part:
+source, and what each of its lines stands for. Must not know: machines, where code is kept.
+"""
+
+from __future__ import annotations
+
+from ..bytecode import operands as k
+from ..bytecode.opcodes import BY_NAME, OPCODES
+from ..bytecode.pictures import THROWS
+from ..link import run_costs
+from . import stack as s
+from .analysis import LEFT
+from .flow import Flow, Unshaped
+from .stack import Entry, canonical_stack
+from .text import Branch, printed
+from .translator import Translator
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from .analysis import CallGraph
+    from .stack import Site
+
+LARGEST = 4000  # instructions of a function that is translated
+MOST_PASSES = 8
+METHOD_CALLS = frozenset({BY_NAME[name].number for name in ("CALL_METHOD", "CALL_INOUT", "CHANGES_SELF")})
+CALL = BY_NAME["CALL"].number
+
+
+class Part:
+    """`head`: index of the first instruction; `source` defines one Python function; `sites` by line of it; `fuel`: the most
+    that it uses without a loop."""
+
+    __slots__ = ("name", "function", "head", "source", "sites", "fuel", "code")
+
+    def __init__(self, name: str, function: int, head: int, source: str, sites: dict[int, Site], fuel: int) -> None:
+        self.name = name
+        self.function = function
+        self.head = head
+        self.source = source
+        self.sites = sites
+        self.fuel = fuel
+        self.code: Any = None
+
+
+class Function:
+    """What is known of a function before any of it is translated: `facts` of the verifier, `handlers` (instruction: handler),
+    `kept` stack depths of these, `known` about its locals."""
+
+    def __init__(self, program: Any, graph: CallGraph, number: int) -> None:
+        self.program = program
+        self.graph = graph
+        self.number = number
+        self.image_function = program.image.functions[number]
+        self.facts = program.verified.functions[number]
+        self.handlers: dict[int, int] = {}
+        self.kept: dict[int, int] = {}
+        for index, (offset, opcode, _) in enumerate(self.facts.instructions):
+            if THROWS[opcode]:
+                self._find_handler(index, offset)
+        flows = [OPCODES[opcode].flow for _, opcode, _ in self.facts.instructions]
+        self.costs = run_costs(flows)
+        entered = {0, *self.handlers.values(), *self._targets()}
+        self.fuel = sum([self.costs[index] for index in entered])  # at most, on a path without loops
+        if len(flows) > LARGEST:
+            raise Unshaped("too large")
+        self.known = self._survey()
+
+    def _targets(self) -> list[int]:
+        found = self.facts.instructions
+        return [self.facts.index_of[operand] for _, number, operand in found if OPCODES[number].kind is k.LABEL]
+
+    def _find_handler(self, index: int, offset: int) -> None:
+        for start, end, target, kept in self.image_function.handlers:
+            if start <= offset < end:
+                self.handlers[index] = self.facts.index_of[target]
+                self.kept[index] = kept
+                return
+
+    def _translator(self, known: dict[Any, Entry], metered: bool) -> Translator:
+        return Translator(self.program, self.graph, self.number, self.kept, known, metered)
+
+    def leaves(self, index: int) -> bool:
+        """Whether the interpreter does this instruction."""
+        _, number, operand = self.facts.instructions[index]
+        if number == CALL:
+            return bool(self.graph.suspends[operand])
+        return number in LEFT or number in METHOD_CALLS
+
+    # ------------------------------------------------------------ what is known of locals
+
+    def _survey(self) -> dict[Any, Entry]:
+        """What holds of each local wherever it is read: first as much as the stores do not speak against, then less until they
+        bear it out."""
+        arguments = {n: self._parameter(kind) for n, (_, kind, _) in enumerate(self.image_function.params)}
+        flow = Flow(self.facts, self.handlers, lambda index: False)
+        known: dict[Any, Entry] = {}
+        sound: dict[Any, Entry] = {}
+        refuted: set[Any] = set()
+        for attempt in range(MOST_PASSES):
+            translator = self._translator(known, False)
+            translator.surveying = True
+            translator.shape(flow, self.costs)
+            stored = translator.stored
+            for slot, entry in arguments.items():
+                stored.setdefault(slot, []).append(entry)
+            found = {slot: meet(entries) for slot, entries in stored.items()}
+            assumed = [slot for slot, entry in known.items() if slot in found and entry.low is not None]
+            refuted |= {slot for slot in assumed if found[slot].low is None}
+            settled = all(agrees(known[slot], found.get(slot)) for slot in known)
+            if settled:
+                sound = known
+            if attempt == MOST_PASSES - 2:
+                refuted |= found.keys()  # it takes too long: what is not sure by now is not hoped for
+            refuted |= arguments.keys()
+            hoped = {slot: found[slot] if slot in refuted else hopeful(found[slot], stored[slot]) for slot in found}
+            if attempt < 1:
+                known = found  # kinds first: what is hoped for goes by them
+                continue
+            if settled and not any(better(entry, known.get(slot)) for slot, entry in hoped.items()):
+                break
+            known = hoped
+        return sound
+
+    def _parameter(self, number: int) -> Entry:
+        return Entry("", (self.program.image.types[number][0], number))
+
+    # ------------------------------------------------------------ parts
+
+    def whole(self, metered: bool) -> Part:
+        """The function from its beginning."""
+        flow = Flow(self.facts, self.handlers, self.leaves, threaded=not metered)
+        translator = self._translator(self.known, metered)
+        translator.stack = []
+        entry = translator.place(0, [])
+        body = translator.shape(flow, self.costs)
+        counted_calls = self.graph.counted[self.number]
+        guards = ["d < L"] if counted_calls and not self.graph.leaf[self.number] else []
+        guards += ["F[0] < LOW"] if metered else []
+        beginning: list[Any] = ["n = 0"] if metered else []
+        if self.image_function.captures:
+            cells = "".join([f"c{cell}, " for cell in range(len(self.image_function.captures))])
+            beginning.append(f"{cells}= cells")
+        if guards:
+            guard = Branch(" or ".join(guards))
+            guard.yes.append(f"{entry}raise Leave")
+            beginning.append(guard)
+        beginning += [f"{name} = None" for name in sorted(translator.lookups)]
+        parameters = [f"l{n}" for n in range(len(self.image_function.params))]
+        parameters += ["cells"] * (self.number in self.graph.values) + ["d"] * counted_calls
+        return self._part(f"fn{self.number}", 0, parameters, [*beginning, *body], translator.sites)
+
+    def loop(self, head: int, body: frozenset[int], metered: bool) -> Part:
+        """A loop, entered at its head with all locals, cells and what the operand stack holds."""
+        flow = Flow(self.facts, self.handlers, self.leaves, head, body, threaded=not metered)
+        translator = self._translator(self.known, metered)
+        translator.stack = canonical_stack(self.facts.depths[head])
+        statements = translator.shape(flow, self.costs)
+        beginning = ["n = 0"] if metered else []
+        beginning += [f"{name} = None" for name in sorted(translator.lookups)]
+        parameters = [f"l{n}" for n in range(self.image_function.slots)]
+        parameters += [f"s{n}" for n in range(self.facts.depths[head])]
+        parameters += [f"c{n}" for n in range(self.image_function.cells)]
+        if self.graph.counted[self.number]:
+            parameters.append("d")
+        return self._part(f"u{self.number}_{head}", head, parameters, [*beginning, *statements], translator.sites)
+
+    def _part(self, name: str, head: int, parameters: list[str], statements: list[Any], sites: list[Site]) -> Part:
+        source, places = printed(f"def {name}({', '.join(parameters)}):", statements)
+        return Part(name, self.number, head, source, {line: sites[site] for line, site in places.items()}, self.fuel)
+
+    def loops(self) -> dict[int, frozenset[int]]:
+        """The loops that are worth translating by themselves: those that the interpreter is not needed in."""
+        try:
+            flow = Flow(self.facts, self.handlers, lambda index: False)
+        except Unshaped:
+            return {}
+        found: dict[int, frozenset[int]] = {}
+        for head in flow.loops():
+            body = flow.blocks[head].body
+            indexes = [index for start in body for index in range(start, flow.blocks[start].end)]
+            if not any(self.leaves(index) for index in indexes):
+                found[head] = body
+        return found
+
+
+def meet(entries: list[Entry]) -> Entry:
+    """What holds of all of them."""
+    kinds = {entry.kind for entry in entries}
+    if len(kinds) == 1:
+        kind = kinds.pop()
+    else:
+        words = {word for word, _ in kinds}
+        kind = (words.pop(), -1) if len(words) == 1 else s.PLAIN if words <= s.SCALARS else s.ANY
+    lows = [entry.low for entry in entries]
+    highs = [entry.high for entry in entries if entry.high is not None]
+    low = 0 if all(known is not None and known >= 0 for known in lows) else None
+    return Entry("", kind, low=low, high=max(highs) if len(highs) == len(entries) else None)
+
+
+def hopeful(found: Entry, entries: list[Entry]) -> Entry:
+    """The same, where nothing speaks against it that it is never negative."""
+    if found.kind[0] == "int" and found.low is None and all(entry.low is None or entry.low >= 0 for entry in entries):
+        return Entry("", found.kind, low=0)
+    return found
+
+
+def agrees(assumed: Entry, found: Entry | None) -> bool:
+    """Whether all stores, under the assumption, bear it out. What nothing stores is never read."""
+    if found is None:
+        return True
+    kind = assumed.kind in (s.ANY, found.kind) or (assumed.kind[1] < 0 and assumed.kind[0] == found.kind[0])
+    low = assumed.low is None or (found.low is not None and found.low >= assumed.low)
+    return kind and low and (assumed.high is None or (found.high is not None and found.high <= assumed.high))
+
+
+def better(found: Entry, assumed: Entry | None) -> bool:
+    if assumed is None:
+        return True
+    return found.kind not in (s.ANY, assumed.kind) or (found.low is not None and assumed.low is None)

@@ -1,0 +1,147 @@
+"""What translated code calls by name: values' operations, the functions of vm/ops.py, and forms of them that only it needs.
+
+Hands on `NAMES`. Must not know: programs, machines.
+"""
+
+from __future__ import annotations
+
+import math
+
+from .. import ops
+from ..dispatch import missing_value, not_fallible, wrong_length
+from ..ops import not_bool
+from ..panics import Panic
+from ..values import (
+    NONE,
+    Array,
+    Cell,
+    Closure,
+    EnumValue,
+    Err,
+    Ok,
+    RangeValue,
+    Some,
+    debug,
+    display,
+    index_out_of_range,
+    int_div,
+    int_rem,
+    key_of,
+    overflow,
+    own,
+    share,
+)
+from ..values.access import key_not_found, map_store
+from ..values.arithmetic import float_div
+from ..values.limits import check_concat, collection_too_long, concat, join, limits
+from ..values.sharing import PLAIN
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any, NoReturn
+
+
+class Leave(BaseException):
+    """Translated code cannot go on: its frames become frames of the interpreter."""
+
+
+class End:
+    """Stands for the end of a walk."""
+
+
+HOLDERS = frozenset({Some, Ok, Err})
+
+
+def text_of(value: Any) -> str:
+    return value if type(value) is str else display(value)
+
+
+def owned(value: Any) -> Any:
+    """A local's value, copied first if it is shared; what has no mark is left to whoever writes it to refuse."""
+    try:
+        return own(value) if value.shared else value
+    except AttributeError:
+        return value
+
+
+def shared_mark(value: Any) -> bool:
+    return bool(getattr(value, "shared", False))
+
+
+def own_cell(cell: Any) -> Any:
+    if getattr(cell.value, "shared", False):
+        cell.value = own(cell.value)
+    return cell.value
+
+
+def span(start: Any, end: Any, inclusive: bool) -> Iterator[int]:
+    """A walk over a range that nothing else sees."""
+    if type(start) is int and type(end) is int:
+        return iter(range(start, end + 1 if inclusive else end))
+    return iter(RangeValue.checked(start, end, inclusive).span())
+
+
+def found(value: Any) -> Any:
+    """The Option of what a Map gave."""
+    return NONE if value is End else Some(share(value))
+
+
+def popped(value: Any) -> Any:
+    """The Option of what was taken out of an Array."""
+    return NONE if value is End else Some(value)
+
+
+def taken(value: Any) -> Any:
+    """What was in that Option."""
+    if type(value) not in PLAIN:
+        share(value)
+    return value
+
+
+def callee(closure: Any, count: int, functions: Any) -> Any:
+    """The Python function of a function value that takes `count` arguments, else None."""
+    if type(closure) is not Closure or closure.function.argc != count:
+        return None
+    return functions[closure.function]
+
+
+def not_a_bool(value: Any) -> NoReturn:
+    raise not_bool(value)
+
+
+def no_arm(value: Any) -> Panic:
+    return Panic("P009", f"no arm matches {debug(value)}")
+
+
+def err_of(value: Any) -> Any:
+    """What a function gives whose `?` met Err or None."""
+    return Err(caught(value))
+
+
+def none_or_err(value: Any) -> Any:
+    """The same in a function that gives an Option."""
+    return value if value is NONE else Err(caught(value))
+
+
+def caught(value: Any) -> Any:
+    """The error that `?` on Err or None raises."""
+    if type(value) is Err:
+        return value.value
+    if value is NONE:
+        return missing_value()
+    raise not_fallible(value)
+
+
+NAMES: dict[str, Any] = {
+    value.__name__: value
+    for value in (
+        Array, Cell, Closure, EnumValue, Err, Ok, RangeValue, Some, Leave, callee, caught, found, popped, taken,
+        key_of, key_not_found, map_store,
+        check_concat, collection_too_long, concat, err_of,
+        float_div, index_out_of_range, int_div, int_rem, join, no_arm, none_or_err, not_a_bool, overflow, own, own_cell, owned,
+        share, shared_mark, span, math.sqrt, text_of, wrong_length,
+    )
+}  # fmt: skip
+NAMES.update(EMPTY="", NONE_VALUE=NONE, NAN=math.nan, BEHIND=1 << 62, HOLDERS=HOLDERS, PLAIN=PLAIN, END=End, limits=limits, D=0)
+NAMES.update({f"op_{name}": function for name, function in vars(ops).items() if name.isupper() and callable(function)})

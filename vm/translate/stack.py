@@ -1,0 +1,202 @@
+"""The operand stack of the bytecode at translation time: texts of expressions in place of values.
+
+An entry that may fail, or depends on what a statement could change, is settled into a temporary before any statement is
+written, so
+that all happens in the order of the bytecode. Hands on `Entry`, `Kind`, `Writer`. Must not know: opcodes, control flow.
+"""
+
+from __future__ import annotations
+
+from .text import mark
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from .text import Statement
+
+    # word of a type descriptor, and its number in the image, -1 where it has none
+    Kind = tuple[str, int]
+
+ANY: Kind = ("", -1)
+INT: Kind = ("int", -1)
+FLOAT: Kind = ("float", -1)
+STRING: Kind = ("string", -1)
+BOOL: Kind = ("bool", -1)
+NIL: Kind = ("nil", -1)
+PLAIN: Kind = ("plain", -1)
+ARRAY: Kind = ("array", -1)
+MAP: Kind = ("map", -1)
+SCALARS = frozenset({"int", "float", "string", "bool", "nil", "plain"})
+DEEPEST = 24  # parentheses around one another
+
+
+class Entry:
+    """`pure`: it cannot fail, and gives the same as long as the variables in `uses` do. `low`: what is known of an Int: it is
+    at least that. `high`: at most."""
+
+    __slots__ = ("text", "kind", "pure", "uses", "deep", "low", "high", "bounds", "length", "raw")
+
+    def __init__(
+        self,
+        text: str,
+        kind: Kind = ANY,
+        *,
+        pure: bool = True,
+        uses: frozenset[str] = frozenset(),
+        deep: int = 0,
+        low: int | None = None,
+        high: int | None = None,
+    ) -> None:
+        self.text = text
+        self.kind = kind
+        self.pure = pure
+        self.uses = uses
+        self.deep = deep
+        self.low = low
+        self.high = high
+        self.length: int | None = None  # of a String constant
+        self.raw: str | None = None  # of what Map.get gives: the variable with the value or END
+        self.bounds: tuple[Entry, Entry, bool] | None = None  # of a range that nothing else sees
+
+    @property
+    def simple(self) -> bool:
+        """A name or a constant: it may be written more than once."""
+        return self.text.isidentifier() or self.text.lstrip("-").isdigit()
+
+
+class Site:
+    """A place in the bytecode: index of the instruction, and the entries that the operand stack of the frame holds there, None
+    where control never leaves. `element`: the variables of array and index, where an IndexError is about these."""
+
+    __slots__ = ("index", "stack", "element")
+
+    def __init__(self, index: int, stack: tuple[str, ...] | None, element: tuple[str, str] | None = None) -> None:
+        self.index = index
+        self.stack = stack
+        self.element = element
+
+
+class Writer:
+    """`out`: the statements being written; `stack`: the operand stack of this function; `at`: the instruction."""
+
+    def __init__(self) -> None:
+        self.out: list[Statement] = []
+        self.stack: list[Entry] = []
+        self.sites: list[Site] = []
+        self.at = 0
+        self.temporaries = 0
+
+    # ------------------------------------------------------------ places
+
+    def place(self, index: int, stack: list[Entry] | None = None) -> str:
+        """The mark of a place; with a stack where control may leave, whose entries get names that the frame will have."""
+        if stack is not None:
+            self.name_all(stack)
+        self.sites.append(Site(index, None if stack is None else tuple([entry.text for entry in stack])))
+        return mark(len(self.sites) - 1)
+
+    def name_all(self, stack: list[Entry]) -> None:
+        for position, entry in enumerate(stack):
+            if not entry.simple:
+                stack[position] = self.named_anew(entry)
+
+    def here(self) -> str:
+        return self.place(self.at)
+
+    def at_element(self, array: str, index: str) -> str:
+        """The mark of a read or write by position, which Python's own test of the position guards."""
+        self.sites.append(Site(self.at, None, (array, index)))
+        return mark(len(self.sites) - 1)
+
+    # ------------------------------------------------------------ entries
+
+    def push(self, entry: Entry) -> None:
+        self.stack.append(entry)
+        if entry.deep > DEEPEST:
+            self.settle()
+            self.stack[-1] = self.named(self.stack[-1])
+
+    def temporary(self) -> str:
+        self.temporaries += 1
+        return f"t{self.temporaries}"
+
+    def named(self, entry: Entry) -> Entry:
+        """The same value under a name, so that it can be written more than once."""
+        if entry.simple:
+            return entry
+        name = self.temporary()
+        self.out.append(f"{name} = {entry.text}")
+        return Entry(name, entry.kind, low=entry.low, high=entry.high)
+
+    def pop(self) -> Entry:
+        return self.stack.pop()
+
+    def pop_named(self) -> Entry:
+        """The top under a name."""
+        if self.stack[-1].simple:
+            return self.stack.pop()
+        top = self.stack.pop()
+        self.settle()
+        return self.named(top)
+
+    def taken(self, count: int) -> list[Entry]:
+        """The `count` entries on top, deepest first."""
+        found = self.stack[len(self.stack) - count :]
+        del self.stack[len(self.stack) - count :]
+        return found
+
+    def settle(self, raw: bool = True) -> None:
+        """Everything on the stack that is not pure happens now; what a Map gave may wait for the test whether it is there."""
+        for position, entry in enumerate(self.stack):
+            if not entry.pure and (raw or entry.raw is None):
+                self.stack[position] = self.named(entry)
+
+    def forget(self, name: str) -> None:
+        """A variable changes: what depends on it gets its old value."""
+        for position, entry in enumerate(self.stack):
+            if name in entry.uses:
+                if entry.pure:
+                    self.stack[position] = self.named_anew(entry)
+                else:
+                    self.settle()
+                    break
+
+    def named_anew(self, entry: Entry) -> Entry:
+        name = self.temporary()
+        self.out.append(f"{name} = {entry.text}")
+        return Entry(name, entry.kind, low=entry.low, high=entry.high)
+
+    def statement(self, text: str) -> None:
+        """A statement with effects."""
+        self.settle()
+        self.out.append(text)
+
+    def canonical(self) -> None:
+        """The stack as it is where control flow joins: position n in the variable sn."""
+        if sum([not entry.pure for entry in self.stack]) > 1:
+            self.settle()
+        for position, entry in enumerate(self.stack):
+            name = f"s{position}"
+            if entry.text == name:
+                continue
+            for later in range(position + 1, len(self.stack)):
+                if name in self.stack[later].uses or self.stack[later].text == name:
+                    self.stack[later] = self.named_anew(self.stack[later])
+            self.out.append(f"{name} = {entry.text}")
+            self.stack[position] = Entry(name, entry.kind, uses=frozenset({name}), low=entry.low)
+
+
+def joined(entries: Iterable[Entry]) -> frozenset[str]:
+    found: frozenset[str] = frozenset()
+    for entry in entries:
+        found |= entry.uses
+    return found
+
+
+def depth(entries: Iterable[Entry]) -> int:
+    return 1 + max([entry.deep for entry in entries], default=0)
+
+
+def canonical_stack(count: int) -> list[Entry]:
+    return [Entry(f"s{position}", uses=frozenset({f"s{position}"})) for position in range(count)]

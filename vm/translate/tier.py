@@ -1,0 +1,229 @@
+"""The translated tier of one machine: runs translated parts, and turns their frames into the interpreter's when they leave
+(V-7.3).
+
+Hands on `Tier`. While a part runs, Python's own frames stand for those of the task; a `Leave` or a panic that comes out of
+them shows by its traceback where each one was. Must not know: Python text.
+"""
+
+from __future__ import annotations
+
+from types import FunctionType
+
+from ..panics import Panic
+from .analysis import TALLEST
+from .library import Leave
+from .program import Translation
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import TracebackType
+    from typing import Any
+
+    from ..linked import Code, LoopSite
+    from .functions import Part
+    from .stack import Site
+
+NESTED = 100  # calls of translated functions in one another; CPython has room for 1,000 of its own
+WORDS = {"None": None, "True": True, "False": False}
+WARM = 1 << 30
+NEVER = 1 << 30  # more calls than may nest
+PASSED = 5_000  # fuel that a loop uses before it asks how much is left
+
+
+class Calls(dict):  # type: ignore[type-arg]  # typing is not loaded to run
+    """The Python function of a function value, by its Code; None where only the interpreter can call it."""
+
+    def __init__(self, tier: Tier) -> None:
+        super().__init__()
+        self.tier = tier
+
+    def __missing__(self, code: Any) -> Any:
+        tier = self.tier
+        found = None
+        if code.home is tier.program and code.number in tier.translation.graph.values:
+            found = tier.function(code.number)
+            tier.program.link(code)  # its cost is known from then on
+        self[code] = found
+        return found
+
+
+class Tier:
+    """`metered`: the run has a limit of steps, or its steps are to be counted. `names` are the globals of translated code: `S` is
+    the stop flag, `L` the calls that must be left to go on, `F` holds the fuel left, below `LOW` the interpreter goes on, which
+    stops at the very instruction."""
+
+    def __init__(self, machine: Any, metered: bool) -> None:
+        self.machine = machine
+        self.program = machine.program
+        self.metered = metered
+        translation = self.program.translation
+        if translation is None:
+            translation = self.program.translation = Translation(self.program)
+        self.translation: Translation = translation
+        self.parts: dict[Any, Part] = {}
+        self.functions: dict[int, Any] = {}
+        self.loops: dict[int, Any] = {}
+        self.fuel = [0]
+        self.names: dict[str, Any] = {
+            "S": False, "L": 1, "F": self.fuel, "LOW": PASSED, "MACHINE": machine, "FN": Calls(self), "D": NESTED,
+        }  # fmt: skip
+
+    def flag(self, stopped: bool) -> None:
+        """Whether translated code is to leave where it next looks: at the head of a loop, or on entry of a counted function."""
+        self.names["S"], self.names["L"] = stopped, NEVER if stopped else 1
+
+    # ------------------------------------------------------------ Python functions
+
+    def function(self, number: int) -> Any:
+        """The Python function of a function of the program; None if it stays with the interpreter."""
+        if number not in self.functions:
+            part = self.translation.whole(number, self.metered)
+            self.functions[number] = None if part is None or not self.callees(part) else self.names[f"fn{number}"]
+        return self.functions[number]
+
+    def callees(self, part: Part) -> bool:
+        """Bind a part and all that it calls; nothing, if some of it is not translated."""
+        found: dict[str, Part] = {part.name: part}
+        pending = [part]
+        while pending:
+            for name in pending.pop().code.co_names:
+                if name[:2] == "fn" and name[2:].isdigit() and name not in self.names and name not in found:
+                    callee = self.translation.whole(int(name[2:]), self.metered)
+                    if callee is None:
+                        return False
+                    found[name] = callee
+                    pending.append(callee)
+        for name, callee in found.items():
+            self.names[name] = self.bound(callee)
+        return True
+
+    def bound(self, part: Part) -> Any:
+        for name in part.code.co_names:
+            if name not in self.names and not (name[:2] == "fn" and name[2:].isdigit()):
+                try:
+                    self.names[name] = self.translation.value_of(name)
+                except KeyError:
+                    continue  # an attribute
+        self.parts[part.code] = part
+        self.names["LOW"] = max(self.names["LOW"], PASSED + (NESTED + TALLEST) * part.fuel)
+        return FunctionType(part.code, self.names)
+
+    # ------------------------------------------------------------ what the loop calls
+
+    def call(self, task: Any, code: Code, locs: list[Any], cells: list[Any], room: int) -> Any:
+        """Run a function whose frame the interpreter has just made. A tuple of its value; None: the frames are in the task
+        now; False: the interpreter has to run it."""
+        function = self.function(code.number)
+        if function is None:
+            self.program.untranslated(code)
+            return False
+        arguments = locs[: code.argc]
+        if code.number in self.translation.graph.values:
+            arguments.append(tuple(cells[: len(code.captures)]))
+        if self.translation.graph.counted[code.number]:
+            arguments.append(min(NESTED, room - 50))
+        return self.run(task, function, arguments, room)
+
+    def loop(self, task: Any, site: LoopSite, locs: list[Any], cells: list[Any], stack: list[Any], room: int) -> Any:
+        """Run a loop from its head on; `stack` is what its frame has on the operand stack."""
+        function = self.loops.get(id(site))
+        if function is None:
+            code = site.code
+            part = self.translation.loop(code.number, site.head, self.metered)
+            if part is None or not self.callees(part):
+                site.unhook()
+                return False
+            for head, body in self.translation.loops(code.number).items():
+                if site.head in body and head in site.all:
+                    site.all[head].hits += WARM  # the loops around it come next
+            function = self.loops[id(site)] = self.names[part.name]
+        arguments = [*locs, *stack, *cells]
+        if self.translation.graph.counted[site.code.number]:
+            arguments.append(min(NESTED, room - 50))
+        return self.run(task, function, arguments, room)
+
+    def run(self, task: Any, function: Any, arguments: list[Any], room: int) -> Any:
+        machine = self.machine
+        self.flag(False)
+        if room < 60 or machine.stop is not None:
+            return False
+        outer, total = self.fuel[0], machine.fuel + machine.reserve
+        if self.metered:
+            if total < self.names["LOW"]:
+                return False
+            self.fuel[0] = total
+        try:
+            return (function(*arguments),)
+        except Leave as leave:
+            self.rebuild(task, leave.__traceback__)
+            return None
+        except BaseException as error:
+            machine.raised = self.meant(error)
+            self.rebuild(task, error.__traceback__, failed=True)
+            return None
+        finally:
+            if self.metered:
+                machine.pay(total - self.fuel[0])
+                self.fuel[0] = outer
+
+    def meant(self, error: BaseException) -> BaseException:
+        """Python's own test of a position is the machine's: P004."""
+        traceback = error.__traceback__
+        while traceback is not None and traceback.tb_next is not None:
+            traceback = traceback.tb_next
+        part = None if traceback is None else self.parts.get(traceback.tb_frame.f_code)
+        if part is None or traceback is None or not isinstance(error, IndexError):
+            return error
+        element = site_of(part, traceback.tb_lineno).element
+        if element is None:
+            return error
+        array, index = [self.value(text, traceback.tb_frame.f_locals) for text in element]
+        return Panic("P004", f"index out of range: index {index}, length {len(array.items)}")
+
+    # ------------------------------------------------------------ frames as data
+
+    def rebuild(self, task: Any, traceback: TracebackType | None, failed: bool = False) -> None:
+        """The frames of the interpreter that stand for those of a traceback; the innermost becomes the state of the task."""
+        frames = []
+        while traceback is not None:
+            part = self.parts.get(traceback.tb_frame.f_code)
+            if part is not None:
+                frames.append((part, traceback.tb_frame.f_locals, traceback.tb_lineno))
+            traceback = traceback.tb_next
+        stack = task.stack
+        for position, (part, values, line) in enumerate(frames):
+            code = self.program.codes[part.function]
+            self.program.link(code)
+            site = site_of(part, line)
+            innermost = position == len(frames) - 1
+            index = site.index if innermost and not failed else site.index + 1
+            following = code.nodes[index] if index < len(code.nodes) else None
+            self.fuel[0] -= values.get("n", 0)
+            if not failed:
+                stack += [self.value(text, values) for text in site.stack or ()]
+            slots = [values.get(f"l{n}") for n in range(code.argc + len(code.blank))]
+            cells = [values.get(f"c{n}") for n in range(code.cell_count)]
+            state = (following, slots, cells, code)
+            if not innermost:
+                task.frames.append(state)
+            else:
+                task.state = (*state, None if failed else stack.pop())
+
+    def value(self, text: str, values: dict[str, Any]) -> Any:
+        """An entry of the operand stack of a frame."""
+        if text in values:
+            return values[text]
+        if text in WORDS:
+            return WORDS[text]
+        if not text.isidentifier():
+            return int(text)
+        if text not in self.names:  # a constant that only frames need
+            self.names[text] = self.translation.value_of(text)
+        return self.names[text]
+
+
+def site_of(part: Part, line: int) -> Site:
+    """The place in the bytecode of a line: of that line, or of the last one before it that has one."""
+    while line not in part.sites and line > 1:
+        line -= 1
+    return part.sites[line] if line in part.sites else next(iter(part.sites.values()))

@@ -1,0 +1,257 @@
+"""The instructions of a function, one after the other: what `Shaper` leaves open (V-7.2).
+
+Hands on `Translator`. `?`, conditions and walks end here in statements; conditions that follow each other become one. Must not
+know: which parts of a function are translated.
+"""
+
+from __future__ import annotations
+
+from ..bytecode.opcodes import BY_NAME, OPCODES
+from . import stack as s
+from .analysis import LEFT
+from .blocks import Shaper
+from .expressions import METHODS
+from .stack import Entry
+from .text import Branch
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ..bytecode.opcodes import Opcode
+    from .analysis import CallGraph
+
+BRANCHES = frozenset({BY_NAME["JUMP_IF"].number, BY_NAME["JUMP_UNLESS"].number})
+CONCAT, STORE, ITERATE = (BY_NAME[name].number for name in ("CONCAT", "STORE", "ITERATE"))
+
+UNKNOWN = LEFT | {BY_NAME[name].number for name in ("CALL_METHOD", "CALL_INOUT", "CHANGES_SELF")}
+
+
+class Translator(Shaper):
+    """`surveying`: nothing is left to the interpreter, since all stores of the function are to be seen. `kept`: depth
+    of the operand stack by instruction that may throw to a handler."""
+
+    def __init__(
+        self, program: Any, graph: CallGraph, number: int, kept: dict[int, int], known: dict[Any, Entry], metered: bool
+    ) -> None:
+        super().__init__(program, graph, number, known, metered)
+        self.kept = kept
+        self.walked = {}
+        self.surveying = False
+        self.trying = False
+
+    # ------------------------------------------------------------ operations
+
+    def step(self, at: int) -> int:
+        following = self.instructions[at + 1] if at + 1 not in self.flow.blocks else (0, 0, 0)
+        if at != self.skip and self.instructions[at][1] == CONCAT and following[1] == STORE:
+            self.at = at
+            if self.store_concat(following[2]):
+                return at + 2
+        return super().step(at)
+
+    def operation(self, number: int, operand: int) -> None:
+        op = OPCODES[number]
+        if op.flow == "raise":
+            getattr(self, f"op_{op.name}_out")()
+        elif number == ITERATE:
+            self.iterate(op)
+        elif self.surveying and number in UNKNOWN:
+            self.unknown(op, operand)
+        elif METHODS[number] is not None or hasattr(self, f"op_{op.name}"):
+            getattr(self, f"op_{op.name}")(operand)
+        else:
+            self.generic(op, operand)
+
+    def unknown(self, op: Opcode, operand: int) -> None:
+        """An instruction that only the interpreter does, as far as the stack goes."""
+        depths = self.flow.facts.depths
+        self.settle()
+        self.taken(len(self.stack) - depths[self.at + 1] + len(op.pushes))
+        for _ in op.pushes:
+            self.push(Entry(self.temporary()))
+
+    def iterate(self, op: Opcode) -> None:
+        part = self.stack[-1]
+        position = len(self.stack) - 1
+        self.walked[position] = Entry("", self.inner(part.kind, 1) if part.kind[0] == "array" else s.ANY)
+        if part.bounds is None:
+            self.generic(op, 0)
+            return
+        start, end, inclusive = part.bounds
+        self.pop()
+        if start.kind[0] == end.kind[0] == "int":
+            self.give(f"iter(range({start.text}, {end.text}{' + 1' * inclusive}))", [start, end])
+            self.stack[-1].pure = False
+        else:
+            self.give(f"span({start.text}, {end.text}, {inclusive})", [start, end], fails=True)
+        low = start.low if start.kind[0] == "int" else None
+        self.walked[position] = Entry("", s.INT, low=low, high=(1 << 63) - 2 + inclusive)
+
+    # ------------------------------------------------------------ ends of blocks
+
+    def terminator(self, start: int, last: int, name: str, succs: list[tuple[int, bool]]) -> None:
+        if name == "JUMP":
+            self.go(succs[0][0], start, True)
+        elif name in ("JUMP_IF", "JUMP_UNLESS"):
+            condition, yes, no = self.condition(last, succs)
+            condition, yes, no, _ = self.widened(start, condition, yes, no)
+            self.settle(raw=False)
+            self.split(start, condition.text, yes, no)
+        elif name == "NEXT":
+            self.next_element(start, succs)
+        elif name in ("TRY", "POP_TRY"):
+            self.tried(start, last, name, succs)
+        elif name == "THROW" and succs:
+            error = self.pop()
+            self.to_handler(start, last, error, succs[0])
+        elif name == "THROW":
+            self.op_THROW_out()
+        else:
+            getattr(self, f"op_{name}")(self.instructions[last][2])
+
+    def split(self, start: int, condition: str, yes: tuple[int, bool], no: tuple[int, bool]) -> None:
+        branch = Branch(condition)
+        before, stack, marked = self.out, list(self.stack), self.marked
+        self.out = branch.yes
+        self.go(yes[0], start, yes[1])
+        self.out, self.stack, self.marked = branch.no, list(stack), marked
+        self.go(no[0], start, no[1])
+        self.out = before
+        self.out.append(branch)
+
+    def condition(self, last: int, succs: list[tuple[int, bool]]) -> tuple[Entry, tuple[int, bool], tuple[int, bool]]:
+        """The condition, and where control goes when it holds and when not."""
+        self.at = last
+        part = self.pop()
+        if part.kind[0] != "bool":
+            if not part.simple:
+                self.push(part)
+                self.settle()
+                part = self.named(self.pop())
+            text = f"({part.text} is True or {part.text} is not False and ({self.here()}not_a_bool({part.text})))"
+            part = Entry(text, s.BOOL, pure=False, uses=part.uses, deep=part.deep + 1)
+        if OPCODES[self.instructions[last][1]].name == "JUMP_UNLESS":
+            return part, succs[0], succs[1]
+        return part, succs[1], succs[0]
+
+    def widened(
+        self, start: int, condition: Entry, yes: tuple[int, bool], no: tuple[int, bool]
+    ) -> tuple[Entry, tuple[int, bool], tuple[int, bool], list[int]]:
+        """The condition joined with those of the blocks that it leads to, as long as these do nothing but compare."""
+        merged: list[int] = []
+        while not self.metered:
+            for target, other, holds in ((no[0], yes[0], False), (yes[0], no[0], True)):
+                found = self.only_condition(target, {start, *merged})
+                if found is None:
+                    continue
+                second, then, otherwise = found
+                if other in (then[0], otherwise[0]) and then[0] != otherwise[0]:
+                    straight = (then[0] == other) != holds
+                    text = second.text if straight else f"(not {second.text})"
+                    text = f"({condition.text} {'and' if holds else 'or'} {text})"
+                    uses, deep = condition.uses | second.uses, max(condition.deep, second.deep) + 1
+                    condition = Entry(text, s.BOOL, pure=False, uses=uses, deep=deep)
+                    if holds:
+                        yes = then if straight else otherwise
+                    else:
+                        no = otherwise if straight else then
+                    merged.append(target)
+                    break
+            else:
+                return condition, yes, no, merged
+            if condition.deep > s.DEEPEST:
+                return condition, yes, no, merged
+        return condition, yes, no, merged
+
+    def only_condition(self, target: int, sources: set[int]) -> tuple[Entry, tuple[int, bool], tuple[int, bool]] | None:
+        """The condition of a block that does nothing else and is reached from `sources` alone."""
+        block = self.flow.blocks.get(target)
+        if block is None or block.body or block.leaves or not sources.issuperset(block.preds) or len(block.preds) != 1:
+            return None
+        last = block.end - 1
+        if self.instructions[last][1] not in BRANCHES:
+            return None
+        kept = (self.out, list(self.stack), self.temporaries, len(self.sites), self.stored, self.at, self.marked)
+        self.out, self.stored = [], {}
+        at = target
+        while at < last:
+            at = self.step(at)
+        found = None
+        if at == last and self.stack:
+            found = self.condition(last, block.succs)
+        same = len(self.stack) == len(kept[1]) and all(a is b for a, b in zip(self.stack, kept[1], strict=True))
+        failed = bool(self.out) or not same
+        self.out, self.stack, self.stored, self.at, self.marked = kept[0], kept[1], *kept[4:]
+        if failed:
+            self.temporaries = kept[2]
+            del self.sites[kept[3] :]
+            return None
+        return found
+
+    def combined(self, start: int) -> list[int]:
+        block = self.flow.blocks[start]
+        last = block.end - 1
+        if self.metered or block.leaves or self.instructions[last][1] not in BRANCHES:
+            return []
+        if not any(len(self.flow.blocks[t].preds) == 1 for t, _ in block.succs if t in self.flow.blocks):
+            return []
+        kept = (self.out, list(self.stack), self.temporaries, len(self.sites), self.stored, self.at, self.marked)
+        self.out, self.stored = [], {}
+        at = start
+        while at < last:
+            at = self.step(at)
+        merged: list[int] = []
+        if at == last:
+            condition, yes, no = self.condition(last, block.succs)
+            merged = self.widened(start, condition, yes, no)[3]
+        self.out, self.stack, self.temporaries = kept[0], kept[1], kept[2]
+        self.stored, self.at, self.marked = kept[4:]
+        del self.sites[kept[3] :]
+        return merged
+
+    def next_element(self, start: int, succs: list[tuple[int, bool]]) -> None:
+        """NEXT where it is not the head of a loop."""
+        self.settle()
+        name = self.temporary()
+        self.out.append(f"{name} = next({self.stack[-1].text}, END)")
+        branch = Branch(f"{name} is END")
+        before, stack, marked = self.out, list(self.stack), self.marked
+        self.out = branch.yes
+        self.pop()
+        self.go(succs[1][0], start, True)
+        self.out, self.stack, self.marked = branch.no, [*stack, Entry(name)], marked
+        self.go(succs[0][0], start)
+        self.out = before
+        self.out.append(branch)
+
+    def tried(self, start: int, last: int, name: str, succs: list[tuple[int, bool]]) -> None:
+        """`?`, or a statement's value, inside `try`."""
+        part = self.pop_named()
+        self.settle()
+        good = f"type({part.text}) is Ok or type({part.text}) is Some" if name == "TRY" else f"type({part.text}) is not Err"
+        branch = Branch(good)
+        before, stack, marked = self.out, list(self.stack), self.marked
+        self.out = branch.yes
+        if name == "TRY":
+            value = self.temporary()
+            self.out.append(f"{value} = {part.text}.value")
+            self.push(Entry(value, self.held(part.kind)))
+        self.go(succs[0][0], start)
+        self.out, self.stack, self.marked = branch.no, list(stack), marked
+        error = self.temporary()
+        self.out.append(f"{self.here()}{error} = caught({part.text})")
+        self.to_handler(start, last, Entry(error), succs[1])
+        self.out = before
+        self.out.append(branch)
+
+    def to_handler(self, start: int, last: int, error: Entry, target: tuple[int, bool]) -> None:
+        if not error.pure:
+            self.push(error)
+            self.settle()
+            error = self.pop()
+        else:
+            self.settle()
+        del self.stack[self.kept[last] :]
+        self.push(error)
+        self.go(target[0], start, True)
