@@ -96,7 +96,7 @@ class StoreFile:
 
 
 class ModelCall:
-    """Effect `model`: execute, execute_with_schema, chat or stream on a model or builder.
+    """Effect `model`: execute, execute_with_schema, chat, stream or view on a model or builder.
 
     `model`: the name, of the declared one or of an instance that `spawn` made, which has a number;
     `memory`: the attached memory, or a tuple of memories; None for none, UNSET for the model's own (O-3.24); `turn`: `tokens` and

@@ -273,6 +273,12 @@ def stream(machine: Running, task: Task, receiver: Any, site: Site, arguments: l
     return request(machine, task, builder_of(receiver), "stream", prompt, None, None)
 
 
+def view(machine: Running, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
+    """The memory is only read, as with `auto: false`."""
+    (prompt,) = arguments_of(site, arguments, ("prompt",))
+    return request(machine, task, builder_of(receiver).with_(auto=False), "view", expect(prompt, str, "String"), None, None)
+
+
 def request(
     machine: Running,
     task: Task,
@@ -425,10 +431,11 @@ _MODEL = {
     "with_memory": with_memory, "with_tools": with_tools, "without_tools": without_tools,
     "with_context": with_context,
     "execute": execute, "execute_with_schema": execute_with_schema, "chat": chat, "stream": stream,
+    "view": view,
 }  # fmt: skip
 _AGENT = {
     **_MODEL,
-    **dict.fromkeys(("with_tools", "without_tools", "chat", "stream"), refused_by_agents),
+    **dict.fromkeys(("with_tools", "without_tools", "chat", "stream", "view"), refused_by_agents),
 }  # fmt: skip
 # `_chunk` and `_leave` are what the code of a `for` calls: no row offers them to a program.
 _STREAM = {"response": stream_response, "_chunk": stream_next, "_leave": stream_leave}

@@ -43,7 +43,7 @@ def declare_impls(c: Checker, impls: list[ImplSymbol]) -> None:
 
 RESERVED = (
     "execute", "execute_with_schema", "chat", "stream", "spawn", "shutdown", "with_memory", "with_tools", "without_tools",
-    "with_context",
+    "with_context", "view",
 )  # fmt: skip
 # Names and types of their parameters, and their results.
 HOOKS = {

@@ -51,7 +51,7 @@ from .trait_calls import Chosen, bounded_methods, bounded_names, names_through_t
 from .types import written_type
 
 AGENTS = (AGENT_REF, AGENT_BUILDER)
-NOT_OF_AGENTS = ("with_tools", "without_tools", "chat", "stream")
+NOT_OF_AGENTS = ("with_tools", "without_tools", "chat", "stream", "view")
 VIEW_METHODS = ("messages", "last", "len", "is_empty", "view", "summary", "tokens", "recall", "to_string")
 
 

@@ -93,10 +93,13 @@ class Run:
         """One reply that calls tools, with the results there are. `tokens`: the reported output tokens less reasoning."""
         self.rounds.append(Draft(Msg("assistant", text, calls), "model", by=self.by, tokens=tokens))
         self.rounds += [Draft(result, "tool") for result in results]
+        self._tell_step([Msg("assistant", text, calls), *results], self._round_number())
+
+    def _tell_step(self, messages: Sequence[Msg], round: int) -> None:
+        """Of each reply, one with calls when their results are there, the last when the turn is stored (M-6.25)."""
         if self.target is not None:
-            shown = [Msg("assistant", text, calls), *results]
-            appended = [_as_data(message) for message in shown]
-            self.target.tell("memory:step", {"run": self.run_id, "round": self._round_number(), "appended": appended})
+            appended = [_as_data(message) for message in messages]
+            self.target.tell("memory:step", {"run": self.run_id, "round": round, "appended": appended})
 
     def _round_number(self) -> int:
         return sum(draft.origin == "model" for draft in self.rounds)
@@ -116,6 +119,7 @@ class Run:
             self.target.end_ephemeral()
             stored = [*prompt, *self.rounds, last] if self.target.policy.tools else [*prompt, last]
             self._store(stored, tokens_in, tokens_out, self._lesson(reply, tokens_in, tokens_out))
+            self._tell_step([answer], self._round_number() + 1)
             for access in self.accesses:
                 access()
         asked = (message for message in self.prompt if message.role != "system")

@@ -6,6 +6,8 @@ Must not know: the loop that asks, the command line.
 from __future__ import annotations
 
 from ...vm.effects import ModelLife
+from ...vm.handles import message_array
+from ...vm.panics import Panic
 from ...vm.values import UNSET, ModelRef
 from ..attached import conversation, run_id
 from ..call_settings import system_text
@@ -81,6 +83,8 @@ class ModelCalls:
     async def call(self, effect: Effect) -> Any:
         """An Err, or what appends the turn and gives the Ok."""
         call: ModelCall = effect.payload
+        if call.method == "view":
+            return await self._view(effect)
         self.calls += 1
         number = self.calls
         instance = self._instance(call.model, call.instance)
@@ -121,6 +125,22 @@ class ModelCalls:
             validators=validators(self.run, effect, call.schema),
         )
         return Settled(lambda: committed(lambda: self.run.builder.value(validated().tree)), after)
+
+    async def _view(self, effect: Effect) -> Any:
+        """What the first request with this prompt would carry (M-6.12); nothing is sent, written or counted."""
+        call: ModelCall = effect.payload
+        instance = self._instance(call.model, call.instance)
+        settings = self._settings(instance, call)
+        user = Msg("user", call.prompt)
+        try:
+            conversation = self._conversation(effect, call)
+            if conversation is None:
+                return message_array([*([] if settings.system is None else [Msg("system", settings.system)]), user])
+            offered = bool(call.tools or (call.own_tools and instance.model.tools))
+            head = await conversation.open(call.model, [user], system=settings.system, tools_offered=offered, by=settings.name)
+            return message_array([*head, conversation.user(call.prompt)])
+        except CallFailure as failure:
+            raise Panic("P451", failure.message) from None
 
     def _services(self, name: str) -> Services:
         """Those of the run; a mock stands in for the provider only (O-8.16)."""

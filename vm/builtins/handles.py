@@ -25,6 +25,10 @@ for _kind in ("ModelRef", "ModelBuilder"):
     )  # fmt: skip
     handle(_kind, "with_context(v: Any) -> ModelBuilder", clause="L-6.8.2", doc="A builder that sends the context.")
     handle(
+        _kind, "view(prompt: String) -> Array<Message>", clause="M-6.12",
+        doc="The messages of the first request with this prompt; nothing is sent, and the memory is only read.",
+    )  # fmt: skip
+    handle(
         _kind, "stream(prompt: Prompt) -> Result<Stream, AgentError>", clause="L-6.8.3",
         doc="Sends the prompt and gives the reply as it arrives.",
     )  # fmt: skip
