@@ -134,10 +134,11 @@ def test_what_a_run_tells():
     run.add_round("look", [call()], [result()])
     run.commit("a")
     opened(memory, "r2").abandon("refused")
-    assert [channel for channel, _ in told] == ["memory:step", "memory:commit", "memory:rollback"]
-    assert told[0][1]["round"] == 1
+    assert [channel for channel, _ in told] == ["memory:step", "memory:commit", "memory:step", "memory:rollback"]
+    assert (told[0][1]["round"], told[2][1]["round"]) == (1, 2)
     assert [message["content"] for message in told[0][1]["appended"]] == ["look", "found"]
-    assert (told[2][1]["run"], told[2][1]["reason"]) == ("r2", "refused")
+    assert [message["content"] for message in told[2][1]["appended"]] == ["a"]
+    assert (told[3][1]["run"], told[3][1]["reason"]) == ("r2", "refused")
 
 
 # ---------------------------------------------------------------- concurrent turns
