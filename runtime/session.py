@@ -300,7 +300,7 @@ class Session:
         machine.limit(budgets.get("steps"), budgets["depth"], tasks)
         self.services.account = self._account(budgets.get("tokens"), budgets.get("cost"))
         self.work = Work(self.host.loop or asyncio_loop())
-        timer = self._set_deadline(seconds)
+        timers = [] if seconds is None else self._set_deadline(seconds)
         value: Any = None
         panic = None
         try:
@@ -312,7 +312,7 @@ class Session:
             panic = raised
             self.emits.send("panic", self.redactor.clean(raised.message), True)
         finally:
-            if timer is not None:
+            for timer in timers:
                 timer.cancel()
             machine.cancel_all()
             await self.work.close_all()
@@ -369,16 +369,20 @@ class Session:
         """Seconds up to the deadline."""
         return None if self.deadline is None else self.deadline - self.work.loop.time()
 
-    def _set_deadline(self, seconds: float | None) -> Any:
-        if seconds is None:
-            return None
+    def _set_deadline(self, seconds: float) -> list[Any]:
+        """The timers to cancel at the end. That of the loop ends what waits, by the clock of the loop, which may be virtual; a
+        program that computes never comes back to the loop, so a thread looks at the real time too (G-6.1)."""
+        from threading import Timer
 
         def expire() -> None:
             self.expire(seconds)
             self.work.stir()
 
+        watchdog = Timer(seconds, self.expire, (seconds,))
+        watchdog.daemon = True
+        watchdog.start()
         self.deadline = self.work.loop.time() + seconds
-        return self.work.loop.call_later(seconds, expire)
+        return [watchdog, self.work.loop.call_later(seconds, expire)]
 
     async def _finish(self, task: Task) -> Any:
         """Run until this task has ended, and with it all that it started."""
