@@ -116,7 +116,8 @@ class Session:
 
     def _hears(self) -> bool:
         """Whether anybody listens to memories."""
-        return any(channel == EVERY_CHANNEL or channel.startswith("memory:") for channel in self._listeners)
+        heard = (channel for channel, listeners in self._listeners.items() if listeners)
+        return any(channel == EVERY_CHANNEL or channel.startswith("memory:") for channel in heard)
 
     def _tell(self, listener: Listener, what: Any, channel: str) -> None:
         try:

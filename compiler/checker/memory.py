@@ -24,6 +24,7 @@ from .relations import ERRONEOUS, generic, is_memory
 from .types import written_type
 
 ROLES = ("user", "assistant", "system")
+DEFLATING = ("sqlite", "postgres")  # kinds of stores that know `compress`
 AT_A_STORE = ("store", "ttl", "decay", "context")  # where a report about the store of a memory points
 INIT_METHODS = ("append", "pin", "remember")
 
@@ -162,6 +163,9 @@ def _store(c: Checker, symbol: MemorySymbol) -> None:
             return
         held: dict[str, Any] = {"name": name, **tables.stores[name]}
         if said.get("compress"):
+            if held["kind"] not in DEFLATING:
+                message = f"`compress` is of stores of the kinds {' and '.join(DEFLATING)}: \"{name}\" is of the kind {held['kind']}"
+                c.report("E4507", place.span, message, help="leave `compress` out")
             held["compress"] = True
         if tables.namespace is not None:
             held["namespace"] = tables.namespace

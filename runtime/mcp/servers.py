@@ -10,6 +10,7 @@ import asyncio
 from ...vm.panics import Panic
 from ...vm.values import Closure, Err, ErrorValue, Map, Ok, display, from_json, share
 from ..errors import ConfigFailure
+from ..guard import permissions_of
 from ..records import ToolDef
 from ..schema.validation import Accepted, Violation, validate
 from ..tools import MOCKS, denial, is_enabled
@@ -98,17 +99,24 @@ class Server:
 
     async def tools_for_models(self) -> list[OfferedTool]:
         """Of a server that cannot be connected its signatures: a call of them tells the model why (O-4.43)."""
-        declared = [declared_tool(signature) for signature in self.signatures.values()]
         if self.mocked is not None:
-            return declared or [self._mocked_tool(name) for name in self.mocked]
-        if self.settings.guard is not None and not self.is_enabled(""):
-            return declared
+            return self._declared_tools() or [self._mocked_tool(name) for name in self.mocked]
+        if self.settings.guard is not None and not self._may_connect(self.settings.guard):
+            return self._declared_tools()
         try:
             await self.connected()
         except ServerFailure as failure:
             self.run.host.log("warn", self.run.redactor.clean(failure.message))
-            return declared
+            return self._declared_tools()
         return list(self.offered.values())
+
+    def _may_connect(self, guard: str) -> bool:
+        """Whether the capability is granted and not all of the server disabled; which of its tools may be called each says."""
+        granted = permissions_of(self.run)
+        return bool(granted.scopes.get(guard)) and granted.allows_some_of(self.name)
+
+    def _declared_tools(self) -> list[OfferedTool]:
+        return [declared_tool(signature) for signature in self.signatures.values()]
 
     def _mocked_tool(self, name: str) -> OfferedTool:
         from ...vm.schema import tool_name

@@ -114,8 +114,7 @@ class Memory(MemoryReader):
     ) -> None:
         """The initialisation statements of a declaration, as (role, content, pinned), and what makes the persistent facts of
         `remember`: one commit with run nil that makes version 1, and only on a log of version 0 (M-2.10)."""
-        head = self.head()
-        if head.version == 0 and (messages or facts):
+        if (messages or facts) and self.head().version == 0:
             drafts = [Draft(Msg(role, content), pinned=pinned) for role, content, pinned in messages]
             try:
                 self.write(drafts, expect=0, facts=facts() if facts is not None else ())

@@ -169,9 +169,10 @@ def test_budgets_of_the_manifest(tmp_path: Path) -> None:
             with pytest.raises(concerto.Panic) as caught:
                 session.call("deep")
             assert caught.value.code == code
-    with program.session() as session, pytest.raises(concerto.Panic) as caught:
-        session.call("forever")
-    assert caught.value.code == "P102"
+    with program.session() as session:
+        with pytest.raises(concerto.Panic) as caught:
+            session.call("forever")
+        assert caught.value.code == "P102"
 
 
 def test_agents_of_a_project_run_where_its_manifest_lies(tmp_path: Path) -> None:
