@@ -13,6 +13,7 @@ import time
 from ..vm.bytecode.memory_steps import TOOL_METHODS
 from ..vm.machine import Machine, Stopped
 from ..vm.panics import Panic
+from ..vm.schema import STORE_METHODS, store_name
 from ..vm.tasks import DONE
 from ..vm.values import Closure, EnumValue, Err, Struct, display, from_json, get_error_member
 from .attached import drop_turns
@@ -215,7 +216,7 @@ class Session:
             methods: dict[str, list[str]] = {entry.name: [method[0] for method in entry.methods] for entry in entries}
             for model in image.models:
                 handles = [program.handle(*row) for row in model.tools if row[0] in ("hashmaps", "ledgers")]
-                methods.update(("_".join((handle.name, *handle.scope)), ["get", "set", "query"]) for handle in handles)
+                methods.update((store_name(handle.name, handle.scope), list(STORE_METHODS)) for handle in handles)
             methods.update((memory.name, list(TOOL_METHODS)) for memory in image.memories)
             host.permissions.check_tools(methods, [server.name for server in image.mcp if not server.methods])
         self.connections: Mapping[str, ConnectionSettings] = resolve_all(layers)

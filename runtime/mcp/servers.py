@@ -8,14 +8,15 @@ from __future__ import annotations
 import asyncio
 
 from ...vm.panics import Panic
-from ...vm.values import Closure, Err, ErrorValue, Map, Ok, display, from_json, share
+from ...vm.schema import tool_name
+from ...vm.values import UNSET, Closure, Err, ErrorValue, Map, Ok, display, from_json, share
 from ..errors import ConfigFailure
 from ..guard import permissions_of
 from ..records import ToolDef
-from ..schema.validation import Accepted, Violation, validate
-from ..tools import MOCKS, denial, is_enabled
+from ..schema.validation import Accepted, validate
+from ..tools import MOCKS, denial, fitting_arguments, is_enabled
 from .results import failure_text, plain_arguments, plain_map, value_of
-from .served import OPEN_SCHEMA, OfferedTool, ServerFailure, Signature, declared_tool, offered_tools
+from .served import OPEN_SCHEMA, OPEN_SHAPE, OfferedTool, ServerFailure, Signature, declared_tool, offered_tools
 from .settings import McpSettings
 
 TYPE_CHECKING = False
@@ -119,8 +120,6 @@ class Server:
         return [declared_tool(signature) for signature in self.signatures.values()]
 
     def _mocked_tool(self, name: str) -> OfferedTool:
-        from ...vm.schema import tool_name
-
         return OfferedTool(name, ToolDef(tool_name(self.name, name), "", OPEN_SCHEMA), None)
 
     # ------------------------------------------------------------ connecting
@@ -216,8 +215,6 @@ class Server:
 
 def _complete(signature: Signature, values: list[Any]) -> list[Any]:
     """P015 for a required argument that is left out, which no compiler has seen."""
-    from ...vm.values import UNSET
-
     for (name, _, optional, has_default, _, _), value in zip(signature.shape[3], values, strict=True):
         if value is UNSET and not (optional or has_default):
             raise Panic("P015", f"{signature.name} expects {name}")
@@ -241,19 +238,13 @@ class ServerOffer:
 
     async def answer(self, effect: Effect, call: Call) -> Any:
         signature = self.tool.signature
-        if call.arguments is None:
-            return self._invalid([Violation("$", "type", "expected an object of arguments")])
-        arguments = call.arguments
+        accepted = fitting_arguments(OPEN_SHAPE if signature is None else signature.shape, call)
+        if not isinstance(accepted, Accepted):
+            return self.server.failed(self.tool.name, ServerFailure(accepted, "InvalidArguments"))
+        arguments = call.arguments or {}
         if signature is not None:
-            accepted = validate(signature.shape, arguments)
-            if not isinstance(accepted, Accepted):
-                return self._invalid(accepted)
             arguments = plain_arguments(signature, [self.server.run.builder.value(node) for _, node in accepted.tree[2]])
         value = await self.server.answer(effect, self.tool.name, arguments)
         if type(value) is Err and getattr(value.value, "family", None) != "ToolError":  # of a mock
             return self.server.failed(self.tool.name, ServerFailure(display(value.value), "ExecutionFailed"))
         return value
-
-    def _invalid(self, violations: list[Violation]) -> Err:
-        listed = "\n".join(f"- {violation.text}" for violation in violations)
-        return self.server.failed(self.tool.name, ServerFailure(f"invalid arguments:\n{listed}", "InvalidArguments"))

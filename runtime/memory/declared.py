@@ -148,8 +148,8 @@ class Memories:
     """Everything declared, by name; logs are shared handles and live as long as the session or their store (O-3.3)."""
 
     __slots__ = (
-        "_declared", "_views", "_volatile", "_earlier", "_open", "_namespace", "_clock", "_listener", "_hears", "_stores", "_embedders",
-        "_embeddings", "initialising", "failure", "turns",
+        "_declared", "_views", "_volatile", "_earlier", "_open", "_namespace", "_clock", "_listener", "_hears", "_stores",
+        "_embedders", "_embeddings", "initialising", "failure", "turns",
     )  # fmt: skip
 
     def __init__(
