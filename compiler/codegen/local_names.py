@@ -1,7 +1,8 @@
 """Which variable of the source a slot or cell holds, and where in the code (V-3.9).
 
 A variable has a value from its first assignment to the end of the expression or body that declares it; one that is assigned
-inside a branch has it for sure behind that branch only. Hands on rows by instruction index. Must not know: trees, types, images.
+inside a branch has it for sure behind that branch only. Hands on rows by instruction index, and `CellRef`. Must not know: trees,
+types, images.
 """
 
 from __future__ import annotations
@@ -11,7 +12,16 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ..symbols import Local
-    from .emitter import CellRef
+
+
+class CellRef:
+    """A cell of the function: a captured one by its position, or an own one, numbered after all captured ones are known."""
+
+    __slots__ = ("captured", "position")
+
+    def __init__(self, captured: bool, position: int) -> None:
+        self.captured = captured
+        self.position = position
 
 
 @dataclass(eq=False, slots=True)
