@@ -88,10 +88,7 @@ def execute(arguments: argparse.Namespace) -> int:
     except ConfigFailure as failure:
         raise exits.Exit(exits.USAGE, f"{failure.code}: {failure.message}") from None
     session.machine.keeps_locals = arguments.debug
-    timer = watchdog(session, arguments.max_seconds or program.image.header.budgets.get("seconds"))
     outcome = run_session(session, **limits_of(arguments))
-    if timer is not None:
-        timer.cancel()
     sys.stdout.flush()
     if arguments.metrics:
         import json
@@ -103,18 +100,6 @@ def execute(arguments: argparse.Namespace) -> int:
 def limits_of(arguments: argparse.Namespace) -> dict[str, Any]:
     """The budgets that the flags of a run set (O-9.27)."""
     return {name: getattr(arguments, f"max_{name}") for name in ("steps", "seconds", "tokens", "cost")}
-
-
-def watchdog(session: Any, limit: float | None) -> Any:
-    """A program that computes gives the event loop no chance to see the time: a thread does (G-6.1)."""
-    if limit is None:
-        return None
-    from threading import Timer
-
-    timer = Timer(limit, session.expire, [limit])
-    timer.daemon = True
-    timer.start()
-    return timer
 
 
 def finish(file: str, outcome: Outcome, session: Any) -> int:

@@ -150,7 +150,7 @@ E4503 declare  memory step given twice
 E4504 declare  memory bounds that contradict each other
 E4505 declare  keyed memory used without its key, or with wrong key names
 E4506 declare  `needs` or `reads` out of place
-E4507 declare  persistence without a store, or a step or method a derived view lacks
+E4507 declare  persistence without a store, or a step or method that a derived view or the store lacks
 E4508 declare  unknown store, context, embedder or summariser
 E4509 declare  memory closure with effects
 E4510 declare  memory attached by a model or agent it does not allow

@@ -17,6 +17,10 @@ from .parse import decode_source, parse_tokens
 from .source import Source, Span
 from .tokens import TokenList
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .manifest import Manifest
+
 
 class Refused(Exception):
     """A file that exists but must not or cannot be read; the text says why."""
@@ -52,6 +56,11 @@ class Project:
     def single(cls, tree: ast.Program, source: Source) -> Project:
         """A program of one parsed file."""
         return cls(source.name, {source.name: tree}, {source.name: source})
+
+    def configure(self, manifest: Manifest) -> None:
+        """Take over what the manifest says of the names of the program."""
+        self.connections, self.agents, self.servers = manifest.connections, manifest.agents, manifest.servers
+        self.memory_tables = manifest.memory_tables
 
 
 def load(main: str, data: bytes, read: Reader, diagnostics: Diagnostics) -> Project:

@@ -84,8 +84,7 @@ def check_source(data: bytes, file: str, read: Reader = no_files, manifest: Mani
     project = load(file, data, read, diagnostics)
     result = Compilation(diagnostics, project.sources[file], project.trees.get(file), sources=project.sources)
     if manifest is not None:
-        project.connections, project.agents, project.servers = manifest.connections, manifest.agents, manifest.servers
-        project.memory_tables = manifest.memory_tables
+        project.configure(manifest)
     if not diagnostics.has_errors:
         result.checked = check_project(project, diagnostics)
     return result

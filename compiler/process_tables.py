@@ -1,6 +1,6 @@
 """`[agents.X]` and `[mcp.N]` of a manifest: their keys and what each holds (O-7.4 to O-7.8, O-4.37 to O-4.41).
 
-Hands on `read_agents` and `read_servers`. Must not know: files, the agents and servers of a program.
+Hands on `read_agents`, `read_servers` and `has_words`. Must not know: files, the agents and servers of a program.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ def _is_text(value: Any) -> bool:
     return isinstance(value, str)
 
 
-def _is_command(value: Any) -> bool:
+def has_words(command: str) -> bool:
+    """Whether a command without `args` beside it can be split (O-4.38)."""
     try:
-        return isinstance(value, str) and bool(shlex.split(value))
+        return bool(shlex.split(command))
     except ValueError:
         return False
 
@@ -49,13 +50,14 @@ def _are_headers(value: Any) -> bool:
 Keys = dict[str, tuple[Callable[[Any], bool], str]]
 KEYS: Keys = {
     "transport": (lambda value: value == "stdio", '"stdio"'),
-    "command": (_is_command, "a string of words, their quotes closed"),
+    "command": (lambda value: _is_text(value) and value != "", "a string of words"),
     "args": (lambda value: isinstance(value, list) and all(map(_is_text, value)), "an array of strings"),
     "timeout": (_is_duration, "a number above 0"),
     "working_dir": (_is_text, "a string"),
     "env": (lambda value: isinstance(value, dict) and all(map(_is_text, value.values())), "a table of names of variables"),
     "params": (lambda value: isinstance(value, dict) and _is_json(value), "a table that JSON can hold"),
 }
+WORDS = "a string of words, their quotes closed, where `args` is absent"
 HELPS = {"command": 'write `command = "python3"` and `args = ["worker.py"]`', "args": 'write `args = ["worker.py"]`'}
 
 
@@ -70,14 +72,16 @@ SERVER_KEYS: Keys = {
 def read_agents(table: dict[str, Any], report: Report) -> dict[str, dict[str, Any]]:
     """The sound fields of each connector by its name."""
     found = _read("agents", KEYS, table, report)
-    for name in found:
+    for name, fields in found.items():
         if "command" not in table[name]:
             report("E4002", ("agents",), f"[agents.{name}] lacks `command`", HELPS["command"])
+        elif "command" in fields and "args" not in table[name] and not has_words(fields["command"]):
+            report("E4004", ("agents", "command"), f"`command` of [agents.{name}] is {WORDS}", HELPS["command"])
     return found
 
 
 def read_servers(table: dict[str, Any], report: Report) -> dict[str, dict[str, Any]]:
-    """The sound fields of each MCP server by its name; what one must have depends on its declaration."""
+    """The sound fields of each MCP server by its name; what one must have, and what is split, depends on its declaration."""
     return _read("mcp", SERVER_KEYS, table, report)
 
 

@@ -51,7 +51,6 @@ def _shown(escape: str) -> str:
 
 _OPENING_LINE = re.compile(r"[ \t]*\n")
 _CLOSING_LINE = re.compile(r"\n([ \t]*)\Z")
-_BLANKS = re.compile(r"[ \t]*\Z")
 
 
 def trim_pieces(pieces: list[str]) -> list[str]:

@@ -72,9 +72,7 @@ def _analyse(main: str, location: Location, texts: Mapping[str, str]) -> Analysi
     diagnostics = Diagnostics()
     project = load(main, read(main) or b"", read, diagnostics)
     if location.manifest is not None:
-        manifest = location.manifest
-        project.connections, project.agents, project.servers = manifest.connections, manifest.agents, manifest.servers
-        project.memory_tables = manifest.memory_tables
+        project.configure(location.manifest)
     broken = diagnostics.has_errors
     examined = None
     if all(name in project.trees for name in project.sources):

@@ -143,7 +143,7 @@ def _names(analysis: Analysis, examined: Examined, path: list[ast.Node], place: 
     for name in outermost().names:
         row = FUNCTIONS.get(name)
         offers.append(Offer(name, members.TYPE) if row is None else members.of_row(row, members.FUNCTION))
-    return list({offer.name: offer for offer in reversed(offers)}.values())[::-1]
+    return members.once(offers)
 
 
 def _locals(path: list[ast.Node], offset: int) -> Iterator[Local]:

@@ -64,7 +64,7 @@ def of_value(c: Checker, receiver: ast.Expr, place: Span) -> list[Offer]:
     else:
         rows = [lookup("Any", "to_string")]
     offers += [of_row(row, METHOD) for row in rows if row is not None]
-    return _once(offers)
+    return once(offers)
 
 
 def _callable(tool: object, method: FunctionSymbol) -> bool:
@@ -122,7 +122,7 @@ def of_builtin_type(name: str) -> list[Offer]:
 
 def of_module(module: ModuleSymbol, symbols: Sequence[Symbol], sources: Mapping[str, Source]) -> list[Offer]:
     own = [s for s in symbols if s.home is module and not (isinstance(s, FunctionSymbol) and s.owner is not None)]
-    return _once([of_symbol(s.name, s, kind_of_symbol(s), sources) for s in own])
+    return once([of_symbol(s.name, s, kind_of_symbol(s), sources) for s in own])
 
 
 def of_type(c: Checker, symbol: StructSymbol | EnumSymbol) -> list[Offer]:
@@ -148,6 +148,6 @@ def kind_of_symbol(symbol: Symbol) -> str:
     return MODULE if isinstance(symbol, ModuleSymbol) else VARIABLE
 
 
-def _once(offers: list[Offer]) -> list[Offer]:
+def once(offers: list[Offer]) -> list[Offer]:
     """The first of a name hides the others, as in a call."""
     return list({offer.name: offer for offer in reversed(offers)}.values())[::-1]

@@ -90,7 +90,11 @@ class Server(LanguageServer):
         """All open documents anew: one may be a module of another."""
         self.analyses[changed] = self.analyse(changed, self.text(changed))
         self.publish(changed)
-        for uri in [uri for uri in self.analyses if uri != changed]:
+        self.refresh_all(but=changed)
+
+    def refresh_all(self, but: str | None = None) -> None:
+        """Those that are open now: of a closed one the text on disk counts."""
+        for uri in [uri for uri in self.analyses if uri != but]:
             self.analyses[uri] = self.analyse(uri, self.text(uri))
             self.publish(uri)
 
@@ -158,6 +162,7 @@ def _register_life(server: Server) -> None:
         uri = params.text_document.uri
         server.analyses.pop(uri, None)
         server.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, []))
+        server.refresh_all()
 
 
 def _register_questions(server: Server) -> None:

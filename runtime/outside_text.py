@@ -9,7 +9,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-REPLACEMENT = "\ufffd"
 BLACK_FLAG = "\U0001f3f4"
 TAG_FIRST, TAG_LAST = "\U000e0000", "\U000e007f"
 

@@ -60,6 +60,10 @@ class Permissions:
         listed = allowed if isinstance(allowed, bool) else method in allowed
         return listed and tool not in self.disabled and f"{tool}.{method}" not in self.disabled
 
+    def allows_some_of(self, tool: str) -> bool:
+        """Whether any of its methods may be allowed."""
+        return bool(self.tools.get(tool, True)) and tool not in self.disabled
+
     def check_tools(self, declared: Mapping[str, Iterable[str]], open_servers: Iterable[str]) -> None:
         """E4003 for what was to be disabled and is not there: nobody should believe it is. Of `open_servers` nobody knows the
         tools yet."""

@@ -13,6 +13,7 @@ import time
 from ..vm.bytecode.memory_steps import TOOL_METHODS
 from ..vm.machine import Machine, Stopped
 from ..vm.panics import Panic
+from ..vm.schema import STORE_METHODS, store_name
 from ..vm.tasks import DONE
 from ..vm.values import Closure, EnumValue, Err, Struct, display, from_json, get_error_member
 from .attached import drop_turns
@@ -219,7 +220,7 @@ class Session:
             methods: dict[str, list[str]] = {entry.name: [method[0] for method in entry.methods] for entry in entries}
             for model in image.models:
                 handles = [program.handle(*row) for row in model.tools if row[0] in ("hashmaps", "ledgers")]
-                methods.update(("_".join((handle.name, *handle.scope)), ["get", "set", "query"]) for handle in handles)
+                methods.update((store_name(handle.name, handle.scope), list(STORE_METHODS)) for handle in handles)
             methods.update((memory.name, list(TOOL_METHODS)) for memory in image.memories)
             host.permissions.check_tools(methods, [server.name for server in image.mcp if not server.methods])
         self.connections: Mapping[str, ConnectionSettings] = resolve_all(layers)
@@ -305,7 +306,7 @@ class Session:
         machine.limit(budgets.get("steps"), budgets["depth"], tasks)
         self.services.account = self._account(budgets.get("tokens"), budgets.get("cost"))
         self.work = Work(self.host.loop or asyncio_loop())
-        timer = self._set_deadline(seconds)
+        timers = [] if seconds is None else self._set_deadline(seconds)
         value: Any = None
         panic = None
         try:
@@ -317,7 +318,7 @@ class Session:
             panic = raised
             self.emits.send("panic", self.redactor.clean(raised.message), True)
         finally:
-            if timer is not None:
+            for timer in timers:
                 timer.cancel()
             machine.cancel_all()
             await self.work.close_all()
@@ -374,16 +375,20 @@ class Session:
         """Seconds up to the deadline."""
         return None if self.deadline is None else self.deadline - self.work.loop.time()
 
-    def _set_deadline(self, seconds: float | None) -> Any:
-        if seconds is None:
-            return None
+    def _set_deadline(self, seconds: float) -> list[Any]:
+        """The timers to cancel at the end. That of the loop ends what waits, by the clock of the loop, which may be virtual; a
+        program that computes never comes back to the loop, so a thread looks at the real time too (G-6.1)."""
+        from threading import Timer
 
         def expire() -> None:
             self.expire(seconds)
             self.work.stir()
 
+        watchdog = Timer(seconds, self.expire, (seconds,))
+        watchdog.daemon = True
+        watchdog.start()
         self.deadline = self.work.loop.time() + seconds
-        return self.work.loop.call_later(seconds, expire)
+        return [watchdog, self.work.loop.call_later(seconds, expire)]
 
     async def _finish(self, task: Task) -> Any:
         """Run until this task has ended, and with it all that it started."""

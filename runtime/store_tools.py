@@ -6,12 +6,12 @@ Hands on `store_offers`. Must not know: files and watchers, which a write in the
 from __future__ import annotations
 
 from ..vm.panics import Panic
-from ..vm.schema import arguments_form, tool_name
+from ..vm.schema import arguments_form, store_name, tool_name
 from ..vm.store_methods import finish_call
 from ..vm.values import Array, Err, ErrorValue, HashMapRef, Map, Some, display, key_of
 from .records import ToolDef
-from .schema.validation import Accepted, Violation, validate
-from .tools import denial, is_enabled
+from .schema.validation import Accepted
+from .tools import denial, fitting_arguments, is_enabled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     Perform = Callable[[Effect, list[Any]], Awaitable[Any]]
 
 MOST_FOUND = 20
-METHODS = ("get", "set", "query")
 TEXT: list[Any] = ["text", ["string"], False, False, None, "what is looked for"]
 LEDGER_SHAPE: list[Any] = [
     "object", "", [],
@@ -37,11 +36,6 @@ LEDGER_SHAPE: list[Any] = [
         ["value", ["string"], False, False, None, "text of the entry"],
     ],
 ]  # fmt: skip
-
-
-def store_name(ref: HashMapRef | LedgerRef) -> str:
-    """A scope is named by store and prefix."""
-    return "_".join((ref.name, *ref.scope))
 
 
 def store_offers(run: Running, ref: HashMapRef | LedgerRef) -> list[Offer]:
@@ -55,7 +49,7 @@ def store_offers(run: Running, ref: HashMapRef | LedgerRef) -> list[Offer]:
     offers: list[Offer] = []
     for method, text in tools.texts.items():
         shape = ["object", "", [], shapes[method]]
-        owner = store_name(ref)
+        owner = store_name(ref.name, ref.scope)
         definition = ToolDef(tool_name(owner, method), f"{kind} {owner}\n\n{text}", arguments_form(shape))
         offers.append(StoreOffer(run, owner, method, definition, shape, getattr(tools, method)))
     return offers
@@ -79,17 +73,11 @@ class StoreOffer:
     async def answer(self, effect: Effect, call: Call) -> Any:
         if not self.is_enabled():
             return denial(self.run, self.owner, self.method, None)
-        if call.arguments is None:
-            return self._invalid([Violation("$", "type", "expected an object of arguments")])
-        accepted = validate(self.shape, call.arguments)
+        accepted = fitting_arguments(self.shape, call)
         if not isinstance(accepted, Accepted):
-            return self._invalid(accepted)
+            return failed(self.owner, self.method, "InvalidArguments", accepted)
         self.run.runtime_emit("audit:tool_call", {"tool": self.owner, "method": self.method, "args": call.arguments})
         return await self.perform(effect, [self.run.builder.value(node) for _, node in accepted.tree[2]])
-
-    def _invalid(self, violations: list[Violation]) -> Err:
-        listed = "\n".join(f"- {violation.text}" for violation in violations)
-        return failed(self.owner, self.method, "InvalidArguments", f"invalid arguments:\n{listed}")
 
 
 def failed(owner: str, method: str, variant: str, message: str) -> Err:
@@ -139,7 +127,7 @@ class LedgerTools:
     shape = LEDGER_SHAPE
 
     def __init__(self, run: Running, ref: LedgerRef) -> None:
-        self.name = store_name(ref)
+        self.name = store_name(ref.name, ref.scope)
         self.ledger = run.machine.stores.ledger(ref)
 
     async def get(self, effect: Effect, arguments: list[Any]) -> Any:

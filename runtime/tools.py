@@ -132,10 +132,9 @@ class Tools:
         """What a call of a reply gives; an Err of ToolError where it fails (O-4.27, O-4.28)."""
         if not self.is_enabled(method):
             return denial(self.run, method.tool, method.name, method.guard)
-        accepted = _validated(method, call)
+        accepted = fitting_arguments(method.shape, call)
         if not isinstance(accepted, Accepted):
-            listed = "\n".join(f"- {violation.text}" for violation in accepted)
-            return method.failed("InvalidArguments", f"invalid arguments:\n{listed}")
+            return method.failed("InvalidArguments", accepted)
         self._audit(method, call.arguments)
         value = await self.call(effect, method, [self.run.builder.value(node) for _, node in accepted.tree[2]])
         if type(value) is Err and getattr(value.value, "family", None) != "ToolError":
@@ -209,6 +208,18 @@ def denial(run: Running, tool: str, method: str, guard: str | None, target: str 
     return Err(ErrorValue("ToolError", "PermissionDenied", message, {**fields, **granted_by}))
 
 
+def fitting_arguments(shape: Any, call: Call) -> Accepted | str:
+    """The arguments of a model's call as they fit, or what is wrong with them, in words for the model (O-4.27)."""
+    if call.arguments is None:
+        return invalid_arguments([Violation("$", "type", "expected an object of arguments")])
+    accepted = validate(shape, call.arguments)
+    return accepted if isinstance(accepted, Accepted) else invalid_arguments(accepted)
+
+
+def invalid_arguments(violations: Sequence[Violation]) -> str:
+    return "\n".join(["invalid arguments:", *(f"- {violation.text}" for violation in violations)])
+
+
 class ToolOffer:
     """A method as a model calls it."""
 
@@ -230,9 +241,3 @@ class ToolOffer:
 
 def _methods(run: Running, tool: Tool) -> Mapping[str, Method]:
     return {entry[0]: Method(run, tool.name, entry) for entry in tool.methods}
-
-
-def _validated(method: Method, call: Call) -> Accepted | list[Violation]:
-    if call.arguments is None:
-        return [Violation("$", "type", "expected an object of arguments")]
-    return validate(method.shape, call.arguments)

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from typing import Any, TypeAlias
 
     SchemaType: TypeAlias = list[Any] | tuple[Any, ...]
@@ -41,6 +41,14 @@ def wire_name(name: str) -> str:
 def tool_name(owner: str, method: str) -> str:
     """What a model calls a method of a tool or MCP server (O-4.8); one that is too long is refused elsewhere."""
     return "".join(c if c.isascii() and (c.isalnum() or c in "_-") else "_" for c in f"{owner}__{method}")
+
+
+STORE_METHODS = ("get", "set", "query")
+
+
+def store_name(store: str, scope: Sequence[str]) -> str:
+    """The owner of the tools of a hashmap or ledger, or of a scope of one (O-4.22)."""
+    return "_".join((store, *scope))
 
 
 def bare_name(name: str) -> str:

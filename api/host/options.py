@@ -21,13 +21,14 @@ from ..runtime.session import Host
 @dataclass(frozen=True, slots=True)
 class Budgets:
     """Limits of one call: `steps` of fuel, `seconds` of time, `tokens` and `cost` of requests to models, `depth` of calls. A
-    program that reaches one ends in a panic."""
+    program that reaches one ends in a panic. One that is None is that of the program's manifest (O-9.7); without it a call may be
+    10,000 deep, and the others have no limit."""
 
     steps: int | None = None
     tokens: int | None = None
     seconds: float | None = None
     cost: float | None = None
-    depth: int = 10_000
+    depth: int | None = None
 
     def __post_init__(self) -> None:
         for name in ("steps", "tokens", "depth"):

@@ -116,7 +116,8 @@ class Session:
 
     def _hears(self) -> bool:
         """Whether anybody listens to memories."""
-        return any(channel == EVERY_CHANNEL or channel.startswith("memory:") for channel in self._listeners)
+        heard = (channel for channel, listeners in self._listeners.items() if listeners)
+        return any(channel == EVERY_CHANNEL or channel.startswith("memory:") for channel in heard)
 
     def _tell(self, listener: Listener, what: Any, channel: str) -> None:
         try:
@@ -212,11 +213,9 @@ class Session:
         session = self._session
         session.machine.stop = None
         code = self._program.codes[number]
-        budgets = self._budgets
-        work = session.invoke(code, arguments, **asdict(budgets))
+        work = session.invoke(code, arguments, **asdict(self._budgets))
         call = asyncio.ensure_future(work)
         self._running = call, asyncio.get_running_loop()
-        watchdog = self._watchdog(budgets.seconds)
         try:
             return await call
         except Stopped:
@@ -227,17 +226,6 @@ class Session:
             return None
         finally:
             self._running = None
-            if watchdog is not None:
-                watchdog.cancel()
-
-    def _watchdog(self, seconds: float | None) -> threading.Timer | None:
-        """A program that computes never comes back to the event loop, whose own timer only ends what waits (G-6.1)."""
-        if seconds is None:
-            return None
-        watchdog = threading.Timer(seconds, self._session.expire, (seconds,))
-        watchdog.daemon = True
-        watchdog.start()
-        return watchdog
 
     def _error(self, outcome: runtime.Outcome | None) -> ErrorValue | Panic | None:
         if outcome is None:

@@ -123,7 +123,7 @@ def check_clauses(c: Checker, symbol: FunctionSymbol) -> None:
 
 def _check_reference(c: Checker, ref: ast.SlotRef) -> None:
     binding = ref.binding
-    type_ = binding.type if isinstance(binding, Local) else _declared(c, binding)
+    type_ = binding.type if isinstance(binding, Local) else _declared(binding)
     slots = slots_of(c, type_)
     ref.found = (slots or {}).get(ref.slot.text)
     if ref.found is not None:
@@ -140,7 +140,7 @@ def _check_reference(c: Checker, ref: ast.SlotRef) -> None:
     c.report("E4506", ref.span, what, help=help)
 
 
-def _declared(c: Checker, binding: Symbol | None) -> Type | None:
+def _declared(binding: Symbol | None) -> Type | None:
     """All memories were checked before any body."""
     return memory_type(binding) if isinstance(binding, MemorySymbol) else None
 

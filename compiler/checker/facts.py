@@ -8,9 +8,9 @@ from __future__ import annotations
 from ...vm.bytecode.memory_steps import TIERS
 from .. import ast
 from ..resolver.memory import TIER_ARGUMENTS
-from ..resolver.spelling import did_you_mean, listed
 from ..symbols import MemorySymbol
 from .context import Checker
+from .memory_words import known_word
 
 SHARES = ("confidence", "min_confidence")
 
@@ -42,11 +42,8 @@ def check_facts(c: Checker, node: ast.MethodCall) -> bool:
 
 
 def _tier(c: Checker, node: ast.MethodCall, label: str, value: ast.Expr) -> bool:
-    word = value.value if isinstance(value, ast.StringLiteral) and value.word else None
-    if word not in TIERS:
-        help = did_you_mean(word or "", TIERS) or listed("words", TIERS)
-        message = f"`{label}` has no word `{word}`" if word else f"`{label}` takes one of its words"
-        c.report("E4502", value.span, message, help=help)
+    word = known_word(c, label, TIERS, value)
+    if word is None:
         return False
     memory = node.receiver.binding if isinstance(node.receiver, ast.PathExpr) else None
     if word == "Persistent" and isinstance(memory, MemorySymbol) and "store" not in ((memory.of or memory).steps or {}):

@@ -5,11 +5,11 @@ Hands on `declare_mcp` and `check_mcp`. Must not know: transports, what a server
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable
 from urllib.parse import urlsplit
 
 from .. import ast
+from ..process_tables import WORDS, has_words
 from ..symbols import FunctionSymbol, McpSymbol, StructSymbol
 from ..types import ANY, ERROR, Nilable, Nominal, Type, error, result
 from .config import check_fields, check_value
@@ -49,8 +49,7 @@ def check_mcp(c: Checker, symbol: McpSymbol) -> None:
     check_decorators(c, node.decorators, "mcp")
     own: dict[str, Callable[[ast.Expr], object]] = {
         "headers": lambda value: check_headers(c, value),
-        "command": lambda value: _text(c, "command", value),
-        "url": lambda value: _text(c, "url", value),
+        "url": lambda value: _url(c, value),
     }
     check_fields(c, owner, node.entries, symbol.fields, MCP, MCP_FIELDS, own)
     symbol.fields.update(c.servers.get(symbol.name, {}))  # the manifest's value counts (O-1.2)
@@ -59,23 +58,14 @@ def check_mcp(c: Checker, symbol: McpSymbol) -> None:
         _check_signature(c, symbol, method)
 
 
-def _text(c: Checker, name: str, value: ast.Expr) -> object:
-    """A command of words, a URL with a host."""
-    known = check_value(c, name, value, MCP[name], constant=True)
+def _url(c: Checker, value: ast.Expr) -> object:
+    """A URL with a host."""
+    known = check_value(c, "url", value, MCP["url"], constant=True)
     if known is FAILED:
         return known
-    if name == "command" and not _has_words(str(known)):
-        c.report("E4004", value.span, "`command` is a text of words, their quotes closed", help="write the words in `args`")
-    if name == "url" and not (str(known).startswith(("http://", "https://")) and urlsplit(str(known)).hostname):
+    if not (str(known).startswith(("http://", "https://")) and urlsplit(str(known)).hostname):
         c.report("E4004", value.span, "`url` begins with http:// or https:// and a host", help='"https://host/mcp"')
     return known
-
-
-def _has_words(command: str) -> bool:
-    try:
-        return bool(shlex.split(command))
-    except ValueError:
-        return False
 
 
 def _check_transport(c: Checker, symbol: McpSymbol, owner: str) -> None:
@@ -92,6 +82,11 @@ def _check_transport(c: Checker, symbol: McpSymbol, owner: str) -> None:
     if needed not in symbol.fields and needed not in written:
         help = f"add `{needed}: \"…\"`, here or in [mcp.{symbol.name}] of Concerto.toml"
         c.report("E4002", node.name.span, f"{owner} lacks `{needed}`, which the transport \"{transport}\" needs", help=help)
+    command = symbol.fields.get("command")
+    if isinstance(command, str) and not {"args"} & {*symbol.fields, *written} and not has_words(command):
+        c.report(
+            "E4004", written.get("command", node.name.span), f"`command` of {owner} is {WORDS}", help="write the words in `args`"
+        )
     for other, fields in MCP_CARRIED.items():
         for name in fields if other != transport else ():
             if name in written:

@@ -24,6 +24,7 @@ from .relations import ERRONEOUS, generic, is_memory
 from .types import written_type
 
 ROLES = ("user", "assistant", "system")
+DEFLATING = ("sqlite", "postgres")  # kinds of stores that know `compress`
 AT_A_STORE = ("store", "ttl", "decay", "context")  # where a report about the store of a memory points
 INIT_METHODS = ("append", "pin", "remember")
 
@@ -54,7 +55,7 @@ def check_memory(c: Checker, symbol: MemorySymbol) -> None:
     symbol.steps = steps.found
     if steps.like is not None:
         _take_over(c, symbol, steps, steps.like)
-    steps.defaults(c.memory_tables.defaults)
+    steps.complete(c.memory_tables.defaults)
     failed = "context" in symbol.steps and symbol.context is None
     if is_memory(declared) and declared not in (MEMORY, one_memory(symbol)) and not failed:
         message = f"`{symbol.name}` is declared `{declared}` and has the type `{one_memory(symbol)}`"
@@ -137,7 +138,7 @@ def _take_over(c: Checker, symbol: MemorySymbol, steps: Steps, like: ast.PathExp
         c.report("E4501", like.span, f"`{symbol.name}` takes over its own steps", help="name another memory")
         return
     check_memory(c, other)
-    steps.take_over(other)
+    steps.complete(other.steps or {})
 
 
 def _store(c: Checker, symbol: MemorySymbol) -> None:
@@ -163,6 +164,9 @@ def _store(c: Checker, symbol: MemorySymbol) -> None:
             return
         held: dict[str, Any] = {"name": name, **tables.stores[name]}
         if said.get("compress"):
+            if held["kind"] not in DEFLATING:
+                message = f"`compress` is of stores of the kinds {' and '.join(DEFLATING)}"
+                c.report("E4507", place.span, f'{message}: "{name}" is of the kind {held["kind"]}', help="leave `compress` out")
             held["compress"] = True
         if tables.namespace is not None:
             held["namespace"] = tables.namespace

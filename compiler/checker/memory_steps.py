@@ -21,6 +21,7 @@ from .contexts import check_context_step
 from .declarations import FAILED, at_module_level, folded
 from .memory_learn import read_rule
 from .memory_summary import read_summary
+from .memory_words import known_word
 from .relations import ERRONEOUS
 
 COUNT, SHARE, DURATION, ATTACHING, TEXT, FLAG = "count", "share", "duration", "attaching", "text", "flag"
@@ -156,13 +157,15 @@ class Steps:
             if not isinstance(value, ast.ArrayExpr):
                 self.c.report("E4502", value.span, f"`{step}` takes a list of words", help=f".{step}([{kind[0]}])")
                 return FAILED
-            words = [self._word(step, kind, item) for item in value.items]
-            return FAILED if FAILED in words else words
+            words = [known_word(self.c, step, kind, item) for item in value.items]
+            return FAILED if None in words else words
         if step == "redact" and not is_word(value):
             made = step_function(self.c, value, TO_TEXT)
             return FAILED if made is FAILED else [made]
-        found = self._word(step, kind, value)
-        return [found] if step == "redact" and found is not FAILED else found
+        found = known_word(self.c, step, kind, value)
+        if found is None:
+            return FAILED
+        return [found] if step == "redact" else found
 
     def _learn(self, node: ast.MethodCall) -> None:
         """One rule more (M-10.22); a name stands for one rule."""
@@ -203,15 +206,6 @@ class Steps:
             what = "the step `per` takes at least 1 argument, 0 given"
             self.c.report("E2006", node.name.span, what, help=".per(tenant, user)")
         self.found["per"] = {"keys": names}
-
-    def _word(self, step: str, words: tuple[str, ...], value: ast.Expr) -> Any:
-        text = value.segments[0].text if isinstance(value, ast.PathExpr) and is_word(value) else None
-        if text in words:
-            return text
-        help = did_you_mean(text or "", words) or listed("words", words)
-        message = f"`{step}` has no word `{text}`" if text else f"`{step}` takes one of its words"
-        self.c.report("E4502", value.span, message, help=help)
-        return FAILED
 
     def _share(self, step: str, value: ast.Expr) -> Any:
         type_ = at_module_level(self.c, value, FREE)
@@ -257,14 +251,8 @@ class Steps:
         infer_all(self.c, node.arguments)
         self.c.report("E4502", node.name.span, "`like` takes the name of a memory", help=".like(support)")
 
-    def take_over(self, other: MemorySymbol) -> None:
-        """Those not written here (M-2.12)."""
-        for name, said in (other.steps or {}).items():
-            if name not in self.found and (not self.is_view or name in OF_A_VIEW):
-                self.found[name] = said
-
-    def defaults(self, table: Mapping[str, Any]) -> None:
-        """Those of `[memory.defaults]` neither written nor taken over."""
+    def complete(self, table: Mapping[str, Any]) -> None:
+        """The steps of `like`, then those of `[memory.defaults]`: the ones not there yet (M-2.12)."""
         for name, said in table.items():
             if name not in self.found and (not self.is_view or name in OF_A_VIEW):
                 self.found[name] = said

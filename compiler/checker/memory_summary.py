@@ -16,6 +16,7 @@ from ..symbols import ModelSymbol, StepFunction
 from ..types import ANY, INT, MESSAGE, NEVER, STRING, Function, Open, Type, array
 from .context import FREE, Checker, Expected, Target
 from .declarations import FAILED, at_module_level, folded
+from .memory_words import known_word
 from .relations import ERRONEOUS, generic, is_text
 
 EVICT = "Evict"
@@ -68,7 +69,7 @@ def _gives_text(result: Type) -> bool:
 def _named(c: Checker, name: ast.Ident, value: ast.Expr, found: dict[str, Any]) -> bool:
     label = name.text
     if label in ("inject", "role"):
-        held = _word(c, label, INJECT if label == "inject" else SUMMARY_ROLES, value)
+        held: Any = known_word(c, label, INJECT if label == "inject" else SUMMARY_ROLES, value) or FAILED
     elif label == "every":
         return _every(c, value, found)
     elif label == "max_tokens":
@@ -102,15 +103,6 @@ def _every(c: Checker, value: ast.Expr, found: dict[str, Any]) -> bool:
         return False
     found["every_ms"] = ms
     return True
-
-
-def _word(c: Checker, label: str, words: tuple[str, ...], value: ast.Expr) -> Any:
-    text = value.segments[0].text if isinstance(value, ast.PathExpr) and is_word(value) else None
-    if text in words:
-        return text
-    help = did_you_mean(text or "", words) or listed("words", words)
-    c.report("E4502", value.span, f"`{label}` takes one of its words", help=help)
-    return FAILED
 
 
 def _constant(c: Checker, value: ast.Expr, type_: Type, words: str, legal: Any) -> Any:

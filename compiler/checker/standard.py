@@ -11,13 +11,9 @@ from .. import ast
 from ..symbols import BuiltinCall, StdFunctionSymbol
 from ..types import (
     ANY,
-    BOOL,
     FLOAT,
     INT,
     NEVER,
-    NIL,
-    RANGE,
-    STRING,
     Type,
 )
 from .arguments import infer_all, match_arguments
@@ -27,8 +23,6 @@ from .json_shapes import parse_as_call
 from .relations import ERRONEOUS
 from .signatures import Bindings, Formal, signature_of
 from .types import written_type
-
-PLAIN = (INT, FLOAT, STRING, BOOL, NIL, ANY, RANGE)
 
 
 def std_function(c: Checker, node: ast.PathExpr, symbol: StdFunctionSymbol) -> Type:

@@ -5,7 +5,7 @@ Hands on `offers_tools`. Must not know: what the tools do.
 
 from __future__ import annotations
 
-from ...vm.schema import tool_name
+from ...vm.schema import STORE_METHODS, store_name, tool_name
 from .. import ast
 from ..symbols import HashMapSymbol, LedgerSymbol, ModelSymbol, StructSymbol
 from ..types import Generic, Nominal
@@ -13,7 +13,7 @@ from .context import Checker
 from .schemas import fold_nested_defaults, without_json
 from .tools import check_wire_name
 
-LONGEST_METHOD = "query"
+LONGEST_METHOD = max(STORE_METHODS, key=len)
 PARTS = ("key", "value")
 
 
@@ -31,7 +31,7 @@ def offers_tools(c: Checker, model: ModelSymbol, value: ast.Expr) -> bool:
     if not isinstance(store, (HashMapSymbol, LedgerSymbol)):
         return False
     model.store, model.scope = store, scope
-    check_wire_name(c, tool_name("_".join((store.name, *scope)), LONGEST_METHOD), value.span)
+    check_wire_name(c, tool_name(store_name(store.name, scope), LONGEST_METHOD), value.span)
     if isinstance(store, HashMapSymbol) and store.entry is None and isinstance(store.type, Generic):
         _declare_entry(c, store, value)
     return True

@@ -15,7 +15,7 @@ from ...vm.bytecode.code import encode_instructions
 from ...vm.bytecode.opcodes import BY_NAME, OPCODES
 from ...vm.bytecode.positions import encode_lines
 from ..source import Span
-from .local_names import LocalNames
+from .local_names import CellRef, LocalNames
 
 Place = Callable[[Span], tuple[int, int, int]]
 
@@ -38,16 +38,6 @@ class Label:
     def __init__(self) -> None:
         self.index: int | None = None
         self.depth: int | None = None
-
-
-class CellRef:
-    """A cell of the function: a captured one by its position, or an own one, numbered after all captured ones are known."""
-
-    __slots__ = ("captured", "position")
-
-    def __init__(self, captured: bool, position: int) -> None:
-        self.captured = captured
-        self.position = position
 
 
 class Emitter:

@@ -13,8 +13,9 @@ from typing import Any
 from .. import ast, symbols
 from .. import types as t
 from ..source import Span
-from .emitter import CellRef, Emitter, Label
+from .emitter import Emitter, Label
 from .interference import may_write, root_of
+from .local_names import CellRef
 from .module import Module
 
 Handler = Callable[["Generator", Any], None]

@@ -1,25 +1,35 @@
 """Which variable of the source a slot or cell holds, and where in the code (V-3.9).
 
 A variable has a value from its first assignment to the end of the expression or body that declares it; one that is assigned
-inside a branch has it for sure behind that branch only. Hands on rows by instruction index. Must not know: trees, types, images.
+inside a branch has it for sure behind that branch only. Hands on rows by instruction index, and `CellRef`. Must not know: trees,
+types, images.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ..symbols import Local
 
 
+class CellRef:
+    """A cell of the function: a captured one by its position, or an own one, numbered after all captured ones are known."""
+
+    __slots__ = ("captured", "position")
+
+    def __init__(self, captured: bool, position: int) -> None:
+        self.captured = captured
+        self.position = position
+
+
 @dataclass(eq=False, slots=True)
 class NamedPlace:
-    """`place`: a slot number, or what stands for a cell until cells are numbered. `start` and `end`: indexes of instructions,
-    None where not known yet."""
+    """`place`: a slot number or a cell. `start` and `end`: indexes of instructions, None where not known yet."""
 
     name: str
-    place: Any
+    place: int | CellRef
     start: int | None = None
     end: int | None = None
     assigned: bool = False
@@ -33,12 +43,12 @@ class LocalNames:
         self.base = 0  # how many of them belong to the scopes around the current one
         self.held = False  # a pattern is tested: what it binds counts when all of it matched
 
-    def declare(self, local: Local, place: Any) -> None:
+    def declare(self, local: Local, place: int | CellRef) -> None:
         if local not in self.rows:
             self.rows[local] = NamedPlace(local.name, place)
             self.open.append(self.rows[local])
 
-    def captured(self, local: Local, place: Any) -> None:
+    def captured(self, local: Local, place: int | CellRef) -> None:
         """It has its value before the function runs."""
         self.around.append(NamedPlace(local.name, place, 0))
 

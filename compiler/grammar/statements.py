@@ -12,7 +12,6 @@ rule = FAMILY.rule
 FAMILY.same("primary : block", "primary : loop", "arms : armlist")
 
 # L-2.4.5, with the words a message uses for the others.
-_LOCAL_ITEMS = (ast.Const, ast.Function, ast.Struct, ast.Enum, ast.Schema, ast.TypeAlias, ast.Use, ast.Config)
 _ITEM_NAMES = {
     ast.Trait: "trait", ast.Impl: "impl", ast.Module: "mod", ast.Mcp: "mcp", ast.Tool: "tool",
     ast.Pipeline: "pipeline", ast.Context: "context",

@@ -153,9 +153,9 @@ class Child:
         assert self._process.stdout is not None
         try:
             data = await self._process.stdout.readuntil(b"\n")
-        except asyncio.IncompleteReadError:
+        except (asyncio.IncompleteReadError, ConnectionResetError):
             raise ChildEnded from None
-        except (asyncio.LimitOverrunError, ConnectionResetError):
+        except asyncio.LimitOverrunError:
             raise LineTooLong from None
         if len(data) > LONGEST_LINE + 1:
             raise LineTooLong

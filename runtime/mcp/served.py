@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 LONGEST_NAME = 64
 OPEN_SCHEMA = {"type": "object"}
+OPEN_SHAPE: list[Any] = ["map", ["any"]]  # the same as the type of a Concerto program
 
 
 class ServerFailure(Exception):

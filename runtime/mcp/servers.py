@@ -8,13 +8,15 @@ from __future__ import annotations
 import asyncio
 
 from ...vm.panics import Panic
-from ...vm.values import Closure, Err, ErrorValue, Map, Ok, display, from_json, share
+from ...vm.schema import tool_name
+from ...vm.values import UNSET, Closure, Err, ErrorValue, Map, Ok, display, from_json, share
 from ..errors import ConfigFailure
+from ..guard import permissions_of
 from ..records import ToolDef
-from ..schema.validation import Accepted, Violation, validate
-from ..tools import MOCKS, denial, is_enabled
+from ..schema.validation import Accepted, validate
+from ..tools import MOCKS, denial, fitting_arguments, is_enabled
 from .results import failure_text, plain_arguments, plain_map, value_of
-from .served import OPEN_SCHEMA, OfferedTool, ServerFailure, Signature, declared_tool, offered_tools
+from .served import OPEN_SCHEMA, OPEN_SHAPE, OfferedTool, ServerFailure, Signature, declared_tool, offered_tools
 from .settings import McpSettings
 
 TYPE_CHECKING = False
@@ -98,21 +100,26 @@ class Server:
 
     async def tools_for_models(self) -> list[OfferedTool]:
         """Of a server that cannot be connected its signatures: a call of them tells the model why (O-4.43)."""
-        declared = [declared_tool(signature) for signature in self.signatures.values()]
         if self.mocked is not None:
-            return declared or [self._mocked_tool(name) for name in self.mocked]
-        if self.settings.guard is not None and not self.is_enabled(""):
-            return declared
+            return self._declared_tools() or [self._mocked_tool(name) for name in self.mocked]
+        if self.settings.guard is not None and not self._may_connect(self.settings.guard):
+            return self._declared_tools()
         try:
             await self.connected()
         except ServerFailure as failure:
             self.run.host.log("warn", self.run.redactor.clean(failure.message))
-            return declared
+            return self._declared_tools()
         return list(self.offered.values())
 
-    def _mocked_tool(self, name: str) -> OfferedTool:
-        from ...vm.schema import tool_name
+    def _may_connect(self, guard: str) -> bool:
+        """Whether the capability is granted and not all of the server disabled; which of its tools may be called each says."""
+        granted = permissions_of(self.run)
+        return bool(granted.scopes.get(guard)) and granted.allows_some_of(self.name)
 
+    def _declared_tools(self) -> list[OfferedTool]:
+        return [declared_tool(signature) for signature in self.signatures.values()]
+
+    def _mocked_tool(self, name: str) -> OfferedTool:
         return OfferedTool(name, ToolDef(tool_name(self.name, name), "", OPEN_SCHEMA), None)
 
     # ------------------------------------------------------------ connecting
@@ -208,8 +215,6 @@ class Server:
 
 def _complete(signature: Signature, values: list[Any]) -> list[Any]:
     """P015 for a required argument that is left out, which no compiler has seen."""
-    from ...vm.values import UNSET
-
     for (name, _, optional, has_default, _, _), value in zip(signature.shape[3], values, strict=True):
         if value is UNSET and not (optional or has_default):
             raise Panic("P015", f"{signature.name} expects {name}")
@@ -233,19 +238,13 @@ class ServerOffer:
 
     async def answer(self, effect: Effect, call: Call) -> Any:
         signature = self.tool.signature
-        if call.arguments is None:
-            return self._invalid([Violation("$", "type", "expected an object of arguments")])
-        arguments = call.arguments
+        accepted = fitting_arguments(OPEN_SHAPE if signature is None else signature.shape, call)
+        if not isinstance(accepted, Accepted):
+            return self.server.failed(self.tool.name, ServerFailure(accepted, "InvalidArguments"))
+        arguments = call.arguments or {}
         if signature is not None:
-            accepted = validate(signature.shape, arguments)
-            if not isinstance(accepted, Accepted):
-                return self._invalid(accepted)
             arguments = plain_arguments(signature, [self.server.run.builder.value(node) for _, node in accepted.tree[2]])
         value = await self.server.answer(effect, self.tool.name, arguments)
         if type(value) is Err and getattr(value.value, "family", None) != "ToolError":  # of a mock
             return self.server.failed(self.tool.name, ServerFailure(display(value.value), "ExecutionFailed"))
         return value
-
-    def _invalid(self, violations: list[Violation]) -> Err:
-        listed = "\n".join(f"- {violation.text}" for violation in violations)
-        return self.server.failed(self.tool.name, ServerFailure(f"invalid arguments:\n{listed}", "InvalidArguments"))

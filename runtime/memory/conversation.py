@@ -44,7 +44,6 @@ class Conversation:
         "locks",
         "run",
         "lead",
-        "blocking",
         "report",
         "ended",
         "_locked",
@@ -63,10 +62,8 @@ class Conversation:
     ) -> None:
         if type(attached) is Memory:
             self.attached = [Attached(attached)]
-            self.blocking = attached.store.blocking
         else:
             self.attached = [_attached(each) for each in (attached if isinstance(attached, (list, tuple)) else (attached,))]
-            self.blocking = any(each.memory.store.blocking for each in self.attached)
         self.auto = auto
         self.tokens = tokens
         self.meta = meta
@@ -110,7 +107,7 @@ class Conversation:
     ) -> list[Msg]:
         """Parts 1 to 5 of every request of the call."""
         if self.auto and self.locks is not None and self.memory.policy.on_conflict == "Serial":
-            await self.locks.take(self.memory, run_id, timeout)
+            await self.locks.take(self.memory, timeout)
             self._locked = True
 
         await self._embed(prompt)

@@ -148,8 +148,8 @@ class Memories:
     """Everything declared, by name; logs are shared handles and live as long as the session or their store (O-3.3)."""
 
     __slots__ = (
-        "_declared", "_views", "_volatile", "_open", "_namespace", "_clock", "_listener", "_hears", "_stores", "_embedders",
-        "_embeddings", "initialising", "failure", "turns",
+        "_declared", "_views", "_volatile", "_earlier", "_open", "_namespace", "_clock", "_listener", "_hears", "_stores",
+        "_embedders", "_embeddings", "initialising", "failure", "turns",
     )  # fmt: skip
 
     def __init__(
@@ -167,6 +167,7 @@ class Memories:
         self._declared = {each.name: each for each in made}
         self._views = _views(made)
         self._volatile: VolatileStore | None = None
+        self._earlier: dict[str, VolatileStore] = {}
         self._open: dict[str, Any] = {}
         self._namespace = namespace
         self._clock = clock
@@ -287,7 +288,7 @@ class Memories:
         memory = Memory(
             declared.policy, name=declared.name, store=self._store_of(declared), key=key, clock=self._clock,
             views=self._views.get(declared.name), listener=self._listener if self._hears() else None,
-            session=self._session(), embedding=self._embedding(declared), fixed=declared.fixed,
+            session=self._session(declared.name), embedding=self._embedding(declared), fixed=declared.fixed,
         )  # fmt: skip
         if declared.facts:
             from .direct_facts import initial_facts
@@ -298,21 +299,24 @@ class Memories:
         return memory
 
     def take_over(self, earlier: Memories) -> None:
-        """Go on with the volatile logs of an earlier session where a name is in both and declared alike there. Those in a store
-        are opened anew: the earlier session has closed its stores."""
+        """Go on with the volatile logs of an earlier session where a name is in both and declared alike there; views, and who
+        may do what, are those declared now. Those in a store are opened anew: the earlier session has closed its stores."""
         for name, mine in self._declared.items():
             theirs = earlier._declared.get(name)
-            if (self._declared[mine.of] if mine.of else mine).store is not None:
+            if theirs is None or mine.store is not None or mine.of is not None:
                 continue
-            if theirs is not None and (theirs.policy, theirs.per, theirs.of) == (mine.policy, mine.per, mine.of):
-                self._open[name] = earlier[name]
+            if (theirs.policy, theirs.per, theirs.store, theirs.of) == (mine.policy, mine.per, None, None):
+                self._earlier[name] = earlier._session(name)
+                earlier[name]  # what it begins with is there, used or not
+                for opened in (name, *self._views.get(name, ())):
+                    self._open.pop(opened, None)
 
     def _store_of(self, declared: Declaration) -> Store:
         """Its own, or the one volatile store of the session (M-8.1)."""
         if declared.store is not None:
             assert self._stores is not None, "who declares stores gives them"
             return self._stores(declared.store)
-        return self._session()
+        return self._session(declared.name)
 
     def _embedding(self, declared: Declaration) -> Embedding | None:
         """One for each embedder of the session: what it was asked once it knows."""
@@ -335,9 +339,13 @@ class Memories:
 
     def _both(self, declared: Declaration) -> list[Store]:
         store = self._store_of(declared)
-        return [store] if store is self._session() else [store, self._session()]
+        session = self._session(declared.name)
+        return [store] if store is session else [store, session]
 
-    def _session(self) -> VolatileStore:
+    def _session(self, name: str) -> VolatileStore:
+        """The volatile store of the session, or that of an earlier one whose log the memory goes on with."""
+        if name in self._earlier:
+            return self._earlier[name]
         if self._volatile is None:
             from .stores.volatile import VolatileStore
 

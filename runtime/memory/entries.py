@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     Unit: TypeAlias = list["Entry"]
 
-ORIGINS = ("program", "user", "model", "tool", "host")
 ERROR_MARK = b"error"  # data of a result part whose tool failed
 
 

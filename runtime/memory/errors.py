@@ -64,6 +64,11 @@ def store_failed(store: str, reason: str) -> MemoryFailure:
     return MemoryFailure("Store", f"store {store}: {reason}", store=store)
 
 
+def keeps_no(store: str, what: str) -> MemoryFailure:
+    """A store that has no place for `what`: facts, observations."""
+    return store_failed(store, f"this store keeps no {what}")
+
+
 def newer_version(found: int, supported: int) -> MemoryFailure:
     message = f"written by a newer version: format {found}, this program reads up to {supported}"
     return MemoryFailure("Version", message, found=found, supported=supported)

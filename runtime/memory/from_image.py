@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Functions = Callable[[str, list[int]], Any]
     """Step and place of a function to what the policy calls."""
 
-OUTSIDE_THE_POLICY = ("keys", "store", "compress", "allow_read", "allow_write", "embed")
+OUTSIDE_THE_POLICY = ("keys", "store", "allow_read", "allow_write", "embed")
 GROUPS = ("recall_", "decay_")
 SUMMARISERS = ("model", "function", "host")
 FUNCTIONS = ("clip_with", "shape")

@@ -7,7 +7,7 @@ Hands on `observe` and `of_turn`. Must not know: stores, how a function is run.
 from __future__ import annotations
 
 from ...vm.panics import Panic
-from .errors import InvalidValue, MemoryFailure, store_failed
+from .errors import InvalidValue, MemoryFailure, keeps_no
 from .facts import PERSISTENT, SESSION, lowest
 from .observations import TURN, Observation, next_number, of_topic, surplus
 from .remembering import Facts
@@ -46,7 +46,7 @@ def of_turn(told: dict[str, Any], run: str) -> Callable[[Memory, Sequence[Entry]
         if not any(rule.topic == TURN for rule in memory.policy.learn):
             return None
         if not hasattr(memory.store, "seen"):
-            raise store_failed(memory.store.name, "this store keeps no observations")
+            raise keeps_no(memory.store.name, "observations")
         trust = lowest(["program" if entry.origin == "host" else entry.origin for entry in entries])
         return _lesson(memory, TURN, _redacted(memory, told), [entry.seq for entry in entries], trust, run)
 

@@ -32,7 +32,7 @@ class TurnLocks:
         self._waiting: dict[Memory, deque[Future[bool]]] = {}
         self._renewals: dict[Memory, Task[None]] = {}
 
-    async def take(self, memory: Memory, run_id: str, timeout: float | None = None) -> None:
+    async def take(self, memory: Memory, timeout: float | None = None) -> None:
         """Err Conflict when the lock does not come in time (M-5.19)."""
         if memory not in self._waiting:
             self._waiting[memory] = deque()

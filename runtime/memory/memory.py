@@ -1,7 +1,7 @@
 """One memory of one key: the direct API of the language (M-6) and the commits of runs, over any store.
 
-What it reads stands in `reading`. Methods are plain functions. Those of a memory whose `blocking` is true wait for its store
-and belong on the thread of that store. A memory without steps in a volatile store appends by only noting the message (M-14.1).
+What it reads stands in `reading`. Methods are plain functions, which wait for a store that waits. A memory without steps in a
+volatile store appends by only noting the message (M-14.1).
 Failures are `MemoryFailure`s, wrong values `InvalidValue`. Must not know: the machine, calls, who listens to its events.
 """
 
@@ -15,7 +15,7 @@ from .branching import branch, branches, erase_all, erase_entries, fork, stored_
 from .changes import Change, Draft, prepared
 from .dumps import Content, dumped, loaded
 from .entries import check_units
-from .errors import MemoryFailure, conflict, store_failed
+from .errors import MemoryFailure, conflict, keeps_no
 from .facts import EPHEMERAL, PERSISTENT, SESSION, fact_of
 from .keys import MAIN_BRANCH, branch_of
 from .observations import observation_of
@@ -115,8 +115,7 @@ class Memory(MemoryReader):
     ) -> None:
         """The initialisation statements of a declaration, as (role, content, pinned), and what makes the persistent facts of
         `remember`: one commit with run nil that makes version 1, and only on a log of version 0 (M-2.10)."""
-        head = self.head()
-        if head.version == 0 and (messages or facts):
+        if (messages or facts) and self.head().version == 0:
             drafts = [Draft(Msg(role, content), pinned=pinned) for role, content, pinned in messages]
             try:
                 self.write(drafts, expect=0, facts=facts() if facts is not None else ())
@@ -326,7 +325,7 @@ class Memory(MemoryReader):
                 batch.facts, batch.facts_anew = kept if self.keeps else rest, True
                 batch.seen = [observation_of(one) for one in content.seen]
             elif kept or content.seen:
-                raise store_failed(self.store.name, "this store keeps no facts")
+                raise keeps_no(self.store.name, "facts")
             if self._try(log, batch, scrub=True):
                 break
         if self.keeps:

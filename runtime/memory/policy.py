@@ -17,11 +17,6 @@ if TYPE_CHECKING:
     from .tokens import TokenCounter
 
 HALF_LIFE = 30 * 86_400_000
-ROLES = ("User", "Assistant", "System", "Tool")
-ON_FAILURE = ("Discard", "Record")
-ON_CONFLICT = ("Append", "Serial", "Reject", "Fork")
-INJECT = ("System", "Prefix", "Suffix", "Prompt")
-EVICT = "Evict"
 SUMMARY_PROMPT = "Update the summary. Keep names, numbers, decisions and open questions. Reply with the summary only."
 
 

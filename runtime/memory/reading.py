@@ -70,10 +70,6 @@ class MemoryReader:
         return int(self.clock() * 1000)
 
     @property
-    def blocking(self) -> bool:
-        return self.store.blocking
-
-    @property
     def shared(self) -> bool:
         """Whether others write the store meanwhile: sessions and processes, which a store that waits for nothing may have too."""
         return not isinstance(self.store, VolatileStore)

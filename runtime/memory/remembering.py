@@ -7,7 +7,7 @@ facts takes effect at once and is no change of the log (M-10.5). Must not know: 
 from __future__ import annotations
 
 from .embedding import floats_of
-from .errors import FixedSlot, InvalidValue, MemoryFailure, store_failed
+from .errors import FixedSlot, InvalidValue, MemoryFailure, keeps_no
 from .fact_index import FactIndex
 from .facts import EPHEMERAL, PERSISTENT, SESSION, TIERS, TRUST, Fact, lowest
 from .policy import HALF_LIFE
@@ -50,7 +50,7 @@ class Facts:
         if not named:
             return None
         found = Found(named[0], 1.0, self.memory.now(), self.memory.policy.decay)
-        self.access([named[0]])
+        self._touch([named[0]])
         return found
 
     def slots(self, wanted: Sequence[tuple[str, str]]) -> list[list[Any]]:
@@ -58,7 +58,7 @@ class Facts:
         access of all that are there (M-10.4, M-10.14)."""
         found = {(fact.tier, fact.name): fact for fact in self.all()}
         held = [found[at] for at in wanted if at in found]
-        self.access(held)
+        self._touch(held)
         return [[found[at].content] if at in found else [] for at in wanted]
 
     def recall(
@@ -187,7 +187,10 @@ class Facts:
         held = self._indexes()
         found = [index.facts.get(fact.id) for fact in facts for index in held]
         wanted = {(fact.tier, fact.id) for fact in facts}
-        facts = [fact for fact in found if fact is not None and (fact.tier, fact.id) in wanted]
+        self._touch([fact for fact in found if fact is not None and (fact.tier, fact.id) in wanted])
+
+    def _touch(self, facts: Sequence[Fact]) -> None:
+        """Of facts that were read just now."""
         decay, now = self.memory.policy.decay, self.memory.now()
         refreshes = decay is None or decay.refresh_on == "Access"
         self.put([fact.changed(accessed=now, refreshed=now if refreshes else fact.refreshed) for fact in facts])
@@ -217,7 +220,7 @@ class Facts:
         memory = self.memory
         store = memory.store if tier == PERSISTENT else memory.session
         if not hasattr(store, "keep"):
-            raise store_failed(store.name, "this store keeps no facts")
+            raise keeps_no(store.name, "facts")
         return store  # type: ignore[return-value]
 
 

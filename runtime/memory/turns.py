@@ -1,7 +1,7 @@
 """A run on memories (M-5): one snapshot, views computed once, rounds in flight, and one commit or none.
 
-Hands on the head of every request of the run, and the turn it stores. Finishing is plain; who runs an event loop puts `open_run`,
-`commit` and `abandon` on the thread of a store that blocks. Must not know: providers, retries, the machine.
+Hands on the head of every request of the run, and the turn it stores. All of it is plain: no event loop. Must not know:
+providers, retries, the machine.
 """
 
 from __future__ import annotations

@@ -148,7 +148,7 @@ def view_of(
         room, fixed = None, 0
     else:
         outside = 0 if budget is not None else _tokens_of(system) + prompt_tokens
-        fixed = _fit(policy, pins, texts, outside, budget if budget is not None else policy.tokens, system)
+        fixed = _fit(pins, texts, outside, budget if budget is not None else policy.tokens, system)
         room = (budget if budget is not None else policy.tokens or 0) - fixed
     left_out: dict[str, int] = {}
     shown, missed = _window(policy, source, state, pins, room, left_out, taken)
@@ -198,7 +198,6 @@ def _texts(policy: Policy, state: ViewState, recalled: Recalled | None) -> dict[
 
 
 def _fit(
-    policy: Policy,
     pins: list[Entry],
     texts: dict[str, Text],
     outside: int,

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from ..memory.conversation import Conversation
     from ..running import Running
 
+
 async def perform(run: Running, effect: Effect) -> Any:
     calls: AgentCalls = run.state.setdefault("agents", None) or AgentCalls(run)
     run.state["agents"] = calls
@@ -60,7 +61,7 @@ class AgentCalls:
 
     def __init__(self, run: Running) -> None:
         self.run = run
-        self.declared = {agent.name: agent for agent in run.program.image.agents}
+        self.settings: dict[str, AgentSettings] = {}
         self.processes: dict[str, AgentProcess] = {}
         self.calls = 0
 
@@ -70,7 +71,7 @@ class AgentCalls:
         self.calls += 1
         number = self.calls
         try:
-            settings = agent_settings(self.run, call.agent)
+            settings = self._settings(call.agent)
             agent = self.run.state.get("mocks", {}).get(call.agent) or self._process(settings)
             context = () if call.context is UNSET else (plain(call.context),)
             sender = AgentSender(agent, context, Listening(self.run, effect))
@@ -96,6 +97,11 @@ class AgentCalls:
         if call.memory is None or call.memory is UNSET:
             return None
         return conversation(self.run, effect, call.memory, call.auto, call.agent, call.turn)
+
+    def _settings(self, name: str) -> AgentSettings:
+        if name not in self.settings:
+            self.settings[name] = agent_settings(self.run, name)
+        return self.settings[name]
 
     def _process(self, settings: AgentSettings) -> AgentProcess:
         from ..agents.process import AgentProcess

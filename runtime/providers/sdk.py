@@ -106,6 +106,10 @@ class SdkProvider(Provider):
                 notes.append(f"{WIRE_NAMES[refused.name][0]} is refused by {request.model}")
                 request = without_param(request, refused.name)
                 continue
+            except Refusal as refusal:
+                raise origin_of(request).filtered(self._redactor.clean(str(refusal) or "the model refused")) from None
+            except (Unreadable, JsonRefused) as unreadable:
+                raise origin_of(request).invalid_response(self._redactor.clean(str(unreadable))) from None
             reply.notes = [*notes, *self.left_out(request)]
             return reply
 
@@ -129,10 +133,6 @@ class SdkProvider(Provider):
             if not whole:
                 raise Unreadable("the stream has no events")
             return self.read(whole)
-        except Refusal as refusal:
-            raise origin.filtered(self._redactor.clean(str(refusal) or "the model refused")) from None
-        except (Unreadable, JsonRefused) as unreadable:
-            raise origin.invalid_response(self._redactor.clean(str(unreadable))) from None
         finally:
             await response.http_response.aclose()
 
@@ -155,14 +155,7 @@ class SdkProvider(Provider):
             await client.close()
 
     async def _exchange(self, request: Request, arguments: dict[str, Any]) -> Reply:
-        origin = origin_of(request)
-        body = await self._body(request, arguments)
-        try:
-            return self.read(_envelope(body))
-        except Refusal as refusal:
-            raise origin.filtered(self._redactor.clean(str(refusal) or "the model refused")) from None
-        except (Unreadable, JsonRefused) as unreadable:
-            raise origin.invalid_response(self._redactor.clean(str(unreadable))) from None
+        return self.read(_envelope(await self._body(request, arguments)))
 
     async def asked(self, request: EmbedRequest, arguments: dict[str, Any], create: Create) -> dict[str, Any]:
         """The JSON of the answer to another request than one for a reply."""

@@ -71,6 +71,23 @@ def test_a_line_cut_off_by_the_exit_is_none() -> None:
     assert run(talk()) == (3, True)
 
 
+def test_a_pipe_that_is_reset_is_the_end_of_the_child(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def reset(separator: bytes) -> bytes:
+        raise ConnectionResetError
+
+    async def talk() -> None:
+        child = await started(ECHO)
+        assert child._process.stdout is not None
+        monkeypatch.setattr(child._process.stdout, "readuntil", reset)
+        try:
+            with pytest.raises(ChildEnded):
+                await child.line()
+        finally:
+            await child.stop()
+
+    run(talk())
+
+
 @pytest.mark.parametrize("length, legal", [(1024 * 1024, True), (1024 * 1024 + 1, False), (9_000_000, False)])
 def test_a_line_has_at_most_a_mebibyte(length: int, legal: bool) -> None:
     async def talk() -> Any:

@@ -155,6 +155,26 @@ def test_the_manifest_is_that_of_the_project_or_the_one_given(tmp_path: Path) ->
         concerto.compile(source, manifest=tmp_path / "gone.toml")
 
 
+def test_budgets_of_the_manifest(tmp_path: Path) -> None:
+    """Those that the host leaves out (O-9.7, O-9.40); a program that computes meets the time limit too (G-6.1)."""
+    source = "fn down(n: Int) -> Int { if n == 0 { 0 } else { 1 + down(n - 1) } }\npub fn deep() -> Int { down(50) }\n"
+    source += "pub fn forever() { loop { } }"
+    (tmp_path / "Concerto.toml").write_text(MANIFEST % "p" + "[budgets]\nseconds = 0.02\ndepth = 20\n")
+    program = concerto.compile(source, manifest=tmp_path / "Concerto.toml")
+    for budgets, code in ((None, "P012"), (concerto.Budgets(depth=100), None)):
+        with program.session(budgets=budgets) as session:
+            if code is None:
+                assert session.call("deep") == 50
+                continue
+            with pytest.raises(concerto.Panic) as caught:
+                session.call("deep")
+            assert caught.value.code == code
+    with program.session() as session:
+        with pytest.raises(concerto.Panic) as caught:
+            session.call("forever")
+        assert caught.value.code == "P102"
+
+
 def test_agents_of_a_project_run_where_its_manifest_lies(tmp_path: Path) -> None:
     (tmp_path / "agent.py").write_text("print(input(), flush=True); input()")
     agent = f'[agents.a]\ncommand = "{sys.executable}"\nargs = ["-S", "agent.py"]\n'

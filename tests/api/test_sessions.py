@@ -82,6 +82,15 @@ def test_listeners_hear_in_order_of_registration_and_the_star_hears_all() -> Non
         assert heard[3:] == [("first", 0)]
 
 
+def test_events_of_memories_are_built_only_while_somebody_listens() -> None:
+    """M-6.31"""
+    with PROGRAM.session() as session:
+        heard = session.on("memory:commit", print)
+        assert session._hears()
+        session.off("memory:commit", heard)
+        assert not session._hears()
+
+
 def test_an_exception_of_a_listener_is_logged_and_ignored(caplog: pytest.LogCaptureFixture) -> None:
     def bad(payload: Any) -> None:
         raise ValueError("bad listener")

@@ -36,6 +36,8 @@ def test_filter_and_options() -> None:
     assert PROGRAM.test("four", offline=True).passed == 1
     report = PROGRAM.test("one", budgets=concerto.Budgets(seconds=1))
     assert report.tests[0].failure == "time limit exceeded: 1 s (budget `seconds`)"
+    endless = concerto.compile("@test fn endless() { loop { } }").test(budgets=concerto.Budgets(seconds=0.02))
+    assert endless.tests[0].failure == "time limit exceeded: 0.02 s (budget `seconds`)"
     for options in ({"nope": 1}, {"emit_timeout_ms": 1}):
         with pytest.raises(TypeError):
             PROGRAM.test(**options)

@@ -60,6 +60,10 @@ def test_the_command_is_required_split_when_args_are_absent_and_needs_a_permissi
     code, out, err = cli("run", "main.conc")
     assert (code, out) == (77, "") and f"permission denied: run={os.path.realpath(sys.executable)}" in err
     assert cli("run", f"--allow-run={sys.executable}", "main.conc").code == 0
+    write("Concerto.toml", PROJECT + 'command = "it\'s"\n')
+    assert "error[E4004]: `command` of [agents.a] is a string of words" in cli("check", "main.conc").err
+    write("Concerto.toml", PROJECT + 'command = "it\'s"\nargs = []\n')
+    assert cli("check", "main.conc").code == 0
     write("Concerto.toml", PROJECT + 'args = ["x"]\n')
     assert "error[E4002]: [agents.a] lacks `command`" in cli("check", "main.conc").err
 

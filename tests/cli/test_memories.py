@@ -76,6 +76,16 @@ def test_a_manifest_that_says_no_memory(cli, write, table, error):
     assert ended.code == 65 and error in ended.err
 
 
+@pytest.mark.parametrize("kind", ["host", 'redis"\nurl_env = "FAR'])
+def test_compress_is_of_stores_that_deflate(cli, write, kind):
+    """M-8.8: nothing that is said and does nothing."""
+    write("Concerto.toml", PROJECT + f'[stores.far]\nkind = "{kind}"\n')
+    write("main.conc", PROGRAM % '.store("far", compress: true)')
+    assert "error[E4507]: `compress` is of stores of the kinds sqlite and postgres" in cli("check", "main.conc").err
+    write("main.conc", PROGRAM % '.store("far", compress: false)')
+    assert cli("check", "main.conc").code == 0
+
+
 def test_a_server_without_address_is_an_err(cli, write):
     """M-8.6: never an empty memory."""
     write("Concerto.toml", PROJECT + '[stores.far]\nkind = "redis"\nurl_env = "FAR"\n')

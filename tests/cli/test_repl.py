@@ -58,6 +58,29 @@ def test_models_and_memories_go_on(repl):
     assert (out, err) == (['"offline: one"', "3"], [])
 
 
+def test_a_memory_goes_on_under_what_is_declared_now(repl):
+    """Views and fixed slots are those of the newest declarations; the log stays."""
+    out, err = repl(
+        "memory log: Memory = Memory::new();",
+        'log.append("user", "one");',
+        "memory v: Memory = Memory::of(log).window(1);",
+        'log.append("user", "two");',
+        "v.len()",
+        "memory v: Memory = Memory::of(log).window(5);",
+        "v.len()",
+        "memory keyed: Memory = Memory::new().per(user);",
+        'keyed.key(user: "a").append("user", "x");',
+        "memory w: Memory = Memory::of(keyed);",
+        '(keyed.key(user: "a").len(), w.key(user: "a").len(), keyed.keys().len())',
+    )
+    assert (out, err) == (["1", "2", "(1, 1, 1)"], [])
+    context = "context C { session { mut n: Int } }"
+    memory = "memory m: Memory<C> = Memory::new().context(C);"
+    out, err = repl(context, memory, "m.n = 1; m.n = 2;", context.replace("mut ", ""), "m.n = 3;", "m.n")
+    assert out == ["Some(2)"]
+    assert err[0].startswith("panic[P453]")
+
+
 def test_the_state_of_tools_goes_on(repl):
     tool = 'tool T { description: "d", n: Int = 0, @describe("e") pub fn b(mut self) -> Int { self.n += 1; self.n } }'
     assert repl(tool, "T.b()", "T.b()", "T", tool.replace("0", "0, m: Int = 1"), "T.b()") == (["1", "2", "<tool T>", "1"], [])

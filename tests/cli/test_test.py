@@ -133,6 +133,9 @@ def test_waits_of_tests_take_no_time(cli, write):
     }""")
     assert cli("test", "t.conc").code == 0
     assert "waits -- time limit exceeded: 60 s (budget `seconds`)\n" in cli("test", "--max-seconds", "60", "t.conc").out
+    write("t.conc", "@test fn computes() { loop { } }")
+    out = cli("test", "--max-seconds", "0.02", "t.conc").out
+    assert "computes -- time limit exceeded: 0.02 s (budget `seconds`)\n" in out
 
 
 def test_a_real_provider_is_waited_for(cli, write):

@@ -73,11 +73,22 @@ class Editor:
         self.tell("textDocument/didChange", {"textDocument": document, "contentChanges": [{"text": text}]})
         return self.diagnostics(name)
 
+    def close(self, name: str) -> dict[str, list[Json]]:
+        """The diagnostics of all that was open, by URI: those still open are looked at anew."""
+        document = {"textDocument": {"uri": self.uri(name)}}
+        self.ask("textDocument/documentSymbol", document)  # what was sent before is behind us
+        self.tell("textDocument/didClose", document)
+        found: dict[str, list[Json]] = {}
+        for _ in range(len(self.opened)):
+            message = self.receive()
+            assert message["method"] == "textDocument/publishDiagnostics"
+            found[message["params"]["uri"]] = message["params"]["diagnostics"]
+        self.opened.discard(name)
+        return found
+
     def close_all(self) -> None:
         for name in sorted(self.opened):
-            self.tell("textDocument/didClose", {"textDocument": {"uri": self.uri(name)}})
-            assert self.diagnostics(name) == []
-        self.opened.clear()
+            assert self.close(name)[self.uri(name)] == []
 
     def diagnostics(self, name: str) -> list[Json]:
         while True:

@@ -78,6 +78,15 @@ def test_diagnostics_come_and_go_with_edits(editor: Editor) -> None:
     assert editor.edit(TEXT) == []
 
 
+def test_of_a_closed_document_the_file_counts(editor: Editor) -> None:
+    (editor.folder / "b.conc").write_text("pub fn f() {}\n")
+    assert editor.open("mod b;\nfn main() { b::f(); }\n") == []
+    editor.open("pub fn g() {}\n", "b.conc")
+    [found] = editor.diagnostics("a.conc")
+    assert found["code"].startswith("E1")
+    assert editor.close("b.conc") == {editor.uri("a.conc"): [], editor.uri("b.conc"): []}
+
+
 def test_positions_count_utf_16_units(editor: Editor) -> None:
     """The face is one code point and two units; the message stands behind it on its line."""
     [found] = editor.open(TEXT.replace("p.far()", "p.fur()"))

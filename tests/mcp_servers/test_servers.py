@@ -79,6 +79,31 @@ def test_starting_needs_a_permission(tmp_path: Path) -> None:
     assert "--allow-run" in done.err
 
 
+def test_named_tools_alone_are_offered_of_a_server_without_signatures(tmp_path: Path) -> None:
+    """O-4.20: `tools = { Open = ["about"] }` takes the others away, not the server."""
+    folder = tmp_path / "p"
+    folder.mkdir()
+    (folder / "Concerto.toml").write_text(
+        '[project]\nname = "p"\nversion = "1"\nentry = "main.conc"\n'
+        '[permissions]\nrun = ["python"]\ntools = { Open = ["about"] }\n'
+        '[connections.lab]\nprovider = "offline"\nreplies = '
+        '[{ tool_calls = [{ tool = "Open.about", arguments = { title = "T" } }] }, "end"]\n'
+    )
+    (folder / "main.conc").write_text(f"""
+mcp Open {{ {stdio_fields()} }}
+model M {{ provider: lab, base: "m", tools: [Open], memory: m }}
+memory m: Memory = Memory::new().tools();
+fn main() -> Result<Nil, Error> {{
+    M.execute("hi")?;
+    println(m.messages().filter(|one| one.role == "tool").map(|one| one.content));
+    Ok()
+}}
+""")
+    done = concerto("run", cwd=folder, PATH=f"{BIN}{os.pathsep}{os.environ['PATH']}")
+    assert done.err == ""
+    assert '"title":"T"' in done.out
+
+
 @pytest.fixture
 def port() -> Iterator[int]:
     with socket.socket() as free:

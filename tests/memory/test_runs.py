@@ -211,18 +211,18 @@ def test_waiting_for_the_lock_ends_with_the_timeout_and_by_cancellation():
     async def main():
         memory = Memory(Policy(on_conflict="Serial"))
         locks = TurnLocks()
-        await locks.take(memory, "r1")
+        await locks.take(memory)
         with pytest.raises(MemoryFailure) as raised:
-            await locks.take(memory, "r2", timeout=0.01)
+            await locks.take(memory, timeout=0.01)
         assert raised.value.variant == "Conflict"
-        cancelled = asyncio.ensure_future(locks.take(memory, "r3"))
-        patient = asyncio.ensure_future(locks.take(memory, "r4"))
+        cancelled = asyncio.ensure_future(locks.take(memory))
+        patient = asyncio.ensure_future(locks.take(memory))
         await asyncio.sleep(0)
         cancelled.cancel()
         locks.release(memory)
         await patient
         locks.release(memory)
-        await locks.take(memory, "r5")  # free again
+        await locks.take(memory)  # free again
 
     asyncio.run(main())
 
@@ -232,11 +232,11 @@ def test_the_lease_orders_processes(tmp_path):
         path = str(tmp_path / "m.db")
         ours, theirs = (Memory(Policy(on_conflict="Serial"), store=SqliteStore(path)) for _ in range(2))
         mine, other = TurnLocks("one"), TurnLocks("two")
-        await mine.take(ours, "r1")
+        await mine.take(ours)
         with pytest.raises(MemoryFailure):
-            await other.take(theirs, "r2", timeout=0.1)
+            await other.take(theirs, timeout=0.1)
         mine.release(ours)
-        await other.take(theirs, "r2", timeout=5)
+        await other.take(theirs, timeout=5)
         other.release(theirs)
         ours.store.close()
         theirs.store.close()
@@ -256,7 +256,7 @@ def test_a_lease_is_renewed_until_it_is_given_back(tmp_path, monkeypatch):
             return held.execute("SELECT owner, until FROM lease").fetchall()
 
         mine = TurnLocks("one")
-        await mine.take(memory, "r1")
+        await mine.take(memory)
         taken = leases()
         async with asyncio.timeout(30):
             while leases() == taken:
