@@ -129,7 +129,7 @@ MUTANTS = {
             'self.rounds += [Draft(result, "tool") for result in results]; self.target.append("user", text)', CALL,
         ),
         "two commits": Mutant(
-            turns, "self._store(stored, tokens_in, tokens_out, self._told(reply, tokens_in, tokens_out))",
+            turns, "self._store(stored, tokens_in, tokens_out, self._lesson(reply, tokens_in, tokens_out))",
             "self._store(stored[:-1], 0, 0, None); self.target.write([last])", CALL,
         ),
         "notice stored on cancel": Mutant(
@@ -246,8 +246,8 @@ MUTANTS = {
             turns, "for message in self.prompt\n", "for message in [*self.head, *self.prompt]\n", finding.feedback
         ),
         "turn observed twice": Mutant(
-            memory, "batch.seen, batch.unseen = [made.seen], made.unseen",
-            "batch.seen = [made.seen, observation_of({**made.seen.as_json(), 'n': made.seen.n + 1})]", finding.observing,
+            memory, "batch.seen, batch.unseen = [learned.seen], learned.unseen",
+            "batch.seen = [learned.seen, observation_of({**learned.seen.as_json(), 'n': learned.seen.n + 1})]", finding.observing,
         ),
     },
     "M-12.19": {

@@ -271,7 +271,7 @@ MUTANTS = {
 @pytest.mark.parametrize("name", MUTANTS)
 def test_mutant_is_found(name):
     check, module, old, new = MUTANTS[name]
-    with mutated(module, old, new), pytest.raises(Exception):  # noqa: B017
+    with mutated(module, (old, new)), pytest.raises(Exception):  # noqa: B017
         check()
 
 

@@ -162,7 +162,7 @@ def test_the_later_commit_conflicts(how):
         first.commit("one")
     assert (raised.value.variant, raised.value.fields) == ("Conflict", {"expected": 0, "actual": 1})
     assert texts(memory) == ["q", "two"]
-    assert told == ["memory:commit", "memory:conflict"]
+    assert told == ["memory:commit", "memory:step", "memory:conflict"]
     opened(memory, "r2").commit("two")  # a run id again stores nothing and succeeds
     assert len(memory) == 2
 
