@@ -9,7 +9,7 @@ from __future__ import annotations
 from ..vm.builtins.capabilities import BY_KEY
 from ..vm.bytecode.image import F_INOUT
 from ..vm.panics import Panic
-from ..vm.values import UNSET, Closure, Err, ErrorValue, Map, Ok, display, share
+from ..vm.values import UNSET, Closure, Err, ErrorValue, Map, Ok, check, display, share
 from .guard import permissions_of
 from .host_tools import handled
 from .records import ToolDef
@@ -187,7 +187,14 @@ class Tools:
     async def _mocked(self, effect: Effect, method: Method, answer: Any, arguments: list[Any]) -> Any:
         """A value for every call, or a closure called with the arguments (O-8.13)."""
         value = await self.run.call(effect, answer, arguments) if type(answer) is Closure else share(answer)
-        return Ok(value) if method.fallible and type(value) not in (Ok, Err) else value
+        if method.fallible and type(value) is Err:
+            return value
+        try:
+            if method.fallible:
+                return Ok(check(value.value if type(value) is Ok else value, method.result[1]))
+            return check(value, method.result)
+        except Panic as panic:
+            raise Panic(panic.code, f"mock {method.tool}: the result of {method.name}: {panic.message}") from None
 
 
 def is_enabled(run: Running, tool: str, method: str, guard: str | None) -> bool:

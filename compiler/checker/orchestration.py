@@ -195,7 +195,7 @@ def _model_memory(c: Checker, symbol: ModelSymbol, value: ast.Expr) -> None:
     found = at_module_level(c, value, Expected())
     binding = value.binding if isinstance(value, ast.PathExpr) else None
     if found == KEYED_MEMORY:
-        without_key(c, value)
+        without_key(c, value, help=f"a field has no key: call `{symbol.name}.with_memory(m.key(…)).execute(…)`")
     elif isinstance(binding, MemorySymbol):
         symbol.memory = binding
         refuse_attaching(c, value, symbol, binding, writes=True)

@@ -32,8 +32,11 @@ def _check_free_answer(c: Checker, value: ast.Expr) -> None:
 def _check_answer(c: Checker, name: str, value: ast.Expr, method: FunctionSymbol) -> None:
     parameters = method.parameters[1:] if method.takes_self else method.parameters
     if isinstance(value, ast.Closure):
-        found = c.infer(value, Expected(Function(tuple(parameters), ANY)))
-        if found is not ERRONEOUS and len(value.parameters) != len(parameters):
+        wanted = Function(tuple(parameters), ANY)
+        found = c.infer(value, Expected(wanted))
+        if found is not ERRONEOUS and len(value.parameters) == len(parameters):
+            c.coerce(value, found, Expected(wanted, "E4004", f"`{name}`"))
+        elif found is not ERRONEOUS:
             message = f"`{name}` takes {len(parameters)} arguments, the closure {len(value.parameters)}"
             names = [p.name.text for p in method.declaration.parameters[method.takes_self :]]
             c.report("E4004", value.span, message, help=f"write `|{', '.join(names)}| …`")
