@@ -86,7 +86,7 @@ def arguments_of(c: Checker, owner: str, method: FunctionSymbol, texts: dict[str
     fields: list[ast.Field] = []
     arguments = StructSymbol(f"{owner}.{method.name}", _as_schema(node, fields), Nominal("schema", ""), [])
     for parameter, type_ in zip(node.parameters, method.parameters, strict=True):
-        if not parameter.is_self:
+        if not parameter.is_self and parameter.type is not None:  # without type it was reported
             fields.append(_as_field(parameter, texts.get(parameter.name.text)))
             arguments.fields.append((parameter.name.text, type_, parameter.default, False))
             _check_parameter(c, arguments, parameter, type_)

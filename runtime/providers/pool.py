@@ -6,6 +6,7 @@ run loads none.
 
 from __future__ import annotations
 
+from ..errors import ConfigFailure
 from .offline import OfflineProvider
 from .scripted import Script
 
@@ -42,6 +43,9 @@ class ProviderPool:
         self._script = None if script is None else Script(script)
         self._http_client = http_client
         self._made: dict[str, Provider] = {}
+        for name, settings in connections.items():
+            if settings.replies:
+                _check_replies(name, settings.replies)
 
     def __getitem__(self, name: str) -> Provider:
         made = self._made.get(name)
@@ -71,3 +75,11 @@ class ProviderPool:
         from .openai_chat import OpenAIChat
 
         return OpenAIChat(settings, self._env, self._redactor, self._http_client)
+
+
+def _check_replies(connection: str, replies: Sequence[Any]) -> None:
+    """Before anything runs, whether the connection is used or not. Raises ConfigFailure."""
+    try:
+        Script(replies)
+    except ConfigFailure as failure:
+        raise ConfigFailure(failure.code, f"connection {connection}: {failure.message}") from None

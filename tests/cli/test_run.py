@@ -236,6 +236,17 @@ def test_scripts_that_are_none(cli, asks, write, script, code, message):
     assert cli("run", asks, "--offline-script", "replies.json") == (code, "", message + "\n")
 
 
+def test_the_replies_of_a_connection_are_checked(cli, asks, write):
+    """Before anything runs, and with the name of the connection."""
+    write(
+        "Concerto.toml",
+        '[project]\nname = "m"\nversion = "0.1.0"\nentry = "main.conc"\n'
+        '[connections.spare]\nprovider = "offline"\nreplies = ["a", { txt = "b" }]\n',
+    )
+    told = UNKNOWN.replace("replies.json:", "E4001: connection spare:")
+    assert cli("run", asks) == (2, "", told + "\n")
+
+
 @pytest.fixture
 def needs_keys(write):
     """A connection to where nobody listens; a missing key is named before anything is sent."""
