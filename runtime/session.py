@@ -16,6 +16,7 @@ from ..vm.panics import Panic
 from ..vm.schema import STORE_METHODS, store_name
 from ..vm.tasks import DONE
 from ..vm.values import Closure, EnumValue, Err, Struct, display, from_json, get_error_member
+from ..vm.values.limits import LONGEST_STRING
 from .attached import drop_turns
 from .call_services import Services
 from .connections import resolve_all
@@ -271,6 +272,7 @@ class Session:
         seconds: float | None = None,
         tokens: int | None = None,
         cost: float | None = None,
+        value_bytes: int | None = None,
         tasks: int = 1024,
         function: int | None = None,
         arguments: Sequence[Any] = (),
@@ -278,8 +280,9 @@ class Session:
         """Initialise the program and run its main, or the function of a number; the session is over then."""
         try:
             return await self.invoke(
-                self._entry(function), arguments, steps=steps, depth=depth, seconds=seconds, tokens=tokens, cost=cost, tasks=tasks
-            )
+                self._entry(function), arguments, steps=steps, depth=depth, seconds=seconds, tokens=tokens, cost=cost,
+                value_bytes=value_bytes, tasks=tasks,
+            )  # fmt: skip
         finally:
             await self.aclose()
 
@@ -293,6 +296,7 @@ class Session:
         seconds: float | None = None,
         tokens: int | None = None,
         cost: float | None = None,
+        value_bytes: int | None = None,
         tasks: int = 1024,
     ) -> Outcome:
         """Run a function of the program, which is initialised before the first one, under the limits of G-6.1 and G-6.4, of which
@@ -303,7 +307,7 @@ class Session:
         chosen = {name: value for name, value in given.items() if value is not None}
         budgets = {"depth": 10_000, **self.program.image.header.budgets, **chosen}
         seconds = budgets.get("seconds")
-        machine.limit(budgets.get("steps"), budgets["depth"], tasks)
+        machine.limit(budgets.get("steps"), budgets["depth"], tasks, value_bytes or LONGEST_STRING)
         self.services.account = self._account(budgets.get("tokens"), budgets.get("cost"))
         self.work = Work(self.host.loop or asyncio_loop())
         timers = [] if seconds is None else self._set_deadline(seconds)

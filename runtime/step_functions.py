@@ -59,7 +59,7 @@ class StepMachine(Machine):
         super().__init__(program, NoMemories())
         self.stores = outer.stores
         self.outer = outer
-        self.limit(outer.reserve, DEPTH)
+        self.limit(outer.reserve, DEPTH, value_bytes=outer.value_bytes)
         self.tiers(False)  # only the interpreter looks at what stops the other machine
 
     def refill(self, overdraft: int) -> int:

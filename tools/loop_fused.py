@@ -72,7 +72,7 @@ FUSED: dict[tuple[str, ...], Row] = {
     # A local that grows: with no other owner left CPython extends the text where it lies, so that a loop of these is linear.
     ("CONCAT", "STORE"): (
         0,
-        "target, = arg\nleft = pop()\nif (len(left) + len(tos)) * 4 > limits.string:\n    check_concat(left, tos)\n"
+        "target, = arg\nleft = pop()\nif (len(left) + len(tos)) * 4 > limits.surely:\n    check_concat(left, tos)\n"
         "if locs[target] is left:\n    locs[target] = None\nleft += tos\nlocs[target] = left\ntos = pop()\n",
     ),
     ("LOAD", "RETURN"): (0, "slot, = arg\npush(tos)\ntos = locs[slot]\nins, locs, cells, code = pop_frame()\n"),

@@ -1,7 +1,7 @@
 """The machine: runs tasks of one program cooperatively and hands effects to its host (V-6).
 
 Sans-I/O: `step()` runs whatever can run and returns the effects it ended in; `resume(effect, value)` continues a task. Limits are
-fuel, call depth and tasks at work (G-6.1). Must not know: providers, files, clocks, asyncio.
+fuel, call depth, tasks at work and the size of Strings (G-6.1). Must not know: providers, files, clocks, asyncio.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from .panics import Panic
 from .scheduler import Scheduler
 from .stores import Stores
 from .values import display, to_json, typeof
-from .values.limits import utf8_size
+from .values.limits import LONGEST_STRING, limits, utf8_size
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class Stopped(Exception):
 
 
 class Machine(Scheduler):
-    """One run. `memories` is the session's memory store; `limit` sets fuel, call depth and tasks before it starts. `stop`, set by
+    """One run. `memories` is the session's memory store; `limit` sets its limits before it starts. `stop`, set by
     the host at any time, is raised at the next chunk."""
 
     def __init__(self, program: Program, memories: Memories) -> None:
@@ -68,12 +68,14 @@ class Machine(Scheduler):
         self.panic: Panic | None = None
         self.keeps_locals = False  # whether a panic takes the variables of its frames along (O-9.13)
 
-    def limit(self, steps: int | None, depth: int, tasks: int = 1024) -> None:
-        """`steps` is the fuel limit or None, `depth` the call-depth limit, `tasks` that of tasks at work (G-6.1)."""
+    def limit(self, steps: int | None, depth: int, tasks: int = 1024, value_bytes: int = LONGEST_STRING) -> None:
+        """`steps` is the fuel limit or None, `depth` the call-depth limit, `tasks` that of tasks at work, `value_bytes` that of a
+        String in UTF-8 (G-6.1)."""
         self.steps = UNLIMITED if steps is None else steps
         self.reserve = self.steps  # fuel not handed out yet
         self.depth_limit = depth + 1  # the bottom frame of a task is not a call
         self.task_limit = tasks
+        self.value_bytes = value_bytes
 
     # ------------------------------------------------------------ the two tiers (V-7)
 
@@ -164,6 +166,7 @@ class Machine(Scheduler):
 
     def _slice(self, task: Task) -> None:
         self.running = task
+        before, limits.string = limits.string, self.value_bytes
         try:
             if task.fault is not None:
                 raise task.fault
@@ -171,6 +174,8 @@ class Machine(Scheduler):
         except Panic as panic:
             self.running = None
             raise self.placed(task, panic) from None
+        finally:
+            limits.string = before
         self.running = None
         self.after_slice(task)
 

@@ -1,6 +1,6 @@
 """The options of `run`, `arun` and `Program.session` (O-9.6).
 
-Hands on `Options`, the types of its values, and `host_of`, which makes the runtime's host of them.
+Hands on `Options`, the types of its values, `check_options`, and `host_of`, which makes the runtime's host of them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal, NamedTuple, TypedDict
 
 from ..runtime import permissions
 from ..runtime.session import Host
@@ -20,18 +20,19 @@ from ..runtime.session import Host
 
 @dataclass(frozen=True, slots=True)
 class Budgets:
-    """Limits of one call: `steps` of fuel, `seconds` of time, `tokens` and `cost` of requests to models, `depth` of calls. A
-    program that reaches one ends in a panic. One that is None is that of the program's manifest (O-9.7); without it a call may be
-    10,000 deep, and the others have no limit."""
+    """Limits of one call: `steps` of fuel, `seconds` of time, `tokens` and `cost` of requests to models, `depth` of calls,
+    `value_bytes` of the largest String in UTF-8. A program that reaches one ends in a panic. One that is None is that of the
+    program's manifest (O-9.7); without it a call may be 10,000 deep, a String 16 MiB long, and the others have no limit."""
 
     steps: int | None = None
     tokens: int | None = None
     seconds: float | None = None
     cost: float | None = None
     depth: int | None = None
+    value_bytes: int | None = None
 
     def __post_init__(self) -> None:
-        for name in ("steps", "tokens", "depth"):
+        for name in ("steps", "tokens", "depth", "value_bytes"):
             value = getattr(self, name)
             if value is not None and (type(value) is not int or value < 1):
                 raise ValueError(f"budget {name} is {value!r}; it is an int of at least 1")
@@ -145,16 +146,11 @@ def host_of(
     project: str | None,
     hears: Callable[[], bool] = lambda: False,
 ) -> Host:
-    """Raises TypeError for an option that does not exist."""
-    for name in options:
-        if name not in Options.__annotations__:
-            raise TypeError(f"unknown option {name!r}; options are {', '.join(Options.__annotations__)}")
+    """Of options that `check_options` has let through."""
     environment = options.get("env")
     mode = options.get("emit_mode", Immediate())
     script = options.get("offline_script")
     generator = random.Random(options.get("seed"))
-    if script is not None and not isinstance(script, (list, tuple)):
-        raise TypeError(f"offline_script is a list of replies, not {type(script).__name__}")
     offline = options.get("offline", False) or script is not None
     return Host(
         emit=emit,
@@ -173,36 +169,105 @@ def host_of(
         connections=options.get("connections", {}),
         agents=options.get("agents", {}),
         mcp=options.get("mcp", {}),
-        pricing=_checked_pricing(options.get("pricing", {})),
+        pricing=options.get("pricing", {}),
         answer=answer,
-        emit_timeout_ms=_checked_timeout(options.get("emit_timeout_ms")),
+        emit_timeout_ms=options.get("emit_timeout_ms"),
         emit_interval=mode.flush_interval_ms / 1000 if isinstance(mode, Buffered) else None,
         hears=hears,
         stores=options.get("stores", {}),
         embedders=options.get("embedders", {}),
-        tier=_checked_tier(options.get("tier", "both")),
+        tier=options.get("tier", "both"),
         summarizers=options.get("summarizers", {}),
         token_counter=options.get("token_counter"),
     )
 
 
 PRICES: Sequence[str] = ("input_per_million", "output_per_million")
+STORE = ("head", "entries", "turns", "views", "commit", "remove", "keys", "expire", "close")  # M-8.3
+Check = Callable[[Any], bool]
 
 
-def _checked_pricing(pricing: Mapping[str, Mapping[str, float]]) -> Mapping[str, Mapping[str, float]]:
-    for model, row in pricing.items():
-        if set(row) != set(PRICES) or not all(type(row[name]) in (int, float) and row[name] >= 0 for name in PRICES):
-            raise ValueError(f"pricing of {model}: expected the numbers {' and '.join(PRICES)}, found {dict(row)!r}")
-    return pricing
+class Rule(NamedTuple):
+    """What an option must be, in words for who gave something else; of a mapping also each of its entries. A value that may hold
+    secrets is told by its type alone (O-9.44)."""
+
+    holds: Check
+    words: str
+    entry: Check | None = None
+    entry_words: str = ""
+    error: type[Exception] = ValueError
 
 
-def _checked_tier(tier: str) -> str:
-    if tier not in ("interp", "both"):
-        raise ValueError(f"tier is {tier!r}; it is 'interp' or 'both'")
-    return tier
+def _one_of(kind: type | tuple[type, ...], *also: Any) -> Check:
+    return lambda value: isinstance(value, kind) or any(value is other for other in also)
 
 
-def _checked_timeout(timeout: int | None) -> int | None:
-    if timeout is not None and (type(timeout) is not int or timeout < 0):
-        raise ValueError(f"emit_timeout_ms is {timeout!r}; it is an int of at least 0")
-    return timeout
+def _mapping(words: str, entry: Check, entry_words: str) -> Rule:
+    return Rule(_one_of(Mapping), f"a mapping of {words}", entry, entry_words)
+
+
+def _having(*methods: str) -> tuple[Check, str]:
+    """An object with these methods; a class is none."""
+    last = f" and {methods[-1]}" if len(methods) > 1 else methods[0]
+    words = f"an object with the method{'s' * (len(methods) > 1)} {', '.join(methods[:-1])}{last}"
+    return lambda value: not isinstance(value, type) and all(callable(getattr(value, name, None)) for name in methods), words
+
+
+def _prices(row: Any) -> bool:
+    return (
+        isinstance(row, Mapping) and set(row) == set(PRICES)
+        and all(type(row[name]) in (int, float) and row[name] >= 0 for name in PRICES)
+    )  # fmt: skip
+
+
+FIELDS = (_one_of(Mapping), "a mapping of fields")
+COUNTS, COUNTER = _having("count")
+RULES: dict[str, Rule] = {
+    "permissions": Rule(_one_of(Permissions, None), "a Permissions, or None"),
+    "budgets": Rule(_one_of(Budgets, None), "a Budgets, or None"),
+    "offline": Rule(_one_of(bool), "a bool"),
+    "offline_script": Rule(_one_of((list, tuple), None), "a list of replies, or None", error=TypeError),
+    "connections": _mapping("names of connections to their fields", *FIELDS),
+    "agents": _mapping("connectors of agents to their fields", *FIELDS),
+    "mcp": _mapping("names of MCP servers to their fields", *FIELDS),
+    "pricing": _mapping("ids of models to prices", _prices, f"the numbers {' and '.join(PRICES)}, at least 0"),
+    "env": Rule(_one_of(Mapping, None), "a mapping of str to str, or None", _one_of(str), "a str"),
+    "seed": Rule(lambda value: value is None or type(value) is int, "an int, or None"),
+    "emit_mode": Rule(_one_of((Immediate, Buffered), Immediate), "Immediate() or Buffered(…)"),
+    "emit_timeout_ms": Rule(lambda value: value is None or (type(value) is int and value >= 0), "an int of at least 0"),
+    "stores": _mapping("names to stores", *_having(*STORE)),
+    "embedders": _mapping("names to embedders", *_having("embed")),
+    "tier": Rule(lambda value: type(value) is str and value in ("interp", "both"), "'interp' or 'both'"),
+    "summarizers": _mapping("names to summarizers", *_having("fold")),
+    "token_counter": Rule(lambda value: value is None or COUNTS(value), f"{COUNTER}, or None"),
+}
+
+
+def check_options(options: Options) -> None:
+    """Raises TypeError for an option that does not exist, the error of its rule for one that is not what it must be."""
+    given: Mapping[str, Any] = options
+    for name, value in given.items():
+        rule = RULES.get(name)
+        if rule is None:
+            raise TypeError(f"unknown option {name!r}; options are {', '.join(RULES)}")
+        if not rule.holds(value):
+            raise rule.error(f"{name} is {_shown(value, rule)}; it is {rule.words}")
+        if rule.entry is not None and value is not None:
+            _check_entries(name, value, rule.entry, rule)
+
+
+def _check_entries(name: str, entries: Mapping[Any, Any], holds: Check, rule: Rule) -> None:
+    for key, entry in entries.items():
+        if not isinstance(key, str):
+            raise ValueError(f"{name} has the key {key!r}; it is {rule.words}")
+        if not holds(entry):
+            found = repr(dict(entry)) if name == "pricing" and isinstance(entry, Mapping) else _kind(entry)
+            raise ValueError(f"{name} of {key!r} is {found}; it is {rule.entry_words}")
+
+
+def _shown(value: Any, rule: Rule) -> str:
+    return _kind(value) if rule.entry is not None else repr(value)
+
+
+def _kind(value: Any) -> str:
+    return f"of the type {type(value).__name__}"

@@ -22,7 +22,7 @@ from ..vm.machine import Stopped
 from ..vm.panics import Panic as RaisedPanic
 from .conversion import Run, from_python, read_value, to_python
 from .errors import Frame, Panic, ProgramError
-from .options import Budgets, Options, host_of
+from .options import Budgets, Options, check_options, host_of
 from .results import Emit, Metrics, RunResult
 from .turns import Interruptible, Turns
 from .values import Enum, Err, ErrorValue, Ok
@@ -42,6 +42,7 @@ class Session:
     """
 
     def __init__(self, program: link.Program, options: Options, project: str | None = None) -> None:
+        check_options(options)
         self._program = program
         self._listeners: dict[str, list[Listener]] = {}
         self._handlers: dict[str, Handler] = {}

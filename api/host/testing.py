@@ -15,7 +15,7 @@ from ..runtime.skipping_time import SkippingClock
 from ..runtime.testing import TestOutcome, chosen, run_tests
 from ..vm import link
 from .conversion import to_python
-from .options import Budgets, Options, host_of
+from .options import Budgets, Options, check_options, host_of
 from .results import Emit
 
 
@@ -49,6 +49,7 @@ def tested(program: link.Program, part: str, options: Options, project: str | No
     """Each test in a session of its own, whose waits take no time unless a test asks a real provider (V-6.6)."""
     if "emit_mode" in options or "emit_timeout_ms" in options:
         raise TypeError("tests have no emit_mode and no emit_timeout_ms: nobody answers their emits")
+    check_options(options)
     budgets = options.get("budgets") or Budgets()
 
     def host(emit: Any) -> Host:

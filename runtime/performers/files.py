@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 
 from ...vm.values import Array, Err, ErrorValue, Ok
+from ...vm.values.limits import with_strings_of
 from ..files.operations import OPERATIONS, Failed, failure_of
 from ..files.roots import Roots
 from ..files.walk import Outside, Spot, walk
@@ -69,7 +70,7 @@ class Files:
             if not isinstance(reached, Spot):
                 raise reached or OSError
             with reached:
-                return function(reached, *arguments)
+                return with_strings_of(self.run.machine.value_bytes, lambda: function(reached, *arguments))
 
         try:
             return await guarded(self.run, access, reached is not None, perform)

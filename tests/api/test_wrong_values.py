@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import concerto
@@ -16,7 +17,7 @@ def test_a_source_that_is_no_text(source: Any) -> None:
 
 @pytest.mark.parametrize("script", ["abc", {"text": "a"}])
 def test_a_script_that_is_no_list(script: Any) -> None:
-    with pytest.raises(TypeError, match="offline_script is a list of replies"):
+    with pytest.raises(TypeError, match="offline_script is .*; it is a list of replies"):
         concerto.compile("pub fn f() {}").session(offline_script=script)
 
 
@@ -24,3 +25,76 @@ def test_a_script_that_is_no_list(script: Any) -> None:
 def test_a_part_that_is_nil_counts_as_absent(reply: Any) -> None:
     with pytest.raises(ValueError, match="scripted reply 0: expected one of text, chunks, tool_calls, error"):
         concerto.compile("pub fn f() {}").session(offline_script=[reply])
+
+
+class Fake:
+    """Has no method that an option asks for."""
+
+
+PLAIN = concerto.compile('@test("one") fn one() {}\npub fn f() {}')
+STORE = "an object with the methods head, entries, turns, views, commit, remove, keys, expire and close"
+WRONG = [
+    ({"permissions": {"net": True}}, "permissions is {'net': True}; it is a Permissions, or None"),
+    ({"budgets": {"steps": 1}}, "budgets is {'steps': 1}; it is a Budgets, or None"),
+    ({"budgets": {}}, "budgets is {}; it is a Budgets, or None"),
+    ({"offline": "no"}, "offline is 'no'; it is a bool"),
+    ({"offline": 0}, "offline is 0; it is a bool"),
+    ({"connections": 3}, "connections is of the type int; it is a mapping of names of connections to their fields"),
+    ({"connections": {"openai": "sk-secret"}}, "connections of 'openai' is of the type str; it is a mapping of fields"),
+    ({"agents": {"x": 1}}, "agents of 'x' is of the type int; it is a mapping of fields"),
+    ({"mcp": ["x"]}, "mcp is of the type list; it is a mapping of names of MCP servers to their fields"),
+    ({"mcp": {"x": 1}}, "mcp of 'x' is of the type int; it is a mapping of fields"),
+    ({"pricing": 3}, "pricing is of the type int; it is a mapping of ids of models to prices"),
+    ({"pricing": {"m": 3}}, "pricing of 'm' is of the type int; it is the numbers input_per_million and output_per_million"),
+    ({"pricing": {"m": {"input": 1}}}, "pricing of 'm' is {'input': 1}; it is the numbers"),
+    ({"env": 3}, "env is of the type int; it is a mapping of str to str, or None"),
+    ({"env": {"KEY": 3}}, "env of 'KEY' is of the type int; it is a str"),
+    ({"env": {3: "x"}}, "env has the key 3; it is a mapping of str to str"),
+    ({"seed": "x"}, "seed is 'x'; it is an int, or None"),
+    ({"seed": True}, "seed is True; it is an int, or None"),
+    ({"emit_timeout_ms": "1"}, "emit_timeout_ms is '1'; it is an int of at least 0"),
+    ({"emit_mode": "zz"}, "emit_mode is 'zz'; it is Immediate() or Buffered(…)"),
+    ({"emit_mode": concerto.Buffered}, "it is Immediate() or Buffered(…)"),
+    ({"stores": {"durable": 1}}, f"stores of 'durable' is of the type int; it is {STORE}"),
+    ({"stores": {"durable": Fake()}}, f"stores of 'durable' is of the type Fake; it is {STORE}"),
+    ({"embedders": {"x": 1}}, "embedders of 'x' is of the type int; it is an object with the method embed"),
+    ({"summarizers": {"x": 1}}, "summarizers of 'x' is of the type int; it is an object with the method fold"),
+    ({"token_counter": 3}, "token_counter is 3; it is an object with the method count, or None"),
+    ({"tier": "zz"}, "tier is 'zz'; it is 'interp' or 'both'"),
+    ({"tier": ["interp"]}, "tier is ['interp']; it is 'interp' or 'both'"),
+]
+
+
+@pytest.mark.parametrize(("options", "words"), WRONG)
+def test_an_option_that_is_not_what_it_must_be(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(ValueError) as caught:
+        PLAIN.session(**options)
+    assert words in str(caught.value) and "sk-secret" not in str(caught.value)
+    if not {"emit_mode", "emit_timeout_ms"} & set(options):  # tests have neither
+        with pytest.raises(ValueError) as caught:
+            PLAIN.test(**options)
+        assert words in str(caught.value)
+
+
+def test_wrong_options_are_told_although_no_test_runs() -> None:
+    with pytest.raises(ValueError, match="budgets is 3"):
+        PLAIN.test("nothing is called so", budgets=3)  # type: ignore[arg-type]
+
+
+def test_every_option_is_checked() -> None:
+    from concerto.host.options import RULES, Options
+
+    assert set(RULES) == set(Options.__annotations__) == {name for options, _ in WRONG for name in options} | {"offline_script"}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        dict.fromkeys(["permissions", "budgets", "offline_script", "env", "seed", "emit_timeout_ms", "token_counter"]),
+        {"emit_mode": concerto.Immediate(), "offline": True, "seed": 3, "env": os.environ, "tier": "interp"},
+        {"pricing": {"m": {"input_per_million": 1, "output_per_million": 0.5}}, "connections": {}, "offline_script": ("a",)},
+    ],
+)
+def test_options_that_are_right(options: Any) -> None:
+    with PLAIN.session(**options) as session:
+        assert session.call("f") is None

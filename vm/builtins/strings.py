@@ -67,7 +67,7 @@ def trim_end(s: str) -> str:
 
 def _sized(mapped: str) -> str:
     """A case mapping makes at most three characters of one, so its size may be checked after the work."""
-    if len(mapped) * 4 > limits.string:
+    if len(mapped) * 4 > limits.surely:
         check_string_size(utf8_size(mapped))
     return mapped
 
@@ -125,7 +125,7 @@ def split(s: str, sep: Any) -> Array:
 def replace(s: str, old: Any, new: Any) -> str:
     """All occurrences replaced."""
     old, new = text(old), text(new)
-    if (len(s) + 1) * (len(new) + 1) * 4 > limits.string:  # as if it stood between all characters
+    if (len(s) + 1) * (len(new) + 1) * 4 > limits.surely:  # as if it stood between all characters
         check_string_size(utf8_size(s) + s.count(old) * (utf8_size(new) - utf8_size(old)))
     return s.replace(old, new)
 

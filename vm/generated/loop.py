@@ -895,7 +895,7 @@ def run(machine, task):
                         # CONCAT__STORE
                         target, = arg
                         left = pop()
-                        if (len(left) + len(tos)) * 4 > limits.string:
+                        if (len(left) + len(tos)) * 4 > limits.surely:
                             check_concat(left, tos)
                         if locs[target] is left:
                             locs[target] = None

@@ -155,7 +155,7 @@ class Arithmetic(Forms):
         text = "f'" + "".join([f"{{{part.text}}}" for part in parts]) + "'"
         if lengths:
             texts = [part.text if part.kind[0] == "string" else f"str({part.text})" for part in parts]
-            room = f"({' + '.join(lengths)} + {fixed}) * 4 <= limits.string"
+            room = f"({' + '.join(lengths)} + {fixed}) * 4 <= limits.surely"
             text = f"({text} if {room} else {self.here()}join(EMPTY, [{', '.join(texts)}]))"
         self.push(Entry(text, s.STRING, pure=not lengths, uses=joined(parts), deep=1))
 

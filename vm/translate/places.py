@@ -98,7 +98,7 @@ class Places(Expressions):
         self.settle()
         self.marked -= {name}
         self.store(operand, Entry("", s.STRING))
-        check = Branch(f"(len({name}) + len({right.text})) * 4 > limits.string")
+        check = Branch(f"(len({name}) + len({right.text})) * 4 > limits.surely")
         check.yes.append(f"{self.here()}check_concat({name}, {right.text})")
         self.out += [check, f"{name} += {right.text}"]
         return True

@@ -1,30 +1,69 @@
 """The size limits of G-6.1 that values and built-ins hold to.
 
-Hands on `limits`, one settings object; the machine writes its host's settings into it before it runs a slice.
+Hands on `limits`, one settings object; the machine sets the String size of its run for each slice and
+puts back the one before; `with_strings_of` does so for work outside of a slice.
 A producer asks here before it allocates, so a refusal costs nothing (G-6.3).
 """
 
 from __future__ import annotations
 
+from _thread import _local, allocate_lock
+
 from ..panics import Panic
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import NoReturn
+    from collections.abc import Callable
+    from typing import NoReturn, TypeVar
+
+    T = TypeVar("T")
+
+LONGEST_STRING = 16 * 1024 * 1024
+
+
+class _Thread(_local):
+    """What runs in one thread: sessions of a process may run side by side."""
+
+    string = LONGEST_STRING
 
 
 class Limits:
-    """String size in UTF-8 bytes, items of one collection, levels of nesting."""
+    """String size in UTF-8 bytes, items of one collection, levels of nesting.
 
-    __slots__ = ("string", "items", "nesting")
+    `string` is that of the run in this thread. `surely` is cheap to read and at most that of any thread: what is within it needs
+    no look at `string`. It only ever falls, so no run has to put it back."""
 
-    def __init__(self, string: int = 16 * 1024 * 1024, items: int = 1_000_000, nesting: int = 256) -> None:
-        self.string = string
+    __slots__ = ("_thread", "_falling", "surely", "items", "nesting")
+
+    def __init__(self, items: int = 1_000_000, nesting: int = 256) -> None:
+        self._thread = _Thread()
+        self._falling = allocate_lock()
+        self.surely = LONGEST_STRING
         self.items = items
         self.nesting = nesting
 
+    @property
+    def string(self) -> int:
+        return self._thread.string
+
+    @string.setter
+    def string(self, size: int) -> None:
+        if size < self.surely:
+            with self._falling:
+                self.surely = min(self.surely, size)
+        self._thread.string = size
+
 
 limits = Limits()
+
+
+def with_strings_of(size: int, work: Callable[[], T]) -> T:
+    """What `work` gives, done with the String size of a run."""
+    before, limits.string = limits.string, size
+    try:
+        return work()
+    finally:
+        limits.string = before
 
 
 def utf8_size(text: str) -> int:
@@ -63,7 +102,7 @@ def check_concat(a: str, b: str) -> None:
 
 def concat(a: str, b: str) -> str:
     """`a + b` under the String limit; a code point takes at most four bytes, so short results need no count."""
-    if (len(a) + len(b)) * 4 > limits.string:
+    if (len(a) + len(b)) * 4 > limits.surely:
         check_concat(a, b)
     return a + b
 
@@ -72,7 +111,7 @@ def repeat(text: str, times: int) -> str:
     """`text` written `times` times, empty when `times` is 0 or less (L-6.3.5)."""
     if times <= 0:
         return ""
-    if len(text) * times * 4 > limits.string:
+    if len(text) * times * 4 > limits.surely:
         check_string_size(utf8_size(text) * times)
     return text * times
 
@@ -80,6 +119,6 @@ def repeat(text: str, times: int) -> str:
 def join(separator: str, parts: list[str]) -> str:
     """`parts` with `separator` between them; the size is known before the text is made."""
     size = sum(map(len, parts)) + len(separator) * max(0, len(parts) - 1)
-    if size * 4 > limits.string:
+    if size * 4 > limits.surely:
         check_string_size(sum(map(utf8_size, parts)) + utf8_size(separator) * max(0, len(parts) - 1))
     return separator.join(parts)

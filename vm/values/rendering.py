@@ -53,7 +53,7 @@ def render(value: Any, form: Form) -> str:
         check_string_size(utf8_size(first))
         return first
     text = "".join(_walk(first))
-    if len(text) * 4 > limits.string:
+    if len(text) * 4 > limits.surely:
         check_string_size(utf8_size(text))
     return text
 
@@ -68,7 +68,7 @@ def _walk(first: Whole) -> Iterator[str]:
             stack.pop()
         elif type(piece) is str:
             size += len(piece)
-            if size > limits.string:
+            if size > limits.surely and size > limits.string:
                 string_too_long()
             yield piece
         else:

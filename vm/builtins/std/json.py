@@ -194,7 +194,7 @@ class Pretty:
     def write(self, *parts: str) -> None:
         self.parts.extend(parts)
         self.size += sum(map(len, parts))
-        if self.size > limits.string:
+        if self.size > limits.surely and self.size > limits.string:
             string_too_long()
 
 
