@@ -46,7 +46,11 @@ def ranked(held, query):
     return rank([FactIndex(held)], query, 99, NOW)
 
 
+TIED = [Fact(number, "session", f"f{number}", "bonn", c0=1.0, accessed=0, refreshed=0) for number in range(2)]
+
+
 @given(facts(), WORDS)
+@example(TIED, "bonn")
 def test_recall_is_sorted_by_a_total_order(held, query):
     """I17, M-12.17: relevance × recency × confidence, then the newest access, then the number, whatever order they came in."""
     found = ranked(held, query)
@@ -59,6 +63,7 @@ def test_recall_is_sorted_by_a_total_order(held, query):
 
 
 @given(st.lists(st.tuples(WORDS, SHARES, st.booleans()), max_size=8), WORDS, st.integers(0, 8), SHARES)
+@example([("bonn", 1.0, True), ("bonn", 0.9, False)], "bonn", 1, 0.0)
 def test_filters_act_before_k(contents, query, k, least):
     """I17: recall(k) is a prefix of recall(k + 1), under filters too."""
     memory = Memory()
