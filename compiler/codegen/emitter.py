@@ -68,7 +68,7 @@ class Emitter:
             self.spans.append(self.span)
             if calls:
                 self.calls.add(operand)
-            elif suspends:
+            if suspends:
                 self.suspends = True
         self.depth += pushed - popped - count if starred else pushed - popped
         if self.depth > self.deepest:
