@@ -55,7 +55,7 @@ def builder_dispatch(plan: Plan) -> list[Figure]:
 
 
 def _program(chain: str, count: int) -> Concerto:
-    program = Concerto(PROGRAM.replace("COUNT", str(count)).replace("CHAIN", chain))
+    program = Concerto(PROGRAM.replace("COUNT", str(count)).replace("CHAIN", chain), tier="interp")
     require(program.output(), [f"rounds {count}"])
     return program
 
