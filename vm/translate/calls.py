@@ -130,18 +130,25 @@ class Calls(Places):
         self.stack.clear()
         self.returned(error)
 
+    def _thrown_if(self, condition: str, error: str) -> None:
+        """Behind it the operand stack is as before."""
+        kept = list(self.stack)
+        branch = Branch(condition)
+        before, self.out = self.out, branch.yes
+        self.thrown(error)
+        self.out = before
+        self.out.append(branch)
+        self.stack = kept
+
     def op_TRY_out(self) -> None:
         """`?` without a handler: Err and None leave the function."""
         part = self.pop_named()
         self.settle()
         option = bool(self.image.functions[self.function].flags & im.F_OPTION)
-        kept = list(self.stack)
-        branch = Branch(f"type({part.text}) is not Ok and type({part.text}) is not Some")
-        before, self.out = self.out, branch.yes
-        self.thrown(f"({self.here()}{'none_or_err' if option else 'err_of'}({part.text}))")
-        self.out = before
-        self.out.append(branch)
-        self.stack = kept
+        self._thrown_if(
+            f"type({part.text}) is not Ok and type({part.text}) is not Some",
+            f"({self.here()}{'none_or_err' if option else 'err_of'}({part.text}))",
+        )
         name = self.temporary()
         self.out.append(f"{name} = {part.text}.value")
         self.push(Entry(name, self.held(part.kind)))
@@ -155,13 +162,7 @@ class Calls(Places):
     def op_POP_TRY_out(self) -> None:
         part = self.pop_named()
         self.settle()
-        kept = list(self.stack)
-        branch = Branch(f"type({part.text}) is Err")
-        before, self.out = self.out, branch.yes
-        self.thrown(f"Err({part.text}.value)")
-        self.out = before
-        self.out.append(branch)
-        self.stack = kept
+        self._thrown_if(f"type({part.text}) is Err", f"Err({part.text}.value)")
 
     def op_THROW_out(self) -> None:
         part = self.pop()

@@ -2,7 +2,7 @@
 
 A store is plain and synchronous: it is told the whole outcome of a change and applies it in one transaction, or not at all,
 after comparing the version. All policy is decided above it, so two stores given the same calls hold the same state (M-8.4).
-`blocking` says that its methods wait for disk or network: who runs an event loop calls them on one thread per store.
+`blocking` says that its methods wait for disk or network, and that other processes may write meanwhile.
 Must not know: policies, views, calls.
 """
 
