@@ -8,16 +8,18 @@ Must not know: scores, clocks, stores.
 from __future__ import annotations
 
 from array import array
-from collections import Counter
+from collections import Counter, defaultdict
 from functools import lru_cache
 from unicodedata import normalize
 
 from .facts import PERSISTENT
+from .recency_bands import Bands
+from .slot_bits import bits_of
 from .terms import terms
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from .facts import Fact
 
@@ -26,7 +28,7 @@ DENSE = 256
 """The bits of a term that more than one in so many facts contains are kept; those of others are made when asked for."""
 
 
-@lru_cache(maxsize=32_768)
+@lru_cache(maxsize=1_024)  # a fact that is written again; those of all facts would take more than the index
 def words(text: str) -> tuple[Counter[str], int, frozenset[str]]:
     """Tokens with their counts, how many, and their trigrams."""
     found = terms(text)
@@ -34,8 +36,13 @@ def words(text: str) -> tuple[Counter[str], int, frozenset[str]]:
 
 
 def trigrams(tokens: Iterable[str]) -> frozenset[str]:
+    return frozenset().union(*map(_trigrams_of, tokens))
+
+
+@lru_cache(maxsize=16_384)
+def _trigrams_of(token: str) -> frozenset[str]:
     """Of a token shorter than three characters: itself."""
-    return frozenset(part for t in tokens for part in ([t[at : at + 3] for at in range(len(t) - 2)] or [t]))
+    return frozenset([token[at : at + 3] for at in range(len(token) - 2)] or [token])
 
 
 def folded(name: str) -> str:
@@ -48,22 +55,6 @@ def entities(fact: Fact) -> dict[str, str]:
     for token in terms(fact.name):
         found.setdefault(token, token)
     return found
-
-
-def slots_in(bits: int) -> Iterator[int]:
-    """The places of the ones, lowest first."""
-    text = bin(bits)[:1:-1]
-    at = text.find("1")
-    while at >= 0:
-        yield at
-        at = text.find("1", at + 1)
-
-
-def bits_of(slots: Iterable[int], width: int) -> int:
-    made = bytearray(width // 8 + 1)
-    for slot in slots:
-        made[slot >> 3] |= 1 << (slot & 7)
-    return int.from_bytes(made, "little")
 
 
 class Term:
@@ -153,7 +144,7 @@ class FactIndex:
 
     __slots__ = (
         "facts", "stamp", "slots", "lengths", "length", "shortest", "tokens", "often", "counts", "trigrams", "graph", "live",
-        "_slot_of", "_names", "_highest",
+        "bands", "_slot_of", "_names", "_highest",
     )  # fmt: skip
 
     def __init__(self, facts: Iterable[Fact] = (), stamp: object = None) -> None:
@@ -167,12 +158,13 @@ class FactIndex:
         self.lengths = array("I")
         self.length = 0
         self.shortest = 1 << 30
-        self.tokens: dict[str, Term] = {}
-        self.often: dict[str, Term] = {}  # of facts that contain a token more than once
-        self.counts: dict[str, dict[int, int]] = {}
-        self.trigrams: dict[str, Term] = {}
+        self.tokens = defaultdict[str, Term](Term)
+        self.often = defaultdict[str, Term](Term)  # of facts that contain a token more than once
+        self.counts = defaultdict[str, dict[int, int]](dict)
+        self.trigrams = defaultdict[str, Term](Term)
         self.graph = Graph()
         self.live = 0
+        self.bands = Bands(self._accessed)
         self._slot_of: dict[int, int] = {}
         self._names: dict[tuple[str, str], int] = {}
         self._highest: int | None = None
@@ -200,7 +192,7 @@ class FactIndex:
                 self._remove(fact.id)
                 self._add(fact)
             else:
-                self.facts[fact.id] = self.slots[self._slot_of[fact.id]] = fact
+                self._replace(held, fact)
         if len(self.slots) > 64 and len(self.slots) > 2 * len(self.facts):
             kept = list(self.facts.values())
             self._clear()
@@ -212,6 +204,20 @@ class FactIndex:
         there = {fact.id for fact in facts}
         self.change(facts, [number for number in self.facts if number not in there])
         self.stamp = stamp
+
+    def _accessed(self, slot: int) -> int:
+        fact = self.slots[slot]
+        assert fact is not None, "only live slots are in the bands"
+        return fact.accessed
+
+    def _replace(self, held: Fact, fact: Fact) -> None:
+        """By one of the same words."""
+        slot = self._slot_of[fact.id]
+        if held.accessed != fact.accessed:
+            self.bands.remove(slot, held.accessed)
+        self.facts[fact.id] = self.slots[slot] = fact
+        if held.accessed != fact.accessed:
+            self.bands.add(slot, fact.accessed)
 
     def _add(self, fact: Fact) -> None:
         slot = len(self.slots)
@@ -225,15 +231,16 @@ class FactIndex:
         self.length += length
         self.shortest = min(self.shortest, length)
         self.live |= 1 << slot
+        self.bands.add(slot, fact.accessed)
         for token, count in found.items():
-            self.tokens.setdefault(token, Term()).add(slot)
-            self.counts.setdefault(token, {})[slot] = count
+            self.tokens[token].add(slot)
+            self.counts[token][slot] = count
             if count > 1:
-                often = self.often.setdefault(token, Term())
+                often = self.often[token]
                 often.add(slot)
                 often.most = max(often.most, count)
         for part in parts:
-            self.trigrams.setdefault(part, Term()).add(slot)
+            self.trigrams[part].add(slot)
         if fact.tier == PERSISTENT:
             self.graph.add(slot, entities(fact))
 
@@ -245,6 +252,7 @@ class FactIndex:
         found, length, parts = words(fact.text)
         self._names.pop((fact.tier, fact.name), None)
         self._highest = None
+        self.bands.remove(slot, fact.accessed)
         self.slots[slot] = None
         self.length -= length
         self.live &= ~(1 << slot)
