@@ -33,7 +33,7 @@ def recall(plan: Plan) -> list[Figure]:
         works.append(partial(_ask, memory, questions))
     return [
         Figure(
-            f"recall_{size}", samples.median / QUESTIONS * 1e3, "ms", RECALL if size <= 10_000 else None, spread=samples.spread,
+            f"recall_{size}", samples.median / QUESTIONS * 1e3, "ms", RECALL, spread=samples.spread,
             note=f"one of {QUESTIONS} questions among {size:,} facts",
         )
         for size, samples in zip(sizes, interleave(works, plan), strict=True)

@@ -140,14 +140,14 @@ class Graph:
 
 
 class FactIndex:
-    """Facts by number. `stamp` says in which state of a store it was read."""
+    """Facts by number. `stamp`: the change of a store it was read after."""
 
     __slots__ = (
         "facts", "stamp", "slots", "lengths", "length", "shortest", "tokens", "often", "counts", "trigrams", "graph", "live",
         "bands", "_slot_of", "_names", "_highest",
     )  # fmt: skip
 
-    def __init__(self, facts: Iterable[Fact] = (), stamp: object = None) -> None:
+    def __init__(self, facts: Iterable[Fact] = (), stamp: int = 0) -> None:
         self.stamp = stamp
         self._clear()
         self.change(facts, ())
@@ -199,7 +199,7 @@ class FactIndex:
             for fact in kept:
                 self._add(fact)
 
-    def reconcile(self, facts: Sequence[Fact], stamp: object) -> None:
+    def reconcile(self, facts: Sequence[Fact], stamp: int) -> None:
         """These and no others are there now."""
         there = {fact.id for fact in facts}
         self.change(facts, [number for number in self.facts if number not in there])
@@ -250,7 +250,8 @@ class FactIndex:
             return
         slot = self._slot_of.pop(number)
         found, length, parts = words(fact.text)
-        self._names.pop((fact.tier, fact.name), None)
+        if self._names.get((fact.tier, fact.name)) == number:  # or another number has the name since
+            del self._names[fact.tier, fact.name]
         self._highest = None
         self.bands.remove(slot, fact.accessed)
         self.slots[slot] = None

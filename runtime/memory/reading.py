@@ -246,7 +246,11 @@ class MemoryReader:
 
     def stored_facts(self) -> list[Fact]:
         """The persistent ones; of an expired key none (M-8.9)."""
-        return stored_facts(self.store, self.key) if self.keeps and not self._is_expired() else []
+        if not self.keeps or self._is_expired():
+            return []
+        if hasattr(self.store, "index"):
+            return sorted(self.store.index(self.key).facts.values(), key=lambda fact: fact.id)
+        return stored_facts(self.store, self.key)
 
     def stored_index(self) -> FactIndex:
         """Of the persistent ones; a store may keep one that follows its changes."""
