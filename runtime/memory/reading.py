@@ -152,7 +152,7 @@ class MemoryReader:
         """Parts 2 to 5 of a request without computing a view, None when the memory has a step or something to be rendered. The
         list belongs to the log."""
         log = self._log
-        if log is None or not self.policy.shows_all or (log.holds_calls() and not tools_offered):
+        if log is None or not self.policy.shows_all or (not tools_offered and log.holds_calls()):
             return None
         return log.messages()
 
