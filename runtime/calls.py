@@ -178,8 +178,7 @@ class CallRun:
             await self.conversation.abandon(reason, text, cause=cause)
 
     async def plain(self) -> Callable[[], Response]:
-        messages = [*self.head, *self.messages[:-1]] if self.messages else self.head.copy()
-        messages.append(self._user(self.prompt))
+        messages = [*self.head, *self.messages[:-1], self._user(self.prompt)]
         key, reply = self._cached(messages, None)
         if reply is not None:
             return self._commit(reply, cached=True)
