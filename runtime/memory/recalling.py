@@ -10,10 +10,11 @@ from collections import Counter
 from heapq import heappop, heappush, heappushpop
 from math import log
 
-from .fact_index import FactIndex, entities, folded, trigrams
+from .fact_graph import entities, folded
+from .fact_index import FactIndex, trigrams
 from .facts import PERSISTENT, archived, confidence
 from .policy import HALF_LIFE
-from .slot_bits import bits_of, slots_in
+from .slot_bits import slots_in
 from .terms import terms
 
 TYPE_CHECKING = False
@@ -88,7 +89,7 @@ def rank(
             factor = recency(fact, now, half_life) * fact.c0
             if round(bound * factor + SLACK, DIGITS) < least:  # nearly all end here
                 continue
-            missing = part.missing(slot, inflected)
+            missing = part.missing(slot, fact, inflected)
             if near is not None and fact.tier == PERSISTENT:
                 missing *= 1 - near(fact)
             if missing >= 1 or round((1 - missing) * factor + SLACK, DIGITS) < least:
@@ -172,20 +173,10 @@ class _Part:
             self.repeated |= index.repeating(token)[0]
         self.scored = [(idf * 2.2, index.counts[token]) for token, idf in query.idf.items() if token in index.counts]
         self.damping = 1.2 * 0.25, 1.2 * 0.75 / query.average
-        self.active = self._reached()
-        self.near, self.far = (
-            bits_of([slot for slot, value in self.active.items() if (value > 0.5) is near], len(index.slots))
-            for near in (True, False)
-        )
+        self.active = index.graph.activations(query.asked)
+        self.near = index.about(entity for entity, value in self.active.items() if value > 0.5)
+        self.far = index.about(entity for entity, value in self.active.items() if value <= 0.5) & ~self.near
         self.worths = [self._worths(False), self._worths(True)]
-
-    def _reached(self) -> dict[int, float]:
-        """r_g of the facts of active entities."""
-        graph = self.index.graph
-        found: dict[int, float] = {}
-        for entity, value in sorted(graph.activations(self.query.asked).items(), key=lambda pair: pair[1]):
-            found.update(dict.fromkeys(graph.facts[entity], value))
-        return found
 
     def split(self, count: int, bits: int) -> Iterable[tuple[float, int]]:
         """By the rarest token, whether a token is repeated, and what the graph gives, with the most that is worth."""
@@ -231,9 +222,15 @@ class _Part:
         assert fact is not None, "only live slots are in the bits"
         return fact
 
-    def missing(self, slot: int, inflected: float) -> float:
+    def missing(self, slot: int, fact: Fact, inflected: float) -> float:
         """What the relevance of its fact lacks of 1 (M-10.11); `inflected`: 1 − ½·r_t."""
-        return (1 - self._lexical(slot)) * inflected * (1 - self.active.get(slot, 0.0) / 2)
+        return (1 - self._lexical(slot)) * inflected * (1 - self._reached(fact) / 2)
+
+    def _reached(self, fact: Fact) -> float:
+        """r_g."""
+        if not self.active or fact.tier != PERSISTENT:
+            return 0.0
+        return max((self.active.get(entity, 0.0) for entity in entities(fact)), default=0.0)
 
     def _lexical(self, slot: int) -> float:
         damping = self.damping[0] + self.damping[1] * self.index.lengths[slot]

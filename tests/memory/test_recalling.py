@@ -1,8 +1,9 @@
 """Laws of decay and of the order of recall (M-12.16, M-12.17) over random facts, the index against plain arithmetic, mutants."""
 
 import pytest
-from concerto.runtime.memory import fact_index, facts, recalling, remembering
-from concerto.runtime.memory.fact_index import FactIndex, folded
+from concerto.runtime.memory import fact_graph, fact_index, facts, recalling, remembering
+from concerto.runtime.memory.fact_graph import folded
+from concerto.runtime.memory.fact_index import FactIndex
 from concerto.runtime.memory.facts import Decay, Fact
 from concerto.runtime.memory.memory import Memory
 from concerto.runtime.memory.policy import Policy
@@ -211,6 +212,12 @@ MUTANTS = {
     ),
     "stops too early": (test_recall, recalling, "k <= 0 or round(most +", "k <= 0 or round(most * 0.7 +"),
     "a counter loses its carry": (test_recall, fact_index, "planes[at] ^ bits, planes[at] & bits", "planes[at] ^ bits, 0"),
+    "edges of what is shared no more": (
+        test_the_index_follows_every_change, fact_graph, "self._weigh(entity, self._only_slot(entity, slot), -1)", "pass",
+    ),
+    "an entity of one fact hands nothing on": (
+        test_recall, fact_graph, "for other in self.held(self._only_slot(entity, -1)) if other in self.edges", "for other in ()",
+    ),
     "graph keeps what is gone": (
         test_the_index_follows_every_change, fact_index, "            self.graph.remove(slot, entities(fact))",
         "            pass",
