@@ -6,13 +6,16 @@ What lives elsewhere is not in it: logs and hashmaps with a store or file of the
 
 from __future__ import annotations
 
+from itertools import chain
+
+from ..vm.handles import ROLES
 from ..vm.snapshot import stores
 from ..vm.snapshot.errors import misshapen
 from ..vm.snapshot.reader import WRONG, Reader
 from ..vm.snapshot.writer import Writer
 from ..vm.values import Array, Map
 from .memory import states
-from .memory.errors import MemoryFailure
+from .memory.errors import InvalidValue, MemoryFailure
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -110,20 +113,24 @@ def _replace_agents(session: Session, calls: int) -> None:
 def _beginnings(r: Reader, session: Session, rows: Any) -> dict[str, tuple[list[Any], list[Any]]]:
     found: dict[str, tuple[list[Any], list[Any]]] = {}
     for name, messages, facts in rows:
-        session.memories.key_names(name)
-        if any(list(map(type, row)) != [str, str, bool] for row in messages):
+        if any(list(map(type, row)) != [str, str, bool] or row[0] not in ROLES for row in messages):
             raise misshapen("a message that no log begins with")
-        found[name] = [tuple(row) for row in messages], [_fact(r, row) for row in facts]
+        session.memories.key_names(name)
+        found[name] = [tuple(row) for row in messages], [_fact(r, session, name, row) for row in facts]
     return found
 
 
-def _fact(r: Reader, row: Any) -> list[Any]:
+def _fact(r: Reader, session: Session, memory: str, row: Any) -> list[Any]:
     """The arguments of `remember`."""
     name, content, confidence, tier, about, seqs = r.values(row)
-    lists = all(held is None or type(held) is Array for held in (about, seqs))
-    if type(name) is not str or type(confidence) not in (int, float) or type(tier) not in (str, type(None)) or not lists:
+    lists = [held.items for held in (about, seqs) if held is not None and type(held) is Array]
+    whole = len(lists) == (about is not None) + (seqs is not None) and all(type(part) in (str, int) for part in chain(*lists))
+    if type(name) is not str or type(confidence) not in (int, float) or type(tier) not in (str, type(None)) or not whole:
         raise misshapen("a fact that no log begins with")
-    return [name, content, confidence, tier, about, seqs]
+    try:
+        return session.memories.checked_fact(memory, [name, content, confidence, tier, about, seqs])
+    except InvalidValue as error:
+        raise misshapen(str(error)) from None
 
 
 def _read_tools(r: Reader, session: Session, configured: dict[Any, Any], rows: Any) -> Tools:

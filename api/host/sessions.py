@@ -256,11 +256,11 @@ class Session:
             self._session.stop("cancelled")
             running[1].call_soon_threadsafe(running[0].cancel)
 
-    def _waiting(self, work: Coroutine[Any, Any, Any]) -> Any:
-        """Run a coroutine to its end, in an event loop of this session's own."""
+    def _waiting(self, work: Coroutine[Any, Any, Any], form: str = "arun or acall") -> Any:
+        """Run a coroutine to its end, in an event loop of this session's own; `form` is what does so in another one."""
         if _loop_is_running():
             work.close()
-            raise RuntimeError("an event loop is running here; use the form of this method that begins with `a`: arun, acall, …")
+            raise RuntimeError(f"an event loop is running here; use {form}")
         with self._thread, Interruptible(self.cancel):
             if self._turns.closed:
                 work.close()
@@ -274,7 +274,7 @@ class Session:
     def dump(self) -> bytes:
         """What the session keeps between calls: hashmaps, ledgers, memories, states of tools and of spawned models. What has a
         store or a file of its own stays there. Waits for the call that runs; ImageError for more than 64 MiB."""
-        state: bytes = self._waiting(self.adump())
+        state: bytes = self._waiting(self.adump(), "adump")
         return state
 
     async def adump(self) -> bytes:
@@ -285,7 +285,7 @@ class Session:
     def restore(self, state: bytes) -> None:
         """Go on from a state that `dump` gave, of a session of the same program; all that was kept is replaced. ImageError,
         and nothing has changed, for the state of another program and for bytes that are none."""
-        self._waiting(self.arestore(state))
+        self._waiting(self.arestore(state), "arestore")
 
     async def arestore(self, state: bytes) -> None:
         """As `restore`, within a running event loop."""

@@ -265,13 +265,16 @@ class Memories:
         """`remember` as an initialisation statement."""
         if not self.initialising:
             raise Panic("P014", f"the memory {name} has keys: call `key` first")
-        from .direct_facts import checked
-
-        declared = self._declared[name]
         try:
-            declared.facts.append(checked(arguments, name, declared.store is not None))
+            self._declared[name].facts.append(self.checked_fact(name, arguments))
         except InvalidValue as error:
             raise Panic("P452", str(error)) from None
+
+    def checked_fact(self, name: str, arguments: Sequence[Any]) -> list[Any]:
+        """What a log of this memory may begin with; InvalidValue for anything else."""
+        from .direct_facts import checked
+
+        return checked(arguments, name, self._declared[name].store is not None)
 
     def _opened(self, declared: Declaration) -> Any:
         base = self._declared[declared.of] if declared.of is not None else declared
