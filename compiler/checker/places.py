@@ -8,9 +8,10 @@ from __future__ import annotations
 from ...vm.builtins import lookup, method_names
 from ...vm.values.errors import ADDED_FIELDS, FAMILIES, is_family
 from .. import ast
+from ..decisions import FieldByName, FieldByPosition, FieldOfError
 from ..resolver import everyday
 from ..resolver.spelling import did_you_mean, listed
-from ..symbols import ConstSymbol, FieldByName, FieldByPosition, FieldOfError, Local, SlotAccess, StructSymbol, Symbol, ToolSymbol
+from ..symbols import ConstSymbol, Local, SlotAccess, StructSymbol, Symbol, ToolSymbol
 from ..types import ANY, ERROR, FLOAT, INT, NEVER, RANGE, STRING, Generic, Nilable, Nominal, Tuple, Type
 from .builtins import everyday_method, kind_of
 from .context import FREE, Checker, Expected, ExpressionRule
