@@ -8,7 +8,6 @@ branches.
 
 from __future__ import annotations
 
-from ..bytecode import image as im
 from ..bytecode.opcodes import OPCODES
 from . import stack as s
 from .places import Places
@@ -20,16 +19,18 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .analysis import CallGraph
+    from .inlining import Body
     from .stack import Kind
 
 
 class Calls(Places):
     """`metered`: fuel is counted (V-6.7), in `n` until it is paid; else only the stop flag is looked at."""
 
-    def __init__(self, program: Any, graph: CallGraph, function: int, known: dict[Any, Entry], metered: bool) -> None:
+    def __init__(self, program: Any, graph: CallGraph, body: Body, known: dict[Any, Entry], metered: bool) -> None:
         super().__init__(program, known)
         self.graph = graph
-        self.function = function
+        self.body = body
+        self.function = body.root.function
         self.metered = metered
         self.lookups: set[str] = set()  # variables for the Python functions of parameters, None at first
 
@@ -58,6 +59,11 @@ class Calls(Places):
         self.out.append(f"{self.place(self.at, self.stack)}{name} = {text}")
         self.push(Entry(name, kind))
 
+    def room(self) -> str:
+        """The number of calls that may nest in the one here; inlined functions have taken theirs."""
+        around = self.body.places[self.at][1].around
+        return f"d - {sum([self.graph.counted[inlined.function] for inlined in around])}"
+
     def op_CALL(self, operand: int) -> None:
         code = self.program.codes[operand]
         parts = self.taken(code.argc)
@@ -66,7 +72,7 @@ class Calls(Places):
         if operand in self.graph.values:
             arguments.append("()")
         if self.graph.counted[operand]:
-            arguments.append("d - 1" if self.graph.counted[self.function] else "D")
+            arguments.append(self.room() if self.graph.counted[self.function] else "D")
         self.pay(self.graph.cost(operand))
         self.called(f"fn{operand}({', '.join(arguments)})", self.kind_of_type(self.image.functions[operand].result))
 
@@ -79,7 +85,7 @@ class Calls(Places):
             self.out += [f"F[0] -= n + {closure.text}.function.cost", "n = 0"]
         parts = self.taken(operand)
         self.pop()
-        arguments = [*[part.text for part in parts], f"{closure.text}.cells", "d - 1"]  # who calls a value is counted
+        arguments = [*[part.text for part in parts], f"{closure.text}.cells", self.room()]  # who calls a value is counted
         self.called(f"{name}({', '.join(arguments)})", s.ANY)
 
     def callee(self, closure: Entry, count: int) -> str:
@@ -144,14 +150,16 @@ class Calls(Places):
         """`?` without a handler: Err and None leave the function."""
         part = self.pop_named()
         self.settle()
-        option = bool(self.image.functions[self.function].flags & im.F_OPTION)
         self._thrown_if(
-            f"type({part.text}) is not Ok and type({part.text}) is not Some",
-            f"({self.here()}{'none_or_err' if option else 'err_of'}({part.text}))",
+            f"type({part.text}) is not Ok and type({part.text}) is not Some", f"({self.here()}{self.left_as(part)})"
         )
         name = self.temporary()
         self.out.append(f"{name} = {part.text}.value")
         self.push(Entry(name, self.held(part.kind)))
+
+    def left_as(self, part: Entry) -> str:
+        """What a function gives whose `?` has met Err or None."""
+        return f"{'none_or_err' if self.body.wraps[self.at] else 'err_of'}({part.text})"
 
     def held(self, kind: Kind) -> Kind:
         """What an Ok or Some of a declared type holds."""

@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Any
 
+    from ..link import Program
     from ..linked import Code, LoopSite
     from .functions import Part
+    from .inlining import Inlined
     from .stack import Site
 
 NESTED = 100  # calls of translated functions in one another; CPython has room for 1,000 of its own
@@ -133,7 +135,7 @@ class Tier:
             if part is None or not self.callees(part):
                 site.unhook()
                 return False
-            for head, body in self.translation.loops(code.number).items():
+            for head, body in self.translation.loops(code.number, self.metered).items():
                 if site.head in body and head in site.all:
                     site.all[head].hits += WARM  # the loops around it come next
             function = self.loops[id(site)] = self.names[part.name]
@@ -192,22 +194,15 @@ class Tier:
             traceback = traceback.tb_next
         stack = task.stack
         for position, (part, values, line) in enumerate(frames):
-            code = self.program.codes[part.function]
-            self.program.link(code)
             site = site_of(part, line)
-            innermost = position == len(frames) - 1
-            index = site.index if innermost and not failed else site.index + 1
-            following = code.nodes[index] if index < len(code.nodes) else None
             self.fuel[0] -= values.get("n", 0)
             if not failed:
                 stack += [self.value(text, values) for text in site.stack or ()]
-            slots = [values.get(f"l{n}") for n in range(code.argc + len(code.blank))]
-            cells = [values.get(f"c{n}") for n in range(code.cell_count)]
-            state = (following, slots, cells, code)
-            if not innermost:
-                task.frames.append(state)
-            else:
-                task.state = (*state, None if failed else stack.pop())
+            at, innermost = part.places[site.index]
+            if failed or position < len(frames) - 1:
+                at += 1  # behind the call, or the instruction that failed
+            task.frames += [frame(self.program, inlined, values, at) for inlined, at in within(innermost, at)]
+        task.state = (*task.frames.pop(), None if failed else stack.pop())
 
     def value(self, text: str, values: dict[str, Any]) -> Any:
         """An entry of the operand stack of a frame."""
@@ -220,6 +215,25 @@ class Tier:
         if text not in self.names:  # a constant that only frames need
             self.names[text] = self.translation.value_of(text)
         return self.names[text]
+
+
+def within(inlined: Inlined, at: int) -> list[tuple[Inlined, int]]:
+    """The functions around an instruction, outermost first, each with the index of what it does next."""
+    found = []
+    while inlined.caller is not None:
+        found.append((inlined, at))
+        inlined, at = inlined.caller, inlined.call + 1
+    return [(inlined, at), *reversed(found)]
+
+
+def frame(program: Program, inlined: Inlined, values: dict[str, Any], index: int) -> tuple[Any, list[Any], list[Any], Code]:
+    """A frame of the interpreter; `values` are the variables of the translated one."""
+    code = program.codes[inlined.function]
+    program.link(code)
+    following = code.nodes[index] if index < len(code.nodes) else None
+    slots = [values.get(f"l{n}") for n in range(inlined.slot, inlined.slot + code.argc + len(code.blank))]
+    cells = [] if inlined.caller else [values.get(f"c{n}") for n in range(code.cell_count)]
+    return following, slots, cells, code
 
 
 def site_of(part: Part, line: int) -> Site:
