@@ -16,6 +16,7 @@ from .text import Branch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from .analysis import CallGraph
@@ -132,16 +133,23 @@ class Calls(Places):
         self.statement(f"{self.here()}raise wrong_length({operand}, {part.text})")
 
     def thrown(self, error: str) -> None:
-        """Out of the function, where no handler is in range."""
+        """Out of the function with what it gives, where no handler is in range."""
         self.stack.clear()
         self.returned(error)
 
-    def _thrown_if(self, condition: str, error: str) -> None:
+    def failed(self, error: str) -> None:
+        """The same with Err(error)."""
+        self.stack.clear()
+        self.push(Entry(error, pure=False))
+        self.op_ERR(0)
+        self.returned(self.pop().text)
+
+    def _thrown_if(self, condition: str, out: Callable[[str], None], error: str) -> None:
         """Behind it the operand stack is as before."""
         kept = list(self.stack)
         branch = Branch(condition)
         before, self.out = self.out, branch.yes
-        self.thrown(error)
+        out(error)
         self.out = before
         self.out.append(branch)
         self.stack = kept
@@ -151,7 +159,9 @@ class Calls(Places):
         part = self.pop_named()
         self.settle()
         self._thrown_if(
-            f"type({part.text}) is not Ok and type({part.text}) is not Some", f"({self.here()}{self.left_as(part)})"
+            f"type({part.text}) is not Ok and type({part.text}) is not Some",
+            self.thrown,
+            f"({self.here()}{self.left_as(part)})",
         )
         name = self.temporary()
         self.out.append(f"{name} = {part.text}.value")
@@ -170,8 +180,8 @@ class Calls(Places):
     def op_POP_TRY_out(self) -> None:
         part = self.pop_named()
         self.settle()
-        self._thrown_if(f"type({part.text}) is Err", f"Err({part.text}.value)")
+        self._thrown_if(f"type({part.text}) is Err", self.failed, f"{part.text}.value")
 
     def op_THROW_out(self) -> None:
         part = self.pop()
-        self.thrown(f"Err({part.text})")
+        self.failed(part.text)
