@@ -8,7 +8,7 @@ branches.
 
 from __future__ import annotations
 
-from ..bytecode.opcodes import OPCODES
+from ..bytecode.opcodes import BY_NAME, OPCODES
 from . import stack as s
 from .places import Places
 from .stack import Entry
@@ -88,6 +88,29 @@ class Calls(Places):
         self.pop()
         arguments = [*[part.text for part in parts], f"{closure.text}.cells", self.room()]  # who calls a value is counted
         self.called(f"{name}({', '.join(arguments)})", s.ANY)
+
+    def op_CALL_METHOD(self, operand: int) -> None:
+        self.call_by_name("call_method", "CALL_METHOD", operand)
+
+    def op_CALL_INOUT(self, operand: int) -> None:
+        self.call_by_name("call_inout", "CALL_INOUT", operand)
+
+    def call_by_name(self, way: str, op: str, operand: int) -> None:
+        """A method that is found when the receiver is there; the interpreter calls what may suspend."""
+        self.settle()
+        self.name_all(self.stack)
+        again = tuple([entry.text for entry in self.stack])
+        receiver, *parts = self.taken(self.program.constants[operand].argc + 1)
+        self.pay()
+        arguments = ", ".join([part.text for part in parts])
+        name = self.constant(BY_NAME[op], operand)
+        self.called(f"{way}({receiver.text}, {name}, [{arguments}], {self.room()})", s.ANY)
+        self.sites[-1].again = again
+
+    def op_CHANGES_SELF(self, operand: int) -> None:
+        part = self.pop()
+        method = self.constant(BY_NAME["CHANGES_SELF"], operand)
+        self.give(f"changes_self(MACHINE, {part.text}, {method})", [part], s.BOOL, fails=True)
 
     def callee(self, closure: Entry, count: int) -> str:
         """The variable with the Python function of a function value; without one the interpreter calls. A parameter that is never

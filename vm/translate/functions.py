@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 LARGEST = 4000  # instructions of a function that is translated
 MOST_PASSES = 8
-METHOD_CALLS = frozenset({BY_NAME[name].number for name in ("CALL_METHOD", "CALL_INOUT", "CHANGES_SELF")})
 CALL = BY_NAME["CALL"].number
 
 
@@ -82,7 +81,7 @@ class Function:
         _, number, operand = self.facts.instructions[index]
         if number == CALL:
             return bool(self.graph.suspends[operand])
-        return number in LEFT or number in METHOD_CALLS
+        return number in LEFT
 
     # ------------------------------------------------------------ what is known of locals
 

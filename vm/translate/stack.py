@@ -74,14 +74,16 @@ class Entry:
 
 class Site:
     """A place in the bytecode: index of the instruction, and the entries that the operand stack of the frame holds there, None
-    where control never leaves. `element`: the variables of array and index, where an IndexError is about these."""
+    where control never leaves. `element`: the variables of array and index, where an IndexError is about these. `again`: the
+    operand stack when the interpreter does the instruction itself, where that is another one than behind a call."""
 
-    __slots__ = ("index", "stack", "element")
+    __slots__ = ("index", "stack", "element", "again")
 
     def __init__(self, index: int, stack: tuple[str, ...] | None, element: tuple[str, str] | None = None) -> None:
         self.index = index
         self.stack = stack
         self.element = element
+        self.again: tuple[str, ...] | None = None
 
 
 class Writer:

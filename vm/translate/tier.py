@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from types import FunctionType
 
+from ..dispatch import exec_call_inout, safe_method
 from ..panics import Panic
+from ..signals import Invoke
 from .analysis import TALLEST
 from .library import Leave
 from .program import Translation
@@ -20,10 +22,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..link import Program
-    from ..linked import Code, LoopSite
+    from ..linked import Code, LoopSite, Site
     from .functions import Part
     from .inlining import Inlined
-    from .stack import Site
+    from .stack import Site as Place
 
 NESTED = 100  # calls of translated functions in one another; CPython has room for 1,000 of its own
 WORDS = {"None": None, "True": True, "False": False}
@@ -68,6 +70,7 @@ class Tier:
         self.fuel = [0]
         self.names: dict[str, Any] = {
             "S": False, "L": 1, "F": self.fuel, "LOW": PASSED, "MACHINE": machine, "FN": Calls(self), "D": NESTED,
+            "call_method": self.call_method, "call_inout": self.call_inout,
         }  # fmt: skip
 
     def flag(self, stopped: bool) -> None:
@@ -109,6 +112,32 @@ class Tier:
         self.parts[part.code] = part
         self.names["LOW"] = max(self.names["LOW"], PASSED + (NESTED + TALLEST) * part.fuel)
         return FunctionType(part.code, self.names)
+
+    # ------------------------------------------------------------ what translated code calls
+
+    def call_method(self, receiver: Any, site: Site, arguments: list[Any], room: int) -> Any:
+        """`receiver.method(arguments)`, unless it may end the slice or no Python function is there; `room` for calls in it."""
+        entry = safe_method(self.machine, receiver, site)
+        if entry is None:
+            raise Leave
+        value = entry(self.machine, None, receiver, site, arguments)
+        return self.invoke(value, room) if type(value) is Invoke else value
+
+    def call_inout(self, receiver: Any, site: Site, arguments: list[Any], room: int) -> Any:
+        return self.invoke(exec_call_inout(self.machine, receiver, site, arguments), room)
+
+    def invoke(self, call: Invoke, room: int) -> Any:
+        code = call.code
+        function = self.function(code.number) if code.home is self.program else None
+        if function is None:
+            raise Leave
+        if self.metered:
+            self.program.link(code)
+            self.fuel[0] -= code.cost
+        graph = self.translation.graph
+        cells = (tuple(call.cells),) if code.number in graph.values else ()
+        depth = (room,) if graph.counted[code.number] else ()
+        return function(*call.arguments, *cells, *depth)
 
     # ------------------------------------------------------------ what the loop calls
 
@@ -196,11 +225,12 @@ class Tier:
         for position, (part, values, line) in enumerate(frames):
             site = site_of(part, line)
             self.fuel[0] -= values.get("n", 0)
-            if not failed:
-                stack += [self.value(text, values) for text in site.stack or ()]
             at, innermost = part.places[site.index]
-            if failed or position < len(frames) - 1:
-                at += 1  # behind the call, or the instruction that failed
+            again = not failed and position == len(frames) - 1  # else behind the call, or the instruction that failed
+            if not failed:
+                entries = site.again if again and site.again is not None else site.stack
+                stack += [self.value(text, values) for text in entries or ()]
+            at += not again
             task.frames += [frame(self.program, inlined, values, at) for inlined, at in within(innermost, at)]
         task.state = (*task.frames.pop(), None if failed else stack.pop())
 
@@ -236,7 +266,7 @@ def frame(program: Program, inlined: Inlined, values: dict[str, Any], index: int
     return following, slots, cells, code
 
 
-def site_of(part: Part, line: int) -> Site:
+def site_of(part: Part, line: int) -> Place:
     """The place in the bytecode of a line: of that line, or of the last one before it that has one."""
     while line not in part.sites and line > 1:
         line -= 1

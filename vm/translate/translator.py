@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 BRANCHES = frozenset({BY_NAME["JUMP_IF"].number, BY_NAME["JUMP_UNLESS"].number})
 CONCAT, STORE, ITERATE = (BY_NAME[name].number for name in ("CONCAT", "STORE", "ITERATE"))
 
-UNKNOWN = LEFT | {BY_NAME[name].number for name in ("CALL_METHOD", "CALL_INOUT", "CHANGES_SELF")}
-
 
 class Translator(Shaper):
     """`surveying`: nothing is left to the interpreter, since all stores of the function are to be seen."""
@@ -63,7 +61,7 @@ class Translator(Shaper):
             getattr(self, f"op_{op.name}_out")()
         elif number == ITERATE:
             self.iterate(op)
-        elif self.surveying and number in UNKNOWN:
+        elif self.surveying and number in LEFT:
             self.unknown(op, operand)
         elif METHODS[number] is not None or hasattr(self, f"op_{op.name}"):
             getattr(self, f"op_{op.name}")(operand)
