@@ -1,7 +1,7 @@
 """The compiler makes no jump into a loop, so that every function has the shape of loops and branches (V-7.2).
 
-Statements nest, `break`, `continue` and `return` leave from inside, and a handler stands behind what it guards: the head of a loop
-is the only way in. A foreign image may have such a jump; it stays with the interpreter.
+Statements nest, `break`, `continue` and `return` leave from inside, and a handler stands behind what it guards: the
+head of a loop is the only way in. A foreign image may have such a jump; it stays with the interpreter.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def test_a_foreign_jump_into_a_loop_stays_with_the_interpreter() -> None:
     image = compile_source(INTO_A_LOOP.encode(), "main.conc").image
     assert image is not None
     listing = disassemble(image)
-    outside, inside = "JUMP_UNLESS @15\n", "    at 0:5:25  ; x * 2; }\n"
+    outside, inside = "JUMP_UNLESS @15\n", "    at 0:5:25  ; x * 2; }\n    LOAD 1\n"
     assert listing.count(outside) == 1 and listing.count(inside) == 1
     forged = load_image(assemble(listing.replace(outside, "JUMP_UNLESS @24\n").replace(inside, f"  @24:\n{inside}", 1)))
     translation = Translation(forged)
