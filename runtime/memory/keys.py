@@ -6,8 +6,6 @@ they hold. Must not know: stores.
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from .errors import InvalidValue, corrupt
 
 TYPE_CHECKING = False
@@ -49,7 +47,6 @@ def _key_value(name: str, value: object) -> str | int:
     return value
 
 
-@lru_cache(maxsize=1_024)
 def encode(key: Key) -> bytes:
     """M-7.2; a prefix of a key encodes to a prefix of its bytes."""
     parts = []
