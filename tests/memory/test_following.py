@@ -115,6 +115,20 @@ def test_who_missed_too_much_reads_all(two, monkeypatch):
 
 
 @shared
+def test_a_large_change_is_noted_as_one_of_all(two, monkeypatch):
+    for module in ("sql", "redis"):
+        monkeypatch.setattr(f"concerto.runtime.memory.stores.{module}.NAMED", 5)
+    here, there = two
+    here.keep(KEY, 1, [fact(0)], ())
+    assert names(there) == ["n0"]
+    here.keep(KEY, 2, [fact(number) for number in range(1, 6)], ())
+    assert read_by(there, lambda: names(there)) == [[1, 2, 3, 4, 5]]
+    here.keep(KEY, 3, [fact(number) for number in range(6, 12)], ())
+    assert read_by(there, lambda: names(there)) == ["all"]
+    assert len(names(there)) == 12
+
+
+@shared
 def test_a_key_that_was_removed_and_written_again_is_another(two):
     here, there = two
     for number in range(3):

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 KEPT = 64
 NOTES = 256
 """Changes that are noted: who missed more reads anew."""
+NAMED = 1_000
+"""Facts a note names: of a change of more it says that all may be others."""
 NEVER, NONE = -1, 0
 """Nothing was read yet; there was no note."""
 

@@ -12,7 +12,7 @@ from json import dumps, loads
 from ..entries import Turn, ViewState, entry_json, entry_of
 from ..errors import conflict, corrupt, newer_version, store_failed
 from ..keys import decode, encode
-from .indexes import NOTES, Indexes, first_change
+from .indexes import NAMED, NOTES, Indexes, first_change
 from .protocol import Head
 from .redis_scripts import COMMIT, EXPIRE, KEEP, LEASE, PARTS, RELEASE, REMOVE
 from .rows import fact_of_row, fact_row, seen_of_row, seen_row
@@ -280,6 +280,7 @@ def _kept(
     return {
         "first": first_change(),
         "notes": NOTES,
+        "named": NAMED,
         "facts": [[str(number), name.hex(), _ascii(data)] for number, name, data in held],
         "gone": [str(number) for number in gone],
         "seen": [[f"{topic.hex()}:{n}", _ascii(data)] for topic, n, data in rows],

@@ -65,7 +65,8 @@ local function note(plan, changed)
   local facts = {}
   for _, id in ipairs(plan.gone) do facts[#facts + 1] = id end
   for _, fact in ipairs(plan.facts) do facts[#facts + 1] = fact[1] end
-  redis.call('ZADD', changed, number, number .. ':' .. (plan.facts_anew and '*' or table.concat(facts, ' ')))
+  local said = (plan.facts_anew or #facts > plan.named) and '*' or table.concat(facts, ' ')
+  redis.call('ZADD', changed, number, number .. ':' .. said)
   redis.call('ZREMRANGEBYRANK', changed, 0, -plan.notes - 1)
   return number
 end

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ..errors import MemoryFailure, conflict
 from ..keys import decode, encode
-from .indexes import NOTES, Indexes, first_change
+from .indexes import NAMED, NOTES, Indexes, first_change
 from .protocol import Head
 from .rows import (
     entry_of_row,
@@ -296,7 +296,8 @@ class SqlStore:
                 raise conflict(fact.id, taken[0][0] if taken else fact.id)
         if not (facts or gone or anew):
             return None
-        return self._note(key, None if anew else " ".join(str(number) for number in [*gone, *(fact.id for fact in facts)]))
+        changed = [*gone, *(fact.id for fact in facts)]
+        return self._note(key, None if anew or len(changed) > NAMED else " ".join(map(str, changed)))
 
     def _note(self, key: bytes, facts: str | None) -> int:
         """The number of the change, in the order of the transactions: each holds the row of the key."""
