@@ -12,7 +12,6 @@ from .facts import fact_of
 from .keys import key_values
 from .observations import observation_of
 from .stores.protocol import Batch, Head
-from .stores.volatile import VolatileStore
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
     from .declared import Memories
     from .keys import Key
-    from .stores.volatile import VolatileLog
+    from .stores.volatile import VolatileLog, VolatileStore
 
 
 def lowered(memories: Memories) -> list[Any]:
@@ -45,6 +44,8 @@ def _log(key: Key, log: VolatileLog) -> list[Any]:
 
 def read(memories: Memories, rows: Any) -> VolatileStore:
     """MemoryFailure, or what Python says of a malformed row, unless all of it can be taken."""
+    from .stores.volatile import VolatileStore
+
     store = VolatileStore()
     for row in rows:
         _fill(store, memories, *row)
