@@ -14,9 +14,9 @@ from .library.table import json_parse, map_good
 from .places import Code, Place, write
 from .scopes import (DISCARD, METHODS, Function, Item, Join, Local, Missing, Program, Scope, Variant, declared, resolve,
     texts, type_of)  # fmt: skip
-from .types import (ANY, FLOAT, INT, NIL, STRING, NotClaimed, Param, Type, Var, checked, claimed, convert, deep, inside,
-    known, prune, served, substitute, to_float)  # fmt: skip
-from .values import NONE, Case, Err, Fn, Panic, Rec, ancestors, display, head_of, kind_of, stop
+from .types import (ANY, FLOAT, INT, NIL, STRING, Misfit, NotClaimed, Param, Type, Var, checked, claimed, convert, deep,
+    has_kind, inside, known, prune, served, substitute, to_float)  # fmt: skip
+from .values import NONE, Case, Err, Fn, Panic, Rec, ancestors, display, failed, head_of, kind_of, sized, stop
 
 Typed = tuple[Type, Code]
 BRANCHING = (ast.Block, ast.GroupExpr, ast.If, ast.Match, ast.Try, ast.For, ast.While, ast.Loop)
@@ -54,10 +54,10 @@ def located(code: Code, at: Any, panic_code: str | None = None) -> Code:
 class Calls:
     place: Any
 
-    def __init__(self, program: Program, limit: int) -> None:
-        self.program, self.limit, self.depth, self.asserts = program, limit, 0, 0
+    def __init__(self, program: Program, limit: int, steps: int | None = None) -> None:
+        self.program, self.limit, self.steps, self.depth, self.asserts = program, limit, steps, 0, 0
         self.emits: list[tuple[str, str]] = []
-        self.offered, self.conversions = {}, {}  # methods of traits, by head of the type; of From, by what they give
+        self.traits: list[Item] = []  # those that have impls
         self.piped, self.values = {}, {}  # left sides of pipes, by node; functions that are used as values
 
     # ------------------------------------------------------------ elaboration
@@ -107,20 +107,23 @@ class Calls:
                 target[0].methods.update(made)
             elif trait == "Error":
                 target[0].parent = "Error"
-            elif trait == "From":
-                self.conversions.setdefault(target[0], []).extend(made.values())
-                self.offered[target[0], "from"] = made["from"]
-            else:
-                self._implemented(trait, arguments, (heads, target), made)
+            else:  # default methods of the trait count as if they stood in the impl
+                own = Scope(trait.scope, barrier=True)
+                own.names = {"Self": target, **dict(zip((p.name for p in trait.params), arguments, strict=True))}
+                offered = {name: Function(m.node, own, (heads, target)) for name, m in trait.methods.items()}
+                trait.impls.setdefault(target[0], []).append(offered | made)
+                self.traits.append(trait)
 
-    def _implemented(self, trait: Item, arguments: Any, owner: Any, made: dict[str, Function]) -> None:
-        """The trait learns of the impl; its default methods count as if they stood there."""
-        head, own = owner[1][0], Scope(trait.scope, barrier=True)
-        claimed(head not in trait.impls, "one trait with several arguments")
-        own.names = {"Self": owner[1], **dict(zip((p.name for p in trait.params), arguments, strict=True))}
-        trait.impls[head] = {name: made.get(name) or Function(m.node, own, owner) for name, m in trait.methods.items()}
-        for name, function in trait.impls[head].items():  # of two traits none is meant
-            self.offered[head, name] = None if (head, name) in self.offered else function
+    def offered(self, trait: Item, head: Any, name: str) -> Any:
+        """The method of an impl; of several (L-3.10.3), a generic one that chooses among theirs."""
+        first, *others = [made[name] for made in trait.impls[head]]
+        if not others:
+            return first
+        own, (heads, target) = Scope(trait.scope, barrier=True), first.owner
+        own.names = {"Self": target, **{p.name: (p,) for p in trait.params}}
+        chosen = Function(trait.methods[name].node, own, ((*heads, *trait.params), target), trait)
+        chosen.choices = [first, *others]
+        return chosen
 
     def method(self, head: Any, name: str, scope: Scope) -> Any:
         """An inherent or built-in method, then one of a trait (L-3.10.3)."""
@@ -129,7 +132,11 @@ class Calls:
             bounds = [declared(resolve(scope, texts(b.path))) for b in head.bounds]
             return next((b.methods[name] for b in bounds if name in b.methods), None)
         found = head.methods.get(name) if isinstance(head, Item) else METHODS.get((head, name))
-        return found or next(filter(None, (self.offered.get((h, name)) for h in ancestors(head))), None)
+        for h in () if found else ancestors(head):
+            traits = {t for t in self.traits if h in t.impls and name in t.methods}
+            if len(traits) == 1:  # of two none is meant
+                return self.offered(traits.pop(), h, name)
+        return found
 
     # ------------------------------------------------------------ functions
 
@@ -142,6 +149,7 @@ class Calls:
         run = landing((lambda env: (tail(env), None)[1]) if discards else tail, scope.frame)
 
         def call(env: Any, given: list[Any]) -> Any:
+            self.tick()
             if self.depth >= self.limit:
                 raise Panic("P012", f"call depth exceeded: {self.limit}")
             self.depth += 1
@@ -174,12 +182,16 @@ class Calls:
         return result, next(iter(env.values()), [None])[0]
 
     def _chosen(self, asked: Function, given: list[Any]) -> tuple[Function, list[Any]]:
-        """The function of the impl, the defaults of the trait (L-3.10.4)."""
-        function = asked.trait.impls[served(asked.trait, given[0])][asked.name]
-        rows = zip(given[1:], function.signature.types, asked.signature.defaults, strict=True)
+        """The function of the impl, the defaults of the trait (L-3.10.4); among impls the arguments choose (L-3.10.3)."""
+        found = asked.choices or [made[asked.name] for made in asked.trait.impls[served(asked.trait, given[0])]]
+        own = given[bool(asked.signature.receiver) :]
+        for view in (lambda v: v, to_float) if len(found) > 1 else ():
+            found = [f for f in found if all(map(has_kind, map(view, own), f.signature.types))] or found
+        claimed(len(found) == 1, "several impls that fit")
+        rows = zip(own, found[0].signature.types, asked.signature.defaults, strict=True)
         values = [(self.alone(d, t, asked.scope) if v is Missing else v, t) for v, t, d in rows]
-        check = located(lambda row: checked(*row), self.program.at(function.node))
-        return function, [given[0], *map(check, values)]
+        check = located(lambda row: checked(*row), self.program.at(found[0].node))
+        return found[0], [*given[: len(given) - len(own)], *map(check, values)]
 
     def perform(self, target: Any, given: list[Any]) -> tuple[Any, Any]:
         """Calls a function or method whose arguments, receiver first, are known; gives result and receiver."""
@@ -190,7 +202,15 @@ class Calls:
         defaults = [None] * (len(given) - len(signature.types)) + signature.defaults
         values = [getattr(d, "value", None) if v is Missing else v for v, d in zip(given, defaults, strict=True)]
         made = target.run(self, *values) if target.kind == "World" else target.run(*values)
-        return made if signature.mut else (made, None)
+        result, receiver = made if signature.mut else (made, None)
+        return sized(result), sized(receiver)
+
+    def tick(self) -> None:
+        """One for each call and each round of a loop: there are no fewer of any fuel (C-12.3)."""
+        if self.steps is not None:
+            self.steps -= 1
+            claimed(self.steps or not self.emits, "where the fuel ends")
+            self.steps or stop(Panic("P101", "step limit exceeded"))
 
     # ------------------------------------------------------------ what a path denotes
 
@@ -202,7 +222,8 @@ class Calls:
             owner, trait = declared(resolve(scope, names[:-1])), None
             if owner is None and len(names) > 2:  # T::X::m
                 owner, trait = declared(resolve(scope, names[:-2])), declared(resolve(scope, [names[-2]]))
-            found = trait.impls[owner][names[-1]] if isinstance(trait, Item) else self.method(owner, names[-1], scope)
+            is_trait = isinstance(trait, Item)
+            found = self.offered(trait, owner, names[-1]) if is_trait else self.method(owner, names[-1], scope)
         if found is None and len(names) == 1:
             found = METHODS.get(("Core", names[0])) or METHODS.get(("World", names[0]))
         return stop(NotClaimed(f"name {'::'.join(names)}")) if found is None and names != ["None"] else found
@@ -251,8 +272,18 @@ class Calls:
             return self._method(found, names, self._receiver(rest[0].value, scope), rest[1:], scope, expected)
         codes, result = self.arguments(found, names, rest, scope, expected)
         if found is METHODS["json", "parse_as"]:
-            return result, lambda env: map_good(json_parse(*codes(env)), lambda v: deep(v, result[1], json=True))
+            return result, lambda env: self.parsed(*codes(env), result[1])
         return result, lambda env: self.perform(found, codes(env))[0]
+
+    def parsed(self, text: str, type_: Type) -> Case:
+        """L-7.1.2: defaults of fields are evaluated when all the rest fits."""
+        made = json_parse(text)
+        try:
+            map_good(made, lambda v: deep(v, type_, lambda *_: None))
+        except Misfit as misfit:
+            return failed("JsonError", f"{misfit} at ${misfit.path}")
+        default = lambda item, name, t: self.alone(item.defaults()[name], t, item.scope)  # noqa: E731
+        return map_good(made, lambda v: deep(v, type_, default))
 
     def call_value(self, type_: Type, code: Code, rest: Any, scope: Scope) -> Typed:
         _, result, *types = prune(type_) if prune(type_)[0] == "Function" else (ANY,) * (len(rest) + 2)

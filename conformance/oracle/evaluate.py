@@ -14,7 +14,8 @@ from .scopes import DISCARD, Item, Join, Local, Scope, Variant, declared, resolv
 from .types import (ANY, BOOL, FLOAT, INT, NEVER, NIL, RANGE, STRING, NotClaimed, Type, Var, cast, claimed, closed,
     convert, has_kind, inside, join, joined, known, prune)  # fmt: skip
 from .values import (COMPARISONS, KINDS, NONE, PARENTS, RESULT, Arr, Case, Err, Fn, Map, Panic, Rec, Rng, Tup,
-    arithmetic, display, err, in_range, is_good, key_of, kind_of, mismatch, number, ok, stop)  # fmt: skip
+    arithmetic, display, err, in_range, is_good, key_of, kind_of, mismatch, number, ok, sized,
+    stop)  # fmt: skip
 
 OF_ERRORS = {"kind": STRING, "message": STRING, "variant": ("Nilable", STRING)}
 LITERALS: dict[Any, Any] = {ast.ArrayExpr: Arr, ast.TupleExpr: Tup, ast.MapExpr: Map}
@@ -35,7 +36,7 @@ class Evaluator(Calls):
 
     def on_Interpolation(self, node: ast.Interpolation, scope: Scope, expected: Type | None) -> Typed:
         codes = [self.expr(part, scope)[1] for part in node.parts]
-        return STRING, lambda env: "".join([display(code(env)) for code in codes])
+        return STRING, lambda env: sized("".join([display(code(env)) for code in codes]))
 
     def on_ArrayExpr(self, node: Any, scope: Scope, expected: Type | None) -> Typed:
         """Array, tuple or map: one Join per type argument, with what is expected there."""
@@ -65,7 +66,8 @@ class Evaluator(Calls):
         written = (item, *[type_of(t, scope) for t in node.type_arguments or []])
         type_ = found if isinstance(found, tuple) else written if written[1:] else item.instance(lambda p: Var())
         convert(type_, inside(expected, item) or ANY)
-        types, rest = item.parts(type_, of), [(f.name.text, f.default) for f in (of or item).node.fields or []]
+        variant = of and of.name
+        types, rest = item.parts(type_, variant), item.defaults(variant).items()
         rows = [(f.name.text, self.site(f.value, scope, types[f.name.text])) for f in node.fields]
         base = None if node.base is None else self.site(node.base, scope, type_)
 
@@ -274,6 +276,7 @@ class Evaluator(Calls):
 
         def run(env: Any) -> None:
             for _ in rounds(env):
+                self.tick()
                 body(env)
 
         return type_, landing(run, loop)
@@ -321,7 +324,8 @@ class Evaluator(Calls):
             return error
         if wanted[0] in PARENTS and isinstance(error, str):
             return Err("RuntimeError", None, error, {})
-        fitting = [f for f in self.conversions.get(wanted[0], ()) if has_kind(error, f.signature.types[0])]
+        rows = [made["from"] for made in self.program.prelude.names["From"].impls.get(wanted[0], ())]
+        fitting = [f for f in rows if has_kind(error, f.signature.types[0])]
         conversion = None if fitting else convert(type_, wanted)
         return self.enter(fitting[0], [error])[0] if fitting else conversion(error) if conversion else error
 
@@ -359,7 +363,8 @@ class Evaluator(Calls):
         rows: list[tuple[Type, Any, Code]] = []
         for clause in node.catches:
             inner, type_ = Scope(scope), ANY if clause.type is None else type_of(clause.type, scope)
-            local = inner.declare(clause.name.text if clause.name else "_", type_)
+            seen = (type_[0].item,) if isinstance(type_[0], Variant) else type_
+            local = inner.declare(clause.name.text if clause.name else "_", seen)
             rows.append((type_, local.bind, self.collect(both, clause.body, inner)))
         if all(test != ANY for test, *_ in rows):
             leave = self.raiser(ANY, scope)

@@ -12,7 +12,7 @@ from concerto.compiler import ast
 
 from .library.table import bounds, clamped, element
 from .scopes import Item, Local, Scope, Variant, declared, resolve, texts
-from .types import ANY, STRING, NotClaimed, Type, has_kind, known, prune
+from .types import ANY, STRING, NotClaimed, Type, has_kind, known, member_types, prune
 from .values import (NUMERIC, OPTION, PARENTS, RESULT, Arr, Case, Err, Map, Panic, Rec, Rng, Tup, display, equal,
     key_of, kind_of, stop)  # fmt: skip
 
@@ -150,11 +150,11 @@ class Patterns:
             return lambda env, value: equal(value, self.constant(target))
         item = declared(getattr(target, "item", target))
         if isinstance(item, Item):
-            types = item.parts(type_ if type_[0] is item else item.instance(lambda p: ANY), target)
+            types = item.parts(type_ if type_[0] is item else item.instance(lambda p: ANY), getattr(target, "name", None))
         elif item in PARENTS:
             types = {name: STRING if name in (0, "kind", "message") else ANY for name in nodes}
         else:
-            types = {0: type_[2 if target == "Err" else 1] if type_[0] in ("Option", "Result") else ANY}
+            types = member_types(type_, target) if type_[0] in ("Option", "Result") else {0: ANY}
         made, of_error = [(name, self.of(p, types[name])) for name, p in nodes.items()], target in PARENTS
         return lambda env, value: _denotes(target, value) and all(p(env, part(value, n, of_error)) for n, p in made)
 
@@ -165,8 +165,6 @@ def is_constant(item: Any) -> bool:
 
 def _denotes(target: Any, value: Any) -> bool:
     """Whether a value is of the variant, family or type."""
-    if isinstance(target, Variant):
-        return isinstance(value, (Case, Err)) and value[:2] == (target.item, target.name)
     if target in ("Some", "None", "Ok", "Err"):
         return isinstance(value, Case) and value.item in (OPTION, RESULT) and value.variant == target
     return has_kind(value, (declared(target),))

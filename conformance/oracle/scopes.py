@@ -39,7 +39,7 @@ class Function:
 
     def __init__(self, node: ast.Function, scope: Scope, owner: Any = ((), None), trait: Item | None = None) -> None:
         self.node, self.name, self.scope = node, node.name.text, Scope(scope, barrier=True)
-        self.owner, self.trait, self.code, self.run, self.kind = owner, trait, None, None, None
+        self.owner, self.trait, self.code, self.run, self.kind, self.choices = owner, trait, None, None, None, ()
 
     @functools.cached_property
     def signature(self) -> SimpleNamespace:
@@ -53,12 +53,30 @@ class Function:
 
 
 METHODS: dict[tuple[str, str], Function] = {}  # by kind or library module, and name
+PRELUDE = b"""trait From<T> { fn from(x: T) -> Self; }
+struct RegexMatch { text: String, start: Int, end: Int, groups: Array<Option<String>> }
+struct Emit { channel: String, payload: Any }
+struct ToolCall { id: String, name: String, arguments: Map<String, Any> }
+struct Message { role: String, content: String, tool_calls: Array<ToolCall> = [], tool_call_id: String? = nil }
+struct Prompt { text: String, model: String? = nil, temperature: Float? = nil, max_tokens: Int? = nil }
+impl Message {
+    fn system(s: String) -> Message { Message { role: "system", content: s } }
+    fn user(s: String) -> Message { Message { role: "user", content: s } }
+    fn assistant(s: String) -> Message { Message { role: "assistant", content: s } }
+    fn tool(id: String, s: String) -> Message { Message { role: "tool", content: s, tool_call_id: id } }
+}
+impl Prompt {
+    fn new(text: String) -> Prompt { Prompt { text: text } }
+    fn with_model(self, id: String) -> Prompt { Prompt { model: id, ..self } }
+    fn with_temperature(self, x: Float) -> Prompt { Prompt { temperature: x, ..self } }
+    fn with_max_tokens(self, n: Int) -> Prompt { Prompt { max_tokens: n, ..self } }
+}"""
 
 
 class Item:
     """A struct, schema, enum, trait, alias or constant. `methods`: of impls too; `impls`: of a trait, by head."""
 
-    parent = ""  # "Error" if it implements it
+    parent, hidden = "", ()  # "Error" if it implements it; fields that have no text when nothing is in them
 
     def __init__(self, node: Any, scope: Scope) -> None:
         self.node, self.name, self.scope = node, node.name.text, Scope(scope, barrier=True)
@@ -72,13 +90,18 @@ class Item:
     def instance(self, argument: Callable[[Param], Type]) -> Type:
         return (self, *map(argument, self.params))
 
-    def parts(self, t: Type, of: Any = None) -> dict[Any, Type]:
+    def parts(self, t: Type, variant: str | None = None) -> dict[Any, Type]:
         """Types of the fields or of the payload (of the item, or of one of its variants) in the instance `t`."""
-        given, node = dict(zip(self.params, t[1:], strict=False)), of.node if isinstance(of, Variant) else self.node
+        given, node = dict(zip(self.params, t[1:], strict=False)), self.variants.get(variant, self.node)
         rows = {f.name.text: f.type for f in node.fields or []} | dict(enumerate(getattr(node, "items", None) or []))
         types = {name: type_of(part, self.scope) for name, part in rows.items()}
         types.update((f.name.text, ("Option", types[f.name.text])) for f in node.fields or [] if f.optional)
         return {name: substitute(t, given) for name, t in types.items()}
+
+
+    def defaults(self, variant: str | None = None) -> dict[str, Any]:
+        """Of the fields, None where there is none."""
+        return {f.name.text: f.default for f in self.variants.get(variant, self.node).fields or []}
 
 
 class Variant:
@@ -152,7 +175,8 @@ class Scope:
             if (found := scope.own(name)) is not None and not isinstance(found, hidden):
                 return found
             hidden, scope = Local if scope.barrier else hidden, scope.parent
-        return self.module.program.file_module(self.module.program.root, name)
+        program = self.module.program
+        return program.file_module(program.root, name) or program.prelude.names.get(name)
 
     def declare(self, name: str, type_: Type, mutable: bool = False) -> Local:
         self.names[name] = local = Local(type_, mutable)
@@ -207,7 +231,9 @@ class Program:
     """All files. Modules are read when a name leads to them."""
 
     def __init__(self, files: dict[str, bytes], main: str) -> None:
-        self.files, self.sources, self.found, self.impls = files, {}, {}, []
+        self.files, self.sources, self.found, self.impls = {"": PRELUDE, **files}, {}, {}, []
+        self.prelude = Module(self, "", None, self.parsed(""))
+        self.prelude.names["Message"].hidden = ("tool_calls", "tool_call_id")
         self.root = Module(self, main.rpartition("/")[0], None, self.parsed(main))
 
     def parsed(self, name: str) -> list[Any]:
@@ -276,8 +302,8 @@ def _named(node: ast.NamedType, scope: Scope) -> Type:
     found = resolve(scope, texts(node.path))
     if isinstance(found, Item) and isinstance(found.node, ast.TypeAlias):
         return substitute(type_of(found.node.target, found.scope), dict(zip(found.params, arguments, strict=True)))
-    if isinstance(found, (Item, tuple)):
-        return (found, *arguments) if isinstance(found, Item) else found
+    if isinstance(found, (Item, Variant, tuple)):
+        return found if isinstance(found, tuple) else (found, *arguments)
     claimed(name in PLAIN or STRUCTURAL.get(name, -1) == len(arguments), f"type {name}")
     return (name, *arguments)
 

@@ -9,8 +9,9 @@ import functools
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from .values import (NONE, OPTION, PARENTS, RESULT, Arr, Case, Map, Panic, Rec, Tup, ancestors, display, head_of,
-    is_good, mismatch, parse_float, parse_int, saturated, some, stop)  # fmt: skip
+from .values import (BRACKETS, NONE, OPTION, PARENTS, RESULT, Arr, Case, Err, Map, Panic, Queue, Rec, Set, Stack, Tup,
+    ancestors, display, head_of, is_good, key_of, kind_of, mismatch, parse_float, parse_int, quoted, saturated, some, stop,
+    unique)  # fmt: skip
 
 Type = Any  # a tuple or a Var
 
@@ -39,7 +40,7 @@ class Param:
 
 INT, FLOAT, STRING, BOOL, NIL = ("Int",), ("Float",), ("String",), ("Bool",), ("Nil",)
 ANY, NEVER, RANGE, ERROR = ("Any",), ("Never",), ("Range",), ("Error",)
-STRUCTURAL = {"From": 1, "Tuple": -1, "Array": 1, "Map": 2, "Option": 1, "Result": 2, "Set": 1, "Queue": 1, "Stack": 1}
+STRUCTURAL = {"Tuple": -1, "Array": 1, "Map": 2, "Option": 1, "Result": 2, "Set": 1, "Queue": 1, "Stack": 1}
 PLAIN = {"Int", "Float", "String", "Bool", "Nil", "Any", "Never", "Range", "Number", *PARENTS}
 
 
@@ -94,6 +95,8 @@ def convert(a: Type, b: Type) -> Callable[[Any], Any] | None:
         return lambda value: checked(value, b)
     if (a, b) == (INT, FLOAT):
         return to_float
+    if a == STRING and getattr(b[0], "name", None) == "Prompt":
+        return lambda text: Rec(b[0], {**dict.fromkeys(b[0].parts(b)), "text": text})
     if b[0] == "Nilable" and a[0] != "Nilable":
         return None if a == NIL else convert(a, b[1])
     if b[0] == "Option" and not (a[0] == "Option" and (prune(a[1]) == ANY or convert(a[1], b[1]) is None)):
@@ -116,6 +119,8 @@ def has_kind(value: Any, t: Type) -> bool:
         return value is None or has_kind(value, t[1])
     if isinstance(head, frozenset):
         return type(value) is str and value in head
+    if hasattr(head, "item"):  # a variant
+        return isinstance(value, (Case, Err)) and value[:2] == (head.item, head.name)
     by_impl = not isinstance(head, str) and served(head, value) is not None
     return by_impl or head in ancestors(head_of(value))
 
@@ -176,46 +181,110 @@ def cast(value: Any, t: Type) -> Any:
     if t == BOOL:
         is_case = isinstance(value, Case) and value.item in (OPTION, RESULT)
         return is_good(value) if is_case else type(value) not in MAYBE_FALSE or bool(value)
-    if t in (INT, FLOAT) and type(value) is str:
-        parsed = (parse_int if t == INT else parse_float)(value)
-        value = parsed.payload[0] if is_good(parsed) else value
-    elif t == INT and type(value) in (float, bool):
-        value = saturated(value)
-    return deep(value, t)
+    if t == INT and type(value) in (float, bool):
+        return saturated(value)
+    try:
+        return deep(scalar(value, t) if t in (INT, FLOAT) and type(value) is str else value, t)
+    except Misfit as misfit:
+        raise Panic("P008", f"cannot cast {display(value)} to {show(t)}") from misfit
 
 
-def deep(value: Any, t: Type, json: bool = False) -> Any:
-    """Checked through all elements and fields, Int to Float where asked (L-3.5.6); `json`: what a JSON text held."""
+def scalar(text: str, t: Type) -> Any:
+    """What a text is as an Int, Float or Bool, or the text."""
+    parsed = (parse_int if t == INT else parse_float)(text) if t in (INT, FLOAT) else NONE
+    return parsed.payload[0] if is_good(parsed) else {"true": True, "false": False}.get(text, text) if t == BOOL else text
+
+
+class Misfit(Exception):
+    """A value, or a part of one, is not of the type; `path`: which part."""
+
+    path = ""
+
+
+def part_of(step: Any, *given: Any) -> Any:
+    """A part made by `deep`, reached by a name or a position."""
+    try:
+        return deep(*given)
+    except Misfit as misfit:
+        misfit.path = (f"[{step}]" if type(step) is int else step and f".{step}") + misfit.path
+        raise
+
+
+def deep(value: Any, t: Type, default: Any = None) -> Any:
+    """Checked through all elements and fields, Int to Float where asked (L-3.5.6).
+
+    With a function that gives the defaults of fields, `value` is what a JSON text held (L-7.1.2).
+    """
     t = prune(t)
-    head, value = t[0], opened(value, t) if json else to_float(value) if t == FLOAT else value
-    if not has_kind(value, t) or head == "Tuple" and len(value) != len(t) - 1:
-        claimed(not json, "the text of a mismatch")
-        raise Panic("P008", f"cannot cast {display(value)} to {show(t)}")
+    head, value = t[0], opened(value, t) if default else to_float(value) if t == FLOAT else value
     if head == "Nilable":
-        return None if value is None else deep(value, t[1], json)
+        return None if value is None else deep(value, t[1], default)
+    if not has_kind(value, t) or head == "Tuple" and len(value) != len(t) - 1:
+        found = "null" if value is None else quoted(value[:40]) if type(value) is str else kind_of(value)
+        raise Misfit(f"expected {show(t)}, found {found}")
     if head == "Map":
-        return Map({(k, deep(key, t[1], json)): deep(v, t[2], json) for (k, key), v in value.items()})
-    if head in ("Tuple", "Array", "Set", "Queue", "Stack"):
+        rows = [(deep(key, t[1], default), part_of(key, v, t[2], default)) for (_, key), v in value.items()]
+        return Map({key_of(key): v for key, v in rows})
+    if type(value) in BRACKETS and head != "Any":
         types = t[1:] if head == "Tuple" else t[1:] * len(value)
-        return type(value)(deep(v, part, json) for v, part in zip(value, types, strict=True))
-    if head in ("Option", "Result"):
-        part = t[2 if value.variant == "Err" else 1]
-        return value._replace(payload=value.payload and (deep(value.payload[0], part, json),))
-    if isinstance(value, Rec) and value.item is head:
-        return Rec(value.item, {name: deep(value.fields[name], part, json) for name, part in head.parts(t).items()})
-    return value
+        made = [part_of(i, v, types[i], default) for i, v in enumerate(value)]
+        return unique(made) if head == "Set" else type(value)(made)
+    own = isinstance(value, (Rec, Case)) and (value.item is head or head in ("Option", "Result"))
+    return _members(value, t, default) if own and value[-1] is not None else value
+
+
+def _members(value: Any, t: Type, default: Any) -> Any:
+    """`deep` for fields or a payload."""
+    held, types, made = value[-1], member_types(t, getattr(value, "variant", None)), {}
+    held = held if isinstance(held, dict) else dict(enumerate(held))
+    for name, type_ in types.items():
+        if name in held:
+            made[name] = part_of(_step(value, name), held[name], type_, default)
+        elif t[0].defaults()[name] is None:
+            raise Misfit(f"missing field `{name}` of {show(t)}")
+    if isinstance(value, Rec):
+        return Rec(value.item, {n: made[n] if n in made else default(value.item, n, types[n]) for n in types})
+    return value._replace(payload=made if isinstance(value.payload, dict) else tuple(made.values()))
+
+
+def _step(value: Any, name: Any) -> str:
+    """The way to a member in JSON (L-5.1.8, L-5.1.9); an Option has none."""
+    if isinstance(value, Rec) or value.item is OPTION:
+        return name or ""
+    return f"data.{name}" if type(name) is str else "data" if len(value.payload) == 1 else f"data[{name}]"
+
+
+def member_types(t: Type, variant: str | None) -> dict[Any, Type]:
+    """Types of what a value of type `t`, a struct or of that variant, holds."""
+    return {0: t[2 if variant == "Err" else 1]} if t[0] in ("Option", "Result") else t[0].parts(t, variant)
 
 
 def opened(value: Any, t: Type) -> Any:
-    """A JSON value as a `t`, its parts still JSON (L-7.1.2)."""
+    """A JSON value as a `t`, its parts still JSON; a field that is left to its default is not there."""
     head = t[0]
-    is_enum = getattr(head, "variants", None)
-    claimed(head not in ("Set", "Queue", "Stack", "Result") and not is_enum, f"parse_as of {show(t)}")
-    if not isinstance(head, str) and isinstance(value, Map):
-        types, defaults = head.parts(t), {f.name.text: f.default for f in head.node.fields or []}
-        for name in [name for name in types if (str, name) not in value]:
-            claimed(defaults[name] is None and prune(types[name])[0] in ("Option", "Nilable"), "parse_as with defaults")
-        return Rec(head, {name: value.get((str, name)) for name in types})
-    if head == "Tuple" and type(value) is Arr:
-        return Tup(value)
-    return to_float(value) if t == FLOAT else value if head != "Option" else NONE if value is None else some(value)
+    if head == "Option":
+        return NONE if value is None else some(value)
+    if type(value) is Arr and (head != "Tuple" or len(value) == len(t) - 1):
+        return {"Tuple": Tup, "Set": Set, "Queue": Queue, "Stack": Stack}.get(head, Arr)(value)
+    if not isinstance(value, Map) or head == "Any":
+        return to_float(value) if t == FLOAT else value
+    if head == "Map":
+        return Map({key_of(scalar(name, prune(t[1]))): v for (_, name), v in value.items()})
+    claimed(head not in ("Result", "Range"), f"parse_as of {head}")
+    names = {name: v for (_, name), v in value.items()}
+    if isinstance(head, (str, frozenset)) or head.variants:
+        return value if isinstance(head, (str, frozenset)) else _case(head, t, **names)
+    left_out = {n: None for n, part in head.parts(t).items() if prune(part)[0] in ("Option", "Nilable")}
+    return Rec(head, {n: v for n, v in {**left_out, **names}.items() if n in head.defaults()})
+
+
+def _case(item: Any, t: Type, variant: Any = None, data: Any = None, **_: Any) -> Case:
+    """Of the shape of L-5.1.9. What has not this shape has other texts."""
+    claimed(variant in item.variants, "the text of a mismatch")
+    types = item.parts(t, variant)
+    if 0 in types:
+        payload = (data,) if len(types) == 1 else data
+        claimed(isinstance(payload, tuple) and len(payload) == len(types), "the text of a mismatch")
+        return Case(item, variant, tuple(payload))
+    claimed(isinstance(data, Map) if types else data is None, "the text of a mismatch")
+    return Case(item, variant, {name: data.get((str, name)) for name in types} if types else None)

@@ -77,16 +77,8 @@ KINDS = {int: "Int", float: "Float", str: "String", bool: "Bool", type(None): "N
 KINDS.update({Map: "Map", Set: "Set", Queue: "Queue", Stack: "Stack", Rng: "Range", Fn: "Function"})
 
 
-def some(value: Any) -> Case:
-    return Case(OPTION, "Some", (value,))
-
-
-def ok(value: Any) -> Case:
-    return Case(RESULT, "Ok", (value,))
-
-
-def err(value: Any) -> Case:
-    return Case(RESULT, "Err", (value,))
+some, ok, err = [lambda value, case=case: case._replace(payload=(value,))
+    for case in (Case(OPTION, "Some"), Case(RESULT, "Ok"), Case(RESULT, "Err"))]  # fmt: skip
 
 
 def is_good(value: Case) -> bool:
@@ -109,6 +101,32 @@ def ancestors(head: Any) -> Iterator[Any]:
     while head:
         yield head
         head = getattr(head, "parent", None) or PARENTS.get(head)
+
+
+def limited(value: Any, size: int, what: str, limit: int) -> Any:
+    return value if size <= limit else stop(Panic("P103", f"{what} limit exceeded: {limit}"))
+
+
+def sized(value: Any) -> Any:
+    """A new String or collection within the limits of G-6.1."""
+    if type(value) is str:
+        return limited(value, 4 * len(value) > 1 << 24 and len(value.encode()), "string size", 1 << 24)
+    return limited(value, len(value), "collection size", 1_000_000) if isinstance(value, (tuple, dict)) else value
+
+
+def nested(walk: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that calls itself for the parts of a value, to the depth of G-6.1."""
+    level = 0
+
+    def run(*given: Any) -> Any:
+        nonlocal level
+        level = limited(level + 1, level, "nesting", 256)
+        try:
+            return walk(*given)
+        finally:
+            level -= 1
+
+    return run
 
 
 def mismatch(expected: str, value: Any) -> Panic:
@@ -147,6 +165,11 @@ def fields(found: Any, debug: bool) -> str:
     return "{" + ", ".join(f"{name}: {display(v, debug)}" for name, v in found) + "}"
 
 
+def shown(value: Rec) -> list[Any]:
+    """The fields; those of a Message that are left out have no text (L-6.9.3)."""
+    return [(name, v) for name, v in value.fields.items() if v or name not in getattr(value.item, "hidden", ())]
+
+
 def case_text(value: Case, debug: bool) -> str:
     item, variant, payload = value
     name = variant if item in (OPTION, RESULT) else f"{item.name}::{variant}"
@@ -162,13 +185,14 @@ def bracketed(value: Any, debug: bool) -> str:
 
 TEXTS: dict[type, Callable[[Any, bool], str]] = {type(None): lambda v, debug: "nil", int: lambda v, debug: str(v),
     bool: lambda v, debug: str(v).lower(), float: float_text, str: lambda v, debug: quoted(v) if debug else v,
-    Case: case_text, Rec: lambda v, debug: f"{v.item.name} {fields(v.fields.items(), debug)}",
+    Case: case_text, Rec: lambda v, debug: f"{v.item.name} {fields(shown(v), debug)}",
     Rng: lambda v, debug: ("..=" if v.inclusive else "..").join("" if e is None else str(e) for e in v[:2]),
     Err: lambda v, debug: f"{v.family}::{v.variant} {fields([('message', v.message)], debug)}" if debug else v.message,
     Fn: lambda v, debug: f"<fn {v.name}>" if v.name else "<fn>", **dict.fromkeys(BRACKETS, bracketed),
     Map: lambda v, debug: fields([(display(k, t is str), x) for (t, k), x in v.items()], debug)}  # fmt: skip
 
 
+@nested
 def display(value: Any, debug: bool = False) -> str:
     """Display text (L-5.1), or the debug form (L-5.1.19)."""
     return TEXTS[type(value)](value, debug)
@@ -191,13 +215,14 @@ def error_json(value: Err) -> str:
     return json_object({"kind": value.family, **variant, "message": value.message, **value.extra}.items())
 
 
-JSON: dict[type, Callable[[Any], str]] = {float: lambda v: display(v, debug=True) if math.isfinite(v) else "null",
-    Case: case_json, Err: error_json, Rec: lambda v: json_object(v.fields.items()), Fn: lambda v: quoted(display(v)),
+JSON: dict[type, Callable[[Any], str]] = {float: lambda v: display(v, True) if math.isfinite(v) else "null",
+    Case: case_json, Err: error_json, Rec: lambda v: json_object(shown(v)), Fn: lambda v: quoted(display(v)),
     Rng: lambda v: json_object(v._asdict().items()), **dict.fromkeys([type(None), bool, int, str], quoted),
     Map: lambda v: json_object((display(key), x) for (_, key), x in v.items()),
     **dict.fromkeys(BRACKETS, lambda v: "[" + ",".join(map(json_text, v)) + "]")}  # fmt: skip
 
 
+@nested
 def json_text(value: Any) -> str:
     """The JSON column of L-5.1, compact."""
     return JSON[type(value)](value)
@@ -206,6 +231,7 @@ def json_text(value: Any) -> str:
 # ---------------------------------------------------------------- equality, order
 
 
+@nested
 def equal(a: Any, b: Any) -> bool:
     """L-5.3.1, L-5.3.2. Python compares Int with Float by mathematical value too."""
     if {type(a), type(b)} <= NUMERIC:
@@ -215,11 +241,19 @@ def equal(a: Any, b: Any) -> bool:
     if isinstance(a, dict):
         return a.keys() == b.keys() and all(equal(v, b[key]) for key, v in a.items())
     if type(a) is Set:
-        return len(a) == len(b) and all(any(equal(x, y) for y in b) for x in a)
+        return len(a) == len(b) and all(has(b, x) for x in a)
     if not isinstance(a, tuple):
         return bool(a == b)
     start = 1 if isinstance(a, (Rec, Case)) else 0
     return len(a) == len(b) and all(map(equal, a[start:], b[start:]))
+
+
+def has(xs: Any, x: Any) -> bool:
+    return any(equal(x, y) for y in xs)
+
+
+def unique(xs: Any) -> Set:
+    return Set(x for i, x in enumerate(xs) if not has(xs[:i], x))
 
 
 def compared(op: str, a: Any, b: Any) -> bool:
@@ -251,8 +285,7 @@ def saturated(value: Any) -> int:
 def arithmetic(op: str, a: Any, b: Any) -> Any:
     """L-5.2, L-3.6.1 to L-3.6.3."""
     if op == "+" and str in (type(a), type(b)):
-        text = display(a) + display(b)  # what is too long fails early: memory would run out in what runs next too
-        return text if len(text) < 1 << 26 else stop(MemoryError())
+        return sized(display(a) + display(b))
     if not {type(a), type(b)} <= NUMERIC:
         raise Panic("P007", f"expected numbers, found {kind_of(a)} and {kind_of(b)}")
     if op in EXACT:

@@ -18,12 +18,8 @@ from typing import Any
 from ..scopes import METHODS, Function, Program
 from ..types import BOOL, cast
 from ..values import (MAX, MIN, NONE, WHITE, Arr, Case, Err, Map, Panic, Queue, Rec, Rng, Set, Stack, Tup, arithmetic,
-    compared, display, equal, err, failed, in_range, is_good, json_text, key_of, kind_of, number, of_kind, ok,
-    parse_float, parse_int, saturated, some, stop)  # fmt: skip
-
-RECORD = b"struct RegexMatch { pub text: String, pub start: Int, pub end: Int, pub groups: Array<Option<String>> }"
-MATCH = Program({"records": RECORD}, "records").root.names["RegexMatch"]
-
+    compared, display, equal, err, failed, has, in_range, is_good, json_text, key_of, kind_of, limited, number, of_kind,
+    ok, parse_float, parse_int, saturated, some, stop, unique)  # fmt: skip
 
 def truth(value: Any) -> bool:
     return of_kind(value, "Bool", bool) is True
@@ -129,20 +125,12 @@ def where(xs: Any, x: Any) -> Case:
     return next((some(i) for i, y in enumerate(xs) if equal(x, y)), NONE)
 
 
-def has(xs: Any, x: Any) -> bool:
-    return is_good(where(xs, x))
-
-
 def entries(m: Map) -> Arr:
     return Arr(Tup((key, v)) for (_, key), v in m.items())
 
 
 def step_by(r: Rng, n: int) -> Arr:
     return Arr(bounds(r)[::n] if n > 0 else stop(Panic("P013", f"step_by of {n}")))
-
-
-def unique(xs: Any) -> Set:
-    return Set(x for i, x in enumerate(xs) if not has(xs[:i], x))
 
 
 # ---------------------------------------------------------------- Option, Result
@@ -247,6 +235,11 @@ def asserted(world: Any, holds: bool, message: str | None, *values: Any) -> None
         raise Panic("P011", f"assertion failed: {shown if message is None else message}")
 
 
+def emitted(world: Any, channel: str, payload: Any) -> None:
+    text = json_text(payload)
+    world.emits.append((channel, limited(text, len(text.encode()), "emit payload", 1 << 20)))
+
+
 # ---------------------------------------------------------------- the table
 
 Rows = dict[str, Any]
@@ -299,7 +292,8 @@ LIBRARY: dict[str, Rows] = {
     "World": {"assert(c: Any, msg: String = nil)": lambda w, c, m: asserted(w, cast(c, BOOL), m, c),
         "assert_eq(a: Any, b: Any, msg: String = nil)": lambda w, a, b, m: asserted(w, equal(a, b), m, a, b),
         "assert_ne(a: Any, b: Any, msg: String = nil)": lambda w, a, b, m: asserted(w, not equal(a, b), m, a, b),
-        "emit<T>(channel: String, payload: T = nil)": lambda w, c, p: w.emits.append((c, json_text(p)))},
+        "emit<T>(channel: String, payload: T = nil)": emitted, "flush_emits()": lambda w: None,
+        "test_emits() -> Array<Emit>": lambda w: Arr()},
     "Int": NUMBERS, "Float": NUMBERS, "String": STRINGS, "Tuple": {"len(self) -> Int": len},
     "Array<T>": {**SIZED, "get(self, i: Int) -> Option<T>": at, "first(self) -> Option<T>": lambda xs: at(xs, 0),
         "last(self) -> Option<T>": lambda xs: at(xs, len(xs) - 1), "push(mut self, x: T)": push, "sort(mut self)": sort,
@@ -373,16 +367,14 @@ LIBRARY: dict[str, Rows] = {
 }  # fmt: skip
 
 
-def declare() -> None:
-    """Files the table under METHODS."""
-    source = "".join(f"trait {head} {{ {' '.join(f'fn {s};' for s in rows)} }}" for head, rows in LIBRARY.items())
-    module = Program({"library": source.encode()}, "library").root
-    traits, module.names = list(module.names.values()), {"RegexMatch": MATCH}  # the others denote what is predeclared
-    for trait, rows in zip(traits, LIBRARY.values(), strict=True):
-        itself = (trait.name, *((p,) for p in trait.params))
-        for node, run in zip(trait.node.methods, rows.values(), strict=True):
-            METHODS[trait.name, node.name.text] = method = Function(node, trait.scope, (trait.params, itself))
-            method.run, method.kind = run, trait.name
+# ---------------------------------------------------------------- filed under METHODS
 
-
-declare()
+SOURCE = "".join(f"trait {head} {{ {' '.join(f'fn {s};' for s in rows)} }}" for head, rows in LIBRARY.items())
+MODULE = Program({"library": SOURCE.encode()}, "library").root
+TRAITS, MODULE.names = MODULE.names, {}  # the names denote what is predeclared
+MATCH = MODULE.find("RegexMatch")
+for trait, rows in zip(TRAITS.values(), LIBRARY.values(), strict=True):
+    itself = (trait.name, *((p,) for p in trait.params))
+    for function, run in zip(trait.methods.values(), rows.values(), strict=True):
+        METHODS[trait.name, function.name] = Function(function.node, trait.scope, (trait.params, itself))
+        METHODS[trait.name, function.name].run, METHODS[trait.name, function.name].kind = run, trait.name
