@@ -6,6 +6,7 @@ one-element cells; a closure keeps the cells that exist when it is made, so it s
 """
 
 import functools
+import itertools
 from typing import Any
 
 from concerto.compiler import ast
@@ -14,7 +15,7 @@ from .library.table import json_parse, map_good
 from .places import Code, Place, write
 from .scopes import (DISCARD, METHODS, Function, Item, Join, Local, Missing, Program, Scope, Variant, declared, resolve,
     texts, type_of)  # fmt: skip
-from .types import (ANY, FLOAT, INT, NIL, STRING, Misfit, NotClaimed, Param, Type, Var, checked, claimed, convert, deep,
+from .types import (ANY, FLOAT, INT, NIL, STRING, Misfit, NotClaimed, Param, Type, Var, built, checked, claimed, convert,
     has_kind, inside, known, prune, served, substitute, to_float)  # fmt: skip
 from .values import NONE, Case, Err, Fn, Panic, Rec, ancestors, display, failed, head_of, kind_of, sized, stop
 
@@ -55,7 +56,8 @@ class Calls:
     place: Any
 
     def __init__(self, program: Program, limit: int, steps: int | None = None) -> None:
-        self.program, self.limit, self.steps, self.depth, self.asserts = program, limit, steps, 0, 0
+        self.program, self.limit, self.depth, self.asserts = program, limit, 0, 0
+        self.steps = itertools.count() if steps is None else iter(range(steps))
         self.emits: list[tuple[str, str]] = []
         self.traits: list[Item] = []  # those that have impls
         self.piped, self.values = {}, {}  # left sides of pipes, by node; functions that are used as values
@@ -207,10 +209,9 @@ class Calls:
 
     def tick(self) -> None:
         """One for each call and each round of a loop: there are no fewer of any fuel (C-12.3)."""
-        if self.steps is not None:
-            self.steps -= 1
-            claimed(self.steps or not self.emits, "where the fuel ends")
-            self.steps or stop(Panic("P101", "step limit exceeded"))
+        if next(self.steps, None) is None:
+            claimed(not self.emits, "where the fuel ends")
+            raise Panic("P101", "step limit exceeded")
 
     # ------------------------------------------------------------ what a path denotes
 
@@ -279,11 +280,11 @@ class Calls:
         """L-7.1.2: defaults of fields are evaluated when all the rest fits."""
         made = json_parse(text)
         try:
-            map_good(made, lambda v: deep(v, type_, lambda *_: None))
+            map_good(made, lambda v: built(v, type_, lambda *_: None))
         except Misfit as misfit:
-            return failed("JsonError", f"{misfit} at ${misfit.path}")
+            return failed("JsonError", str(misfit))
         default = lambda item, name, t: self.alone(item.defaults()[name], t, item.scope)  # noqa: E731
-        return map_good(made, lambda v: deep(v, type_, default))
+        return map_good(made, lambda v: built(v, type_, default))
 
     def call_value(self, type_: Type, code: Code, rest: Any, scope: Scope) -> Typed:
         _, result, *types = prune(type_) if prune(type_)[0] == "Function" else (ANY,) * (len(rest) + 2)

@@ -13,7 +13,7 @@ from .places import Patterns, read, write
 from .scopes import DISCARD, Item, Join, Local, Scope, Variant, declared, resolve, texts, type_of
 from .types import (ANY, BOOL, FLOAT, INT, NEVER, NIL, RANGE, STRING, NotClaimed, Type, Var, cast, claimed, closed,
     convert, has_kind, inside, join, joined, known, prune)  # fmt: skip
-from .values import (COMPARISONS, KINDS, NONE, PARENTS, RESULT, Arr, Case, Err, Fn, Map, Panic, Rec, Rng, Tup,
+from .values import (COMPARISONS, NONE, PARENTS, RESULT, Arr, Case, Err, Fn, Map, Panic, Rec, Rng, Tup,
     arithmetic, display, err, in_range, is_good, key_of, kind_of, mismatch, number, ok, sized,
     stop)  # fmt: skip
 
@@ -40,7 +40,7 @@ class Evaluator(Calls):
 
     def on_ArrayExpr(self, node: Any, scope: Scope, expected: Type | None) -> Typed:
         """Array, tuple or map: one Join per type argument, with what is expected there."""
-        kind, head = LITERALS[type(node)], KINDS[LITERALS[type(node)]]
+        kind, head = LITERALS[type(node)], LITERALS[type(node)].__name__
         nodes = [part for e in node.entries for part in (e.key, e.value)] if kind is Map else node.items
         count, wanted = {Arr: 1, Map: 2}.get(kind, len(nodes)), inside(expected, head)
         types = wanted[1:] if wanted and len(wanted) == count + 1 else [ANY if wanted == ANY else None] * count

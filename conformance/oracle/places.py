@@ -5,18 +5,17 @@ and the key. A pattern becomes a function that tests a value and fills the varia
 """
 
 from collections import namedtuple
-from collections.abc import Callable
 from typing import Any
 
 from concerto.compiler import ast
 
 from .library.table import bounds, clamped, element
 from .scopes import Item, Local, Scope, Variant, declared, resolve, texts
-from .types import ANY, STRING, NotClaimed, Type, has_kind, known, member_types, prune
+from .types import ANY, STRING, NotClaimed, Type, has_kind, known, prune
 from .values import (NUMERIC, OPTION, PARENTS, RESULT, Arr, Case, Err, Map, Panic, Rec, Rng, Tup, display, equal,
     key_of, kind_of, stop)  # fmt: skip
 
-Code = Callable[[Any], Any]
+Code = Any  # a function of the environment
 
 
 def part(value: Any, name: Any, of_error: bool = False) -> Any:
@@ -78,7 +77,7 @@ class Place(namedtuple("Place", "type root rows code")):
 class Patterns:
     """One pattern: the variables it binds go to `scope`; alternatives share them (L-5.8.6)."""
 
-    def __init__(self, scope: Scope, constant: Callable[[Item], Any]) -> None:
+    def __init__(self, scope: Scope, constant: Any) -> None:
         self.scope, self.constant, self.bound = scope, constant, {}
 
     def of(self, node: Any, type_: Type) -> Any:
@@ -154,7 +153,7 @@ class Patterns:
         elif item in PARENTS:
             types = {name: STRING if name in (0, "kind", "message") else ANY for name in nodes}
         else:
-            types = member_types(type_, target) if type_[0] in ("Option", "Result") else {0: ANY}
+            types = {0: type_[2 if target == "Err" else 1] if type_[0] in ("Option", "Result") else ANY}
         made, of_error = [(name, self.of(p, types[name])) for name, p in nodes.items()], target in PARENTS
         return lambda env, value: _denotes(target, value) and all(p(env, part(value, n, of_error)) for n, p in made)
 

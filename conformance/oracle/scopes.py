@@ -6,7 +6,6 @@ Declarations are looked at when something asks for them: order of declaration ne
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable
 from types import SimpleNamespace
 from typing import Any
 
@@ -53,24 +52,18 @@ class Function:
 
 
 METHODS: dict[tuple[str, str], Function] = {}  # by kind or library module, and name
-PRELUDE = b"""trait From<T> { fn from(x: T) -> Self; }
-struct RegexMatch { text: String, start: Int, end: Int, groups: Array<Option<String>> }
-struct Emit { channel: String, payload: Any }
-struct ToolCall { id: String, name: String, arguments: Map<String, Any> }
-struct Message { role: String, content: String, tool_calls: Array<ToolCall> = [], tool_call_id: String? = nil }
-struct Prompt { text: String, model: String? = nil, temperature: Float? = nil, max_tokens: Int? = nil }
-impl Message {
-    fn system(s: String) -> Message { Message { role: "system", content: s } }
-    fn user(s: String) -> Message { Message { role: "user", content: s } }
-    fn assistant(s: String) -> Message { Message { role: "assistant", content: s } }
-    fn tool(id: String, s: String) -> Message { Message { role: "tool", content: s, tool_call_id: id } }
-}
-impl Prompt {
-    fn new(text: String) -> Prompt { Prompt { text: text } }
-    fn with_model(self, id: String) -> Prompt { Prompt { model: id, ..self } }
-    fn with_temperature(self, x: Float) -> Prompt { Prompt { temperature: x, ..self } }
-    fn with_max_tokens(self, n: Int) -> Prompt { Prompt { max_tokens: n, ..self } }
-}"""
+MESSAGE = "fn {0}(s: String) -> Message {{ Message {{ role: \"{0}\", content: s }} }}"
+CHANGED = "fn with_{0}(self, x: {1}) -> Prompt {{ Prompt {{ {0}: x, ..self }} }}"
+PRELUDE = f"""trait From<T> {{ fn from(x: T) -> Self; }}
+struct RegexMatch {{ text: String, start: Int, end: Int, groups: Array<Option<String>> }}
+struct Emit {{ channel: String, payload: Any }}
+struct ToolCall {{ id: String, name: String, arguments: Map<String, Any> }}
+struct Message {{ role: String, content: String, tool_calls: Array<ToolCall> = [], tool_call_id: String? = nil }}
+impl Message {{ {" ".join(map(MESSAGE.format, ("system", "user", "assistant")))}
+fn tool(id: String, s: String) -> Message {{ Message {{ role: "tool", content: s, tool_call_id: id }} }} }}
+struct Prompt {{ text: String, model: String? = nil, temperature: Float? = nil, max_tokens: Int? = nil }}
+impl Prompt {{ fn new(text: String) -> Prompt {{ Prompt {{ text: text }} }}
+{CHANGED.format("model", "String")} {CHANGED.format("temperature", "Float")} {CHANGED.format("max_tokens", "Int")} }}"""
 
 
 class Item:
@@ -87,7 +80,7 @@ class Item:
         owner = ((*self.params, me), (me,))  # those of a trait are chosen by the run-time type of `self` (L-3.10.4)
         self.methods = {m.name.text: Function(m, inner, owner, self) for m in getattr(node, "methods", ())}
 
-    def instance(self, argument: Callable[[Param], Type]) -> Type:
+    def instance(self, argument: Any) -> Type:
         return (self, *map(argument, self.params))
 
     def parts(self, t: Type, variant: str | None = None) -> dict[Any, Type]:
@@ -130,7 +123,7 @@ class Join:
         self.expected, self.label, self.again = known(expected), label, object()
         self.rows, self.raised = [], []
 
-    def add(self, type_: Type, code: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def add(self, type_: Type, code: Any) -> Any:
         later = [None if self.expected in (None, DISCARD) else convert(type_, self.expected)]
         self.rows.append((type_, later))
         return lambda env: later[0](code(env)) if later[0] else code(env)
@@ -231,7 +224,7 @@ class Program:
     """All files. Modules are read when a name leads to them."""
 
     def __init__(self, files: dict[str, bytes], main: str) -> None:
-        self.files, self.sources, self.found, self.impls = {"": PRELUDE, **files}, {}, {}, []
+        self.files, self.sources, self.found, self.impls = {"": PRELUDE.encode(), **files}, {}, {}, []
         self.prelude = Module(self, "", None, self.parsed(""))
         self.prelude.names["Message"].hidden = ("tool_calls", "tool_call_id")
         self.root = Module(self, main.rpartition("/")[0], None, self.parsed(main))
@@ -255,7 +248,7 @@ class Program:
         return node.span.file, self.sources[node.span.file].position(node.span.start).line
 
 
-def texts(path: Iterable[ast.Ident]) -> list[str]:
+def texts(path: Any) -> list[str]:
     return [part.text for part in path]
 
 
@@ -308,7 +301,7 @@ def _named(node: ast.NamedType, scope: Scope) -> Type:
     return (name, *arguments)
 
 
-TYPES: dict[Any, Callable[[Any, Scope], Type]] = {ast.NamedType: _named, ast.NilableType: _nilable,
+TYPES: dict[Any, Any] = {ast.NamedType: _named, ast.NilableType: _nilable,
     ast.LiteralType: lambda n, _: (frozenset([n.value]),),
     ast.TupleType: lambda n, scope: ("Tuple", *(type_of(item, scope) for item in n.items)),
     ast.FunctionType: lambda n, scope: ("Function", *(type_of(part, scope) for part in (n.result, *n.parameters))),

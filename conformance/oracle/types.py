@@ -6,12 +6,10 @@ that is still open (L-3.2.2, L-3.2.6).
 """
 
 import functools
-from collections.abc import Callable, Iterable
 from typing import Any
 
-from .values import (BRACKETS, NONE, OPTION, PARENTS, RESULT, Arr, Case, Err, Map, Panic, Queue, Rec, Set, Stack, Tup,
-    ancestors, display, head_of, is_good, key_of, kind_of, mismatch, parse_float, parse_int, quoted, saturated, some, stop,
-    unique)  # fmt: skip
+from .values import (NONE, OPTION, PARENTS, RESULT, SEQUENCES, Arr, Case, Err, Map, Panic, Rec, Tup, ancestors, display,
+    head_of, is_good, key_of, kind_of, mismatch, parse_float, parse_int, quoted, saturated, some, stop, unique)  # fmt: skip
 
 Type = Any  # a tuple or a Var
 
@@ -82,7 +80,7 @@ def to_float(value: Any) -> Any:
     return float(value) if type(value) is int else value
 
 
-def convert(a: Type, b: Type) -> Callable[[Any], Any] | None:
+def convert(a: Type, b: Type) -> Any:
     """What a value of type `a` undergoes where `b` is expected (L-3.3); None if nothing. Open parts become known."""
     a, b = prune(a), prune(b)
     if isinstance(a, Var) or isinstance(b, Var):
@@ -158,7 +156,7 @@ def join(a: Type, b: Type) -> Type:
     return ERROR if a[0] in PARENTS or b[0] in PARENTS else ANY  # of raised errors (L-3.12.6)
 
 
-def joined(types: Iterable[Type]) -> Type:
+def joined(types: Any) -> Type:
     return functools.reduce(join, types, NEVER)
 
 
@@ -183,10 +181,7 @@ def cast(value: Any, t: Type) -> Any:
         return is_good(value) if is_case else type(value) not in MAYBE_FALSE or bool(value)
     if t == INT and type(value) in (float, bool):
         return saturated(value)
-    try:
-        return deep(scalar(value, t) if t in (INT, FLOAT) and type(value) is str else value, t)
-    except Misfit as misfit:
-        raise Panic("P008", f"cannot cast {display(value)} to {show(t)}") from misfit
+    return deep(scalar(value, t) if t in (INT, FLOAT) and type(value) is str else value, t)
 
 
 def scalar(text: str, t: Type) -> Any:
@@ -196,95 +191,73 @@ def scalar(text: str, t: Type) -> Any:
 
 
 class Misfit(Exception):
-    """A value, or a part of one, is not of the type; `path`: which part."""
-
-    path = ""
+    """A JSON value is not of the type."""
 
 
-def part_of(step: Any, *given: Any) -> Any:
-    """A part made by `deep`, reached by a name or a position."""
-    try:
-        return deep(*given)
-    except Misfit as misfit:
-        misfit.path = (f"[{step}]" if type(step) is int else step and f".{step}") + misfit.path
-        raise
-
-
-def deep(value: Any, t: Type, default: Any = None) -> Any:
-    """Checked through all elements and fields, Int to Float where asked (L-3.5.6).
-
-    With a function that gives the defaults of fields, `value` is what a JSON text held (L-7.1.2).
-    """
+def deep(value: Any, t: Type) -> Any:
+    """Checked through all elements and fields, Int to Float where asked (L-3.5.6)."""
     t = prune(t)
-    head, value = t[0], opened(value, t) if default else to_float(value) if t == FLOAT else value
-    if head == "Nilable":
-        return None if value is None else deep(value, t[1], default)
+    head, value = t[0], to_float(value) if t == FLOAT else value
     if not has_kind(value, t) or head == "Tuple" and len(value) != len(t) - 1:
-        found = "null" if value is None else quoted(value[:40]) if type(value) is str else kind_of(value)
-        raise Misfit(f"expected {show(t)}, found {found}")
+        raise Panic("P008", f"cannot cast {display(value)} to {show(t)}")
+    if head == "Nilable":
+        return None if value is None else deep(value, t[1])
     if head == "Map":
-        rows = [(deep(key, t[1], default), part_of(key, v, t[2], default)) for (_, key), v in value.items()]
-        return Map({key_of(key): v for key, v in rows})
-    if type(value) in BRACKETS and head != "Any":
+        return Map({(k, deep(key, t[1])): deep(v, t[2]) for (k, key), v in value.items()})
+    if head in SEQUENCES:
+        return type(value)(map(deep, value, t[1:] if head == "Tuple" else t[1:] * len(value)))
+    if head in ("Option", "Result"):
+        part = t[2 if value.variant == "Err" else 1]
+        return value._replace(payload=value.payload and (deep(value.payload[0], part),))
+    if isinstance(value, Rec) and value.item is head:
+        return Rec(value.item, {name: deep(value.fields[name], part) for name, part in head.parts(t).items()})
+    return value
+
+
+def built(value: Any, t: Type, default: Any, path: str = "$") -> Any:
+    """A JSON value as a `t` (L-7.1.2); `default` gives that of a field, when all else of its struct is there."""
+    t = prune(t)
+    head, value = t[0], to_float(value) if t == FLOAT else value
+    if head in ("Option", "Nilable"):
+        made = None if value is None else built(value, t[1], default, path)
+        return made if head == "Nilable" else NONE if value is None else some(made)
+    if type(value) is Arr and head in SEQUENCES and (head != "Tuple" or len(value) == len(t) - 1):
         types = t[1:] if head == "Tuple" else t[1:] * len(value)
-        made = [part_of(i, v, types[i], default) for i, v in enumerate(value)]
-        return unique(made) if head == "Set" else type(value)(made)
-    own = isinstance(value, (Rec, Case)) and (value.item is head or head in ("Option", "Result"))
-    return _members(value, t, default) if own and value[-1] is not None else value
-
-
-def _members(value: Any, t: Type, default: Any) -> Any:
-    """`deep` for fields or a payload."""
-    held, types, made = value[-1], member_types(t, getattr(value, "variant", None)), {}
-    held = held if isinstance(held, dict) else dict(enumerate(held))
-    for name, type_ in types.items():
-        if name in held:
-            made[name] = part_of(_step(value, name), held[name], type_, default)
-        elif t[0].defaults()[name] is None:
-            raise Misfit(f"missing field `{name}` of {show(t)}")
-    if isinstance(value, Rec):
-        return Rec(value.item, {n: made[n] if n in made else default(value.item, n, types[n]) for n in types})
-    return value._replace(payload=made if isinstance(value.payload, dict) else tuple(made.values()))
-
-
-def _step(value: Any, name: Any) -> str:
-    """The way to a member in JSON (L-5.1.8, L-5.1.9); an Option has none."""
-    if isinstance(value, Rec) or value.item is OPTION:
-        return name or ""
-    return f"data.{name}" if type(name) is str else "data" if len(value.payload) == 1 else f"data[{name}]"
-
-
-def member_types(t: Type, variant: str | None) -> dict[Any, Type]:
-    """Types of what a value of type `t`, a struct or of that variant, holds."""
-    return {0: t[2 if variant == "Err" else 1]} if t[0] in ("Option", "Result") else t[0].parts(t, variant)
-
-
-def opened(value: Any, t: Type) -> Any:
-    """A JSON value as a `t`, its parts still JSON; a field that is left to its default is not there."""
-    head = t[0]
-    if head == "Option":
-        return NONE if value is None else some(value)
-    if type(value) is Arr and (head != "Tuple" or len(value) == len(t) - 1):
-        return {"Tuple": Tup, "Set": Set, "Queue": Queue, "Stack": Stack}.get(head, Arr)(value)
-    if not isinstance(value, Map) or head == "Any":
-        return to_float(value) if t == FLOAT else value
-    if head == "Map":
-        return Map({key_of(scalar(name, prune(t[1]))): v for (_, name), v in value.items()})
+        made = SEQUENCES[head](built(v, types[i], default, f"{path}[{i}]") for i, v in enumerate(value))
+        return unique(made) if head == "Set" else made
     claimed(head not in ("Result", "Range"), f"parse_as of {head}")
-    names = {name: v for (_, name), v in value.items()}
-    if isinstance(head, (str, frozenset)) or head.variants:
-        return value if isinstance(head, (str, frozenset)) else _case(head, t, **names)
-    left_out = {n: None for n, part in head.parts(t).items() if prune(part)[0] in ("Option", "Nilable")}
-    return Rec(head, {n: v for n, v in {**left_out, **names}.items() if n in head.defaults()})
+    if isinstance(value, Map) and (head == "Map" or hasattr(head, "parts")):
+        make = _map if head == "Map" else _case if head.variants else _fields
+        made = make(value, t, default, path)
+        return Rec(head, made) if make is _fields else made
+    if not has_kind(value, t):
+        found = "null" if value is None else quoted(value[:40]) if type(value) is str else kind_of(value)
+        raise Misfit(f"expected {show(t)}, found {found} at {path}")
+    return value
 
 
-def _case(item: Any, t: Type, variant: Any = None, data: Any = None, **_: Any) -> Case:
-    """Of the shape of L-5.1.9. What has not this shape has other texts."""
-    claimed(variant in item.variants, "the text of a mismatch")
-    types = item.parts(t, variant)
-    if 0 in types:
-        payload = (data,) if len(types) == 1 else data
-        claimed(isinstance(payload, tuple) and len(payload) == len(types), "the text of a mismatch")
-        return Case(item, variant, tuple(payload))
-    claimed(isinstance(data, Map) if types else data is None, "the text of a mismatch")
-    return Case(item, variant, {name: data.get((str, name)) for name in types} if types else None)
+def _map(value: Map, t: Type, default: Any, path: str) -> Map:
+    rows = {name: built(v, t[2], default, f"{path}.{name}") for (_, name), v in value.items()}
+    return Map({key_of(built(scalar(name, prune(t[1])), t[1], default, path)): v for name, v in rows.items()})
+
+
+def _fields(value: Map, t: Type, default: Any, path: str, variant: str | None = None) -> dict[str, Any]:
+    types, defaults, made = t[0].parts(t, variant), t[0].defaults(variant), {}
+    for name, part in types.items():
+        if (str, name) in value or defaults[name] is None and prune(part)[0] in ("Option", "Nilable"):
+            made[name] = built(value.get((str, name)), part, default, f"{path}.{name}")
+        elif defaults[name] is None:
+            raise Misfit(f"missing field `{name}` of {show(t)} at {path}")
+    return {name: made[name] if name in made else default(t[0], name, part) for name, part in types.items()}
+
+
+def _case(value: Map, t: Type, default: Any, path: str) -> Case:
+    """Of the shape of L-5.1.9."""
+    variant, data, path = value.get((str, "variant")), value.get((str, "data")), path + ".data"
+    types = t[0].parts(t, variant) if variant in t[0].variants else stop(NotClaimed("the text of a mismatch"))
+    if 0 not in types:
+        claimed(isinstance(data, Map) if types else data is None, "the text of a mismatch")
+        return Case(t[0], variant, _fields(data, t, default, path, variant) if types else None)
+    one = len(types) == 1
+    payload = built(data, types[0] if one else ("Tuple", *types.values()), default, path)
+    return Case(t[0], variant, (payload,) if one else tuple(payload))

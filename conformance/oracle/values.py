@@ -11,7 +11,6 @@ import math
 import operator
 import re
 from collections import namedtuple
-from collections.abc import Callable, Iterator
 from decimal import Decimal
 from types import SimpleNamespace
 from typing import Any
@@ -31,35 +30,17 @@ def stop(error: Exception) -> Any:
     raise error
 
 
-class Arr(tuple[Any, ...]): ...
-
-
-class Tup(tuple[Any, ...]): ...
-
-
-class Set(tuple[Any, ...]): ...
-
-
-class Queue(tuple[Any, ...]): ...
-
-
-class Stack(tuple[Any, ...]): ...
-
-
-class Map(dict[Any, Any]): ...
-
-
+SEQUENCES = {name: type(name, (tuple,), {}) for name in ("Array", "Tuple", "Set", "Queue", "Stack")}
+Arr, Tup, Set, Queue, Stack = SEQUENCES.values()
+Map = type("Map", (dict,), {})
 Rec = namedtuple("Rec", "item fields")  # a struct or schema value; `item` is its declaration
 Case = namedtuple("Case", "item variant payload", defaults=[None])  # payload: None, a tuple, or a dict of fields
 Err = namedtuple("Err", "family variant message extra")  # a built-in error (L-3.11.1)
-Rng = namedtuple("Rng", "start end inclusive")
+Rng = namedtuple("Range", "start end inclusive")
 
 
-class Fn:
+class Fn(namedtuple("Fn", "name arity call")):
     """A function value; calling it makes a call of the program."""
-
-    def __init__(self, name: str | None, arity: int, call: Any) -> None:
-        self.name, self.arity, self.call = name, arity, call
 
     def __call__(self, *arguments: Any) -> Any:
         if len(arguments) != self.arity:
@@ -73,8 +54,7 @@ FAMILIES = ["Agent", "Tool", "HashMap", "Emit", "Runtime", "Json", "Parse", "Reg
 PARENTS = {"Error": "", **{f"{name}Error": "Error" for name in FAMILIES}}
 PARENTS.update({f"{name}Error": "AgentError" for name in ("Schema", "Connection", "Timeout")})
 BRACKETS = {Arr: "[]", Tup: "()", Set: ("Set {", "}"), Queue: ("Queue [", "]"), Stack: ("Stack [", "]")}
-KINDS = {int: "Int", float: "Float", str: "String", bool: "Bool", type(None): "Nil", Arr: "Array", Tup: "Tuple"}
-KINDS.update({Map: "Map", Set: "Set", Queue: "Queue", Stack: "Stack", Rng: "Range", Fn: "Function"})
+KINDS = {int: "Int", float: "Float", str: "String", bool: "Bool", type(None): "Nil", Fn: "Function"}
 
 
 some, ok, err = [lambda value, case=case: case._replace(payload=(value,))
@@ -88,7 +68,8 @@ def is_good(value: Case) -> bool:
 
 def kind_of(value: Any) -> str:
     """`typeof` (L-5.1)."""
-    return KINDS.get(type(value)) or str(value.family if type(value) is Err else value.item.name)
+    named = value.item.name if isinstance(value, (Rec, Case)) else getattr(value, "family", None)
+    return named or KINDS.get(type(value)) or type(value).__name__
 
 
 def head_of(value: Any) -> Any:
@@ -96,7 +77,7 @@ def head_of(value: Any) -> Any:
     return value.item if isinstance(value, (Rec, Case)) and value.item not in (OPTION, RESULT) else kind_of(value)
 
 
-def ancestors(head: Any) -> Iterator[Any]:
+def ancestors(head: Any) -> Any:
     """A family and those above it; a declaration that implements Error, and Error; another head alone."""
     while head:
         yield head
@@ -114,7 +95,7 @@ def sized(value: Any) -> Any:
     return limited(value, len(value), "collection size", 1_000_000) if isinstance(value, (tuple, dict)) else value
 
 
-def nested(walk: Callable[..., Any]) -> Callable[..., Any]:
+def nested(walk: Any) -> Any:
     """A function that calls itself for the parts of a value, to the depth of G-6.1."""
     level = 0
 
@@ -133,16 +114,15 @@ def mismatch(expected: str, value: Any) -> Panic:
     return Panic("P007", f"expected {expected}, found {kind_of(value)}")
 
 
-def of_kind(value: Any, expected: str, *kinds: type) -> Any:
+def of_kind(expected: str, kinds: Any, value: Any) -> Any:
     return value if type(value) in kinds else stop(mismatch(expected, value))
 
 
-def number(value: Any) -> Any:
-    return of_kind(value, "a number", int, float)
+number = functools.partial(of_kind, "a number", NUMERIC)
 
 
 def key_of(value: Any) -> tuple[type, Any]:
-    return type(value), of_kind(value, "a key", str, int, bool)
+    return type(value), of_kind("a key", (str, int, bool), value)
 
 
 # ---------------------------------------------------------------- texts
@@ -183,7 +163,7 @@ def bracketed(value: Any, debug: bool) -> str:
     return start + listed(value, debug) + ("," if type(value) is Tup and len(value) == 1 else "") + end
 
 
-TEXTS: dict[type, Callable[[Any, bool], str]] = {type(None): lambda v, debug: "nil", int: lambda v, debug: str(v),
+TEXTS: dict[type, Any] = {type(None): lambda v, debug: "nil", int: lambda v, debug: str(v),
     bool: lambda v, debug: str(v).lower(), float: float_text, str: lambda v, debug: quoted(v) if debug else v,
     Case: case_text, Rec: lambda v, debug: f"{v.item.name} {fields(shown(v), debug)}",
     Rng: lambda v, debug: ("..=" if v.inclusive else "..").join("" if e is None else str(e) for e in v[:2]),
@@ -215,7 +195,7 @@ def error_json(value: Err) -> str:
     return json_object({"kind": value.family, **variant, "message": value.message, **value.extra}.items())
 
 
-JSON: dict[type, Callable[[Any], str]] = {float: lambda v: display(v, True) if math.isfinite(v) else "null",
+JSON: dict[type, Any] = {float: lambda v: display(v, True) if math.isfinite(v) else "null",
     Case: case_json, Err: error_json, Rec: lambda v: json_object(shown(v)), Fn: lambda v: quoted(display(v)),
     Rng: lambda v: json_object(v._asdict().items()), **dict.fromkeys([type(None), bool, int, str], quoted),
     Map: lambda v: json_object((display(key), x) for (_, key), x in v.items()),

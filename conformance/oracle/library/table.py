@@ -11,18 +11,16 @@ import json
 import math
 import operator
 import re
-from collections.abc import Callable
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
 from ..scopes import METHODS, Function, Program
 from ..types import BOOL, cast
-from ..values import (MAX, MIN, NONE, WHITE, Arr, Case, Err, Map, Panic, Queue, Rec, Rng, Set, Stack, Tup, arithmetic,
+from ..values import (MAX, MIN, NONE, SEQUENCES, WHITE, Arr, Case, Err, Map, Panic, Queue, Rec, Rng, Set, Stack, Tup, arithmetic,
     compared, display, equal, err, failed, has, in_range, is_good, json_text, key_of, kind_of, limited, number, of_kind,
     ok, parse_float, parse_int, saturated, some, stop, unique)  # fmt: skip
 
-def truth(value: Any) -> bool:
-    return of_kind(value, "Bool", bool) is True
+truth = functools.partial(of_kind, "Bool", (bool,))
 
 
 def clamped(start: int, end: int, length: int) -> slice:
@@ -36,7 +34,7 @@ def at(items: Any, index: int) -> Case:
 
 def element(items: Any, index: Any, extra: int = 0) -> int:
     """An index that must exist; `extra`: 1 if the end is one too."""
-    exists = 0 <= of_kind(index, "Int", int) < size(items) + extra
+    exists = 0 <= of_kind("Int", (int,), index) < size(items) + extra
     return int(index) if exists else stop(Panic("P004", f"index out of range: {index} of {size(items)}"))
 
 
@@ -50,7 +48,7 @@ def elements(value: Any, expected: str = "a value to walk") -> Any:
     """What a loop walks (L-5.7.4 to L-5.7.10), and `len` counts."""
     if isinstance(value, (Map, Rng)):
         return entries(value) if isinstance(value, Map) else bounds(value)
-    return of_kind(value, expected, str, Arr, Tup, Set, Queue, Stack)
+    return of_kind(expected, (str, *SEQUENCES.values()), value)
 
 
 def size(value: Any) -> int:
@@ -66,7 +64,7 @@ def length(value: Any) -> int:
 # ---------------------------------------------------------------- numbers, String
 
 
-def extreme(pick: Callable[..., Any], *given: Any) -> Any:
+def extreme(pick: Any, *given: Any) -> Any:
     if all(type(number(x)) is int for x in given):
         return pick(given)
     return math.nan if any(x != x for x in given) else pick([float(x) for x in given])
@@ -78,7 +76,7 @@ def clamp(x: Any, low: Any, high: Any) -> Any:
     return extreme(lambda given: max(given[1], min(given[0], given[2])), x, low, high)
 
 
-def whole(toward: Callable[[Any], Any]) -> Callable[[Any], int]:
+def whole(toward: Any) -> Any:
     return lambda x: number(x) if type(x) is int else saturated(toward(x) if math.isfinite(number(x)) else x)
 
 
@@ -114,7 +112,7 @@ def kept(xs: Any, f: Any) -> Arr:
 
 
 def flat_map(xs: Arr, f: Any) -> Arr:
-    return Arr(x for part in xs for x in of_kind(f(part), "Array", Arr))
+    return Arr(x for part in xs for x in of_kind("Array", (Arr,), f(part)))
 
 
 def joined(xs: Any, separator: str) -> str:
@@ -195,7 +193,7 @@ def template(text: str, names: Map) -> str:
     return re.sub(r"\$\{(\w+)\}|\{\{(\w+)\}\}", filled, text)
 
 
-def matching(use: Callable[..., Any]) -> Callable[..., Case]:
+def matching(use: Any) -> Any:
     """A function of a compiled pattern; a pattern that is none gives Err."""
 
     def run(pattern: str, *rest: Any) -> Case:
@@ -220,7 +218,7 @@ def expanded(pattern: re.Pattern[str], text: str, template: str) -> str:
     return pattern.sub(re.sub(r"\$(?:(\$)|(\d)|<(\w+)>)", lambda m: m[1] or rf"\g<{m[2] or m[3]}>", escaped), text)
 
 
-def first(made: Callable[..., Any]) -> Callable[[re.Pattern[str], str], Case]:
+def first(made: Any) -> Any:
     return lambda p, s: NONE if (found := p.search(s)) is None else some(made(found))
 
 
