@@ -17,7 +17,7 @@ from .scopes import (DISCARD, METHODS, Function, Item, Join, Local, Missing, Pro
     texts, type_of)  # fmt: skip
 from .types import (ANY, FLOAT, INT, NIL, STRING, Misfit, NotClaimed, Param, Type, Var, built, checked, claimed, convert,
     has_kind, inside, known, prune, served, substitute, to_float)  # fmt: skip
-from .values import NONE, Case, Err, Fn, Panic, Rec, ancestors, display, failed, head_of, kind_of, sized, stop
+from .values import NONE, Case, Err, Fn, Panic, Rec, ancestors, failed, head_of, kind_of, sized, stop
 
 Typed = tuple[Type, Code]
 BRANCHING = (ast.Block, ast.GroupExpr, ast.If, ast.Match, ast.Try, ast.For, ast.While, ast.Loop)
@@ -53,20 +53,16 @@ def located(code: Code, at: Any, panic_code: str | None = None) -> Code:
 
 
 class Calls:
-    place: Any
-
     def __init__(self, program: Program, limit: int, steps: int | None = None) -> None:
         self.program, self.limit, self.depth, self.asserts = program, limit, 0, 0
         self.steps = itertools.count() if steps is None else iter(range(steps))
-        self.emits: list[tuple[str, str]] = []
-        self.traits: list[Item] = []  # those that have impls
+        self.emits, self.traits = [], []  # traits that have impls
         self.piped, self.values = {}, {}  # left sides of pipes, by node; functions that are used as values
 
     # ------------------------------------------------------------ elaboration
 
     def expr(self, node: ast.Expr, scope: Scope, expected: Type | None = None) -> Typed:
-        name = type(node).__name__
-        elaborate = getattr(self, "on_" + name, None) or stop(NotClaimed(name))
+        elaborate = getattr(self, f"on_{type(node).__name__}", None) or stop(NotClaimed(type(node).__name__))
         expected = None if expected == DISCARD and not isinstance(node, BRANCHING) else known(expected)
         type_, code = elaborate(node, scope, expected)
         if id(node) in self.piped:
@@ -110,8 +106,8 @@ class Calls:
             elif trait == "Error":
                 target[0].parent = "Error"
             else:  # default methods of the trait count as if they stood in the impl
-                own = Scope(trait.scope, barrier=True)
-                own.names = {"Self": target, **dict(zip((p.name for p in trait.params), arguments, strict=True))}
+                names = dict(zip((p.name for p in trait.params), arguments, strict=True))
+                own = Scope(trait.scope, barrier=True, Self=target, **names)
                 offered = {name: Function(m.node, own, (heads, target)) for name, m in trait.methods.items()}
                 trait.impls.setdefault(target[0], []).append(offered | made)
                 self.traits.append(trait)
@@ -121,24 +117,23 @@ class Calls:
         first, *others = [made[name] for made in trait.impls[head]]
         if not others:
             return first
-        own, (heads, target) = Scope(trait.scope, barrier=True), first.owner
-        own.names = {"Self": target, **{p.name: (p,) for p in trait.params}}
-        chosen = Function(trait.methods[name].node, own, ((*heads, *trait.params), target), trait)
-        chosen.choices = [first, *others]
-        return chosen
+        heads, target = first.owner
+        own = Scope(trait.scope, barrier=True, Self=target, **{p.name: (p,) for p in trait.params})
+        owner, choices = ((*heads, *trait.params), target), [first, *others]
+        return Function(trait.methods[name].node, own, owner, trait=trait, choices=choices)
 
     def method(self, head: Any, name: str, scope: Scope) -> Any:
         """An inherent or built-in method, then one of a trait (L-3.10.3)."""
         self.register()
         if isinstance(head, Param):
             bounds = [declared(resolve(scope, texts(b.path))) for b in head.bounds]
-            return next((b.methods[name] for b in bounds if name in b.methods), None)
+            return next((b.methods[name] for b in bounds if name in b.methods), METHODS.get(("Any", name)))
         found = head.methods.get(name) if isinstance(head, Item) else METHODS.get((head, name))
         for h in () if found else ancestors(head):
             traits = {t for t in self.traits if h in t.impls and name in t.methods}
             if len(traits) == 1:  # of two none is meant
                 return self.offered(traits.pop(), h, name)
-        return found
+        return found or METHODS.get(("Any", name))
 
     # ------------------------------------------------------------ functions
 
@@ -200,7 +195,8 @@ class Calls:
         if target.kind is None:
             return self.enter(target, given)
         signature = target.signature
-        claimed(not signature.receiver or kind_of(given[0]) == target.kind, "another kind behind an unchecked element")
+        plain = signature.receiver in (None, ANY) or kind_of(given[0]) == target.kind
+        claimed(plain, "another kind behind an unchecked element")
         defaults = [None] * (len(given) - len(signature.types)) + signature.defaults
         values = [getattr(d, "value", None) if v is Missing else v for v, d in zip(given, defaults, strict=True)]
         made = target.run(self, *values) if target.kind == "World" else target.run(*values)
@@ -223,8 +219,7 @@ class Calls:
             owner, trait = declared(resolve(scope, names[:-1])), None
             if owner is None and len(names) > 2:  # T::X::m
                 owner, trait = declared(resolve(scope, names[:-2])), declared(resolve(scope, [names[-2]]))
-            is_trait = isinstance(trait, Item)
-            found = self.offered(trait, owner, names[-1]) if is_trait else self.method(owner, names[-1], scope)
+            found = self.offered(trait, owner, names[-1]) if trait else self.method(owner, names[-1], scope)
         if found is None and len(names) == 1:
             found = METHODS.get(("Core", names[0])) or METHODS.get(("World", names[0]))
         return stop(NotClaimed(f"name {'::'.join(names)}")) if found is None and names != ["None"] else found
@@ -338,8 +333,6 @@ class Calls:
         found = self.method(head, name, scope)
         if found is not None:
             return self._method(found, self._instance(found, node, scope), place, node.arguments, scope, expected)
-        if name == "to_string":
-            return self._dynamic(node, Place(ANY, None, [], self.expr(node.receiver, scope)[1]), scope)
         types = head.parts(place.type) if isinstance(head, Item) else stop(NotClaimed(f"method {name} of {head}"))
         read = lambda env: place.read(env, place.steps(env)).fields[name]  # noqa: E731
         return self.call_value(types[name], read, node.arguments, scope)
@@ -353,9 +346,8 @@ class Calls:
 
         def run(env: Any) -> Any:
             steps = place.steps(env)
-            if place.root is not None and signature.mut:
-                return self.change(env, place, steps, found, codes(env))
-            made = self.perform(found, [place.read(env, steps), *codes(env)])[0]
+            value = None if signature.mut and place.root else place.read(env, steps)
+            made = self.applied(env, place, steps, found, [value, *codes(env)])
             return to_float(made) if result == FLOAT else made  # the sum of no Floats
 
         return result, run
@@ -372,22 +364,19 @@ class Calls:
             found = self.method(head_of(value), name, scope)
             if found is None and isinstance(value, Rec) and isinstance(value.fields.get(name), Fn):
                 return value.fields[name](*[v for _, v in given])
-            if found is None and name == "to_string":
-                return display(value)
-            mut = found is not None and found.signature.mut
-            if found is None or found.signature.receiver is None or mut and place.root and not place.root.mutable:
+            shape = found and found.signature
+            if found is None or shape.receiver is None or shape.mut and place.root and not place.root.mutable:
                 raise Panic("P014", f"{kind_of(value)} has no method {name}")
-            ordered = _ordered(name, found.signature, given)
-            if mut and place.root:
-                return self.change(env, place, steps, found, ordered)
-            return self.perform(found, [value, *ordered])[0]
+            return self.applied(env, place, steps, found, [value, *_ordered(name, shape, given)])
 
         return STRING if name == "to_string" else ANY, run
 
-    def change(self, env: Any, place: Place, steps: list[Any], found: Any, given: list[Any]) -> Any:
+    def applied(self, env: Any, place: Place, steps: list[Any], found: Any, given: list[Any]) -> Any:
         """A *mut* method works in place on its receiver place (L-5.5.6)."""
-        result, new = self.perform(found, [place.read(env, steps, exists=True), *given])
-        env[place.root][0] = write(env[place.root][0], steps, new)
+        changes = found.signature.mut and place.root
+        result, new = self.perform(found, [place.read(env, steps, exists=True), *given[1:]] if changes else given)
+        if changes:
+            env[place.root][0] = write(env[place.root][0], steps, new)
         return result
 
 

@@ -57,12 +57,11 @@ class Evaluator(Calls):
     def on_StructExpr(self, node: ast.StructExpr, scope: Scope, expected: Type | None) -> Typed:
         found = resolve(scope, texts(node.path))
         of = found if isinstance(found, Variant) else None
-        item = of.item if of else declared(found)
+        item = of.item if of else declared(found) or stop(NotClaimed("a record of the host"))
         if of and isinstance(item, str):
             extra = [(f.name.text, self.expr(f.value, scope)[1]) for f in node.fields]
             made = lambda env: {"message": of.name, **{name: code(env) for name, code in extra}}  # noqa: E731
             return (item,), lambda env: Err(item, of.name, (given := made(env)).pop("message"), given)
-        claimed(isinstance(item, Item), "a record of the host")
         written = (item, *[type_of(t, scope) for t in node.type_arguments or []])
         type_ = found if isinstance(found, tuple) else written if written[1:] else item.instance(lambda p: Var())
         convert(type_, inside(expected, item) or ANY)
@@ -201,8 +200,6 @@ class Evaluator(Calls):
                 made, code = self.expr(statement.expr, inner, DISCARD)
                 type_ = NEVER if prune(made) == NEVER else type_
                 codes.append(self._thrown(made, code, scope))
-            elif not isinstance(statement, (ast.ItemStmt, ast.EmptyStmt)):
-                raise NotClaimed(type(statement).__name__)
         codes.append(lambda env: None)
         if node.result is not None:
             type_, result = self.expr(node.result, inner, expected)  # L-3.12.9 puts discarded tails beside statements

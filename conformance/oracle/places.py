@@ -11,9 +11,9 @@ from concerto.compiler import ast
 
 from .library.table import bounds, clamped, element
 from .scopes import Item, Local, Scope, Variant, declared, resolve, texts
-from .types import ANY, STRING, NotClaimed, Type, has_kind, known, prune
-from .values import (NUMERIC, OPTION, PARENTS, RESULT, Arr, Case, Err, Map, Panic, Rec, Rng, Tup, display, equal,
-    key_of, kind_of, stop)  # fmt: skip
+from .types import ANY, STRING, Type, has_kind, known, prune
+from .values import (NUMERIC, OPTION, PARENTS, RESULT, Arr, Err, Map, Panic, Rec, Rng, Tup, display, equal, key_of,
+    kind_of, stop)  # fmt: skip
 
 Code = Any  # a function of the environment
 
@@ -74,6 +74,9 @@ class Place(namedtuple("Place", "type root rows code")):
         return value
 
 
+CASES = {name: Variant(RESULT if name in ("Ok", "Err") else OPTION, name) for name in ("Some", "None", "Ok", "Err")}
+
+
 class Patterns:
     """One pattern: the variables it binds go to `scope`; alternatives share them (L-5.8.6)."""
 
@@ -104,18 +107,17 @@ class Patterns:
                 inner = type_[1] if type_[0] == "Array" else ANY
                 types = [("Array", inner) if isinstance(p, ast.RestPattern) else inner for p in node.items]
                 return self._sequence(Arr, node.items, types)
-            case ast.PathPattern() | ast.TupleStructPattern() | ast.StructPattern():
+            case _:
                 nodes = {f.name.text: f.pattern for f in getattr(node, "fields", ())}
-                target = resolve(self.scope, texts(node.path)) or node.path[-1].text
+                target = resolve(self.scope, texts(node.path)) or CASES[node.path[-1].text]
                 return self._parts(target, {**nodes, **dict(enumerate(getattr(node, "items", ())))}, type_)
-        raise NotClaimed(f"pattern {type(node).__name__}")
 
     def _bind(self, node: ast.BindPattern, type_: Type) -> Any:
         name = node.name.text
         item = self.scope.find(name)
         is_value = isinstance(item, Variant) or is_constant(item) or name == "None" and item is None
         if is_value and node.inner is None and not node.mutable:
-            return self._parts(item or name, {}, type_)
+            return self._parts(item or CASES[name], {}, type_)
         return self._variable(name, type_, node.mutable, node.inner)
 
     def _variable(self, name: str, type_: Type, mutable: bool, inner: ast.Pattern | None) -> Any:
@@ -153,20 +155,14 @@ class Patterns:
         elif item in PARENTS:
             types = {name: STRING if name in (0, "kind", "message") else ANY for name in nodes}
         else:
-            types = {0: type_[2 if target == "Err" else 1] if type_[0] in ("Option", "Result") else ANY}
+            types = {0: type_[2 if target.name == "Err" else 1] if type_[0] in ("Option", "Result") else ANY}
         made, of_error = [(name, self.of(p, types[name])) for name, p in nodes.items()], target in PARENTS
-        return lambda env, value: _denotes(target, value) and all(p(env, part(value, n, of_error)) for n, p in made)
+        kind = (declared(target),)
+        return lambda env, value: has_kind(value, kind) and all(p(env, part(value, n, of_error)) for n, p in made)
 
 
 def is_constant(item: Any) -> bool:
     return isinstance(item, Item) and isinstance(item.node, ast.Const)
-
-
-def _denotes(target: Any, value: Any) -> bool:
-    """Whether a value is of the variant, family or type."""
-    if target in ("Some", "None", "Ok", "Err"):
-        return isinstance(value, Case) and value.item in (OPTION, RESULT) and value.variant == target
-    return has_kind(value, (declared(target),))
 
 
 def _in_interval(node: ast.RangePattern, value: Any) -> bool:

@@ -13,8 +13,9 @@ from concerto.compiler import ast
 from concerto.compiler.diagnostics import Diagnostics
 from concerto.compiler.parse import decode_source, parse
 
-from .types import ANY, NEVER, NIL, PLAIN, STRUCTURAL, Param, Type, claimed, convert, joined, known, prune, substitute
-from .values import PARENTS, Case
+from .types import (ANY, NEVER, NIL, PLAIN, STRUCTURAL, NotClaimed, Param, Type, claimed, convert, joined, known, prune,
+    substitute)  # fmt: skip
+from .values import PARENTS, Case, stop
 
 DISCARD = ("Discard",)  # expected of a value nobody uses: its branches are not joined (L-3.2.7, L-3.4.1)
 Missing = object()  # an argument that is left to the parameter's default
@@ -36,9 +37,11 @@ class Function:
     A built-in one has `run`, in Python, and the `kind` or module it belongs to; a *mut* one gives result and receiver.
     """
 
-    def __init__(self, node: ast.Function, scope: Scope, owner: Any = ((), None), trait: Item | None = None) -> None:
-        self.node, self.name, self.scope = node, node.name.text, Scope(scope, barrier=True)
-        self.owner, self.trait, self.code, self.run, self.kind, self.choices = owner, trait, None, None, None, ()
+    code, run, kind, trait, choices = None, None, None, None, ()
+
+    def __init__(self, node: ast.Function, scope: Scope, owner: Any = ((), None), **more: Any) -> None:
+        self.node, self.name, self.scope, self.owner = node, node.name.text, Scope(scope, barrier=True), owner
+        self.__dict__.update(more)
 
     @functools.cached_property
     def signature(self) -> SimpleNamespace:
@@ -75,10 +78,9 @@ class Item:
         self.node, self.name, self.scope = node, node.name.text, Scope(scope, barrier=True)
         self.params, self.impls = self.scope.parameters(node), {}
         self.variants = {v.name.text: v for v in getattr(node, "variants", ())}
-        inner, me = Scope(self.scope, barrier=True), Param("Self")
-        inner.names["Self"] = (me,)
-        owner = ((*self.params, me), (me,))  # those of a trait are chosen by the run-time type of `self` (L-3.10.4)
-        self.methods = {m.name.text: Function(m, inner, owner, self) for m in getattr(node, "methods", ())}
+        me = Param("Self")  # methods of a trait are chosen by the run-time type of `self` (L-3.10.4)
+        inner, owner = Scope(self.scope, barrier=True, Self=(me,)), ((*self.params, me), (me,))
+        self.methods = {m.name.text: Function(m, inner, owner, trait=self) for m in getattr(node, "methods", ())}
 
     def instance(self, argument: Any) -> Type:
         return (self, *map(argument, self.params))
@@ -91,20 +93,18 @@ class Item:
         types.update((f.name.text, ("Option", types[f.name.text])) for f in node.fields or [] if f.optional)
         return {name: substitute(t, given) for name, t in types.items()}
 
-
     def defaults(self, variant: str | None = None) -> dict[str, Any]:
         """Of the fields, None where there is none."""
         return {f.name.text: f.default for f in self.variants.get(variant, self.node).fields or []}
 
 
 class Variant:
-    """A variant of a declared enum, or of an error family; a tuple variant can be called."""
+    """A variant of an enum, or of an error family; one of a declared enum that is a tuple can be called."""
 
     kind, trait, signature = "", None, None
 
     def __init__(self, item: Any, name: str) -> None:
-        self.item, self.name = item, name
-        self.node = item.variants[name] if isinstance(item, Item) else None
+        self.item, self.name, self.node = item, name, item.variants[name] if isinstance(item, Item) else None
         if self.node is not None and self.node.items is not None:
             itself, types = item.instance(lambda p: (p,)), [type_of(t, item.scope) for t in self.node.items]
             shape = {"heads": item.params, "receiver": None, "mut": False, "names": [], "defaults": [None] * len(types)}
@@ -144,10 +144,10 @@ class Scope:
     `frame`, the Join of what is returned, `loops` and `target`, the innermost `try` body, are those of the function.
     """
 
-    def __init__(self, parent: Scope, frame: Join | None = None, barrier: bool = False) -> None:
+    def __init__(self, parent: Scope, frame: Join | None = None, barrier: bool = False, **names: Any) -> None:
         self.parent, self.module, self.barrier = parent, getattr(parent, "module", None), barrier
         self.frame: Join = frame or getattr(parent, "frame", None) or Join(None)
-        self.names, self.globs = {}, []
+        self.names, self.globs = names, []
         self.loops, self.target = ((), None) if frame or parent is None else (parent.loops, parent.target)
 
     def own(self, name: str) -> Any:
@@ -189,8 +189,7 @@ class Scope:
             elif isinstance(item, ast.Impl):
                 self.module.program.impls.append((item, self.module))
             else:
-                claimed(type(item) in DECLARATIONS, f"item {type(item).__name__}")
-                self.names[item.name.text] = DECLARATIONS[type(item)](item, self)
+                self.names[item.name.text] = chosen(DECLARATIONS, item)(item, self)
 
     def use(self, tree: ast.UseTree, before: list[str]) -> None:
         path = [*before, *texts(tree.path)]
@@ -248,6 +247,10 @@ class Program:
         return node.span.file, self.sources[node.span.file].position(node.span.start).line
 
 
+def chosen(table: dict[type, Any], node: ast.Node) -> Any:
+    return table.get(type(node)) or stop(NotClaimed(type(node).__name__))
+
+
 def texts(path: Any) -> list[str]:
     return [part.text for part in path]
 
@@ -281,8 +284,7 @@ def member(owner: Any, name: str) -> Any:
 
 def type_of(node: ast.TypeExpr | None, scope: Scope) -> Type:
     """The type a type expression denotes."""
-    claimed(node is None or type(node) in TYPES, f"type {type(node).__name__}")
-    return NIL if node is None else TYPES[type(node)](node, scope)
+    return NIL if node is None else chosen(TYPES, node)(node, scope)
 
 
 def _nilable(node: ast.NilableType, scope: Scope) -> Type:
@@ -297,8 +299,8 @@ def _named(node: ast.NamedType, scope: Scope) -> Type:
         return substitute(type_of(found.node.target, found.scope), dict(zip(found.params, arguments, strict=True)))
     if isinstance(found, (Item, Variant, tuple)):
         return found if isinstance(found, tuple) else (found, *arguments)
-    claimed(name in PLAIN or STRUCTURAL.get(name, -1) == len(arguments), f"type {name}")
-    return (name, *arguments)
+    is_known = name in PLAIN or STRUCTURAL.get(name, -1) == len(arguments)
+    return (name, *arguments) if is_known else stop(NotClaimed(f"type {name}"))
 
 
 TYPES: dict[Any, Any] = {ast.NamedType: _named, ast.NilableType: _nilable,

@@ -12,7 +12,6 @@ import operator
 import re
 from collections import namedtuple
 from decimal import Decimal
-from types import SimpleNamespace
 from typing import Any
 
 MAX, MIN, NUMERIC = 2**63 - 1, -(2**63), {int, float}
@@ -48,7 +47,7 @@ class Fn(namedtuple("Fn", "name arity call")):
         return self.call(list(arguments))
 
 
-OPTION, RESULT = SimpleNamespace(name="Option"), SimpleNamespace(name="Result")  # in place of a declaration
+OPTION, RESULT = [type(name, (), {"name": name}) for name in ("Option", "Result")]  # in place of declarations
 NONE = Case(OPTION, "None")
 FAMILIES = ["Agent", "Tool", "HashMap", "Emit", "Runtime", "Json", "Parse", "Regex", "Http", "Fs", "Env"]
 PARENTS = {"Error": "", **{f"{name}Error": "Error" for name in FAMILIES}}

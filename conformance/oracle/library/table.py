@@ -283,6 +283,7 @@ PATTERNS: Rows = {"is_match(pattern: String, s: String) -> Result<Bool, RegexErr
     "captures(pattern: String, s: String) -> Result<Option<Array<Option<String>>>, RegexError>": first(groups),
     "replace(pattern: String, s: String, with: String) -> Result<String, RegexError>": expanded}  # fmt: skip
 LIBRARY: dict[str, Rows] = {
+    "Any": {"to_string(self) -> String": display},
     "Core": {"len(x: Any) -> Int": length, "typeof(x: Any) -> String": kind_of, "Some<T>(x: T) -> Option<T>": some,
         "Ok<T, E>(x: T = nil) -> Result<T, E>": ok, "Err<T, E>(e: E) -> Result<T, E>": err,
         "print(x: Any = nil)": display, "println(x: Any = nil)": display,
@@ -373,6 +374,5 @@ TRAITS, MODULE.names = MODULE.names, {}  # the names denote what is predeclared
 MATCH = MODULE.find("RegexMatch")
 for trait, rows in zip(TRAITS.values(), LIBRARY.values(), strict=True):
     itself = (trait.name, *((p,) for p in trait.params))
-    for function, run in zip(trait.methods.values(), rows.values(), strict=True):
-        METHODS[trait.name, function.name] = Function(function.node, trait.scope, (trait.params, itself))
-        METHODS[trait.name, function.name].run, METHODS[trait.name, function.name].kind = run, trait.name
+    for f, run in zip(trait.methods.values(), rows.values(), strict=True):
+        METHODS[trait.name, f.name] = Function(f.node, trait.scope, (trait.params, itself), run=run, kind=trait.name)
