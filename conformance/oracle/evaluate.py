@@ -7,15 +7,13 @@ from typing import Any
 
 from concerto.compiler import ast
 
-from .calls import Calls, Code, Leave, Place, Typed, landing
-from .library.table import elements
-from .places import Patterns, read, write
+from .calls import Calls, Leave, Typed, landing
+from .places import Code, Patterns, Place, read, write
 from .scopes import DISCARD, Item, Join, Local, Scope, Variant, declared, resolve, texts, type_of
 from .types import (ANY, BOOL, FLOAT, INT, NEVER, NIL, RANGE, STRING, NotClaimed, Type, Var, cast, claimed, closed,
     convert, has_kind, inside, join, joined, known, prune)  # fmt: skip
-from .values import (COMPARISONS, NONE, PARENTS, RESULT, Arr, Case, Err, Fn, Map, Panic, Rec, Rng, Tup,
-    arithmetic, display, err, in_range, is_good, key_of, kind_of, mismatch, number, ok, sized,
-    stop)  # fmt: skip
+from .values import (COMPARISONS, NONE, PARENTS, RESULT, Arr, Case, Err, Fn, Map, Panic, Rec, Rng, Tup, arithmetic,
+    display, elements, err, in_range, is_good, key_of, kind_of, mismatch, number, ok, sized, stop)  # fmt: skip
 
 OF_ERRORS = {"kind": STRING, "message": STRING, "variant": ("Nilable", STRING)}
 LITERALS: dict[Any, Any] = {ast.ArrayExpr: Arr, ast.TupleExpr: Tup, ast.MapExpr: Map}
@@ -65,8 +63,7 @@ class Evaluator(Calls):
         written = (item, *[type_of(t, scope) for t in node.type_arguments or []])
         type_ = found if isinstance(found, tuple) else written if written[1:] else item.instance(lambda p: Var())
         convert(type_, inside(expected, item) or ANY)
-        variant = of and of.name
-        types, rest = item.parts(type_, variant), item.defaults(variant).items()
+        types, rest = item.parts(type_, of and of.name), item.defaults(of and of.name).items()
         rows = [(f.name.text, self.site(f.value, scope, types[f.name.text])) for f in node.fields]
         base = None if node.base is None else self.site(node.base, scope, type_)
 

@@ -9,7 +9,8 @@ import functools
 from typing import Any
 
 from .values import (NONE, OPTION, PARENTS, RESULT, SEQUENCES, Arr, Case, Err, Map, Panic, Rec, Tup, ancestors, display,
-    head_of, is_good, key_of, kind_of, mismatch, parse_float, parse_int, quoted, saturated, some, stop, unique)  # fmt: skip
+    head_of, is_good, key_of, kind_of, mismatch, parse_float, parse_int, quoted, saturated, some, stop,
+    unique)  # fmt: skip
 
 Type = Any  # a tuple or a Var
 
@@ -226,19 +227,15 @@ def built(value: Any, t: Type, default: Any, path: str = "$") -> Any:
         made = SEQUENCES[head](built(v, types[i], default, f"{path}[{i}]") for i, v in enumerate(value))
         return unique(made) if head == "Set" else made
     claimed(head not in ("Result", "Range"), f"parse_as of {head}")
-    if isinstance(value, Map) and (head == "Map" or hasattr(head, "parts")):
-        make = _map if head == "Map" else _case if head.variants else _fields
-        made = make(value, t, default, path)
-        return Rec(head, made) if make is _fields else made
+    if isinstance(value, Map) and head == "Map":
+        rows = {name: built(v, t[2], default, f"{path}.{name}") for (_, name), v in value.items()}
+        return Map({key_of(built(scalar(name, prune(t[1])), t[1], default, path)): v for name, v in rows.items()})
+    if isinstance(value, Map) and hasattr(head, "parts"):
+        return _case(value, t, default, path) if head.variants else Rec(head, _fields(value, t, default, path))
     if not has_kind(value, t):
         found = "null" if value is None else quoted(value[:40]) if type(value) is str else kind_of(value)
         raise Misfit(f"expected {show(t)}, found {found} at {path}")
     return value
-
-
-def _map(value: Map, t: Type, default: Any, path: str) -> Map:
-    rows = {name: built(v, t[2], default, f"{path}.{name}") for (_, name), v in value.items()}
-    return Map({key_of(built(scalar(name, prune(t[1])), t[1], default, path)): v for name, v in rows.items()})
 
 
 def _fields(value: Map, t: Type, default: Any, path: str, variant: str | None = None) -> dict[str, Any]:

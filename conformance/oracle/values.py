@@ -51,7 +51,7 @@ OPTION, RESULT = [type(name, (), {"name": name}) for name in ("Option", "Result"
 NONE = Case(OPTION, "None")
 FAMILIES = ["Agent", "Tool", "HashMap", "Emit", "Runtime", "Json", "Parse", "Regex", "Http", "Fs", "Env"]
 PARENTS = {"Error": "", **{f"{name}Error": "Error" for name in FAMILIES}}
-PARENTS.update({f"{name}Error": "AgentError" for name in ("Schema", "Connection", "Timeout")})
+PARENTS |= {f"{name}Error": "AgentError" for name in ("Schema", "Connection", "Timeout")}
 BRACKETS = {Arr: "[]", Tup: "()", Set: ("Set {", "}"), Queue: ("Queue [", "]"), Stack: ("Stack [", "]")}
 KINDS = {int: "Int", float: "Float", str: "String", bool: "Bool", type(None): "Nil", Fn: "Function"}
 
@@ -124,6 +124,42 @@ def key_of(value: Any) -> tuple[type, Any]:
     return type(value), of_kind("a key", (str, int, bool), value)
 
 
+# ---------------------------------------------------------------- positions, elements
+
+
+def clamped(start: int, end: int, length: int) -> slice:
+    """L-5.6.2."""
+    return slice(max(0, min(start, length)), max(0, min(end, length)))
+
+
+def element(items: Any, index: Any, extra: int = 0) -> int:
+    """An index that must exist; `extra`: 1 if the end is one too."""
+    exists = 0 <= of_kind("Int", (int,), index) < size(items) + extra
+    return int(index) if exists else stop(Panic("P004", f"index out of range: {index} of {size(items)}"))
+
+
+def bounds(r: Rng) -> range:
+    """L-5.7.6."""
+    end = MAX if r.end is None else r.end
+    return range(r.start or 0, end + (r.inclusive or r.end is None))
+
+
+def elements(value: Any, expected: str = "a value to walk") -> Any:
+    """What a loop walks (L-5.7.4 to L-5.7.10), and `len` counts."""
+    items = {Map: entries, Rng: bounds}.get(type(value))
+    return items(value) if items else of_kind(expected, (str, *SEQUENCES.values()), value)
+
+
+def size(value: Any) -> int:
+    """`len`; a range may be longer than Python's `len` can say."""
+    counted = elements(value, "a value with a length")
+    return max(0, counted.stop - counted.start) if isinstance(counted, range) else len(counted)
+
+
+def entries(m: Map) -> Arr:
+    return Arr(Tup((key, v)) for (_, key), v in m.items())
+
+
 # ---------------------------------------------------------------- texts
 
 
@@ -189,13 +225,10 @@ def case_json(value: Case) -> str:
     return json_text(data) if item is OPTION else json_object(row)
 
 
-def error_json(value: Err) -> str:
-    variant = {"variant": value.variant} if value.variant else {}
-    return json_object({"kind": value.family, **variant, "message": value.message, **value.extra}.items())
-
-
 JSON: dict[type, Any] = {float: lambda v: display(v, True) if math.isfinite(v) else "null",
-    Case: case_json, Err: error_json, Rec: lambda v: json_object(shown(v)), Fn: lambda v: quoted(display(v)),
+    Case: case_json, Rec: lambda v: json_object(shown(v)), Fn: lambda v: quoted(display(v)),
+    Err: lambda v: json_object([("kind", v.family), *[("variant", v.variant)][: bool(v.variant)], ("message", v.message),
+        *v.extra.items()]),
     Rng: lambda v: json_object(v._asdict().items()), **dict.fromkeys([type(None), bool, int, str], quoted),
     Map: lambda v: json_object((display(key), x) for (_, key), x in v.items()),
     **dict.fromkeys(BRACKETS, lambda v: "[" + ",".join(map(json_text, v)) + "]")}  # fmt: skip
@@ -215,16 +248,14 @@ def equal(a: Any, b: Any) -> bool:
     """L-5.3.1, L-5.3.2. Python compares Int with Float by mathematical value too."""
     if {type(a), type(b)} <= NUMERIC:
         return bool(a == b)
-    if type(a) is not type(b) or (isinstance(a, (Rec, Case)) and a.item is not b.item):
+    if isinstance(a, (Rec, Case)) and type(a) is type(b) and a[:-1] == b[:-1]:
+        a, b = a[-1], b[-1]
+    if type(a) is not type(b) or isinstance(a, (tuple, dict)) and len(a) != len(b):
         return False
     if isinstance(a, dict):
         return a.keys() == b.keys() and all(equal(v, b[key]) for key, v in a.items())
-    if type(a) is Set:
-        return len(a) == len(b) and all(has(b, x) for x in a)
-    if not isinstance(a, tuple):
-        return bool(a == b)
-    start = 1 if isinstance(a, (Rec, Case)) else 0
-    return len(a) == len(b) and all(map(equal, a[start:], b[start:]))
+    pairs = (has(b, x) for x in a) if type(a) is Set else map(equal, a, b) if isinstance(a, tuple) else (a == b,)
+    return all(pairs)
 
 
 def has(xs: Any, x: Any) -> bool:
@@ -247,8 +278,7 @@ COMPARISONS.update({"==": equal, "!=": lambda a, b: not equal(a, b)})
 
 # ---------------------------------------------------------------- arithmetic
 
-SPACES = [*range(9, 14), 32, 133, 160, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000]
-WHITE = "".join(map(chr, SPACES))
+WHITE = "".join(c for c in map(chr, range(0x3001)) if c.isspace() and not "\x1c" <= c <= "\x1f")
 EXACT = {"+": operator.add, "-": operator.sub, "*": operator.mul}
 
 
@@ -303,5 +333,5 @@ def parse_int(text: str, form: str = "[+-]?[0-9]+", kind: type = int) -> Case:
     return ok(kind(trimmed)) if good else failed("ParseError", f"not a number: {text}", input=text)
 
 
-def parse_float(text: str) -> Case:
-    return parse_int(text, r"[+-]?([0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?|inf|nan)", float)
+FLOAT_FORM = r"[+-]?([0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?|inf|nan)"
+parse_float = functools.partial(parse_int, form=FLOAT_FORM, kind=float)

@@ -16,45 +16,16 @@ from typing import Any
 
 from ..scopes import METHODS, Function, Program
 from ..types import BOOL, cast
-from ..values import (MAX, MIN, NONE, SEQUENCES, WHITE, Arr, Case, Err, Map, Panic, Queue, Rec, Rng, Set, Stack, Tup, arithmetic,
-    compared, display, equal, err, failed, has, in_range, is_good, json_text, key_of, kind_of, limited, number, of_kind,
-    ok, parse_float, parse_int, saturated, some, stop, unique)  # fmt: skip
+from ..values import (MAX, MIN, NONE, WHITE, Arr, Case, Err, Map, Panic, Queue, Rec, Set, Stack, Tup, arithmetic,
+    bounds, clamped, compared, display, element, elements, entries, equal, err, failed, has, in_range, is_good,
+    json_text, key_of, kind_of, limited, number, of_kind, ok, parse_float, parse_int, saturated, size, some, stop,
+    unique)  # fmt: skip
 
 truth = functools.partial(of_kind, "Bool", (bool,))
 
 
-def clamped(start: int, end: int, length: int) -> slice:
-    """L-5.6.2."""
-    return slice(max(0, min(start, length)), max(0, min(end, length)))
-
-
 def at(items: Any, index: int) -> Case:
     return some(items[index]) if 0 <= index < len(items) else NONE
-
-
-def element(items: Any, index: Any, extra: int = 0) -> int:
-    """An index that must exist; `extra`: 1 if the end is one too."""
-    exists = 0 <= of_kind("Int", (int,), index) < size(items) + extra
-    return int(index) if exists else stop(Panic("P004", f"index out of range: {index} of {size(items)}"))
-
-
-def bounds(r: Rng) -> range:
-    """L-5.7.6."""
-    end = MAX if r.end is None else r.end
-    return range(r.start or 0, end + (r.inclusive or r.end is None))
-
-
-def elements(value: Any, expected: str = "a value to walk") -> Any:
-    """What a loop walks (L-5.7.4 to L-5.7.10), and `len` counts."""
-    if isinstance(value, (Map, Rng)):
-        return entries(value) if isinstance(value, Map) else bounds(value)
-    return of_kind(expected, (str, *SEQUENCES.values()), value)
-
-
-def size(value: Any) -> int:
-    """`len`; a range may be longer than Python's `len` can say."""
-    counted = elements(value, "a value with a length")
-    return max(0, counted.stop - counted.start) if isinstance(counted, range) else len(counted)
 
 
 def length(value: Any) -> int:
@@ -71,9 +42,8 @@ def extreme(pick: Any, *given: Any) -> Any:
 
 
 def clamp(x: Any, low: Any, high: Any) -> Any:
-    if number(low) > number(high):
-        raise Panic("P013", f"clamp: {display(low)} is above {display(high)}")
-    return extreme(lambda given: max(given[1], min(given[0], given[2])), x, low, high)
+    between = lambda given: max(given[1], min(given[0], given[2]))  # noqa: E731
+    return extreme(between, x, low, high) if number(low) <= number(high) else stop(Panic("P013", "clamp"))
 
 
 def whole(toward: Any) -> Any:
@@ -123,14 +93,6 @@ def where(xs: Any, x: Any) -> Case:
     return next((some(i) for i, y in enumerate(xs) if equal(x, y)), NONE)
 
 
-def entries(m: Map) -> Arr:
-    return Arr(Tup((key, v)) for (_, key), v in m.items())
-
-
-def step_by(r: Rng, n: int) -> Arr:
-    return Arr(bounds(r)[::n] if n > 0 else stop(Panic("P013", f"step_by of {n}")))
-
-
 # ---------------------------------------------------------------- Option, Result
 
 
@@ -138,12 +100,8 @@ def map_good(value: Case, f: Any) -> Case:
     return value._replace(payload=(f(*value.payload),)) if is_good(value) else value
 
 
-def unwrap(value: Case, message: str = "unwrap of") -> Any:
-    return value.payload[0] if is_good(value) else stop(Panic("P006", f"{message} {display(value)}"))
-
-
-def unwrap_err(value: Case) -> Any:
-    return stop(Panic("P006", f"unwrap_err of {display(value)}")) if is_good(value) else value.payload[0]
+def unwrap(value: Case, message: str = "unwrap of", good: bool = True) -> Any:
+    return value.payload[0] if is_good(value) is good else stop(Panic("P006", f"{message} {display(value)}"))
 
 
 def context(r: Case, message: str) -> Case:
@@ -187,10 +145,7 @@ def formatted(template: str, args: Arr) -> str:
 
 
 def template(text: str, names: Map) -> str:
-    def filled(found: re.Match[str]) -> str:
-        return display(names.get((str, found[1] or found[2]), found[0]))
-
-    return re.sub(r"\$\{(\w+)\}|\{\{(\w+)\}\}", filled, text)
+    return re.sub(r"\$\{(\w+)\}|\{\{(\w+)\}\}", lambda m: display(names.get((str, m[1] or m[2]), m[0])), text)
 
 
 def matching(use: Any) -> Any:
@@ -321,7 +276,8 @@ LIBRARY: dict[str, Rows] = {
         "set(mut self, k: K, v: V)": lambda m, k, v: (None, Map({**m, key_of(k): v})),
         "merge(self, o: Map<K, V>) -> Map<K, V>": lambda m, o: Map({**m, **o})},
     "Range": {"len(self) -> Int": length, "is_empty(self) -> Bool": lambda r: not size(r),
-        "step_by(self, n: Int) -> Array<Int>": step_by, "to_array(self) -> Array<Int>": lambda r: Arr(bounds(r)),
+        "step_by(self, n: Int) -> Array<Int>": lambda r, n: Arr(bounds(r)[:: n if n > 0 else stop(Panic("P013", "step_by"))]),
+        "to_array(self) -> Array<Int>": lambda r: Arr(bounds(r)),
         "contains(self, i: Int) -> Bool": lambda r, i: i in bounds(r),
         "rev(self) -> Array<Int>": lambda r: Arr(reversed(bounds(r))),
         "filter(self, f: fn(Int) -> Bool) -> Array<Int>": kept, "map<U>(self, f: fn(Int) -> U) -> Array<U>": mapped},
@@ -331,7 +287,8 @@ LIBRARY: dict[str, Rows] = {
         "filter(self, f: fn(T) -> Bool) -> Option<T>": lambda o, p: o if o.payload and truth(p(*o.payload)) else NONE,
         "ok_or<E>(self, e: E) -> Result<T, E>": lambda o, e: ok(*o.payload) if is_good(o) else err(e)},
     "Result<T, E>": {**CASES, "is_ok(self) -> Bool": is_good, "is_err(self) -> Bool": lambda r: not is_good(r),
-        "unwrap_err(self) -> E": unwrap_err, "context(self, msg: String) -> Result<T, Any>": context,
+        "unwrap_err(self) -> E": lambda r: unwrap(r, "unwrap_err of", False),
+        "context(self, msg: String) -> Result<T, Any>": context,
         "map_err<A>(self, f: fn(E) -> A) -> Result<T, A>": lambda r, f: r if is_good(r) else err(f(*r.payload)),
         "ok(self) -> Option<T>": lambda r: some(*r.payload) if is_good(r) else NONE,
         "err(self) -> Option<E>": lambda r: NONE if is_good(r) else some(*r.payload)},
