@@ -19,7 +19,7 @@ sys.path[0] = str(Path(__file__).resolve().parents[2])
 from conformance.oracle.evaluate import Evaluator
 from conformance.oracle.scopes import Function, Program
 from conformance.oracle.types import NotClaimed
-from conformance.oracle.values import RESULT, Case, Err, Panic, display, is_good, kind_of
+from conformance.oracle.values import Err, Panic, display, is_error, kind_of
 
 Json = dict[str, Any]
 Emits = list[tuple[str, str]]
@@ -70,7 +70,7 @@ def started(files: dict[str, bytes], main: str, depth: int, steps: int | None) -
     try:
         value, _ = evaluator.enter(function, [])
         result: Json = {"status": "ok", "exit": 0}
-        if isinstance(value, Case) and value.item is RESULT and not is_good(value):
+        if is_error(value):
             error = value.payload[0]
             variant = error.variant if isinstance(error, Err) else None
             fails = {"kind": kind_of(error), "variant": variant, "message": display(error)}

@@ -147,9 +147,7 @@ class Calls:
 
         def call(env: Any, given: list[Any]) -> Any:
             self.tick()
-            if self.depth >= self.limit:
-                raise Panic("P012", f"call depth exceeded: {self.limit}")
-            self.depth += 1
+            self.depth += 1 if self.depth < self.limit else stop(Panic("P012", f"call depth exceeded: {self.limit}"))
             try:
                 for (bind, default), value in zip(rows, given, strict=True):
                     bind(env, default(env) if value is Missing else value)
@@ -387,5 +385,5 @@ def _ordered(called: str, signature: Any, given: list[tuple[str | None, Any]]) -
     required = {n for n, d in zip(names, signature.defaults, strict=True) if d is None}
     if len(found) < len(given) or not required <= found.keys() <= set(names):
         raise Panic("P015", f"{called} expects {count} arguments, {len(given)} given")
-    conversions = [convert(ANY, substitute(t, anything)) for t in signature.types]
-    return [c(found[n]) if c and n in found else found.get(n, Missing) for n, c in zip(names, conversions, strict=True)]
+    rows = [(name, substitute(t, anything)) for name, t in zip(names, signature.types, strict=True)]
+    return [checked(found[name], t) if name in found else Missing for name, t in rows]

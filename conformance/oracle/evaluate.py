@@ -3,6 +3,7 @@
 A loop body makes new cells for its variables every round (L-5.9.3). What else elaboration means: `calls`.
 """
 
+import functools
 from typing import Any
 
 from concerto.compiler import ast
@@ -12,8 +13,8 @@ from .places import Code, Patterns, Place, read, write
 from .scopes import DISCARD, Item, Join, Local, Scope, Variant, declared, resolve, texts, type_of
 from .types import (ANY, BOOL, FLOAT, INT, NEVER, NIL, RANGE, STRING, NotClaimed, Type, Var, cast, claimed, closed,
     convert, has_kind, inside, join, joined, known, prune)  # fmt: skip
-from .values import (COMPARISONS, NONE, PARENTS, RESULT, Arr, Case, Err, Fn, Map, Panic, Rec, Rng, Tup, arithmetic,
-    display, elements, err, in_range, is_good, key_of, kind_of, mismatch, number, ok, sized, stop)  # fmt: skip
+from .values import (COMPARISONS, NONE, PARENTS, Arr, Case, Err, Fn, Map, Panic, Rec, Rng, Tup, arithmetic, display,
+    elements, err, in_range, is_error, is_good, key_of, kind_of, mismatch, number, ok, sized, stop)  # fmt: skip
 
 OF_ERRORS = {"kind": STRING, "message": STRING, "variant": ("Nilable", STRING)}
 LITERALS: dict[Any, Any] = {ast.ArrayExpr: Arr, ast.TupleExpr: Tup, ast.MapExpr: Map}
@@ -135,8 +136,7 @@ class Evaluator(Calls):
         head = t[0]
         if isinstance(node, ast.FieldAccess):
             name, how = node.name.text, "index" if place and head == "Map" else "error" if head in PARENTS else "field"
-            type_ = OF_ERRORS.get(name, ANY) if how == "error" else ANY
-            type_ = head.parts(t)[name] if isinstance(head, Item) else type_
+            type_ = head.parts(t)[name] if isinstance(head, Item) else OF_ERRORS.get(name, ANY) if how == "error" else ANY
             if head == "Map":
                 type_ = t[2] if place or prune(t[2]) == ANY else join(t[2], NIL)
             return type_, how, lambda env: name
@@ -206,17 +206,10 @@ class Evaluator(Calls):
     def _thrown(self, type_: Type, code: Code, scope: Scope) -> Code:
         """L-5.12.2: a statement of a `try` body throws its Err."""
         target, type_ = scope.target, known(type_)
-        if target is None:
-            return code
-        if type_ and type_[0] == "Result":
+        if target and type_ and type_[0] == "Result":
             target.raised.append(type_[2])
-
-        def run(env: Any) -> Any:
-            value = code(env)
-            is_error = isinstance(value, Case) and value.item is RESULT and not is_good(value)
-            return stop(Leave(target, value)) if is_error else value
-
-        return run
+        thrown = lambda value: stop(Leave(target, value)) if is_error(value) else value  # noqa: E731
+        return code if target is None else lambda env: thrown(code(env))
 
     def _let(self, node: ast.Let, scope: Scope) -> Code:
         type_ = None if node.type is None else type_of(node.type, scope)
@@ -380,21 +373,15 @@ class Evaluator(Calls):
         wanted = inside(expected, "Function")
         count = len(node.parameters) + 2
         matching = wanted if wanted and len(wanted) == count else ("Function", None, *[ANY] * count)
-        result = known(matching[1])
-        if node.result is not None or node.function_form:
-            result = type_of(node.result, scope)
-        inner, rows, types = Scope(scope, Join(DISCARD if result == NIL else result)), [], []
-        for p, t in zip(node.parameters, matching[2:], strict=False):
-            types.append(type_of(p.type, scope) if p.type else closed(t))
+        result = type_of(node.result, scope) if node.result or node.function_form else known(matching[1])
+        inner, rows = Scope(scope, Join(DISCARD if result == NIL else result)), []
+        types = [type_of(p.type, scope) if p.type else closed(t) for p, t in zip(node.parameters, matching[2:], strict=False)]
+        for p, t in zip(node.parameters, types, strict=True):
             pattern = p.pattern or ast.BindPattern(span=p.span, name=p.name, mutable=False)
-            rows.append((self.binder(pattern, types[-1], inner), None))
+            rows.append((self.binder(pattern, t, inner), None))
         type_, call = self.body(node.body, inner, rows)
-
-        def make(env: Any) -> Fn:
-            captured = dict(env)
-            return Fn(None, len(rows), lambda given: call(dict(captured), given))
-
-        return ("Function", type_, *types), make
+        made = lambda given, captured: call(dict(captured), given)  # noqa: E731
+        return ("Function", type_, *types), lambda env: Fn(None, len(rows), functools.partial(made, captured=dict(env)))
 
 
 def element_type(t: Type) -> Type:

@@ -89,13 +89,11 @@ class Patterns:
         match node:
             case ast.WildcardPattern() | ast.RestPattern(name=None):
                 return lambda env, value: True
-            case ast.RestPattern():
-                return self._variable(node.name.text, type_, False, None)
             case ast.LiteralPattern():
                 return lambda env, value: equal(value, node.value)
             case ast.RangePattern():
                 return lambda env, value: type(value) in NUMERIC and _in_interval(node, value)
-            case ast.BindPattern():
+            case ast.BindPattern() | ast.RestPattern():
                 return self._bind(node, type_)
             case ast.OrPattern():
                 alternatives = [self.of(p, type_) for p in node.alternatives]
@@ -111,23 +109,14 @@ class Patterns:
                 target = resolve(self.scope, texts(node.path)) or CASES[node.path[-1].text]
                 return self._parts(target, {**nodes, **dict(enumerate(getattr(node, "items", ())))}, type_)
 
-    def _bind(self, node: ast.BindPattern, type_: Type) -> Any:
-        name = node.name.text
-        item = self.scope.find(name)
-        is_value = isinstance(item, Variant) or is_constant(item) or name == "None" and item is None
-        if is_value and node.inner is None and not node.mutable:
-            return self._parts(item or CASES[name], {}, type_)
-        return self._variable(name, type_, node.mutable, node.inner)
-
-    def _variable(self, name: str, type_: Type, mutable: bool, inner: ast.Pattern | None) -> Any:
-        test = self.of(inner or ast.WildcardPattern(span=None), type_)  # type: ignore[arg-type]
+    def _bind(self, node: Any, type_: Type) -> Any:
+        name, inner, mutable = node.name.text, getattr(node, "inner", None), getattr(node, "mutable", False)
+        item = self.scope.find(name) or CASES.get(name)
+        if (isinstance(item, Variant) or is_constant(item)) and inner is None and not mutable:
+            return self._parts(item, {}, type_)
+        test = self.of(inner, type_) if inner else lambda env, value: True
         self.scope.names[name] = local = self.bound.setdefault(name, Local(type_, mutable))
-
-        def bind(env: Any, value: Any) -> bool:
-            local.bind(env, value)
-            return test(env, value)
-
-        return bind
+        return lambda env, value: local.bind(env, value) or test(env, value)
 
     def _sequence(self, kind: type, nodes: Any, types: Any) -> Any:
         """Every part of a tuple or an array; `..` takes what the others leave."""

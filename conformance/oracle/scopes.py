@@ -230,10 +230,9 @@ class Program:
 
     def parsed(self, name: str) -> list[Any]:
         found = Diagnostics()
-        source = decode_source(name, self.files[name], found)
+        self.sources[name] = source = decode_source(name, self.files[name], found)
         tree = None if source is None else parse(source, found)
         claimed(tree is not None and not found.has_errors, "no program")
-        self.sources[name] = source
         return tree.items
 
     def file_module(self, above: Module, name: str) -> Module | None:

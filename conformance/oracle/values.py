@@ -65,6 +65,10 @@ def is_good(value: Case) -> bool:
     return value.variant in ("Some", "Ok")
 
 
+def is_error(value: Any) -> bool:
+    return isinstance(value, Case) and value.item is RESULT and not is_good(value)
+
+
 def kind_of(value: Any) -> str:
     """`typeof` (L-5.1)."""
     named = value.item.name if isinstance(value, (Rec, Case)) else getattr(value, "family", None)
