@@ -172,9 +172,7 @@ class Calls:
         if function.trait is not None:
             function, given = self._chosen(function, given)
         function.code = function.code or self._elaborate(function)
-        env: dict[Local, list[Any]] = {}
-        result = function.code(env, given)
-        return result, next(iter(env.values()), [None])[0]
+        return function.code(env := {}, given), next(iter(env.values()), [None])[0]
 
     def _chosen(self, asked: Function, given: list[Any]) -> tuple[Function, list[Any]]:
         """The function of the impl, the defaults of the trait (L-3.10.4); among impls the arguments choose (L-3.10.3)."""
@@ -193,8 +191,7 @@ class Calls:
         if target.kind is None:
             return self.enter(target, given)
         signature = target.signature
-        plain = signature.receiver in (None, ANY) or kind_of(given[0]) == target.kind
-        claimed(plain, "another kind behind an unchecked element")
+        claimed(signature.receiver in (None, ANY) or kind_of(given[0]) == target.kind, "an element nobody checked")
         defaults = [None] * (len(given) - len(signature.types)) + signature.defaults
         values = [getattr(d, "value", None) if v is Missing else v for v, d in zip(given, defaults, strict=True)]
         made = target.run(self, *values) if target.kind == "World" else target.run(*values)

@@ -57,9 +57,8 @@ class Function:
 METHODS: dict[tuple[str, str], Function] = {}  # by kind or library module, and name
 MESSAGE = "fn {0}(s: String) -> Message {{ Message {{ role: \"{0}\", content: s }} }}"
 CHANGED = "fn with_{0}(self, x: {1}) -> Prompt {{ Prompt {{ {0}: x, ..self }} }}"
-PRELUDE = f"""trait From<T> {{ fn from(x: T) -> Self; }}
+PRELUDE = f"""trait From<T> {{ fn from(x: T) -> Self; }} struct Emit {{ channel: String, payload: Any }}
 struct RegexMatch {{ text: String, start: Int, end: Int, groups: Array<Option<String>> }}
-struct Emit {{ channel: String, payload: Any }}
 struct ToolCall {{ id: String, name: String, arguments: Map<String, Any> }}
 struct Message {{ role: String, content: String, tool_calls: Array<ToolCall> = [], tool_call_id: String? = nil }}
 impl Message {{ {" ".join(map(MESSAGE.format, ("system", "user", "assistant")))}
