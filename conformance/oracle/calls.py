@@ -5,8 +5,6 @@ the conversion to the type expected where the node stands (L-3.3). The environme
 one-element cells; a closure keeps the cells that exist when it is made, so it sees later assignments.
 """
 
-import functools
-import itertools
 from typing import Any
 
 from concerto.compiler import ast
@@ -55,9 +53,9 @@ def located(code: Code, at: Any, panic_code: str | None = None) -> Code:
 class Calls:
     def __init__(self, program: Program, limit: int, steps: int | None = None) -> None:
         self.program, self.limit, self.depth, self.asserts = program, limit, 0, 0
-        self.steps = itertools.count() if steps is None else iter(range(steps))
-        self.emits, self.traits = [], []  # traits that have impls
-        self.piped, self.values = {}, {}  # left sides of pipes, by node; functions that are used as values
+        self.steps = iter(range(2**63 if steps is None else steps))
+        # traits that have impls; left sides of pipes, by node; functions that are used as values
+        self.emits, self.traits, self.piped, self.values = [], [], {}, {}
 
     # ------------------------------------------------------------ elaboration
 
@@ -175,7 +173,7 @@ class Calls:
         return function.code(env := {}, given), next(iter(env.values()), [None])[0]
 
     def _chosen(self, asked: Function, given: list[Any]) -> tuple[Function, list[Any]]:
-        """The function of the impl, the defaults of the trait (L-3.10.4); among impls the arguments choose (L-3.10.3)."""
+        """The function of the impl, the defaults of the trait (L-3.10.4); among impls arguments choose (L-3.10.3)."""
         found = asked.choices or [made[asked.name] for made in asked.trait.impls[served(asked.trait, given[0])]]
         own = given[bool(asked.signature.receiver) :]
         for view in (lambda v: v, to_float) if len(found) > 1 else ():
@@ -234,8 +232,7 @@ class Calls:
         if isinstance(found, Local):
             return found.type, lambda env: env[found][0]
         if isinstance(found, Item):
-            value = functools.cache(lambda: self.constant(found))
-            return type_of(found.node.type, found.scope), lambda env: value()
+            return type_of(found.node.type, found.scope), lambda env: self.constant(found)
         if found is None:
             return ("Option", Var()), lambda env: NONE
         signature = found.signature
@@ -273,8 +270,7 @@ class Calls:
             map_good(made, lambda v: built(v, type_, lambda *_: None))
         except Misfit as misfit:
             return failed("JsonError", str(misfit))
-        default = lambda item, name, t: self.alone(item.defaults()[name], t, item.scope)  # noqa: E731
-        return map_good(made, lambda v: built(v, type_, default))
+        return map_good(made, lambda v: built(v, type_, lambda i, n, t: self.alone(i.defaults()[n], t, i.scope)))
 
     def call_value(self, type_: Type, code: Code, rest: Any, scope: Scope) -> Typed:
         _, result, *types = prune(type_) if prune(type_)[0] == "Function" else (ANY,) * (len(rest) + 2)

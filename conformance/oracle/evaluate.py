@@ -3,7 +3,6 @@
 A loop body makes new cells for its variables every round (L-5.9.3). What else elaboration means: `calls`.
 """
 
-import functools
 from typing import Any
 
 from concerto.compiler import ast
@@ -136,7 +135,8 @@ class Evaluator(Calls):
         head = t[0]
         if isinstance(node, ast.FieldAccess):
             name, how = node.name.text, "index" if place and head == "Map" else "error" if head in PARENTS else "field"
-            type_ = head.parts(t)[name] if isinstance(head, Item) else OF_ERRORS.get(name, ANY) if how == "error" else ANY
+            types = head.parts(t) if isinstance(head, Item) else OF_ERRORS if how == "error" else {}
+            type_ = types.get(name, ANY)
             if head == "Map":
                 type_ = t[2] if place or prune(t[2]) == ANY else join(t[2], NIL)
             return type_, how, lambda env: name
@@ -372,16 +372,16 @@ class Evaluator(Calls):
     def on_Closure(self, node: ast.Closure, scope: Scope, expected: Type | None) -> Typed:
         wanted = inside(expected, "Function")
         count = len(node.parameters) + 2
-        matching = wanted if wanted and len(wanted) == count else ("Function", None, *[ANY] * count)
-        result = type_of(node.result, scope) if node.result or node.function_form else known(matching[1])
+        fit = wanted if wanted and len(wanted) == count else ("Function", None, *[ANY] * count)
+        result = type_of(node.result, scope) if node.result or node.function_form else known(fit[1])
         inner, rows = Scope(scope, Join(DISCARD if result == NIL else result)), []
-        types = [type_of(p.type, scope) if p.type else closed(t) for p, t in zip(node.parameters, matching[2:], strict=False)]
+        types = [type_of(p.type, scope) if p.type else closed(t) for p, t in zip(node.parameters, fit[2:], strict=True)]
         for p, t in zip(node.parameters, types, strict=True):
             pattern = p.pattern or ast.BindPattern(span=p.span, name=p.name, mutable=False)
             rows.append((self.binder(pattern, t, inner), None))
         type_, call = self.body(node.body, inner, rows)
-        made = lambda given, captured: call(dict(captured), given)  # noqa: E731
-        return ("Function", type_, *types), lambda env: Fn(None, len(rows), functools.partial(made, captured=dict(env)))
+        made = lambda own: Fn(None, len(rows), lambda given: call(dict(own), given))  # noqa: E731
+        return ("Function", type_, *types), lambda env: made(dict(env))
 
 
 def element_type(t: Type) -> Type:

@@ -137,13 +137,13 @@ class Patterns:
         """A constant, or what has fields or a payload: `nodes` by name or position."""
         if is_constant(target):
             return lambda env, value: equal(value, self.constant(target))
-        item = declared(getattr(target, "item", target))
+        item, name = declared(getattr(target, "item", target)), getattr(target, "name", None)
         if isinstance(item, Item):
-            types = item.parts(type_ if type_[0] is item else item.instance(lambda p: ANY), getattr(target, "name", None))
+            types = item.parts(type_ if type_[0] is item else item.instance(lambda p: ANY), name)
         elif item in PARENTS:
             types = {name: STRING if name in (0, "kind", "message") else ANY for name in nodes}
         else:
-            types = {0: type_[2 if target.name == "Err" else 1] if type_[0] in ("Option", "Result") else ANY}
+            types = {0: type_[2 if name == "Err" else 1] if type_[0] in ("Option", "Result") else ANY}
         made, of_error = [(name, self.of(p, types[name])) for name, p in nodes.items()], target in PARENTS
         kind = (declared(target),)
         return lambda env, value: has_kind(value, kind) and all(p(env, part(value, n, of_error)) for n, p in made)

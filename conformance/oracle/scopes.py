@@ -209,9 +209,9 @@ class Module(Scope):
 
 
 def inner_module(node: ast.Module, scope: Scope) -> Module | None:
-    module, program = scope.module, scope.module.program
-    read = node.items is not None
-    return Module(program, module.folder, module, node.items) if read else program.file_module(module, node.name.text)
+    if node.items is None:
+        return scope.module.program.file_module(scope.module, node.name.text)
+    return Module(scope.module.program, scope.module.folder, scope.module, node.items)
 
 
 ITEMS: Any = (ast.Struct, ast.Schema, ast.Enum, ast.Trait, ast.TypeAlias, ast.Const)

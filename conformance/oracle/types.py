@@ -8,8 +8,8 @@ that is still open (L-3.2.2, L-3.2.6).
 import functools
 from typing import Any
 
-from .values import (NONE, OPTION, PARENTS, RESULT, SEQUENCES, Arr, Case, Err, Map, Panic, Rec, Tup, ancestors, display,
-    head_of, is_good, key_of, kind_of, mismatch, parse_float, parse_int, quoted, saturated, some, stop,
+from .values import (NONE, PARENTS, SEQUENCES, Arr, Case, Err, Map, Panic, Rec, Tup, ancestors, display, head_of,
+    is_error, is_good, key_of, kind_of, mismatch, parse_float, parse_int, quoted, saturated, some, stop,
     unique)  # fmt: skip
 
 Type = Any  # a tuple or a Var
@@ -150,11 +150,10 @@ def join(a: Type, b: Type) -> Type:
         return ("Nilable", join(plain[0], plain[-1]))
     if a[0] in PARENTS and b[0] in PARENTS:
         return a if a[0] in ancestors(b[0]) else join((PARENTS[a[0]],), b)
-    if all(t == STRING or isinstance(t[0], frozenset) for t in (a, b)):
-        return STRING
+    words = all(t == STRING or isinstance(t[0], frozenset) for t in (a, b))
     if a[0] == b[0] in STRUCTURAL and len(a) == len(b):
         return (a[0], *map(join, a[1:], b[1:]))
-    return ERROR if a[0] in PARENTS or b[0] in PARENTS else ANY  # of raised errors (L-3.12.6)
+    return STRING if words else ERROR if a[0] in PARENTS or b[0] in PARENTS else ANY  # of raised errors (L-3.12.6)
 
 
 def joined(types: Any) -> Type:
@@ -178,8 +177,7 @@ def cast(value: Any, t: Type) -> Any:
     if t == STRING:
         return display(value)
     if t == BOOL:
-        is_case = isinstance(value, Case) and value.item in (OPTION, RESULT)
-        return is_good(value) if is_case else type(value) not in MAYBE_FALSE or bool(value)
+        return value != NONE and not is_error(value) and (type(value) not in MAYBE_FALSE or bool(value))
     if t == INT and type(value) in (float, bool):
         return saturated(value)
     return deep(scalar(value, t) if t in (INT, FLOAT) and type(value) is str else value, t)
@@ -188,7 +186,8 @@ def cast(value: Any, t: Type) -> Any:
 def scalar(text: str, t: Type) -> Any:
     """What a text is as an Int, Float or Bool, or the text."""
     parsed = (parse_int if t == INT else parse_float)(text) if t in (INT, FLOAT) else NONE
-    return parsed.payload[0] if is_good(parsed) else {"true": True, "false": False}.get(text, text) if t == BOOL else text
+    is_bool = t == BOOL and text in ("true", "false")
+    return parsed.payload[0] if is_good(parsed) else text == "true" if is_bool else text
 
 
 class Misfit(Exception):

@@ -222,17 +222,16 @@ def json_object(found: Any) -> str:
 
 
 def case_json(value: Case) -> str:
-    item, variant, payload = value
-    data = Rec(None, payload) if isinstance(payload, dict) else None if payload is None else Arr(payload)
-    data = data[0] if type(data) is Arr and len(data) == 1 else data
+    item, variant, held = value
+    data = Rec(None, held) if isinstance(held, dict) else held and (held[0] if len(held) == 1 else Arr(held))
     row = [(variant.lower(), data)] if item is RESULT else [("variant", variant), ("data", data)]
     return json_text(data) if item is OPTION else json_object(row)
 
 
 JSON: dict[type, Any] = {float: lambda v: display(v, True) if math.isfinite(v) else "null",
     Case: case_json, Rec: lambda v: json_object(shown(v)), Fn: lambda v: quoted(display(v)),
-    Err: lambda v: json_object([("kind", v.family), *[("variant", v.variant)][: bool(v.variant)], ("message", v.message),
-        *v.extra.items()]),
+    Err: lambda v: json_object((name, x) for name, x in {"kind": v.family, "variant": v.variant, "message": v.message,
+        **v.extra}.items() if x is not None or name != "variant"),
     Rng: lambda v: json_object(v._asdict().items()), **dict.fromkeys([type(None), bool, int, str], quoted),
     Map: lambda v: json_object((display(key), x) for (_, key), x in v.items()),
     **dict.fromkeys(BRACKETS, lambda v: "[" + ",".join(map(json_text, v)) + "]")}  # fmt: skip

@@ -41,9 +41,8 @@ def extreme(pick: Any, *given: Any) -> Any:
     return math.nan if any(x != x for x in given) else pick([float(x) for x in given])
 
 
-def clamp(x: Any, low: Any, high: Any) -> Any:
-    between = lambda given: max(given[1], min(given[0], given[2]))  # noqa: E731
-    return extreme(between, x, low, high) if number(low) <= number(high) else stop(Panic("P013", "clamp"))
+def clamp(x: Any, lo: Any, hi: Any) -> Any:
+    return extreme(lambda xs: sorted(xs)[1], x, lo, hi) if number(lo) <= number(hi) else stop(Panic("P013", "clamp"))
 
 
 def whole(toward: Any) -> Any:
@@ -87,10 +86,6 @@ def flat_map(xs: Arr, f: Any) -> Arr:
 
 def joined(xs: Any, separator: str) -> str:
     return separator.join(map(display, xs))
-
-
-def where(xs: Any, x: Any) -> Case:
-    return next((some(i) for i, y in enumerate(xs) if equal(x, y)), NONE)
 
 
 # ---------------------------------------------------------------- Option, Result
@@ -189,8 +184,7 @@ def asserted(world: Any, holds: bool, message: str | None, *values: Any) -> None
 
 
 def emitted(world: Any, channel: str, payload: Any) -> None:
-    text = json_text(payload)
-    world.emits.append((channel, limited(text, len(text.encode()), "emit payload", 1 << 20)))
+    world.emits.append((channel, limited(text := json_text(payload), len(text.encode()), "emit payload", 1 << 20)))
 
 
 # ---------------------------------------------------------------- the table
@@ -246,6 +240,7 @@ LIBRARY: dict[str, Rows] = {
     "emit<T>(channel: String, payload: T = nil)": emitted, "test_emits() -> Array<Emit>": lambda w: Arr()},
     "Int": NUMBERS, "Float": NUMBERS, "String": STRINGS, "Tuple": {"len(self) -> Int": len},
     "Array<T>": {**SIZED, "slice(self, a: Int, b: Int) -> Array<T>": lambda xs, a, b: Arr(xs[clamped(a, b, len(xs))]),
+    "index_of(self, x: T) -> Option<Int>": lambda xs, x: next((some(i) for i, y in enumerate(xs) if equal(x, y)), NONE),
     "sort_by(mut self, f: fn(T, T) -> Int)": lambda xs, f: (None, Arr(sorted(xs, key=functools.cmp_to_key(f)))),
     "find(self, f: fn(T) -> Bool) -> Option<T>": lambda xs, p: next((some(x) for x in xs if truth(p(x))), NONE),
     "insert(mut self, i: Int, x: T)": lambda xs, i, x: (None, Arr((*xs[: element(xs, i, 1)], x, *xs[i:]))),
@@ -256,23 +251,22 @@ LIBRARY: dict[str, Rows] = {
     "any(self, f: fn(T) -> Bool) -> Bool": lambda xs, p: any(truth(p(x)) for x in xs), "push(mut self, x: T)": push,
     "all(self, f: fn(T) -> Bool) -> Bool": lambda xs, p: all(truth(p(x)) for x in xs), "sort(mut self)": sort,
     "enumerate(self) -> Array<(Int, T)>": lambda xs: Arr(map(Tup, enumerate(xs))), "get(self, i: Int) -> Option<T>": at,
-    "concat(self, o: Array<T>) -> Array<T>": lambda xs, o: Arr((*xs, *o)), "index_of(self, x: T) -> Option<Int>": where,
+    "concat(self, o: Array<T>) -> Array<T>": lambda xs, o: Arr((*xs, *o)), "contains(self, x: T) -> Bool": has,
     "flat_map<U>(self, f: fn(T) -> Array<U>) -> Array<U>": flat_map, "filter(self, f: fn(T) -> Bool) -> Array<T>": kept,
     "last(self) -> Option<T>": lambda xs: at(xs, len(xs) - 1), "reverse(mut self)": lambda xs: (None, Arr(xs[::-1])),
     "join(self, sep: String = \"\") -> String": joined, "map<U>(self, f: fn(T) -> U) -> Array<U>": mapped,
     "first(self) -> Option<T>": lambda xs: at(xs, 0), "clear(mut self)": lambda xs: (None, type(xs)()),
-    "contains(self, x: T) -> Bool": has, "pop(mut self) -> Option<T>": pop},
-    "Map<K, V>": {**SIZED, "get(self, k: K) -> Option<V>": lambda m, k: some(m[key_of(k)]) if key_of(k) in m else NONE,
+    "pop(mut self) -> Option<T>": pop}, "Map<K, V>": {**SIZED, "keys(self) -> Array<K>": lambda m: Arr(k for _, k in m),
     "delete(mut self, k: K) -> Bool": lambda m, k: (key_of(k) in m, Map({i: m[i] for i in m if i != key_of(k)})),
+    "get(self, k: K) -> Option<V>": lambda m, k: some(m[key_of(k)]) if key_of(k) in m else NONE,
     "set(mut self, k: K, v: V)": lambda m, k, v: (None, Map({**m, key_of(k): v})),
     "merge(self, o: Map<K, V>) -> Map<K, V>": lambda m, o: Map({**m, **o}), "entries(self) -> Array<(K, V)>": entries,
-    "keys(self) -> Array<K>": lambda m: Arr(k for _, k in m), "has(self, k: K) -> Bool": lambda m, k: key_of(k) in m,
-    "values(self) -> Array<V>": lambda m: Arr(m.values()), "clear(mut self)": lambda xs: (None, type(xs)())},
-    "Range": {"contains(self, i: Int) -> Bool": lambda r, i: i in bounds(r), "len(self) -> Int": length,
+    "has(self, k: K) -> Bool": lambda m, k: key_of(k) in m, "values(self) -> Array<V>": lambda m: Arr(m.values()),
+    "clear(mut self)": lambda xs: (None, type(xs)())}, "Range": {"filter(self, f: fn(Int) -> Bool) -> Array<Int>": kept,
     "step_by(self, n: Int) -> Array<Int>": lambda r, n: Arr(bounds(r)[::n] if n > 0 else stop(Panic("P013", "step"))),
-    "rev(self) -> Array<Int>": lambda r: Arr(reversed(bounds(r))), "map<U>(self, f: fn(Int) -> U) -> Array<U>": mapped,
-    "to_array(self) -> Array<Int>": lambda r: Arr(bounds(r)), "filter(self, f: fn(Int) -> Bool) -> Array<Int>": kept,
-    "is_empty(self) -> Bool": lambda r: not size(r)},
+    "contains(self, i: Int) -> Bool": lambda r, i: i in bounds(r), "map<U>(self, f: fn(Int) -> U) -> Array<U>": mapped,
+    "rev(self) -> Array<Int>": lambda r: Arr(reversed(bounds(r))), "is_empty(self) -> Bool": lambda r: not size(r),
+    "to_array(self) -> Array<Int>": lambda r: Arr(bounds(r)), "len(self) -> Int": length},
     "Option<T>": {**renamed(renamed(CASES, "Result<U, E>", "Option<U>"), "fn(E)", "fn()"),
     "filter(self, f: fn(T) -> Bool) -> Option<T>": lambda o, p: o if o.payload and truth(p(*o.payload)) else NONE,
     "ok_or<E>(self, e: E) -> Result<T, E>": lambda o, e: ok(*o.payload) if is_good(o) else err(e),
