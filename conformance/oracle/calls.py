@@ -5,7 +5,6 @@ the conversion to the type expected where the node stands (L-3.3). The environme
 one-element cells; a closure keeps the cells that exist when it is made, so it sees later assignments.
 """
 
-from typing import Any
 
 from concerto.compiler import ast
 
@@ -15,7 +14,7 @@ from .scopes import (DISCARD, METHODS, Function, Item, Join, Local, Missing, Pro
     texts, type_of)  # fmt: skip
 from .types import (ANY, FLOAT, INT, NIL, STRING, Misfit, NotClaimed, Param, Type, Var, built, checked, claimed,
     convert, has_kind, inside, known, prune, served, substitute, to_float)  # fmt: skip
-from .values import NONE, Case, Err, Fn, Panic, Rec, ancestors, failed, head_of, kind_of, sized, stop
+from .values import NONE, Any, Case, Err, Fn, Panic, Rec, ancestors, failed, head_of, kind_of, sized, stop
 
 Typed = tuple[Type, Code]
 BRANCHING = (ast.Block, ast.GroupExpr, ast.If, ast.Match, ast.Try, ast.For, ast.While, ast.Loop)

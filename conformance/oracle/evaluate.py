@@ -3,7 +3,6 @@
 A loop body makes new cells for its variables every round (L-5.9.3). What else elaboration means: `calls`.
 """
 
-from typing import Any
 
 from concerto.compiler import ast
 
@@ -12,8 +11,9 @@ from .places import Code, Patterns, Place, read, write
 from .scopes import DISCARD, Item, Join, Local, Scope, Variant, declared, resolve, texts, type_of
 from .types import (ANY, BOOL, FLOAT, INT, NEVER, NIL, RANGE, STRING, NotClaimed, Type, Var, cast, claimed, closed,
     convert, has_kind, inside, join, joined, known, prune)  # fmt: skip
-from .values import (COMPARISONS, NONE, PARENTS, Arr, Case, Err, Fn, Map, Panic, Rec, Rng, Tup, arithmetic, display,
-    elements, err, in_range, is_error, is_good, key_of, kind_of, mismatch, number, ok, sized, stop)  # fmt: skip
+from .values import (COMPARISONS, NONE, PARENTS, Any, Arr, Case, Err, Fn, Map, Panic, Rec, Rng, Tup, arithmetic,
+    display, elements, err, in_range, is_error, is_good, key_of, kind_of, mismatch, number, ok, sized,
+    stop)  # fmt: skip
 
 OF_ERRORS = {"kind": STRING, "message": STRING, "variant": ("Nilable", STRING)}
 LITERALS: dict[Any, Any] = {ast.ArrayExpr: Arr, ast.TupleExpr: Tup, ast.MapExpr: Map}
@@ -24,8 +24,7 @@ class Evaluator(Calls):
     # ------------------------------------------------------------ literals
 
     def on_IntLiteral(self, node: Any, scope: Scope, expected: Type | None) -> Typed:
-        value = getattr(node, "value", None)
-        return (kind_of(value),), lambda env: value
+        return (kind_of(value := getattr(node, "value", None)),), lambda env: value
 
     on_FloatLiteral = on_StringLiteral = on_BoolLiteral = on_NilLiteral = on_IntLiteral
 
@@ -372,7 +371,7 @@ class Evaluator(Calls):
     def on_Closure(self, node: ast.Closure, scope: Scope, expected: Type | None) -> Typed:
         wanted = inside(expected, "Function")
         count = len(node.parameters) + 2
-        fit = wanted if wanted and len(wanted) == count else ("Function", None, *[ANY] * count)
+        fit = wanted if wanted and len(wanted) == count else ("Function", None, *[ANY] * (count - 2))
         result = type_of(node.result, scope) if node.result or node.function_form else known(fit[1])
         inner, rows = Scope(scope, Join(DISCARD if result == NIL else result)), []
         types = [type_of(p.type, scope) if p.type else closed(t) for p, t in zip(node.parameters, fit[2:], strict=True)]

@@ -5,14 +5,13 @@ and the key. A pattern becomes a function that tests a value and fills the varia
 """
 
 from collections import namedtuple
-from typing import Any
 
 from concerto.compiler import ast
 
 from .scopes import Item, Local, Scope, Variant, declared, resolve, texts
 from .types import ANY, STRING, Type, has_kind, known, prune
-from .values import (NUMERIC, OPTION, PARENTS, RESULT, Arr, Err, Map, Panic, Rec, Rng, Tup, bounds, clamped, display,
-    element, equal, key_of, kind_of, stop)  # fmt: skip
+from .values import (NUMERIC, OPTION, PARENTS, RESULT, Any, Arr, Err, Map, Panic, Rec, Rng, Tup, bounds, clamped,
+    display, element, equal, key_of, kind_of, stop)  # fmt: skip
 
 Code = Any  # a function of the environment
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import functools
 from types import SimpleNamespace
-from typing import Any
 
 from concerto.compiler import ast
 from concerto.compiler.diagnostics import Diagnostics
@@ -15,7 +14,7 @@ from concerto.compiler.parse import decode_source, parse
 
 from .types import (ANY, NEVER, NIL, PLAIN, STRUCTURAL, NotClaimed, Param, Type, claimed, convert, joined, known, prune,
     substitute)  # fmt: skip
-from .values import PARENTS, Case, stop
+from .values import PARENTS, Any, Case, stop
 
 DISCARD = ("Discard",)  # expected of a value nobody uses: its branches are not joined (L-3.2.7, L-3.4.1)
 Missing = object()  # an argument that is left to the parameter's default

@@ -6,9 +6,8 @@ that is still open (L-3.2.2, L-3.2.6).
 """
 
 import functools
-from typing import Any
 
-from .values import (NONE, PARENTS, SEQUENCES, Arr, Case, Err, Map, Panic, Rec, Tup, ancestors, display, head_of,
+from .values import (NONE, PARENTS, SEQUENCES, Any, Arr, Case, Err, Map, Panic, Rec, Tup, ancestors, display, head_of,
     is_error, is_good, key_of, kind_of, mismatch, parse_float, parse_int, quoted, saturated, some, stop,
     unique)  # fmt: skip
 
@@ -186,8 +185,7 @@ def cast(value: Any, t: Type) -> Any:
 def scalar(text: str, t: Type) -> Any:
     """What a text is as an Int, Float or Bool, or the text."""
     parsed = (parse_int if t == INT else parse_float)(text) if t in (INT, FLOAT) else NONE
-    is_bool = t == BOOL and text in ("true", "false")
-    return parsed.payload[0] if is_good(parsed) else text == "true" if is_bool else text
+    return parsed.payload[0] if is_good(parsed) else text == "true" if t == BOOL and text in ("true", "false") else text
 
 
 class Misfit(Exception):

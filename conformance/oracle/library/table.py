@@ -12,11 +12,10 @@ import math
 import operator
 import re
 from decimal import ROUND_HALF_UP, Decimal
-from typing import Any
 
 from ..scopes import METHODS, Function, Program
 from ..types import BOOL, cast
-from ..values import (MAX, MIN, NONE, WHITE, Arr, Case, Err, Map, Panic, Queue, Rec, Set, Stack, Tup, arithmetic,
+from ..values import (MAX, MIN, NONE, WHITE, Any, Arr, Case, Err, Map, Panic, Queue, Rec, Set, Stack, Tup, arithmetic,
     bounds, clamped, compared, display, element, elements, entries, equal, err, failed, has, in_range, is_good,
     json_text, key_of, kind_of, limited, number, of_kind, ok, parse_float, parse_int, saturated, size, some, stop,
     unique)  # fmt: skip
