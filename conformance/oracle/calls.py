@@ -175,13 +175,13 @@ class Calls:
         """The function of the impl, the defaults of the trait (L-3.10.4); among impls arguments choose (L-3.10.3)."""
         found = asked.choices or [made[asked.name] for made in asked.trait.impls[served(asked.trait, given[0])]]
         own = given[bool(asked.signature.receiver) :]
+        rows = zip(own, asked.signature.types, asked.signature.defaults, strict=True)
+        own = [self.alone(d, t, asked.scope) if v is Missing else v for v, t, d in rows]
         for view in (lambda v: v, to_float) if len(found) > 1 else ():
             found = [f for f in found if all(map(has_kind, map(view, own), f.signature.types))] or found
         claimed(len(found) == 1, "several impls that fit")
-        rows = zip(own, found[0].signature.types, asked.signature.defaults, strict=True)
-        values = [(self.alone(d, t, asked.scope) if v is Missing else v, t) for v, t, d in rows]
         check = located(lambda row: checked(*row), self.program.at(found[0].node))
-        return found[0], [*given[: len(given) - len(own)], *map(check, values)]
+        return found[0], [*given[: -len(own) or None], *map(check, zip(own, found[0].signature.types, strict=True))]
 
     def perform(self, target: Any, given: list[Any]) -> tuple[Any, Any]:
         """Calls a function or method whose arguments, receiver first, are known; gives result and receiver."""

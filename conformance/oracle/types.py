@@ -162,7 +162,7 @@ def joined(types: Any) -> Type:
 def show(t: Type) -> str:
     t = known(t) or ("_",)
     head, inner = getattr(t[0], "name", t[0]), ", ".join(map(show, t[1:]))
-    return f"{head}<{inner}>" if inner else head
+    return f"({inner})" if head == "Tuple" else f"{head}<{inner}>" if inner else head
 
 
 # ---------------------------------------------------------------- values rebuilt by a type
@@ -230,6 +230,7 @@ def built(value: Any, t: Type, default: Any, path: str = "$") -> Any:
     if isinstance(value, Map) and hasattr(head, "parts"):
         return _case(value, t, default, path) if head.variants else Rec(head, _fields(value, t, default, path))
     if not has_kind(value, t):
+        claimed(not isinstance(head, frozenset), "the text of a mismatch")
         found = "null" if value is None else quoted(value[:40]) if type(value) is str else kind_of(value)
         raise Misfit(f"expected {show(t)}, found {found} at {path}")
     return value
