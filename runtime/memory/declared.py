@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
     Allow = tuple[frozenset[str], frozenset[str]]
 
+LOCKED = frozenset(("append", "append_all", "pin", "set_pinned", "clear", "rewind", "load", "erase"))
+"""Direct writes that are turns for those who wait (M-5.17)."""
+
 
 class Declaration:
     """One `memory` declaration: its path in the program, its steps, its key names, its store by name (None: volatile).
@@ -149,7 +152,7 @@ class Memories:
 
     __slots__ = (
         "_declared", "_views", "_volatile", "_earlier", "_open", "_namespace", "_clock", "_listener", "_hears", "_stores",
-        "_embedders", "_embeddings", "initialising", "failure", "turns",
+        "_embedders", "_embeddings", "initialising", "failure", "turns", "serial",
     )  # fmt: skip
 
     def __init__(
@@ -179,7 +182,9 @@ class Memories:
         self.initialising = False
         self.failure = MemoryFailure  # what a store that fails raises
         self.turns: dict[Any, Any] = {}
-        """The conversations of turns in progress, of memories without `Append`, by the effect that began each."""
+        """The conversations of turns in progress, of memories without `Append`, and direct writes that hold the lock, by the
+        effect that began each."""
+        self.serial = frozenset([each.name for each in made if each.of is None and each.policy.on_conflict == "Serial"])
 
     @contextmanager
     def beginning(self, machine: Any) -> Iterator[None]:
@@ -228,6 +233,12 @@ class Memories:
             return memory
         turn = self.turn_around(task, memory)
         return memory if turn is None or turn.run is None else turn.run.frame()
+
+    def waits(self, ref: MemoryRef, method: str, task: Any) -> bool:
+        """Whether a direct write takes the turn lock first (M-5.17): not within a turn on its key, which it joins."""
+        if ref.name not in self.serial or method not in LOCKED:
+            return False
+        return self.turn_around(task, self.at(ref)) is None
 
     def _at_key(self, ref: MemoryRef) -> Any:
         of = self._declared[ref.name].of
@@ -417,6 +428,10 @@ class _Beginning:
 
     def keyed(self, ref: KeyedRef, method: str, values: dict[str, Any]) -> Any:
         return self.memories.keyed(ref, method, values)
+
+    def waits(self, ref: MemoryRef, method: str, task: Any) -> bool:
+        """What initialisation writes begins a log, or has it to itself."""
+        return False
 
     def embeds(self, ref: MemoryRef) -> bool:
         """Facts of initialisation get their vectors with a later commit."""

@@ -242,6 +242,11 @@ class RedisStore:
         with self._guard():
             self._scripts[RELEASE](keys=[self._lease(key)], args=[owner])
 
+    def holder(self, key: Key) -> str | None:
+        with self._guard():
+            found = self._server.get(self._lease(key))
+        return None if found is None else found.decode()
+
     def _lease(self, key: Key) -> bytes:
         return self._of(key)["head"] + b":lease"
 

@@ -360,6 +360,11 @@ class SqlStore:
         with self._transaction():
             self._change("DELETE FROM lease WHERE key = ? AND owner = ?", (encode(key), owner))
 
+    def holder(self, key: Key) -> str | None:
+        with self._guard():
+            rows = self._rows("SELECT owner FROM lease WHERE key = ?", (encode(key),))
+        return rows[0][0] if rows else None
+
     def _check_format(self) -> None:
         """Inside the transaction that creates missing tables."""
         from ..errors import newer_version
