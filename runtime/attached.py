@@ -5,7 +5,6 @@ Hands on `conversation` to the performers of models and agents. Must not know: e
 
 from __future__ import annotations
 
-
 from .errors import CallFailure
 from .memory.errors import nested
 from .translation import to_plain
