@@ -35,12 +35,13 @@ def dumped(session: Session) -> bytes:
     w = Writer(session.program, session.redactor.clean)
     roots = [
         session.initialised,
-        stores.lowered(w, session.machine),
+        stores.lowered(w, session.machine, False),
         states.lowered(session.memories),
         [[name, messages, _facts(w, facts)] for name, messages, facts in session.memories.beginnings()],
         _tool_states(w, session.state.get("tools")),
         _models(w, session.state.get("models")),
         getattr(session.state.get("agents"), "calls", 0),
+        session.machine.root_count,
     ]
     return w.sealed(WHAT, roots)
 
@@ -72,14 +73,15 @@ def restored(session: Session, data: bytes) -> Callable[[], Awaitable[None]]:
     here: the rest only puts it in its place."""
     r = Reader(session.program, data, WHAT)
     try:
-        initialised, machine, logs, beginnings, tools, models, agent_calls = r.roots
+        initialised, machine, logs, beginnings, tools, models, agent_calls, runs = r.roots
         r.flag(initialised)
-        state = stores.read(r, machine)
+        state = stores.read(r, machine, False)
         volatile = states.read(session.memories, logs)
         begun = _beginnings(r, session, beginnings)
         tool_states = _read_tools(r, session, state.configured, tools)
         model_calls = _read_models(r, session, state.configured, models)
         r.index(agent_calls)
+        r.index(runs)
     except MemoryFailure as failure:
         raise misshapen(failure.message) from None
     except WRONG:
@@ -90,6 +92,7 @@ def restored(session: Session, data: bytes) -> Callable[[], Awaitable[None]]:
         if agents is not None:
             await agents.aclose()  # what they were told is no longer so; the next call starts them anew
         state.replace(session.machine)
+        session.machine.root_count = max(runs, session.machine.root_count)
         session.memories.begin_with(volatile, begun)
         session.state["tools"] = tool_states
         model_calls.calls = max(model_calls.calls, getattr(session.state.get("models"), "calls", 0))  # ids are not given twice

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .link import Program
     from .linked import Code, LoopSite
     from .tasks import Task
+    from .waits import HostCall
 
 CHUNK = 10_000  # fuel handed to the loop at a time; between chunks deadline and cancellation are looked at
 UNLIMITED = 1 << 62
@@ -224,7 +225,7 @@ class Machine(Scheduler):
     def configure(self, target: tuple[str, int, str], value: Any) -> None:
         self.configured[target] = value
 
-    def call(self, effect: Effect, code: Code, arguments: list[Any], captured: Any, done: Callable[[Task], None]) -> Task:
+    def call(self, effect: Effect, code: Code, arguments: list[Any], captured: Any, done: Callable[[Task], None]) -> HostCall:
         """What runs for an effect is one call deeper than the task that waits for it: P012 (G-6.1)."""
         parent = effect.task
         if parent.base + len(parent.frames) >= self.depth_limit:

@@ -28,7 +28,7 @@ async def perform(run: Running, effect: Effect) -> Any:
         opened = run.memories.at(use.memory)
         memory: Memory = getattr(opened, "memory", opened)  # a derived view has the facts of its memory
         assert memory.embedding is not None, "the machine asks for memories that embed"
-        await memory.embedding.fill(_texts(memory, effect.task, use, stores))
+        await memory.embedding.fill(_texts(memory, effect.task.path, use, stores))
     except InvalidValue as error:
         raise Panic("P452", str(error)) from None
     except MemoryFailure as failure:

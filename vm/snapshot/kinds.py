@@ -328,16 +328,18 @@ def _build_task(r: Reader, task: Any, name: Any) -> TaskHandle:
 
 
 def _lower_stream(w: Writer, value: Stream) -> list[Any]:
-    if value.response is None:
-        raise SnapshotError("V008", f"a reply of {value.name} is on its way; read the stream to its end first")
-    return [value.name, w.place(value.response), value.walked, w.place(value.failure)]
+    key = w.stream_key(value) if value.response is None else None
+    return [value.name, key, w.place(value.response), value.walked, w.place(value.failure)]
 
 
-def _build_stream(r: Reader, name: Any, response: Any, walked: Any, failure: Any) -> Stream:
+def _build_stream(r: Reader, name: Any, key: Any, response: Any, walked: Any, failure: Any) -> Stream:
     made = Stream(r.declared("ModelRef", name), None)
     made.response, made.walked, made.failure = r.value(response), r.flag(walked), r.value(failure)
-    if type(made.response) is not Response or type(made.failure) not in (Err, type(None)):
+    if type(made.response) is not (type(None) if key else Response) or type(made.failure) not in (Err, type(None)):
         raise misshapen("a stream that ended in neither a Response nor an Err")
+    if key is not None:
+        made.effect = r.stream_effect(key)
+        r.streams[key] = made
     return made
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from ..link import Program
     from ..linked import Code
+    from ..values import Stream
 
 # What Python says where a row is not what its kind has: too few fields, a list where a number stands, an unknown name.
 WRONG = (TypeError, ValueError, LookupError, AttributeError, OverflowError, RecursionError, MemoryError, Panic)
@@ -35,6 +36,7 @@ class Reader:
         self._cells = [Cell() for _ in cells]
         self._tasks = [_ended_task(program) for _ in tasks]
         self._built: list[Any] = []
+        self.streams: dict[str, Stream] = {}  # that have not ended, by the keys of the effects that began them
         for number, row in enumerate(rows):
             try:
                 self._built.append(KINDS[self.index(row[0])].build(self, *row[1:]))
@@ -44,7 +46,7 @@ class Reader:
             cell.value = self.value(held)
         for task, row in zip(self._tasks, tasks, strict=True):
             try:
-                self._end(task, *row)
+                self.end_task(task, *row)
             except WRONG:
                 raise misshapen(f"a task of the {what} is malformed") from None
 
@@ -53,7 +55,7 @@ class Reader:
             raise misshapen(f"the {what} has not its tables")
         return body
 
-    def _end(self, task: Task, function: Any, cancelled: Any, result: Any) -> None:
+    def end_task(self, task: Task, function: Any, cancelled: Any, result: Any) -> None:
         task.code = self.function(function)
         task.cancelled = self.flag(cancelled)
         task.result = self.value(result)
@@ -108,6 +110,10 @@ class Reader:
 
     def task(self, number: Any) -> Task:
         return self._tasks[self.index(number)]
+
+    def stream_effect(self, key: Any) -> Any:
+        """The effect that began a reply which has not ended; only a run has one."""
+        raise misshapen("a reply that is on its way")
 
     def declared(self, kind: str, name: Any) -> str:
         """The name of a declaration of the program, to which a handle of that kind leads."""

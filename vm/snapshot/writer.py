@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..link import Program
     from ..linked import Code
     from ..tasks import Task
-    from ..values import Cell
+    from ..values import Cell, Stream
 
 SHORT = 32  # code points: longer Strings have rows, since many places may hold one
 _SCALARS = frozenset({int, float, bool, type(None)})
@@ -102,6 +102,10 @@ class Writer:
     def task(self, task: Task) -> int:
         return _number(self._tasks, self._task_list, task)
 
+    def stream_key(self, stream: Stream) -> str:
+        """The key of the effect that began a reply which has not ended; only a run has one."""
+        raise SnapshotError("V008", f"a reply of {stream.name} is on its way; read the stream to its end first")
+
     def sealed(self, what: str, roots: Any) -> bytes:
         """The bytes of a snapshot; `roots` are plain data in which values stand as `put` gave them."""
         cells: list[Any] = []
@@ -110,10 +114,10 @@ class Writer:
             if len(cells) < len(self._cell_list):
                 cells.append(self.put(self._cell_list[len(cells)].value))
             else:
-                tasks.append(self._ended(self._task_list[len(tasks)]))
+                tasks.append(self.task_row(self._task_list[len(tasks)]))
         return seal(what, identity_of(self.program), [self.rows, cells, tasks, roots])
 
-    def _ended(self, task: Task) -> list[Any]:
+    def task_row(self, task: Task) -> list[Any]:
         """What a handle tells of a task that is over."""
         if task.status is not DONE:
             raise SnapshotError("V008", f"the task {task.code.label} runs; wait for its end first")
