@@ -322,18 +322,18 @@ class Session:
                 await self._initialise()
             await self._read_files()
             passed = await arguments(self._give) if callable(arguments) else list(arguments)
-            value = await self._finish(machine.start(code, passed))
+            value = await self._finish(self.machine.start(code, passed))
         except Panic as raised:
             panic = raised
             self.emits.send("panic", self.redactor.clean(raised.message), True)
         finally:
             for timer in timers:
                 timer.cancel()
-            machine.cancel_all()
+            self.machine.cancel_all()
             await self.work.close_all()
             self.emits.flush()
         self.metrics.execution_time_ms += round((self.host.now() - started) * 1000)
-        return Outcome(value, panic, machine.used if machine.exact else None)
+        return Outcome(value, panic, self.machine.used if self.machine.exact else None)
 
     def _account(self, tokens: int | None, cost: float | None) -> Any:
         """What the requests of this run draw on (G-6.4)."""

@@ -16,6 +16,7 @@ from ..vm.snapshot.writer import Writer
 from ..vm.values import Array, Map
 from .memory import states
 from .memory.errors import InvalidValue, MemoryFailure
+from .snapshot_secrets import SnapshotSecrets
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ WHAT = "session state"
 
 def dumped(session: Session) -> bytes:
     """SnapshotError for what no state can hold: more than 64 MiB."""
-    w = Writer(session.program, session.redactor.clean)
+    w = Writer(session.program, SnapshotSecrets(session))
     roots = [
         session.initialised,
         stores.lowered(w, session.machine, False),
@@ -71,7 +72,7 @@ def _instance(w: Writer, name: str, number: int, made: ModelInstance) -> list[An
 def restored(session: Session, data: bytes) -> Callable[[], Awaitable[None]]:
     """SnapshotError, and nothing has changed; or what makes the session go on from that state. Everything is made and checked
     here: the rest only puts it in its place."""
-    r = Reader(session.program, data, WHAT)
+    r = Reader(session.program, data, WHAT, SnapshotSecrets(session))
     try:
         initialised, machine, logs, beginnings, tools, models, agent_calls, runs = r.roots
         r.flag(initialised)

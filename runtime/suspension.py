@@ -7,6 +7,7 @@ and `resume`. Must not know: where bytes are kept.
 from __future__ import annotations
 
 from ..vm.snapshot.runs import Held, read, written
+from .snapshot_secrets import SnapshotSecrets
 from .streams import STREAMS
 from .tools import MOCKS
 
@@ -19,14 +20,14 @@ if TYPE_CHECKING:
 
 def snapshot(session: Session) -> bytes:
     """SnapshotError for what no snapshot can hold."""
-    return written(session.machine, [held[name] for held, name in _kept(session)], session.redactor.clean)
+    return written(session.machine, [held[name] for held, name in _kept(session)], SnapshotSecrets(session))
 
 
 def resume(session: Session, data: bytes) -> None:
     """Go on with the machine that the bytes tell of. SnapshotError, and nothing has changed, for the bytes of another program or
     of another moment: each effect in them has to be one that the session performs."""
     old = session.machine
-    machine, values, streams = read(session.program, data, old.memories, Held(old))
+    machine, values, streams = read(session.program, data, old.memories, Held(old), SnapshotSecrets(session))
     machine.tiers(old.both)
     machine.keeps_locals, machine.stop = old.keeps_locals, old.stop
     session.machine = machine

@@ -21,17 +21,21 @@ if TYPE_CHECKING:
     from ..link import Program
     from ..linked import Code
     from ..values import Stream
+    from .protocols import Secrets
 
 # What Python says where a row is not what its kind has: too few fields, a list where a number stands, an unknown name.
 WRONG = (TypeError, ValueError, LookupError, AttributeError, OverflowError, RecursionError, MemoryError, Panic)
 
 
 class Reader:
-    """`roots` is the plain data that the writer was given."""
+    """`roots` is the plain data that the writer was given. `holes`: whether a struct may lack values of fields."""
 
-    def __init__(self, program: Program, data: bytes, what: str) -> None:
+    holes = False
+
+    def __init__(self, program: Program, data: bytes, what: str, secrets: Secrets) -> None:
         self.program = program
         self.layout = layout_of(program)
+        self.secrets = secrets
         rows, cells, tasks, self.roots = self._body(unseal(data, what, program), what)
         self._cells = [Cell() for _ in cells]
         self._tasks = [_ended_task(program) for _ in tasks]
@@ -91,6 +95,13 @@ class Reader:
         if type(given) is not str:
             raise misshapen("a part that is no text")
         return given
+
+    def joined(self, parts: Any) -> str:
+        """A String of texts and, between them, names of secrets."""
+        texts = list(map(self.text, self.list(parts)))
+        if len(texts) % 2 == 0:
+            raise misshapen("a text that ends in a secret's name")
+        return "".join(self.secrets.value(text) if at % 2 else text for at, text in enumerate(texts))
 
     def flag(self, given: Any) -> bool:
         if type(given) is not bool:

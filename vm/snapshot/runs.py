@@ -24,15 +24,15 @@ from .writer import Writer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any
 
     from ..effects import Memories
     from ..link import Program
     from ..values import Stream
+    from .protocols import Secrets
 
 WHAT = "snapshot of a run"
-LIMITS = ("steps", "reserve", "fuel", "depth_limit", "task_limit", "value_bytes", "created", "root_count")
+LIMITS = ("steps", "depth_limit", "task_limit", "value_bytes", "created", "root_count")
 
 
 class Held:
@@ -60,7 +60,7 @@ class RunWriter(Writer):
     def task_row(self, task: Task) -> list[Any]:
         if task.status is DONE:
             return super().task_row(task)
-        fault = None if task.fault is None else [task.fault.code, self.clean(task.fault.message)]
+        fault = None if task.fault is None else [task.fault.code, self.put(task.fault.message)]
         parent = None if task.parent is None else self.task(task.parent)
         effect = None if task.effect is None else _effect(self, task.effect)
         flags = [task.status is WAITING, task.working, task.doomed]
@@ -76,14 +76,14 @@ def _effect(w: Writer, effect: Effect) -> list[Any]:
     return [effect.key, effect.kind, lowered_payload(w, effect.payload)]
 
 
-def written(machine: Machine, kept: list[Any], clean: Callable[[str], str]) -> bytes:
+def written(machine: Machine, kept: list[Any], secrets: Secrets) -> bytes:
     """`kept`: values that the host has from the machine, which share with its own."""
-    w = RunWriter(machine.program, clean)
+    w = RunWriter(machine.program, secrets)
     for root in machine.roots:
         for task in root.subtree():
             w.task(task)
     current = None if machine.current is None else w.task(machine.current)
-    numbers = [getattr(machine, name) for name in LIMITS]
+    numbers = [machine.used, *(getattr(machine, name) for name in LIMITS)]
     closed = [effect.key for effect in machine.closed]
     return w.sealed(WHAT, [numbers, current, closed, stores.lowered(w, machine, True), [w.put(value) for value in kept]])
 
@@ -94,11 +94,13 @@ def written(machine: Machine, kept: list[Any], clean: Callable[[str], str]) -> b
 class RunReader(Reader):
     """`held`: what the host performs; `adopted`: its effects with the tasks and payloads that are theirs from now on."""
 
-    def __init__(self, program: Program, data: bytes, held: Held) -> None:
+    holes = True  # while functions of the program give defaults to what `json::parse_as` made
+
+    def __init__(self, program: Program, data: bytes, held: Held, secrets: Secrets) -> None:
         self.held = held
         self.adopted: list[tuple[Effect, Task, Any]] = []
         self.watchers: dict[Task, Any] = {}
-        super().__init__(program, data, WHAT)
+        super().__init__(program, data, WHAT, secrets)
 
     def stream_effect(self, key: Any) -> Effect:
         return self.effect(key)
@@ -122,8 +124,8 @@ class RunReader(Reader):
             self._put_below(task, self.task(parent))
         read_frames(self, task, frames, stack)
         if fault is not None:
-            code, message = map(self.text, fault)
-            task.fault = Panic(code, message)
+            code, message = fault
+            task.fault = Panic(self.text(code), self.text(self.value(message)))
         if effect is not None:
             self._adopt(task, *effect)
         task.wait = read_wait(self, task, wait)
@@ -151,16 +153,19 @@ class RunReader(Reader):
         self.adopted.append((effect, task, asked))
 
 
-def read(program: Program, data: bytes, memories: Memories, held: Held) -> tuple[Machine, list[Any], dict[str, Stream]]:
+def read(
+    program: Program, data: bytes, memories: Memories, held: Held, secrets: Secrets
+) -> tuple[Machine, list[Any], dict[str, Stream]]:
     """The machine, what was kept beside it, and streams that have not ended, by the keys of the effects that began them.
 
     SnapshotError, and nothing of the host has changed, unless all of it fits what the host performs."""
-    r = RunReader(program, data, held)
+    r = RunReader(program, data, held, secrets)
     try:
         numbers, current, closed, state, kept = r.roots
         machine = Machine(program, memories)
-        for name, number in zip(LIMITS, numbers, strict=True):
+        for name, number in zip(LIMITS, numbers[1:], strict=True):
             setattr(machine, name, r.index(number))
+        machine.reserve = machine.steps - r.index(numbers[0])
         stores.read(r, state, True).replace(machine)
         alive = _plant(r, machine, current)
         called = read_watchers(r, alive, r.watchers, held.calls)

@@ -46,7 +46,7 @@ def _watchers(w: Writer, store: HashStore) -> list[Any]:
 
 
 def _records(w: Writer, ledger: Ledger) -> list[Any]:
-    return [[w.put(name), list(map(w.clean, keys)), w.put(value)] for name, (keys, value) in ledger.entries.items()]
+    return [[w.put(name), [w.put(key) for key in keys], w.put(value)] for name, (keys, value) in ledger.entries.items()]
 
 
 class Read:
@@ -117,6 +117,6 @@ def _fill_ledger(r: Reader, stores: Stores, name: Any, scope: Any, records: Any)
         raise misshapen(f"a ledger {name} that the program has not")
     ledger = stores.ledgers[at] = Ledger(name)
     for identifier, keys, value in records:
-        ledger.put(r.text(r.value(identifier)), list(map(r.text, r.list(keys))), r.text(r.value(value)))
+        ledger.put(r.text(r.value(identifier)), list(map(r.text, r.values(keys))), r.text(r.value(value)))
     if len(ledger.entries) != len(records):
         raise misshapen(f"the ledger {name} holds one identifier twice")

@@ -80,7 +80,7 @@ def _read_each(r: Reader, task: Task, function: Any, cells: Any, elements: Any, 
 def read_watchers(
     r: Reader, alive: list[Task], forms: dict[Task, Any], calls: dict[str, HostCall]
 ) -> list[tuple[HostCall, Task]]:
-    """Gives all tasks their watchers, when all are there; `calls`: those of the host, given back with the tasks that are theirs."""
+    """Gives all tasks their watchers, when all are there; `calls`: those of the host, given back with their tasks."""
     called = []
     for task in alive:
         for form in r.list(forms[task]):
