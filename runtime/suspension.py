@@ -27,9 +27,8 @@ def resume(session: Session, data: bytes) -> None:
     """Go on with the machine that the bytes tell of. SnapshotError, and nothing has changed, for the bytes of another program or
     of another moment: each effect in them has to be one that the session performs."""
     old = session.machine
-    machine, values, streams = read(session.program, data, old.memories, Held(old), SnapshotSecrets(session))
-    machine.tiers(old.both)
-    machine.keeps_locals, machine.stop = old.keeps_locals, old.stop
+    machine = old.successor()
+    values, streams = read(machine, data, Held(old), SnapshotSecrets(session))
     session.machine = machine
     for (held, name), value in zip(_kept(session), values, strict=True):
         held[name] = value

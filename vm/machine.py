@@ -78,6 +78,15 @@ class Machine(Scheduler):
         self.task_limit = tasks
         self.value_bytes = value_bytes
 
+    def successor(self) -> Machine:
+        """A new machine under the same limits, for the same host, in which nothing runs."""
+        made = Machine(self.program, self.memories)
+        for name in ("steps", "depth_limit", "task_limit", "value_bytes", "keeps_locals", "calls_before", "loops_before"):
+            setattr(made, name, getattr(self, name))
+        made.reserve = made.steps
+        made.both, made.counted, made.stop = self.both, self.counted, self.stop
+        return made
+
     # ------------------------------------------------------------ the two tiers (V-7)
 
     def tiers(self, both: bool, *, at_once: bool = False, counted: bool = False) -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from heapq import heapify
 
 from ..effects import Effect
-from ..machine import Machine
 from ..panics import Panic
 from ..tasks import DONE, READY, WAITING, Task
 from ..waits import HostCall
@@ -26,13 +25,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from ..effects import Memories
     from ..link import Program
+    from ..machine import Machine
     from ..values import Stream
     from .protocols import Secrets
 
 WHAT = "snapshot of a run"
-LIMITS = ("steps", "depth_limit", "task_limit", "value_bytes", "created", "root_count")
 
 
 class Held:
@@ -83,7 +81,7 @@ def written(machine: Machine, kept: list[Any], secrets: Secrets) -> bytes:
         for task in root.subtree():
             w.task(task)
     current = None if machine.current is None else w.task(machine.current)
-    numbers = [machine.used, *(getattr(machine, name) for name in LIMITS)]
+    numbers = [machine.used, machine.created, machine.root_count]
     closed = [effect.key for effect in machine.closed]
     return w.sealed(WHAT, [numbers, current, closed, stores.lowered(w, machine, True), [w.put(value) for value in kept]])
 
@@ -153,19 +151,16 @@ class RunReader(Reader):
         self.adopted.append((effect, task, asked))
 
 
-def read(
-    program: Program, data: bytes, memories: Memories, held: Held, secrets: Secrets
-) -> tuple[Machine, list[Any], dict[str, Stream]]:
-    """The machine, what was kept beside it, and streams that have not ended, by the keys of the effects that began them.
+def read(machine: Machine, data: bytes, held: Held, secrets: Secrets) -> tuple[list[Any], dict[str, Stream]]:
+    """Puts the run into a machine in which nothing has run, whose limits stay the host's. Gives what was kept beside it, and
+    streams that have not ended, by the keys of the effects that began them.
 
     SnapshotError, and nothing of the host has changed, unless all of it fits what the host performs."""
-    r = RunReader(program, data, held, secrets)
+    r = RunReader(machine.program, data, held, secrets)
     try:
         numbers, current, closed, state, kept = r.roots
-        machine = Machine(program, memories)
-        for name, number in zip(LIMITS, numbers[1:], strict=True):
-            setattr(machine, name, r.index(number))
-        machine.reserve = machine.steps - r.index(numbers[0])
+        used, machine.created, machine.root_count = map(r.index, numbers)
+        machine.reserve = machine.steps - used
         stores.read(r, state, True).replace(machine)
         alive = _plant(r, machine, current)
         called = read_watchers(r, alive, r.watchers, held.calls)
@@ -177,7 +172,7 @@ def read(
         effect.task, effect.payload = task, payload
     for call, task in called:
         call.task = task
-    return machine, values, r.streams
+    return values, r.streams
 
 
 def _plant(r: RunReader, machine: Machine, current: Any) -> list[Task]:
