@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 from concerto.runtime.suspension import resume, snapshot
+from concerto.vm import effects
 from concerto.vm.bytecode.codec import MAGIC as IMAGE_MAGIC
 from concerto.vm.snapshot import envelope
 from concerto.vm.snapshot.errors import SnapshotError
 from concerto.vm.snapshot.iterators import KINDS, lowered_iterator
+from concerto.vm.snapshot.payloads import RECORDS
 
 from .programs import EVERYTHING, Between, Run, program_of
 
@@ -176,6 +178,12 @@ def test_a_frame_that_cannot_be_is_refused(change: Any, part: str) -> None:
 
     source = "fn other() { } fn main() { let n = 1; other(); emit(\"n\", n); std::time::sleep(n); emit(\"n\", n + 1); }"
     at_step(4, source)[1](checked)
+
+
+def test_every_record_of_an_effect_has_a_form() -> None:
+    """G-13.8: one without fails here, before a program waits for it."""
+    records = {made for made in vars(effects).values() if isinstance(made, type) and hasattr(made, "__slots__")}
+    assert records - {effects.Effect} == set(RECORDS)
 
 
 def test_a_walk_keeps_its_place() -> None:

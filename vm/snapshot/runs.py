@@ -194,4 +194,6 @@ def _plant(r: RunReader, machine: Machine, current: Any) -> list[Task]:
     heapify(machine.queue)
     heapify(machine.held)
     machine.at_work = sum(task.working for task in alive)
+    if machine.held and machine.at_work < machine.task_limit:
+        raise misshapen("a task that could run and may not")
     return alive

@@ -77,6 +77,17 @@ def _read_each(r: Reader, task: Task, function: Any, cells: Any, elements: Any, 
     return each
 
 
+def _check_wait(wait: Wait, watched: list[Task]) -> None:
+    """It ends when those that it watches have ended, not before and not never."""
+    fitting = bool(watched)
+    if isinstance(wait, JoinAll | AllEnded):
+        fitting = fitting and wait.left == len(watched)
+    elif isinstance(wait, Each):
+        fitting = fitting and len(watched) == len(wait.places) and set(watched) == set(wait.places)
+    if not fitting:
+        raise misshapen("a task that waits for tasks that do not run")
+
+
 def read_watchers(
     r: Reader, alive: list[Task], forms: dict[Task, Any], calls: dict[str, HostCall]
 ) -> list[tuple[HostCall, Task]]:
@@ -92,9 +103,8 @@ def read_watchers(
             else:
                 task.watchers.append(r.task(form).wait)
     for task in alive:
-        watched = {other for other in alive if task.wait in other.watchers}
-        if task.wait is not None and (not watched or (type(task.wait) is Each and watched != set(task.wait.places))):
-            raise misshapen("a task that waits for tasks that do not run")
+        if task.wait is not None:
+            _check_wait(task.wait, [other for other in alive for one in other.watchers if one is task.wait])
         asked = sum(1 for child in task.children if any(type(one) is HostCall for one in child.watchers))
         if task.calls != asked or (asked and task.effect is None):
             raise misshapen("a task that the host runs for nothing")
