@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def snapshot(session: Session) -> bytes:
     """SnapshotError for what no snapshot can hold."""
-    return written(session.machine, [held[name] for held, name in _kept(session)], SnapshotSecrets(session))
+    return written(session.machine, [table[name] for table, name in _kept(session)], SnapshotSecrets(session))
 
 
 def resume(session: Session, data: bytes) -> None:
@@ -28,10 +28,11 @@ def resume(session: Session, data: bytes) -> None:
     of another moment: each effect in them has to be one that the session performs."""
     old = session.machine
     machine = old.successor()
-    values, streams = read(machine, data, Held(old), SnapshotSecrets(session))
+    held = Held(old, [table[name] for table, name in _kept(session)])
+    values, streams = read(machine, data, held, SnapshotSecrets(session))
     session.machine = machine
-    for (held, name), value in zip(_kept(session), values, strict=True):
-        held[name] = value
+    for (table, name), value in zip(_kept(session), values, strict=True):
+        table[name] = value
     for effect, call in session.state.get(STREAMS, {}).items():
         call.stream = streams.get(effect.key, call.stream)
 

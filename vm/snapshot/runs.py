@@ -34,12 +34,14 @@ WHAT = "snapshot of a run"
 
 
 class Held:
-    """What the host has of a machine: effects by key, those too whose replies are on their way or that are to be closed; what it
-    runs, by the path of the task; `streams` by the key of the effect that began each."""
+    """What the host has of a machine: effects by key, of which tasks await some, and others have replies on their way or are to
+    be closed; what it runs, by the path of the task; `kept`: values that share with those of the machine."""
 
-    def __init__(self, machine: Machine) -> None:
+    def __init__(self, machine: Machine, kept: list[Any]) -> None:
+        self.kept = kept
         tasks = [task for root in machine.roots for task in root.subtree()]
         awaited = [task.effect for task in tasks if task.effect is not None]
+        self.awaited = {effect.key for effect in awaited}
         streamed = [effect for task in tasks for effect in task.streams]
         self.effects: dict[str, Effect] = {effect.key: effect for effect in (*awaited, *streamed, *machine.closed)}
         self.calls = {task.path: call for task in tasks for call in task.watchers if type(call) is HostCall}
@@ -75,7 +77,7 @@ def _effect(w: Writer, effect: Effect) -> list[Any]:
 
 
 def written(machine: Machine, kept: list[Any], secrets: Secrets) -> bytes:
-    """`kept`: values that the host has from the machine, which share with its own."""
+    """`kept`: as `Held` has them."""
     w = RunWriter(machine.program, secrets)
     for root in machine.roots:
         for task in root.subtree():
@@ -164,8 +166,12 @@ def read(machine: Machine, data: bytes, held: Held, secrets: Secrets) -> tuple[l
         stores.read(r, state, True).replace(machine)
         alive = _plant(r, machine, current)
         called = read_watchers(r, alive, r.watchers, held.calls)
+        if len(called) != len(held.calls) or {task.effect.key for task in alive if task.effect is not None} != held.awaited:
+            raise misshapen("tasks of another moment than the host's")
         machine.closed = list(map(r.effect, closed))
         values = r.values(kept)
+        if list(map(type, values)) != list(map(type, held.kept)):
+            raise misshapen("values that the host has not kept")
     except WRONG:
         raise misshapen(f"the {WHAT} is malformed") from None
     for effect, task, payload in r.adopted:

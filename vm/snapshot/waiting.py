@@ -93,6 +93,7 @@ def read_watchers(
 ) -> list[tuple[HostCall, Task]]:
     """Gives all tasks their watchers, when all are there; `calls`: those of the host, given back with their tasks."""
     called = []
+    watched: dict[int, list[Task]] = {}
     for task in alive:
         for form in r.list(forms[task]):
             if form is BY_HOST:
@@ -101,10 +102,12 @@ def read_watchers(
             elif r.task(form).wait is None:
                 raise misshapen("a task that waits for another's end and for nothing")
             else:
-                task.watchers.append(r.task(form).wait)
+                wait = r.task(form).wait
+                task.watchers.append(wait)
+                watched.setdefault(id(wait), []).append(task)
     for task in alive:
         if task.wait is not None:
-            _check_wait(task.wait, [other for other in alive for one in other.watchers if one is task.wait])
+            _check_wait(task.wait, watched.get(id(task.wait), []))
         asked = sum(1 for child in task.children if any(type(one) is HostCall for one in child.watchers))
         if task.calls != asked or (asked and task.effect is None):
             raise misshapen("a task that the host runs for nothing")
