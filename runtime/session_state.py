@@ -14,7 +14,6 @@ from ..vm.snapshot.errors import misshapen
 from ..vm.snapshot.reader import WRONG, Reader
 from ..vm.snapshot.writer import Writer
 from ..vm.values import Array, Map
-from .memory import states
 from .memory.errors import InvalidValue, MemoryFailure
 from .snapshot_secrets import SnapshotSecrets
 
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from typing import Any
 
+    from .memory.stores.volatile import VolatileStore
     from .model_instances import ModelInstance
     from .performers.models import ModelCalls
     from .session import Session
@@ -37,7 +37,7 @@ def dumped(session: Session) -> bytes:
     roots = [
         session.initialised,
         stores.lowered(w, session.machine, False),
-        states.lowered(session.memories),
+        _logs(session),
         [[name, messages, _facts(w, facts)] for name, messages, facts in session.memories.beginnings()],
         _tool_states(w, session.state.get("tools")),
         _models(w, session.state.get("models")),
@@ -45,6 +45,22 @@ def dumped(session: Session) -> bytes:
         session.machine.root_count,
     ]
     return w.sealed(WHAT, roots)
+
+
+def _logs(session: Session) -> list[Any]:
+    if not len(session.memories):
+        return []
+    from .memory import states  # with the code of a store, which a program without memories does not load (M-14.7)
+
+    return states.lowered(session.memories)
+
+
+def _read_logs(session: Session, rows: Any) -> VolatileStore | None:
+    if rows == []:
+        return None
+    from .memory import states
+
+    return states.read(session.memories, rows)
 
 
 def _facts(w: Writer, facts: list[Any]) -> list[Any]:
@@ -77,7 +93,7 @@ def restored(session: Session, data: bytes) -> Callable[[], Awaitable[None]]:
         initialised, machine, logs, beginnings, tools, models, agent_calls, runs = r.roots
         r.flag(initialised)
         state = stores.read(r, machine, False)
-        volatile = states.read(session.memories, logs)
+        volatile = _read_logs(session, logs)
         begun = _beginnings(r, session, beginnings)
         tool_states = _read_tools(r, session, state.configured, tools)
         model_calls = _read_models(r, session, state.configured, models)

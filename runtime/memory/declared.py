@@ -350,7 +350,7 @@ class Memories:
         """What initialisation statements give a log that begins, by memory: messages, facts."""
         return [(name, each.initial, each.facts) for name, each in self._declared.items() if each.initial or each.facts]
 
-    def begin_with(self, store: VolatileStore, beginnings: dict[str, tuple[list[Any], list[Any]]]) -> None:
+    def begin_with(self, store: VolatileStore | None, beginnings: dict[str, tuple[list[Any], list[Any]]]) -> None:
         """Go on with other volatile logs, and other beginnings, than before; logs in a store are opened anew."""
         self._volatile = store
         self._earlier.clear()
