@@ -48,7 +48,7 @@ def conversation(
     if any(element.policy.recall is not None for element in made.attached):
         from .memory.recall_step import Recalling
 
-        made.recall = Recalling(effect.task)
+        made.recall = Recalling(effect.task.path)
     made.locks = turn_locks(run, made.memory)
     if auto and made.memory.policy.on_conflict != "Append":
         _enter(run, effect, made)

@@ -17,11 +17,9 @@ from typing import Any, Self, TypeVar
 from ..runtime import session as runtime
 from ..runtime.emits import NoListener
 from ..runtime.errors import ConfigFailure
-from ..runtime.session_state import dumped, restored
 from ..vm import link, values
 from ..vm.machine import Stopped
 from ..vm.panics import Panic as RaisedPanic
-from ..vm.snapshot.errors import SnapshotError
 from .conversion import Run, from_python, read_value, to_python
 from .errors import Frame, ImageError, Panic, ProgramError
 from .options import Budgets, Options, check_options, host_of
@@ -291,6 +289,8 @@ class Session:
 
     async def adump(self) -> bytes:
         """As `dump`, within a running event loop."""
+        from ..runtime.session_state import dumped  # loaded by who keeps states (M-14.7)
+
         async with self._turns:
             return _refusing(lambda: dumped(self._session))
 
@@ -303,6 +303,8 @@ class Session:
         """As `restore`, within a running event loop."""
         if not isinstance(state, bytes | bytearray | memoryview):
             raise TypeError(f"a state is bytes, given {type(state).__name__}")
+        from ..runtime.session_state import restored
+
         async with self._turns:
             replace = _refusing(lambda: restored(self._session, bytes(state)))
             await replace()
@@ -346,6 +348,8 @@ class Session:
 
 def _refusing(work: Callable[[], T]) -> T:
     """What `work` gives, its refusals as the API has them."""
+    from ..vm.snapshot.errors import SnapshotError
+
     try:
         return work()
     except SnapshotError as error:

@@ -18,6 +18,7 @@ from .memories import memory_append, memory_append_in_program, request_assembly
 from .recalling import followed_recall, index_of_facts, recall
 from .schemas import extraction, retry_growth
 from .serving import calls_over_the_wire
+from .snapshots import snapshots
 from .starting import cold_start
 from .waiting import concurrent_calls
 
@@ -41,5 +42,6 @@ OPERATIONS: dict[str, Callable[[Plan], list[Figure]]] = {
     "verifier": verifier,
     "waiting": concurrent_calls,
     "serving": calls_over_the_wire,
+    "snapshots": snapshots,
     "start": cold_start,
 }

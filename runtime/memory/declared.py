@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from time import time
 
 from ...vm.panics import Panic
+from ...vm.tasks import is_below
 from .errors import InvalidValue, MemoryFailure
 from .keys import MAIN_BRANCH, branch_of, key_values, memory_key
 from .policy import Policy
@@ -187,13 +188,14 @@ class Memories:
         self.serial = frozenset([each.name for each in made if each.of is None and each.policy.on_conflict == "Serial"])
 
     @contextmanager
-    def beginning(self, machine: Any) -> Iterator[None]:
-        """While the program is initialised: `append` and `pin` are kept for the logs that begin (M-2.10)."""
-        machine.memories, self.initialising = _Beginning(self), True
+    def beginning(self, machine: Callable[[], Any]) -> Iterator[None]:
+        """While the program is initialised: `append` and `pin` are kept for the logs that begin (M-2.10). `machine` gives the one
+        that runs."""
+        machine().memories, self.initialising = _Beginning(self), True
         try:
             yield
         finally:
-            machine.memories, self.initialising = self, False
+            machine().memories, self.initialising = self, False
 
     def is_open(self, name: str) -> bool:
         """Whether it was read or written already."""
@@ -219,11 +221,7 @@ class Memories:
 
     def turn_around(self, task: Any, memory: Memory) -> Any:
         """The turn in progress of this memory that the task runs within: its tools, hooks, loop body, child tasks (M-5.20)."""
-        inside = set()
-        while task is not None:
-            inside.add(task)
-            task = task.parent
-        found = (turn for effect, turn in self.turns.items() if effect.task in inside and turn.memory == memory)
+        found = (turn for effect, turn in self.turns.items() if turn.memory == memory and is_below(task.path, effect.task.path))
         return next(found, None)
 
     def written(self, ref: MemoryRef, task: Any) -> Any:
@@ -253,7 +251,7 @@ class Memories:
             memory = self.written(ref, task) if method in WRITES else self.at(ref)
             return memory, isinstance(memory, DerivedMemory)
 
-        return perform(ref, opened, method, arguments, task)
+        return perform(ref, opened, method, arguments, task.path)
 
     def keyed(self, ref: KeyedRef, method: str, values: dict[str, Any]) -> Any:
         """`key`, `keys` and `erase` with values of the machine (M-7.3)."""
@@ -363,7 +361,7 @@ class Memories:
         """What initialisation statements give a log that begins, by memory: messages, facts."""
         return [(name, each.initial, each.facts) for name, each in self._declared.items() if each.initial or each.facts]
 
-    def begin_with(self, store: VolatileStore, beginnings: dict[str, tuple[list[Any], list[Any]]]) -> None:
+    def begin_with(self, store: VolatileStore | None, beginnings: dict[str, tuple[list[Any], list[Any]]]) -> None:
         """Go on with other volatile logs, and other beginnings, than before; logs in a store are opened anew."""
         self._volatile = store
         self._earlier.clear()

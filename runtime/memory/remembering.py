@@ -38,7 +38,7 @@ class Facts:
 
     def all(self) -> list[Fact]:
         """Those the task sees, by tier and id."""
-        found = [fact for fact in self.memory.session_facts() if fact.tier != EPHEMERAL or fact.task is self.task]
+        found = [fact for fact in self.memory.session_facts() if fact.tier != EPHEMERAL or fact.task == self.task]
         found += self.memory.stored_facts()
         return sorted(found, key=lambda fact: (TIERS.index(fact.tier), fact.id))
 
@@ -96,7 +96,7 @@ class Facts:
     def _indexes(self) -> list[FactIndex]:
         """Of what the task sees: facts of the session, its ephemeral ones, those of the store."""
         memory = self.memory
-        own = [fact for fact in memory.session.ephemeral(memory.key) if fact.task is self.task]
+        own = [fact for fact in memory.session.ephemeral(memory.key) if fact.task == self.task]
         return [memory.session.index(memory.key), FactIndex(own), memory.stored_index()]
 
     def _candidates(self, query: str, k: int) -> frozenset[int] | None:

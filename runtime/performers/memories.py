@@ -36,7 +36,7 @@ async def perform(run: Running, effect: Effect) -> Any:
         if run.memories.waits(use.memory, use.method, effect.task):
             turn = await _held(run, effect, memory)
         if memory.embedding is not None and use.method in EMBEDDED:
-            await memory.embedding.fill(_texts(memory, effect.task, use, stores))
+            await memory.embedding.fill(_texts(memory, effect.task.path, use, stores))
     except InvalidValue as error:
         raise Panic("P452", str(error)) from None
     except MemoryFailure as failure:
