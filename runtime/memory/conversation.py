@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..records import Call
-    from .declared import DerivedMemory
+    from .forms import DerivedMemory
     from .locks import TurnLocks
     from .summaries import Summarise
     from .turns import Recall, Run

@@ -1,6 +1,6 @@
 """The memories of a session by name (O-8.3, O-10.15, M-7): plain ones, keyed ones, and views derived from either.
 
-Hands on `Memory`, `KeyedMemory` and `DerivedMemory`; logs and stores are loaded when the first is used (M-14.7). Must not
+Hands on `Memories`; logs and stores are loaded when the first is used (M-14.7). Must not
 know: the image they were declared in, calls.
 """
 
@@ -11,8 +11,10 @@ from time import time
 
 from ...vm.panics import Panic
 from ...vm.tasks import is_below
+from .beginning import Beginning
 from .errors import InvalidValue, MemoryFailure
-from .keys import MAIN_BRANCH, branch_of, key_values, memory_key
+from .forms import DerivedMemory, KeyedMemory
+from .keys import MAIN_BRANCH, memory_key
 from .policy import Policy
 
 TYPE_CHECKING = False
@@ -21,13 +23,11 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ...vm.values import KeyedRef, MemoryRef
-    from ..records import Msg
     from .embedding import Embedding
     from .keys import Key
     from .memory import Listener, Memory
     from .stores.protocol import Store
     from .stores.volatile import VolatileStore
-    from .views import Recalled, View
 
     Allow = tuple[frozenset[str], frozenset[str]]
 
@@ -69,83 +69,6 @@ class Declaration:
         self.allow = allow
         self.embed = embed
         self.fixed = fixed
-
-
-class KeyedMemory:
-    """A memory with `.per(…)`: one log for each key (M-7.3)."""
-
-    __slots__ = ("name", "per", "_at", "_stores", "_prefix")
-
-    def __init__(self, name: str, per: Sequence[str], at: Callable[[Key], Memory], stores: list[Store], prefix: Key) -> None:
-        """`stores`: its own first, then that of the session's facts."""
-        self.name = name
-        self.per = per
-        self._at = at
-        self._stores = stores
-        self._prefix = prefix
-
-    def key(self, **values: Any) -> Memory:
-        """InvalidValue (P452) for a value no key may have."""
-        return self.at(key_values(self.per, values))
-
-    def at(self, values: Key) -> Memory:
-        """Of values in declared order that were checked."""
-        return self._at((*self._prefix, *values, MAIN_BRANCH))
-
-    def keys(self) -> list[dict[str, str | int]]:
-        found = [key for key in self._stores[0].keys(self._prefix) if branch_of(key) == MAIN_BRANCH]
-        return [dict(zip(self.per, key[len(self._prefix) : -1], strict=True)) for key in found]
-
-    def erase(self, **values: Any) -> int:
-        """Every key with these values; the number of removed entries."""
-        from .branching import erase_all
-
-        names = [name for name in self.per if name in values]
-        wanted = dict(zip(names, key_values(names, values), strict=True))
-        matching = [held for held in self.keys() if all(held[name] == value for name, value in wanted.items())]
-        return sum(erase_all(store, (*self._prefix, *held.values())) for held in matching for store in self._stores)
-
-
-class DerivedMemory:
-    """`Memory::of(m)`: the log of m under steps of its own (M-6.21, M-9.11). It is only read; a run that has it as its last
-    memory writes m."""
-
-    __slots__ = ("name", "memory", "view_name")
-
-    def __init__(self, name: str, memory: Memory) -> None:
-        self.name = name
-        self.memory = memory
-        self.view_name = name
-
-    def append(self, role: str, content: str) -> None:
-        raise Panic("P014", f"the derived view {self.name} has no method append")
-
-    def clear(self) -> None:
-        raise Panic("P014", f"the derived view {self.name} has no method clear")
-
-    def view(self, prompt_tokens: int = 0, recalled: Recalled | None = None) -> View:
-        policy = self.memory.views[self.view_name]
-        return self.memory.view(prompt_tokens=prompt_tokens, policy=policy, name=self.view_name, recalled=recalled)[0]
-
-    def messages(self) -> list[Msg]:
-        shown = self.view()
-        return [*shown.before, *shown.window]
-
-    def last(self, n: int) -> list[Msg]:
-        found = self.messages()
-        return found[max(0, len(found) - n) :] if n > 0 else []
-
-    def __len__(self) -> int:
-        return len(self.messages())
-
-    def is_empty(self) -> bool:
-        return not self.messages()
-
-    def tokens(self) -> int:
-        return self.view().tokens
-
-    def summary(self) -> str | None:
-        return self.memory.summary(self.view_name)
 
 
 class Memories:
@@ -191,7 +114,7 @@ class Memories:
     def beginning(self, machine: Callable[[], Any]) -> Iterator[None]:
         """While the program is initialised: `append` and `pin` are kept for the logs that begin (M-2.10). `machine` gives the one
         that runs."""
-        machine().memories, self.initialising = _Beginning(self), True
+        machine().memories, self.initialising = Beginning(self), True
         try:
             yield
         finally:
@@ -398,65 +321,6 @@ class Memories:
 
     def __len__(self) -> int:
         return len(self._declared)
-
-
-class _Beginning:
-    """The memories while initialisation statements run; one that was read meanwhile is written at once."""
-
-    def __init__(self, memories: Memories) -> None:
-        self.memories = memories
-        self.failure = memories.failure
-
-    def __getitem__(self, name: str) -> Any:
-        return self.memories[name] if self.memories.is_open(name) else _Begun(self.memories, name)
-
-    def at(self, ref: MemoryRef) -> Any:
-        return self.memories.at(ref)
-
-    def written(self, ref: MemoryRef, task: Any) -> Any:
-        return self[ref.name] if not (ref.branch or ref.key) else self.at(ref)
-
-    def perform(self, ref: MemoryRef, method: str, arguments: Sequence[Any], task: Any) -> Any:
-        if method == "pin" and not (ref.branch or ref.key or self.memories.is_open(ref.name)):
-            role, content = arguments
-            return self.initial(ref.name, role, content, True)
-        if method == "remember" and not (ref.branch or ref.key or self.memories.is_open(ref.name)):
-            return self.initial_fact(ref.name, arguments)
-        return self.memories.perform(ref, method, arguments, task)
-
-    def keyed(self, ref: KeyedRef, method: str, values: dict[str, Any]) -> Any:
-        return self.memories.keyed(ref, method, values)
-
-    def waits(self, ref: MemoryRef, method: str, task: Any) -> bool:
-        """What initialisation writes begins a log, or has it to itself."""
-        return False
-
-    def embeds(self, ref: MemoryRef) -> bool:
-        """Facts of initialisation get their vectors with a later commit."""
-        return False
-
-    def initial(self, name: str, role: str, content: str, pinned: bool) -> None:
-        self.memories.initial(name, role, content, pinned)
-
-    def initial_fact(self, name: str, arguments: Sequence[Any]) -> None:
-        self.memories.initial_fact(name, arguments)
-
-
-class _Begun:
-    """One memory that nobody has used."""
-
-    def __init__(self, memories: Memories, name: str) -> None:
-        self._memories = memories
-        self._name = name
-
-    def append(self, role: str, content: str) -> None:
-        self._memories.initial(self._name, role, content, False)
-
-    def __getattr__(self, method: str) -> Any:
-        return getattr(self._memories[self._name], method)
-
-    def __len__(self) -> int:
-        return len(self._memories[self._name])
 
 
 def _views(declared: Sequence[Declaration]) -> dict[str, dict[str, Policy]]:

@@ -1,0 +1,97 @@
+"""A memory with a log for each key, and a memory that only shows another one (M-7.3, M-6.21).
+
+Hands on `KeyedMemory` and `DerivedMemory`. Must not know: which are declared, calls.
+"""
+
+from __future__ import annotations
+
+from ...vm.panics import Panic
+from .keys import MAIN_BRANCH, branch_of, key_values
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from ..records import Msg
+    from .keys import Key
+    from .memory import Memory
+    from .stores.protocol import Store
+    from .views import Recalled, View
+
+
+class KeyedMemory:
+    """A memory with `.per(…)`: one log for each key (M-7.3)."""
+
+    __slots__ = ("name", "per", "_at", "_stores", "_prefix")
+
+    def __init__(self, name: str, per: Sequence[str], at: Callable[[Key], Memory], stores: list[Store], prefix: Key) -> None:
+        """`stores`: its own first, then that of the session's facts."""
+        self.name = name
+        self.per = per
+        self._at = at
+        self._stores = stores
+        self._prefix = prefix
+
+    def key(self, **values: Any) -> Memory:
+        """InvalidValue (P452) for a value no key may have."""
+        return self.at(key_values(self.per, values))
+
+    def at(self, values: Key) -> Memory:
+        """Of values in declared order that were checked."""
+        return self._at((*self._prefix, *values, MAIN_BRANCH))
+
+    def keys(self) -> list[dict[str, str | int]]:
+        found = [key for key in self._stores[0].keys(self._prefix) if branch_of(key) == MAIN_BRANCH]
+        return [dict(zip(self.per, key[len(self._prefix) : -1], strict=True)) for key in found]
+
+    def erase(self, **values: Any) -> int:
+        """Every key with these values; the number of removed entries."""
+        from .branching import erase_all
+
+        names = [name for name in self.per if name in values]
+        wanted = dict(zip(names, key_values(names, values), strict=True))
+        matching = [held for held in self.keys() if all(held[name] == value for name, value in wanted.items())]
+        return sum(erase_all(store, (*self._prefix, *held.values())) for held in matching for store in self._stores)
+
+
+class DerivedMemory:
+    """`Memory::of(m)`: the log of m under steps of its own (M-6.21, M-9.11). It is only read; a run that has it as its last
+    memory writes m."""
+
+    __slots__ = ("name", "memory", "view_name")
+
+    def __init__(self, name: str, memory: Memory) -> None:
+        self.name = name
+        self.memory = memory
+        self.view_name = name
+
+    def append(self, role: str, content: str) -> None:
+        raise Panic("P014", f"the derived view {self.name} has no method append")
+
+    def clear(self) -> None:
+        raise Panic("P014", f"the derived view {self.name} has no method clear")
+
+    def view(self, prompt_tokens: int = 0, recalled: Recalled | None = None) -> View:
+        policy = self.memory.views[self.view_name]
+        return self.memory.view(prompt_tokens=prompt_tokens, policy=policy, name=self.view_name, recalled=recalled)[0]
+
+    def messages(self) -> list[Msg]:
+        shown = self.view()
+        return [*shown.before, *shown.window]
+
+    def last(self, n: int) -> list[Msg]:
+        found = self.messages()
+        return found[max(0, len(found) - n) :] if n > 0 else []
+
+    def __len__(self) -> int:
+        return len(self.messages())
+
+    def is_empty(self) -> bool:
+        return not self.messages()
+
+    def tokens(self) -> int:
+        return self.view().tokens
+
+    def summary(self) -> str | None:
+        return self.memory.summary(self.view_name)
