@@ -7,11 +7,15 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
+    from typing import Any, Protocol
 
+    from ...vm import effects
     from ...vm.values import KeyedRef, MemoryRef
-    from .declared import Memories
+
+    class Memories(effects.Memories, Protocol):
+        """Those of the session."""
+
+        def is_open(self, name: str) -> bool: ...
 
 
 class Beginning:
@@ -30,7 +34,7 @@ class Beginning:
     def written(self, ref: MemoryRef, task: Any) -> Any:
         return self[ref.name] if not (ref.branch or ref.key) else self.at(ref)
 
-    def perform(self, ref: MemoryRef, method: str, arguments: Sequence[Any], task: Any) -> Any:
+    def perform(self, ref: MemoryRef, method: str, arguments: list[Any], task: Any) -> Any:
         if method == "pin" and not (ref.branch or ref.key or self.memories.is_open(ref.name)):
             role, content = arguments
             return self.initial(ref.name, role, content, True)
@@ -52,7 +56,7 @@ class Beginning:
     def initial(self, name: str, role: str, content: str, pinned: bool) -> None:
         self.memories.initial(name, role, content, pinned)
 
-    def initial_fact(self, name: str, arguments: Sequence[Any]) -> None:
+    def initial_fact(self, name: str, arguments: list[Any]) -> None:
         self.memories.initial_fact(name, arguments)
 
 
