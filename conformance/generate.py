@@ -2,9 +2,9 @@
 """Generated programs, run by two drivers (C-12.4 to C-12.6).
 
 `python conformance/generate.py --seed N --count K [--driver CMD] [--against CMD]`: the programs of the seeds N to N+K-1, each in
-both drivers, and on every route of the first; every difference is printed with the smallest program that still shows it. `--alone`
-leaves the second driver out, `--route` takes some routes: `--alone --route interp --route trans` compares the tiers. The last
-line is `K programs, D differences, U not claimed, S seconds`. Exit status 1 if there is a difference.
+both drivers, and on every route of the first; every difference is printed with the smallest program that still shows it.
+`--alone` leaves the second driver out, `--route` takes some routes: `--alone --route interp --route trans` compares the tiers.
+The last line is `K programs, D differences, U not claimed, S seconds`. Exit status 1 if there is a difference.
 """
 
 from __future__ import annotations

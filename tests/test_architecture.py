@@ -131,7 +131,8 @@ def test_the_machine_touches_nothing_outside(name: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(MODULES))
 def test_no_encoder_constructs_host_objects(name: str) -> None:
-    assert not {target.split(".")[0] for target in IMPORTS[name]} & CONSTRUCTING
+    allowed = {"marshal"} if name == "concerto.runtime.code_files" else set()  # code objects, under the rule of that clause
+    assert not {target.split(".")[0] for target in IMPORTS[name]} & CONSTRUCTING - allowed
     made = {"concerto.vm.values.records"}  # constructors of classes: text made of numbers, see tests/vm/test_no_python_text.py
     assert name in made or not called(MODULES[name]) & {"eval", "exec", "__import__"}
 

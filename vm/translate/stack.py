@@ -7,6 +7,7 @@ that all happens in the order of the bytecode. Hands on `Entry`, `Kind`, `Writer
 
 from __future__ import annotations
 
+from .parts import Site
 from .text import mark
 
 TYPE_CHECKING = False
@@ -63,18 +64,6 @@ class Entry:
     def simple(self) -> bool:
         """A name or a constant: it may be written more than once."""
         return self.text.isidentifier() or self.text.lstrip("-").isdigit()
-
-
-class Site:
-    """A place in the bytecode: index of the instruction, and the entries that the operand stack of the frame holds there, None
-    where control never leaves. `element`: the variables of array and index, where an IndexError is about these."""
-
-    __slots__ = ("index", "stack", "element")
-
-    def __init__(self, index: int, stack: tuple[str, ...] | None, element: tuple[str, str] | None = None) -> None:
-        self.index = index
-        self.stack = stack
-        self.element = element
 
 
 class Writer:

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..linked import Code, LoopSite
-    from .functions import Part
-    from .stack import Site
+    from .parts import Part, Site
 
 NESTED = 100  # calls of translated functions in one another; CPython has room for 1,000 of its own
 WORDS = {"None": None, "True": True, "False": False}
