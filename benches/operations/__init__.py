@@ -18,7 +18,7 @@ from .memories import memory_append, memory_append_in_program, request_assembly
 from .recalling import recall
 from .schemas import extraction, retry_growth
 from .serving import calls_over_the_wire
-from .starting import cold_start
+from .starting import cold_computing, cold_start
 from .waiting import concurrent_calls
 
 OPERATIONS: dict[str, Callable[[Plan], list[Figure]]] = {
@@ -40,4 +40,5 @@ OPERATIONS: dict[str, Callable[[Plan], list[Figure]]] = {
     "waiting": concurrent_calls,
     "serving": calls_over_the_wire,
     "start": cold_start,
+    "start_kept_code": cold_computing,
 }
