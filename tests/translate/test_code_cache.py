@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -21,6 +22,7 @@ from ..command import environment
 from .test_equal_tiers import DEEP, LONG, PANICS, SUSPENDS
 from .tiers import loaded, session_of
 
+PROGRAMS = Path(__file__).resolve().parents[2] / "benches" / "programs"
 HOT = 'fn f(n: Int) -> Int { let mut s = 0; for i in 0..n { s += i % 7; } s } fn main() { emit("sum", f(500)); }'
 
 
@@ -75,6 +77,17 @@ def test_kept_code_shows_the_same(
     assert finds(folder, source)
     nothing_is_translated()
     assert shown(source, CodeCache(str(folder)), counted=counted) == first
+
+
+@pytest.mark.parametrize("file", sorted(PROGRAMS.glob("*.conc")), ids=lambda file: file.stem)
+def test_every_kind_of_part_can_be_kept(file: Path, folder: Path, nothing_is_translated: Callable[[], None]) -> None:
+    """Whatever the translator knows of a part is plain data."""
+    source = file.read_text(encoding="utf-8")
+    (size,) = re.findall(r"^// sizes: .* test (\d+)$", source, re.M)
+    source = re.sub(r"^fn size\(\) -> Int \{ \d+ \}$", f"fn size() -> Int {{ {size} }}", source, flags=re.M)
+    first = shown(source, CodeCache(str(folder)), counted=False)
+    nothing_is_translated()
+    assert shown(source, CodeCache(str(folder)), counted=False) == first
 
 
 def test_more_is_added_to_what_was_kept(folder: Path) -> None:
