@@ -10,9 +10,8 @@ from ..builtins.table import row_of
 from ..bytecode import image as im
 from ..bytecode.opcodes import BY_NAME, OPCODES
 from . import stack as s
-from .arithmetic import Arithmetic
-from .forms import counted
 from .intrinsics import INTRINSICS
+from .making import Making
 from .stack import Entry, joined
 
 TYPE_CHECKING = False
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 MOVED: Kind = ("option", -2)  # of what was taken out of an Array
 
 
-class Expressions(Arithmetic):
+class Expressions(Making):
     # ------------------------------------------------------------ constants
 
     def op_CONST(self, operand: int) -> None:
@@ -51,22 +50,7 @@ class Expressions(Arithmetic):
     def op_NONE(self, operand: int) -> None:
         self.push(Entry("NONE_VALUE", s.PLAIN))
 
-    # ------------------------------------------------------------ making values
-
-    def op_SOME(self, operand: int) -> None:
-        part = self.pop()
-        self.give(f"Some({part.text})", [part])
-        self.stack[-1].pure = False  # a new value each time
-
-    def op_OK(self, operand: int) -> None:
-        part = self.pop()
-        self.give(f"Ok({part.text})", [part])
-        self.stack[-1].pure = False
-
-    def op_ERR(self, operand: int) -> None:
-        part = self.pop()
-        self.give(f"Err({part.text})", [part])
-        self.stack[-1].pure = False
+    # ------------------------------------------------------------ parts and ranges
 
     def op_UNWRAP(self, operand: int) -> None:
         if self.stack[-1].raw is not None:
@@ -78,32 +62,6 @@ class Expressions(Arithmetic):
             self.give(f"{part.text}.value", [part])
         else:
             self.give(f"({part.text}.value if type({part.text}) in HOLDERS else {part.text})", [part], self.inner(part.kind, 1))
-
-    def op_ARRAY(self, operand: int) -> None:
-        parts = self.taken(operand)
-        self.give(f"Array([{', '.join([part.text for part in parts])}])", parts, s.ARRAY)
-        self.stack[-1].pure = False
-
-    def op_TUPLE(self, operand: int) -> None:
-        parts = self.taken(operand)
-        plain = all(part.kind[0] in s.SCALARS for part in parts)
-        kind = s.PLAIN if plain else ("tuple", -1)
-        self.give(f"({', '.join([part.text for part in parts])}{',' * (operand == 1)})", parts, kind)
-
-    def op_STRUCT(self, operand: int) -> None:
-        op = BY_NAME["STRUCT"]
-        parts = self.taken(counted(op, operand, self.resolved(op, operand)))
-        self.give(f"{self.constant(op, operand)}({', '.join([part.text for part in parts])})", parts, self.kind_of_type(operand))
-        self.stack[-1].pure = False
-
-    def op_VARIANT(self, operand: int) -> None:
-        op = BY_NAME["VARIANT"]
-        parts = self.taken(counted(op, operand, self.resolved(op, operand)))
-        name = self.constant(op, operand)
-        payload = "".join([f"{part.text}, " for part in parts])
-        text = f"EnumValue({name}.decl, {name}.variant, ({payload}))"
-        self.give(text, parts, self.kind_of_type(self.image.constants[operand][1][0]))
-        self.stack[-1].pure = False
 
     def op_RANGE(self, operand: int) -> None:
         start, end = parts = self.taken(2)

@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..bytecode.verify import FunctionFacts
+    from .inlining import Body
 
 ENDS = frozenset({"jump", "branch", "iterate", "stop"})
 
@@ -45,7 +45,7 @@ class Flow:
 
     def __init__(
         self,
-        facts: FunctionFacts,
+        facts: Body,
         handlers: dict[int, int],
         leaves: Callable[[int], bool],
         root: int = 0,

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from ..bytecode import operands as k
 from ..bytecode.opcodes import BY_NAME, OPCODES
-from ..bytecode.pictures import THROWS
 from ..link import run_costs
 from . import stack as s
 from .analysis import LEFT
 from .flow import Flow, Unshaped
+from .inlining import Body
 from .parts import Part
 from .stack import Entry, canonical_stack
 from .text import Branch, printed
@@ -27,53 +27,44 @@ if TYPE_CHECKING:
 
 LARGEST = 4000  # instructions of a function that is translated
 MOST_PASSES = 8
-METHOD_CALLS = frozenset({BY_NAME[name].number for name in ("CALL_METHOD", "CALL_INOUT", "CHANGES_SELF")})
 CALL = BY_NAME["CALL"].number
 
 
 class Function:
-    """What is known of a function before any of it is translated: `facts` of the verifier, `handlers` (instruction: handler),
-    `kept` stack depths of these, `known` about its locals."""
+    """What is known of a function before any of it is translated: `facts`, its code with what is inlined, `known` about its
+    locals. Where fuel is counted nothing is inlined."""
 
-    def __init__(self, program: Any, graph: CallGraph, number: int) -> None:
+    def __init__(self, program: Any, graph: CallGraph, number: int, metered: bool) -> None:
         self.program = program
         self.graph = graph
         self.number = number
+        self.metered = metered
         self.image_function = program.image.functions[number]
-        self.facts = program.verified.functions[number]
-        self.handlers: dict[int, int] = {}
-        self.kept: dict[int, int] = {}
-        for index, (offset, opcode, _) in enumerate(self.facts.instructions):
-            if THROWS[opcode]:
-                self._find_handler(index, offset)
+        if len(program.verified.functions[number].instructions) > LARGEST:
+            raise Unshaped("too large")
+        self.facts = Body(program, graph, number, not metered)
+        self.handlers = self.facts.handlers
         flows = [OPCODES[opcode].flow for _, opcode, _ in self.facts.instructions]
         self.costs = run_costs(flows)
         entered = {0, *self.handlers.values(), *self._targets()}
         self.fuel = sum([self.costs[index] for index in entered])  # at most, on a path without loops
-        if len(flows) > LARGEST:
-            raise Unshaped("too large")
+        self._bodies: dict[int, tuple[int, frozenset[int]]] = {}  # of loops
+        self._sought = False
         self.known = self._survey()
 
     def _targets(self) -> list[int]:
         found = self.facts.instructions
         return [self.facts.index_of[operand] for _, number, operand in found if OPCODES[number].kind is k.LABEL]
 
-    def _find_handler(self, index: int, offset: int) -> None:
-        for start, end, target, kept in self.image_function.handlers:
-            if start <= offset < end:
-                self.handlers[index] = self.facts.index_of[target]
-                self.kept[index] = kept
-                return
-
     def _translator(self, known: dict[Any, Entry], metered: bool) -> Translator:
-        return Translator(self.program, self.graph, self.number, self.kept, known, metered)
+        return Translator(self.program, self.graph, self.facts, known, metered)
 
     def leaves(self, index: int) -> bool:
         """Whether the interpreter does this instruction."""
         _, number, operand = self.facts.instructions[index]
         if number == CALL:
             return bool(self.graph.suspends[operand])
-        return number in LEFT or number in METHOD_CALLS
+        return number in LEFT
 
     # ------------------------------------------------------------ what is known of locals
 
@@ -115,8 +106,9 @@ class Function:
 
     # ------------------------------------------------------------ parts
 
-    def whole(self, metered: bool) -> Part:
+    def whole(self) -> Part:
         """The function from its beginning."""
+        metered = self.metered
         flow = Flow(self.facts, self.handlers, self.leaves, threaded=not metered)
         translator = self._translator(self.known, metered)
         translator.stack = []
@@ -136,10 +128,15 @@ class Function:
         beginning += [f"{name} = None" for name in sorted(translator.lookups)]
         parameters = [f"l{n}" for n in range(len(self.image_function.params))]
         parameters += ["cells"] * (self.number in self.graph.values) + ["d"] * counted_calls
-        return self._part(f"fn{self.number}", 0, parameters, [*beginning, *body], translator.sites)
+        return self._part(f"fn{self.number}", parameters, [*beginning, *body], translator.sites)
 
-    def loop(self, head: int, body: frozenset[int], metered: bool) -> Part:
-        """A loop, entered at its head with all locals, cells and what the operand stack holds."""
+    def loop(self, first: int) -> Part | None:
+        """A loop, entered at its head, the instruction `first` of the function, with all locals, cells and what the operand stack
+        holds."""
+        metered = self.metered
+        if first not in self.loops():
+            return None
+        head, body = self._bodies[first]
         flow = Flow(self.facts, self.handlers, self.leaves, head, body, threaded=not metered)
         translator = self._translator(self.known, metered)
         translator.stack = canonical_stack(self.facts.depths[head])
@@ -151,25 +148,25 @@ class Function:
         parameters += [f"c{n}" for n in range(self.image_function.cells)]
         if self.graph.counted[self.number]:
             parameters.append("d")
-        return self._part(f"u{self.number}_{head}", head, parameters, [*beginning, *statements], translator.sites)
+        return self._part(f"u{self.number}_{first}", parameters, [*beginning, *statements], translator.sites)
 
-    def _part(self, name: str, head: int, parameters: list[str], statements: list[Any], sites: list[Site]) -> Part:
+    def _part(self, name: str, parameters: list[str], statements: list[Any], sites: list[Site]) -> Part:
         source, places = printed(f"def {name}({', '.join(parameters)}):", statements)
-        return Part(name, self.number, head, source, {line: sites[site] for line, site in places.items()}, self.fuel)
+        return Part(name, self.facts.places, source, {line: sites[site] for line, site in places.items()}, self.fuel)
 
     def loops(self) -> dict[int, frozenset[int]]:
-        """The loops that are worth translating by themselves: those that the interpreter is not needed in."""
-        try:
+        """The loops that are worth translating by themselves: those that the interpreter is not needed in. By the index of their
+        head in the function, with those of their blocks."""
+        if not self._sought:
+            self._sought = True
             flow = Flow(self.facts, self.handlers, lambda index: False)
-        except Unshaped:
-            return {}
-        found: dict[int, frozenset[int]] = {}
-        for head in flow.loops():
-            body = flow.blocks[head].body
-            indexes = [index for start in body for index in range(start, flow.blocks[start].end)]
-            if not any(self.leaves(index) for index in indexes):
-                found[head] = body
-        return found
+            for head in flow.loops():
+                body = flow.blocks[head].body
+                indexes = [index for start in body for index in range(start, flow.blocks[start].end)]
+                if head in self.facts.starts and not any(self.leaves(index) for index in indexes):
+                    self._bodies[self.facts.starts[head]] = head, body
+        own = self.facts.starts
+        return {first: frozenset([own[at] for at in body if at in own]) for first, (_, body) in self._bodies.items()}
 
 
 def meet(entries: list[Entry]) -> Entry:

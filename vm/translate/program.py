@@ -25,9 +25,9 @@ class Translation:
     def __init__(self, program: Any) -> None:
         self.program = program
         self.graph = CallGraph(program)
-        self.functions: dict[int, Function | None] = {}
+        self.functions: dict[tuple[int, bool], Function | None] = {}
         self.parts: dict[tuple[int, int, bool], Part | None] = {}
-        self.bodies: dict[int, dict[int, frozenset[int]]] = {}
+        self.bodies: dict[tuple[int, bool], dict[int, frozenset[int]]] = {}
         kept = None if program.kept is None else program.kept.read()
         if kept is not None:
             self.bodies, rows = kept
@@ -44,41 +44,40 @@ class Translation:
         rows = {key: None if part is None else part.packed() for key, part in self.parts.items() if key not in self.passing}
         return self.bodies, rows
 
-    def function(self, number: int) -> Function | None:
+    def function(self, number: int, metered: bool) -> Function | None:
         from .flow import Unshaped
         from .functions import Function
 
-        if number not in self.functions:
+        key = (number, metered)
+        if key not in self.functions:
             try:
-                self.functions[number] = Function(self.program, self.graph, number)
+                self.functions[key] = Function(self.program, self.graph, number, metered)
             except Unshaped:
-                self.functions[number] = None
-        return self.functions[number]
+                self.functions[key] = None
+        return self.functions[key]
 
     def whole(self, number: int, metered: bool) -> Part | None:
         key = (number, -1, metered)
         if self.graph.suspends[number]:
             return None
         if key not in self.parts:
-            function = self.function(number)
-            self.parts[key] = self._compiled(key, lambda: None if function is None else function.whole(metered))
+            function = self.function(number, metered)
+            self.parts[key] = self._compiled(key, lambda: None if function is None else function.whole())
         return self.parts[key]
 
-    def loops(self, number: int) -> dict[int, frozenset[int]]:
+    def loops(self, number: int, metered: bool) -> dict[int, frozenset[int]]:
         """Heads of the loops that may be translated by themselves, with their blocks."""
-        if number not in self.bodies:
-            function = self.function(number)
-            self.bodies[number] = {} if function is None else function.loops()
-        return self.bodies[number]
+        key = (number, metered)
+        if key not in self.bodies:
+            function = self.function(number, metered)
+            self.bodies[key] = {} if function is None else function.loops()
+        return self.bodies[key]
 
     def loop(self, number: int, head: int, metered: bool) -> Part | None:
         key = (number, head, metered)
         if key not in self.parts:
-            body = self.loops(number).get(head)
-            function = self.function(number)
-            self.parts[key] = self._compiled(
-                key, lambda: None if function is None or body is None else function.loop(head, body, metered)
-            )
+            function = self.function(number, metered)
+            self.parts[key] = self._compiled(key, lambda: None if function is None else function.loop(head))
         return self.parts[key]
 
     def _compiled(self, key: tuple[int, int, bool], make: Any) -> Part | None:

@@ -66,6 +66,13 @@ class Entry:
         return self.text.isidentifier() or self.text.lstrip("-").isdigit()
 
 
+    def of_kind(self, kind: Kind) -> Entry:
+        """The same value, of which more is known."""
+        found = Entry(self.text, kind, pure=self.pure, uses=self.uses, deep=self.deep, low=self.low, high=self.high)
+        found.length, found.raw, found.bounds = self.length, self.raw, self.bounds
+        return found
+
+
 class Writer:
     """`out`: the statements being written; `stack`: the operand stack of this function; `at`: the instruction."""
 

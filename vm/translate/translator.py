@@ -20,22 +20,20 @@ if TYPE_CHECKING:
 
     from ..bytecode.opcodes import Opcode
     from .analysis import CallGraph
+    from .inlining import Body
 
 BRANCHES = frozenset({BY_NAME["JUMP_IF"].number, BY_NAME["JUMP_UNLESS"].number})
 CONCAT, STORE, ITERATE = (BY_NAME[name].number for name in ("CONCAT", "STORE", "ITERATE"))
 
-UNKNOWN = LEFT | {BY_NAME[name].number for name in ("CALL_METHOD", "CALL_INOUT", "CHANGES_SELF")}
-
 
 class Translator(Shaper):
-    """`surveying`: nothing is left to the interpreter, since all stores of the function are to be seen. `kept`: depth
-    of the operand stack by instruction that may throw to a handler."""
+    """`surveying`: nothing is left to the interpreter, since all stores of the function are to be seen."""
 
     def __init__(
-        self, program: Any, graph: CallGraph, number: int, kept: dict[int, int], known: dict[Any, Entry], metered: bool
+        self, program: Any, graph: CallGraph, body: Body, known: dict[Any, Entry], metered: bool
     ) -> None:
-        super().__init__(program, graph, number, known, metered)
-        self.kept = kept
+        super().__init__(program, graph, body, known, metered)
+        self.kept = body.kept
         self.walked = {}
         self.surveying = False
         self.trying = False
@@ -50,13 +48,20 @@ class Translator(Shaper):
                 return at + 2
         return super().step(at)
 
+    def declared(self) -> None:
+        """The top of the stack is an argument or the result of an inlined function: its type is known."""
+        declared = self.body.typed.get(self.at)
+        if declared is not None and self.stack[-1].kind == s.ANY:
+            self.stack[-1] = self.stack[-1].of_kind(self.kind_of_type(declared))
+
     def operation(self, number: int, operand: int) -> None:
+        self.declared()
         op = OPCODES[number]
         if op.flow == "raise":
             getattr(self, f"op_{op.name}_out")()
         elif number == ITERATE:
             self.iterate(op)
-        elif self.surveying and number in UNKNOWN:
+        elif self.surveying and number in LEFT:
             self.unknown(op, operand)
         elif METHODS[number] is not None or hasattr(self, f"op_{op.name}"):
             getattr(self, f"op_{op.name}")(operand)
@@ -92,6 +97,7 @@ class Translator(Shaper):
 
     def terminator(self, start: int, last: int, name: str, succs: list[tuple[int, bool]]) -> None:
         if name == "JUMP":
+            self.declared()
             self.go(succs[0][0], start, True)
         elif name in ("JUMP_IF", "JUMP_UNLESS"):
             condition, yes, no = self.condition(last, succs)
@@ -240,7 +246,9 @@ class Translator(Shaper):
         self.go(succs[0][0], start)
         self.out, self.stack, self.marked = branch.no, list(stack), marked
         error = self.temporary()
-        self.out.append(f"{self.here()}{error} = caught({part.text})")
+        self.at = last  # what follows when it went well has moved it
+        wrapped = last in self.body.wraps
+        self.out.append(f"{self.here()}{error} = {self.left_as(part) if wrapped else f'caught({part.text})'}")
         self.to_handler(start, last, Entry(error), succs[1])
         self.out = before
         self.out.append(branch)
