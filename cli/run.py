@@ -33,7 +33,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     configure_run(parser)
     parser.usage = "concerto run [options] [FILE] [-- ARGS]"
     parser.epilog = "ARGS are what std::env::args() gives the program"
-    parser.add_argument("--debug", action="store_true", help="show the locals of each frame of a stack trace, and where translated code comes from")
+    debug = "show the locals of each frame of a stack trace, and where translated code comes from"
+    parser.add_argument("--debug", action="store_true", help=debug)
     parser.add_argument("--no-code-cache", action="store_true", help="neither read nor keep translated code of earlier runs")
     parser.add_argument("--metrics", action="store_true", help="print the counters of the run as JSON on stderr")
 
