@@ -40,9 +40,10 @@ class Translation:
         return len(self.parts) - len(self.passing) - self.found
 
     def packed(self) -> tuple[Any, Any]:
-        """What the host may keep, as `program.kept.read()` is to give it back: of the same image and the same translator."""
-        rows = {key: None if part is None else part.packed() for key, part in self.parts.items() if key not in self.passing}
-        return self.bodies, rows
+        """What the host may keep, as `program.kept.read()` is to give it back: of the same image and the same translator. Other
+        threads may be translating meanwhile."""
+        parts = [(key, part) for key, part in list(self.parts.items()) if key not in self.passing]
+        return dict(self.bodies), {key: None if part is None else part.packed() for key, part in parts}
 
     def function(self, number: int, metered: bool) -> Function | None:
         from .flow import Unshaped
