@@ -75,8 +75,8 @@ gen-check: $(VENV)/.dev
 
 check: lint types gen-check test conformance-self coverage-clauses  ## everything CI and reviewers ask for
 
-bench: $(VENV)/.dev  ## programs and operations with their Python twins
-	$(PY) benches/run.py
+bench: $(VENV)/.dev  ## programs and operations with their Python twins; a chart in build/benches.svg
+	$(PY) benches/run.py --plot build/benches.svg --json build/benches.json
 
 bless: $(VENV)/.dev  ## rewrite goldens and clause hashes, and list what changed
 	$(PY) conformance/coverage.py --bless

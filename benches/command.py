@@ -12,9 +12,9 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from . import baseline, pairs, plot, report
+from . import baseline, interpreters, pairs, plot, report
 from .execution import Failed
-from .figures import Figure
+from .figures import WRONG, Figure
 from .operations import OPERATIONS
 from .progress import Progress
 from .sampling import FULL, QUICK, Plan
@@ -29,6 +29,8 @@ def main(arguments: Sequence[str]) -> int:
     if options.list:
         print("\n".join(benches))
         return 0
+    if options.python:
+        return on_all(options)
     figures = measured(benches, QUICK if options.quick else FULL)
     show(figures)
     if options.json:
@@ -41,6 +43,17 @@ def main(arguments: Sequence[str]) -> int:
     return 1 if wrong else 0
 
 
+def on_all(options: argparse.Namespace) -> int:
+    """The same rows on each interpreter of `--python`."""
+    if options.baseline or options.plot:
+        raise SystemExit("benches: --baseline and --plot take the figures of one interpreter, without --python")
+    found = interpreters.reports(options.python, [*options.names, *(["--quick"] if options.quick else [])])
+    print("\n".join(interpreters.table(found)))
+    if options.json:
+        write(options.json, json.dumps(found, indent=2, ensure_ascii=False) + "\n")
+    return 1 if any(figure["verdict"] == WRONG for report in found for figure in report["figures"]) else 0
+
+
 def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(prog="benches/run.py", description="Programs with Python twins, and operations (V-8).")
     made.add_argument("names", nargs="*", metavar="NAME", help="rows to run; default all")
@@ -48,6 +61,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--json", metavar="FILE", help="write the figures as JSON")
     made.add_argument("--baseline", action="store_true", help="keep the figures in benches/baseline.json")
     made.add_argument("--plot", metavar="FILE", help="write the programs' ratios as an SVG bar chart")
+    made.add_argument("--python", action="append", metavar="PATH", help="on this interpreter; may be repeated to compare several")
     made.add_argument("--list", action="store_true", help="print the names and stop")
     return made
 
@@ -97,9 +111,14 @@ def show(figures: list[Figure]) -> None:
 
 def write_json(figures: list[Figure], file: str) -> None:
     content = {"python": platform.python_version(), "figures": [figure.as_json() for figure in figures]}
-    Path(file).write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    write(file, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
 
 
 def write_plot(figures: list[Figure], file: str) -> None:
     title = "Concerto on both tiers: time over that of the same program in Python (smaller is better)"
-    Path(file).write_text(plot.svg([f for f in figures if f.target is pairs.EACH_OF_BOTH], title), encoding="utf-8")
+    write(file, plot.svg([f for f in figures if f.target is pairs.EACH_OF_BOTH], title))
+
+
+def write(file: str, text: str) -> None:
+    Path(file).parent.mkdir(parents=True, exist_ok=True)
+    Path(file).write_text(text, encoding="utf-8")

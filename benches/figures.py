@@ -27,7 +27,8 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One row. `spread` is (largest - smallest) / median of the samples; `note` says what stands behind the figure."""
+    """One row. `ratio` is to a twin, or to a round of `reference.py`; `spread` is (largest - smallest) / median of the samples;
+    `note` says what stands behind the figure."""
 
     name: str
     value: float
@@ -65,6 +66,7 @@ class Figure:
             "spread": self.spread,
             "clause": self.target.clause if self.target else None,
             "limit": self.target.limit if self.target else None,
+            "on_ratio": self.target is not None and self.target.on_ratio,
             "verdict": self.verdict,
             "note": self.note,
         }

@@ -42,8 +42,12 @@ class Pair:
         self.twin = twin
         self.file = file
 
+    def sized(self, size: int) -> str:
+        """The source for a size."""
+        return _SIZE.sub(f"fn size() -> Int {{ {size} }}", self.source)
+
     def concerto(self, size: int, tier: str = "interp") -> Concerto:
-        return Concerto(_SIZE.sub(f"fn size() -> Int {{ {size} }}", self.source), self.file, tier=tier)
+        return Concerto(self.sized(size), self.file, tier=tier)
 
     def twin_output(self, size: int) -> list[str]:
         found: list[str] = []

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
+    from ..runtime.code_cache import CodeCache
     from ..runtime.permissions import Permissions
     from ..runtime.secrets import Redactor
     from ..runtime.session import Host, Outcome
@@ -32,7 +33,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     configure_run(parser)
     parser.usage = "concerto run [options] [FILE] [-- ARGS]"
     parser.epilog = "ARGS are what std::env::args() gives the program"
-    parser.add_argument("--debug", action="store_true", help="show the locals of each frame of a stack trace")
+    debug = "show the locals of each frame of a stack trace, and where translated code comes from"
+    parser.add_argument("--debug", action="store_true", help=debug)
+    parser.add_argument("--no-code-cache", action="store_true", help="neither read nor keep translated code of earlier runs")
     parser.add_argument("--metrics", action="store_true", help="print the counters of the run as JSON on stderr")
 
 
@@ -84,7 +87,9 @@ def execute(arguments: argparse.Namespace) -> int:
     from ..runtime.session import Session
 
     try:
-        session = Session(program, host_of(arguments, arguments.file, program=program))
+        host = host_of(arguments, arguments.file, program=program)
+        host.code_cache = code_cache(arguments)
+        session = Session(program, host)
     except ConfigFailure as failure:
         raise exits.Exit(exits.USAGE, f"{failure.code}: {failure.message}") from None
     session.machine.keeps_locals = arguments.debug
@@ -95,6 +100,21 @@ def execute(arguments: argparse.Namespace) -> int:
 
         print(json.dumps(session.metrics.as_json()), file=sys.stderr)
     return finish(arguments.file, outcome, session)
+
+
+def code_cache(arguments: argparse.Namespace) -> CodeCache | None:
+    """Where translated code of earlier runs is: not beside the program, whose folder it may have been granted (G-3.7)."""
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    base = base if os.path.isabs(base) else os.path.join(os.path.expanduser("~"), ".cache")
+    if arguments.no_code_cache or arguments.tier == "interp" or not os.path.isabs(base):
+        return None
+    from ..runtime.code_cache import CodeCache
+
+    def tell(line: str) -> None:
+        if arguments.debug:
+            print(shown(line, sys.stderr), file=sys.stderr)
+
+    return CodeCache(os.path.join(base, "concerto", "code"), tell)
 
 
 def limits_of(arguments: argparse.Namespace) -> dict[str, Any]:

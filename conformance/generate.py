@@ -2,8 +2,9 @@
 """Generated programs, run by two drivers (C-12.4 to C-12.6).
 
 `python conformance/generate.py --seed N --count K [--driver CMD] [--against CMD]`: the programs of the seeds N to N+K-1, each in
-both drivers, and on every route of the first; every difference is printed with the smallest program that still shows it. The last
-line is `K programs, D differences, U not claimed, S seconds`. Exit status 1 if there is a difference.
+both drivers, and on every route of the first; every difference is printed with the smallest program that still shows it.
+`--alone` leaves the second driver out, `--route` takes some routes: `--alone --route interp --route trans` compares the tiers.
+The last line is `K programs, D differences, U not claimed, S seconds`. Exit status 1 if there is a difference.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -30,10 +32,11 @@ FINAL = ("rejected", "crash", "hang", "drift")  # differences whatever the other
 
 
 class Runner:
-    """A persistent driver; a fresh one follows a crash or a hang."""
+    """A persistent driver; a fresh one follows a crash or a hang. `wanted`: the routes that are compared, all without any."""
 
-    def __init__(self, command: str) -> None:
+    def __init__(self, command: str, wanted: Sequence[str] = ()) -> None:
         self.command = command
+        self.wanted = wanted
         self.driver: Driver | None = None
 
     def started(self) -> Driver:
@@ -42,7 +45,7 @@ class Runner:
 
     def routes(self, source: str) -> Seen:
         """What the first route shows; another route that shows something else is a drift (C-12.5)."""
-        first, *others = self.started().hello["routes"]
+        first, *others = self.wanted or self.started().hello["routes"]
         seen, fuel = self.run(source, first)
         if seen[0] in ("rejected", "crash", "hang"):
             return seen
@@ -98,19 +101,23 @@ def kind_of(one: Seen, two: Seen) -> tuple[Any, ...] | None:
 
 
 class Comparison:
-    def __init__(self, driver: str, against: str) -> None:
-        self.one, self.two = Runner(driver), Runner(against)
+    """`against`: the second driver, None to compare the routes of the first alone."""
+
+    def __init__(self, driver: str, against: str | None, routes: Sequence[str] = ()) -> None:
+        self.one = Runner(driver, routes)
+        self.two = None if against is None else Runner(against)
         self.unclaimed = 0
         self.beside = ThreadPoolExecutor(1)
 
     def difference(self, source: str, wanted: tuple[Any, ...] | None = None) -> tuple[Any, ...] | None:
         # Side by side at first; while a difference is reduced, most candidates never reach the second driver.
-        running = None if wanted is not None else self.beside.submit(self.two.run, source)
-        first = self.one.routes(source) if wanted is None or wanted[0] == "drift" else self.one.run(source)[0]
+        running = None if wanted is not None or self.two is None else self.beside.submit(self.two.run, source)
+        every = wanted is None or wanted[0] == "drift"
+        first = self.one.routes(source) if every else self.one.run(source)[0]
         given = None if running is None else running.result()[0]
         if first[0] in FINAL:
             return kind_of(first, first)
-        if wanted is not None and wanted[0] in FINAL:
+        if self.two is None or (wanted is not None and wanted[0] in FINAL):
             return None
         second = given or self.two.run(source)[0]
         self.unclaimed += second[0] == "not claimed"
@@ -125,14 +132,17 @@ class Comparison:
         if shrink:
             items = reduce(items, lambda kept: self.difference(program_text(kept), found) == found)
         source = program_text(items)
-        first, second = self.one.routes(source), self.two.run(source)[0]
-        sides = f"  driver:  {_shown(first, second)}\n  against: {_shown(second, first)}"
+        first = self.one.routes(source)
+        second = first if self.two is None else self.two.run(source)[0]
+        sides = f"  driver:  {_shown(first, second)}"
+        sides += "" if self.two is None else f"\n  against: {_shown(second, first)}"
         return f"seed {seed}: {' '.join(map(str, found))}\n{sides}\n{source}"
 
     def close(self) -> None:
         self.beside.shutdown()
         self.one.close()
-        self.two.close()
+        if self.two is not None:
+            self.two.close()
 
 
 def _shown(seen: Seen, other: Seen) -> str:
@@ -150,6 +160,8 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--driver", default=f"{sys.executable} {DRIVERS / 'concerto.py'}")
     parser.add_argument("--against", default=f"{sys.executable} {DRIVERS / 'oracle.py'}")
+    parser.add_argument("--alone", action="store_true", help="compare the routes of the driver with each other only")
+    parser.add_argument("--route", action="append", default=[], help="only this route of the driver; may be repeated")
     parser.add_argument("--print", action="store_true", help="only print the programs")
     parser.add_argument("--no-reduce", action="store_true", help="print differences as they were generated")
     options = parser.parse_args(argv)
@@ -157,7 +169,8 @@ def main(argv: list[str]) -> int:
     if options.print:
         print("\n".join(program_text(generate(seed)) for seed in seeds))
         return 0
-    comparison, start, differences = Comparison(options.driver, options.against), time.perf_counter(), 0
+    comparison = Comparison(options.driver, None if options.alone else options.against, options.route)
+    start, differences = time.perf_counter(), 0
     for seed in seeds:
         if report := comparison.judge(seed, not options.no_reduce):
             differences += 1

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from ..vm.linked import Code
     from ..vm.tasks import Task
     from ..vm.values import HashMapRef
+    from .code_cache import CodeCache
     from .connections import ConnectionSettings
     from .http_requests import Network
     from .mcp.settings import McpSettings
@@ -110,7 +111,7 @@ class Host:
     `memory:*`, whose events are built only then (M-6.31). `stores` replace or add stores of memories by name (M-8.3); with
     `volatile` no memory outlives the session (M-8.15). `embedders` replace or add embedders by name (M-10.16). `summarizers`: by
     the names that `.summary("NAME")` says (M-9.1); `token_counter` counts entries in place of the default counter (M-11.1).
-    `tier`: "both", or "interp" for the interpreter alone (V-7.7).
+    `tier`: "both", or "interp" for the interpreter alone (V-7.7). `code_cache` keeps what is translated (V-7.2).
     """
 
     def __init__(
@@ -152,6 +153,7 @@ class Host:
         tier: str = "both",
         summarizers: Mapping[str, Any] | None = None,
         token_counter: Any = None,
+        code_cache: CodeCache | None = None,
     ) -> None:
         self.new_loop: Callable[[], Any] | None = None
         self.tools: dict[tuple[str, str], Callable[[list[Any], Any, Any], Awaitable[Any]]] = {}
@@ -191,6 +193,7 @@ class Host:
         self.embedders = embedders or {}
         self.summarizers = summarizers or {}
         self.token_counter = token_counter
+        self.code_cache = code_cache
         self.redactor = Redactor()  # what one session of a host has learnt, the next one keeps too
 
 
@@ -242,6 +245,8 @@ class Session:
         self.builder = TreeBuilder(_classes(program))
         self.machine = Machine(program, self.memories)
         self.machine.tiers(host.tier == "both")
+        if host.code_cache is not None and program.kept is None:
+            program.kept = host.code_cache.of(program)
         if earlier is not None:  # paths of tasks, by which memories know them, are not given twice
             self.machine.root_count = earlier.machine.root_count
         self.state: dict[str, Any] = {}
@@ -366,6 +371,8 @@ class Session:
         """Give back connections, and what families of effects hold open of the system."""
         await self.pool.aclose()
         self.open_stores.close()
+        if self.host.code_cache is not None:
+            self.program.kept.save()
         for name, kept in list(self.state.items()):
             if hasattr(kept, "aclose"):
                 await kept.aclose()

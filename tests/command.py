@@ -19,7 +19,8 @@ class Ended(NamedTuple):
 
 def environment(**extra: str) -> dict[str, str]:
     """No keys and nothing else that could change a run."""
-    kept = {name: os.environ[name] for name in ("PATH", "HOME", "VIRTUAL_ENV", "PYTHONPATH") if name in os.environ}
+    names = ("PATH", "HOME", "VIRTUAL_ENV", "PYTHONPATH", "XDG_CACHE_HOME")
+    kept = {name: os.environ[name] for name in names if name in os.environ}
     return {**kept, **extra}
 
 

@@ -90,6 +90,8 @@ class Program:
         self.partial = self._partial()
         self.uncounted: list[tuple[Code, LoopSite | None]] = []
         self.translation: Any = None  # of vm/translate, once something is worth translating
+        self.kept: Any = None  # of the host: its `read()` gives what other processes have translated (V-7.2), or None
+        self.content_hash: str | None = None  # of the file it was read from
         self.layout: Any = None  # of vm/snapshot, once something is written or read
         self.halt: list[Any] = [NUMBERS["HALT"], None, None]
         self._tables = self._operand_tables()

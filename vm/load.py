@@ -6,7 +6,7 @@ Hands on `Program`. Must not know: files, sessions.
 from __future__ import annotations
 
 from .builtins.table import ARITY, PERFORMED
-from .bytecode.codec import decode
+from .bytecode.codec import content_hash, decode
 from .bytecode.verify import verify
 from .link import Program
 
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 def load_bytes(data: bytes) -> Program:
     """Raises ImageError (V0xx, V1xx)."""
-    return load_image(decode(data))
+    program = load_image(decode(data))
+    program.content_hash = content_hash(data)
+    return program
 
 
 def load_image(image: Image, known: dict[Any, Any] | None = None) -> Program:

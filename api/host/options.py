@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, TypedDict
 
 from ..runtime import permissions
+from ..runtime.code_cache import CodeCache
 from ..runtime.session import Host
 
 
@@ -109,6 +110,7 @@ class Options(TypedDict, total=False):
     of the manifest (M-8.3), `embedders` those of memories by name, likewise (M-10.16). `summarizers`: by the names that memories
     give them, each with `fold(previous, entries)`, which gives the new text or an awaitable of it (M-9.1). `token_counter`: its
     `count(entry, model)` gives the tokens of an entry (M-11.1). `tier`: "interp" for the interpreter alone, else "both" (V-7.7).
+    `code_cache`: a directory where translated code is kept from one process to the next, if only this user can write it (V-7.2).
     """
 
     permissions: Permissions | None
@@ -128,6 +130,7 @@ class Options(TypedDict, total=False):
     tier: Literal["interp", "both"]
     summarizers: Mapping[str, Any]
     token_counter: Any
+    code_cache: str | os.PathLike[str] | None
 
 
 class _Network:
@@ -152,6 +155,7 @@ def host_of(
     script = options.get("offline_script")
     generator = random.Random(options.get("seed"))
     offline = options.get("offline", False) or script is not None
+    folder = options.get("code_cache")
     return Host(
         emit=emit,
         print=sys.stdout.write,
@@ -179,6 +183,7 @@ def host_of(
         tier=options.get("tier", "both"),
         summarizers=options.get("summarizers", {}),
         token_counter=options.get("token_counter"),
+        code_cache=None if folder is None else CodeCache(os.fspath(folder)),
     )
 
 
@@ -240,6 +245,7 @@ RULES: dict[str, Rule] = {
     "tier": Rule(lambda value: type(value) is str and value in ("interp", "both"), "'interp' or 'both'"),
     "summarizers": _mapping("names to summarizers", *_having("fold")),
     "token_counter": Rule(lambda value: value is None or COUNTS(value), f"{COUNTER}, or None"),
+    "code_cache": Rule(_one_of((str, os.PathLike), None), "the path of a directory, or None"),
 }
 
 

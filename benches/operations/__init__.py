@@ -19,7 +19,7 @@ from .recalling import followed_recall, index_of_facts, recall
 from .schemas import extraction, retry_growth
 from .serving import calls_over_the_wire
 from .snapshots import snapshots
-from .starting import cold_start
+from .starting import cold_computing, cold_start
 from .waiting import concurrent_calls
 
 OPERATIONS: dict[str, Callable[[Plan], list[Figure]]] = {
@@ -44,4 +44,5 @@ OPERATIONS: dict[str, Callable[[Plan], list[Figure]]] = {
     "serving": calls_over_the_wire,
     "snapshots": snapshots,
     "start": cold_start,
+    "start_kept_code": cold_computing,
 }

@@ -1,4 +1,5 @@
-"""V-8.6: CPU time of a fresh process that runs an image offline up to its first typed result, and how much it imports.
+"""V-8.6: CPU time of a fresh process that runs an image offline up to its first typed result, and how much it imports. V-7.2: the
+same of one that computes, with the code that an earlier process has translated and without.
 
 The processes run in a virtual environment made for them, where the packages lie as a wheel would put them: an editable install
 imports more at every start.
@@ -16,6 +17,7 @@ from pathlib import Path
 import msgpack
 from concerto.vm.bytecode.codec import encode
 
+from .. import pairs
 from ..execution import Failed, compiled, require
 from ..figures import Figure, Target
 from ..sampling import Plan
@@ -39,7 +41,9 @@ fn main() {
 }
 """
 PEER = ["-c", "import msgpack, json, asyncio"]
-_ENVIRON = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}  # no other package on its path
+
+
+COMPUTES = "tokens"
 
 
 def cold_start(plan: Plan) -> list[Figure]:
@@ -48,24 +52,52 @@ def cold_start(plan: Plan) -> list[Figure]:
         image = Path(folder, "judge.concb")
         image.write_bytes(encode(compiled(PROGRAM)))
         run = ["-m", "concerto", "run", str(image), "--offline"]
-        shown = subprocess.run([python, *run], capture_output=True, text=True, check=False, env=_ENVIRON)
-        require(shown.stdout + shown.stderr, "[emit:kind] Answer\n")
-        mine, peer, bare = _seconds(python, [run, PEER, ["-c", "pass"]], 5 if plan.quick else 21)
-        modules = _modules(python, run) - _modules(python, ["-c", "pass"])
-    middle = statistics.median
-    spread = (max(mine) - min(mine)) / middle(mine)
+        require(_shown(python, run), "[emit:kind] Answer\n")
+        bare = ["-c", "pass"]
+        seconds = _seconds(python, [run, PEER, bare], plan)
+        counts = [_modules(python, command) for command in (run, PEER, bare)]
+    mine, peer, none = seconds
+    what = f"python {PEER[0]} '{PEER[1]}'"
     return [
-        Figure(
-            "start",
-            middle(mine) * 1e3,
-            "ms",
-            START,
-            ratio=middle(mine) / middle(peer),
-            spread=spread,
-            note=f"ratio to python {PEER[0]} '{PEER[1]}' ({middle(peer) * 1e3:.0f} ms; bare python {middle(bare) * 1e3:.0f} ms)",
-        ),
-        Figure("start_imports", modules, "modules", note="imported beyond those of a bare interpreter"),
+        Figure("start", _median_ms(mine), "ms", START, ratio=_ratio(mine, peer), spread=_spread(mine), note=f"ratio to {what}"),
+        Figure("start_peer", _median_ms(peer), "ms", spread=_spread(peer), note=f"{what}, {counts[1] - counts[2]} modules more"),
+        Figure("start_bare", _median_ms(none), "ms", spread=_spread(none), note=f"python -c pass, {counts[2]} modules"),
+        Figure("start_imports", counts[0] - counts[2], "modules", note="of `start`, beyond those of a bare interpreter"),
     ]
+
+
+def cold_computing(plan: Plan) -> list[Figure]:
+    """A program that runs long enough to be translated, in a process of its own."""
+    with tempfile.TemporaryDirectory(prefix="concerto-bench-") as folder:
+        python = _environment(Path(folder))
+        image = Path(folder, f"{COMPUTES}.concb")
+        pair = pairs.pair(COMPUTES)
+        image.write_bytes(encode(compiled(pair.sized(pair.quick))))
+        kept = ["-m", "concerto", "run", str(image), "--offline"]
+        anew = [*kept, "--no-code-cache"]
+        require(_shown(python, anew), _shown(python, kept))
+        with_cache, without = _seconds(python, [kept, anew], plan)
+        imports = [_modules(python, command) for command in (kept, anew)]
+    note = f"{COMPUTES} with its code kept by an earlier process, ratio to translating it; {imports[0]} modules, not {imports[1]}"
+    ratio, spread = _ratio(with_cache, without), _spread(with_cache)
+    return [Figure("start_kept_code", _median_ms(with_cache), "ms", ratio=ratio, spread=spread, note=note)]
+
+
+def _median_ms(seconds: list[float]) -> float:
+    return statistics.median(seconds) * 1e3
+
+
+def _ratio(of: list[float], to: list[float]) -> float:
+    return statistics.median(of) / statistics.median(to)
+
+
+def _spread(seconds: list[float]) -> float:
+    return (max(seconds) - min(seconds)) / statistics.median(seconds)
+
+
+def _shown(python: str, command: list[str]) -> str:
+    done = subprocess.run([python, *command], capture_output=True, text=True, check=False, env=_environ(python))
+    return done.stdout + done.stderr
 
 
 def _environment(folder: Path) -> str:
@@ -84,11 +116,17 @@ def _environment(folder: Path) -> str:
     return str(python)
 
 
-def _seconds(python: str, commands: list[list[str]], samples: int) -> list[list[float]]:
+def _environ(python: str) -> dict[str, str]:
+    """No other package on its path, and a cache folder that no other run has filled."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    return {**kept, "XDG_CACHE_HOME": str(Path(python).parent / "cache")}
+
+
+def _seconds(python: str, commands: list[list[str]], plan: Plan) -> list[list[float]]:
     found: list[list[float]] = [[] for _ in commands]
     for command in commands:  # writes byte code, fills the file cache
         _cpu_seconds(python, command)
-    for _ in range(samples):
+    for _ in range(5 if plan.quick else 21):
         for command, seconds in zip(commands, found, strict=True):
             seconds.append(_cpu_seconds(python, command))
     return found
@@ -97,7 +135,7 @@ def _seconds(python: str, commands: list[list[str]], samples: int) -> list[list[
 def _cpu_seconds(python: str, command: list[str]) -> float:
     """User and system time of one process."""
     silent = [(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)]
-    child = os.posix_spawn(python, [python, *command], _ENVIRON, file_actions=silent)
+    child = os.posix_spawn(python, [python, *command], _environ(python), file_actions=silent)
     _, status, usage = os.wait4(child, 0)
     if status != 0:
         raise Failed(f"{' '.join(command)} ended with status {status}")
@@ -105,5 +143,6 @@ def _cpu_seconds(python: str, command: list[str]) -> float:
 
 
 def _modules(python: str, command: list[str]) -> int:
-    shown = subprocess.run([python, "-X", "importtime", *command], capture_output=True, text=True, check=True, env=_ENVIRON)
+    words = [python, "-X", "importtime", *command]
+    shown = subprocess.run(words, capture_output=True, text=True, check=True, env=_environ(python))
     return sum(line.startswith("import time:") for line in shown.stderr.splitlines()) - 1

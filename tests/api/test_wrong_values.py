@@ -60,6 +60,7 @@ WRONG = [
     ({"embedders": {"x": 1}}, "embedders of 'x' is of the type int; it is an object with the method embed"),
     ({"summarizers": {"x": 1}}, "summarizers of 'x' is of the type int; it is an object with the method fold"),
     ({"token_counter": 3}, "token_counter is 3; it is an object with the method count, or None"),
+    ({"code_cache": True}, "code_cache is True; it is the path of a directory, or None"),
     ({"tier": "zz"}, "tier is 'zz'; it is 'interp' or 'both'"),
     ({"tier": ["interp"]}, "tier is ['interp']; it is 'interp' or 'both'"),
 ]
@@ -91,6 +92,7 @@ def test_every_option_is_checked() -> None:
     "options",
     [
         dict.fromkeys(["permissions", "budgets", "offline_script", "env", "seed", "emit_timeout_ms", "token_counter"]),
+        {"code_cache": None},
         {"emit_mode": concerto.Immediate(), "offline": True, "seed": 3, "env": os.environ, "tier": "interp"},
         {"pricing": {"m": {"input_per_million": 1, "output_per_million": 0.5}}, "connections": {}, "offline_script": ("a",)},
     ],

@@ -1,5 +1,6 @@
 """Memories of projects on disk: stores, defaults of the manifest, events, what `inspect` shows (M-2.12, M-2.13, M-6.26, M-8)."""
 
+import contextlib
 import sqlite3
 
 import pytest
@@ -19,7 +20,7 @@ def test_a_durable_memory_outlives_the_session(cli, write, tmp_path):
     """M-8.2, M-8.5, M-2.10: turns of every session, and what the memory begins with only once."""
     write("main.conc", PROGRAM % '.store("durable")')
     assert [cli("run", "--offline", "main.conc").out for _ in range(3)] == ["3\n", "5\n", "7\n"]
-    with sqlite3.connect(tmp_path / ".concerto" / "memory.db") as file:
+    with contextlib.closing(sqlite3.connect(tmp_path / ".concerto" / "memory.db")) as file:
         runs = [run for (run,) in file.execute("SELECT run FROM turn")]
     assert len(set(runs)) == 3
 

@@ -15,7 +15,7 @@ RUN_FLAGS = [  # O-9.27
     "--allow-all", "--disable-tool", "--max-steps", "--max-seconds", "--max-tokens", "--max-cost", "--seed",
 ]  # fmt: skip
 FLAGS = {
-    "run": [*RUN_FLAGS, "--emit-format", "--metrics", "--verbose"],
+    "run": [*RUN_FLAGS, "--emit-format", "--metrics", "--no-code-cache", "--verbose"],
     "compile": ["-o", "--check", "--strip", "--emit-tokens", "--emit-ast", "--deny-warnings", "--json"],
     "check": ["--deny-warnings", "--json"],
     "fmt": ["--check", "--diff"],

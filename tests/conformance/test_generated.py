@@ -30,6 +30,22 @@ def test_a_difference_is_found_and_reduced(capsys: pytest.CaptureFixture[str]) -
     assert "differs ok ok" in shown and shown.count("emit(") == 1, shown
 
 
+def test_routes_alone(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tiers may be compared without the second evaluator: what one route shows and another does not is a drift."""
+    asked = []
+
+    def run(self: generate.Runner, source: str, route: str = "interp") -> tuple[generate.Seen, int]:
+        asked.append(route)
+        return ("ok", None, None, []), 7 if route == "interp" else 8
+
+    words = ["--count", "1", "--alone", "--route", "interp", "--route", "trans"]
+    assert generate.main(words) == 0
+    assert capsys.readouterr().out.startswith("1 programs, 0 differences")
+    monkeypatch.setattr(generate.Runner, "run", run)
+    assert generate.main([*words, "--no-reduce"]) == 1
+    assert "drift trans" in capsys.readouterr().out and asked == ["interp", "trans"] * 2
+
+
 def test_a_seed_always_gives_the_same_program() -> None:
     assert program_text(program(7)) == program_text(program(7)) != program_text(program(8))
 

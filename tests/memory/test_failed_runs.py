@@ -6,6 +6,7 @@ Stores are compared by the SQL text of all their tables.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -95,7 +96,7 @@ def ran(path: Path, body: str, provider: Provider) -> Outcome:
 
 
 def content(path: Path) -> str:
-    with sqlite3.connect(path) as connection:
+    with contextlib.closing(sqlite3.connect(path)) as connection:
         return "\n".join(connection.iterdump())
 
 

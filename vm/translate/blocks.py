@@ -246,6 +246,8 @@ class Shaper(Calls):
     def go(self, target: int, source: int, taken: bool = False) -> None:
         """From the block `source` to another, with the stack as it is."""
         if taken:
+            if self.metered:
+                self.settle()  # where something before the jump fails, what follows has cost nothing
             self.charge(self.costs[target])
         block = self.flow.blocks.get(target)
         if block is None:  # outside what is translated

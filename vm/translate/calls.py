@@ -67,6 +67,8 @@ class Calls(Places):
 
     def op_CALL(self, operand: int) -> None:
         code = self.program.codes[operand]
+        if self.metered:
+            self.settle()  # where an argument fails, the callee has cost nothing
         parts = self.taken(code.argc)
         self.settle()
         arguments = [part.text for part in parts]

@@ -1,7 +1,7 @@
 """One function, or one loop of it, as Python text (V-7.2).
 
-Hands on `Function`, what the translator knows of a function whatever part of it is asked for, and `Part`, a translated part:
-source, and what each of its lines stands for. Must not know: machines, where code is kept.
+Hands on `Function`, what the translator knows of a function whatever part of it is asked for. Must not know: machines, where code
+is kept.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from . import stack as s
 from .analysis import LEFT
 from .flow import Flow, Unshaped
 from .inlining import Body
+from .parts import Part
 from .stack import Entry, canonical_stack
 from .text import Branch, printed
 from .translator import Translator
@@ -22,29 +23,11 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .analysis import CallGraph
-    from .inlining import Inlined
-    from .stack import Site
+    from .parts import Site
 
 LARGEST = 4000  # instructions of a function that is translated
 MOST_PASSES = 8
 CALL = BY_NAME["CALL"].number
-
-
-class Part:
-    """`source` defines one Python function; `places` of the instructions by index, `sites` by line; `fuel`: the most that it
-    uses without a loop."""
-
-    __slots__ = ("name", "places", "source", "sites", "fuel", "code")
-
-    def __init__(
-        self, name: str, places: list[tuple[int, Inlined]], source: str, sites: dict[int, Site], fuel: int
-    ) -> None:
-        self.name = name
-        self.places = places
-        self.source = source
-        self.sites = sites
-        self.fuel = fuel
-        self.code: Any = None
 
 
 class Function:

@@ -2,7 +2,7 @@
 
 A call becomes stores to locals of its own, a return a jump behind the call; a throw that an inlined function lets out goes to
 where the caller takes it. `places` says which instruction of which function each one is, for positions, traces and frames.
-Hands on `Body` and `Inlined`. Must not know: Python text, values.
+Hands on `Body`. Must not know: Python text, values.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from ..bytecode import image as im
 from ..bytecode import operands as k
 from ..bytecode.opcodes import BY_NAME, OPCODES
 from ..bytecode.pictures import THROWS
+from .parts import Inlined
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from .analysis import CallGraph
 
-    Key = tuple["Inlined", int]
+    Key = tuple[Inlined, int]
 
 GROWTH = 480  # instructions that one function may take in
 DEEP = 4  # functions inlined into one another
@@ -27,21 +28,6 @@ CALL, RETURN, STORE, JUMP, SLIDE, OK, SOME, ERR, TRY, THROW = (
     BY_NAME[name].number
     for name in ("CALL", "RETURN", "STORE", "JUMP", "SLIDE", "OK", "SOME", "ERR", "TRY", "THROW")
 )
-
-
-class Inlined:
-    """A function in the place of its call: `call` is the instruction of `caller`, `slot` the number of its first local, `base`
-    the depth of the operand stack beneath its own. The outermost one has no caller."""
-
-    __slots__ = ("function", "caller", "call", "slot", "base", "around")
-
-    def __init__(self, function: int, caller: Inlined | None = None, call: int = 0, slot: int = 0, base: int = 0) -> None:
-        self.function = function
-        self.caller = caller
-        self.call = call
-        self.slot = slot
-        self.base = base
-        self.around: list[Inlined] = [self] if caller is None else [*caller.around, self]
 
 
 class Body:

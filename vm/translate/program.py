@@ -1,21 +1,22 @@
-"""The translated parts of a program, made when they are first wanted and shared by its machines.
+"""The translated parts of a program, made when they are first wanted and shared by its machines; what the host has kept of them
+from other processes is not made again.
 
-Hands on `Translation`: a part's code by function or loop, and the names it uses. Must not know: machines, tasks.
+Hands on `Translation`: a part's code by function or loop, and the names it uses. What makes them is imported by the first that is
+made. Must not know: machines, tasks, files.
 """
 
 from __future__ import annotations
 
 from ..bytecode.opcodes import OPCODES
 from .analysis import CallGraph
-from .flow import Unshaped
-from .functions import Function
 from .library import NAMES
+from .parts import Part
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from .functions import Part
+    from .functions import Function
 
 
 class Translation:
@@ -26,8 +27,28 @@ class Translation:
         self.graph = CallGraph(program)
         self.functions: dict[tuple[int, bool], Function | None] = {}
         self.parts: dict[tuple[int, int, bool], Part | None] = {}
+        self.bodies: dict[tuple[int, bool], dict[int, frozenset[int]]] = {}
+        kept = None if program.kept is None else program.kept.read()
+        if kept is not None:
+            self.bodies, rows = kept
+            self.parts = {key: None if row is None else Part.unpacked(row) for key, row in rows.items()}
+        self.found = len(self.parts)  # that were kept
+        self.passing: set[tuple[int, int, bool]] = set()  # not translated for a reason that another process may not have
+
+    def grown(self) -> int:
+        """How many parts there are to keep beyond those that were kept."""
+        return len(self.parts) - len(self.passing) - self.found
+
+    def packed(self) -> tuple[Any, Any]:
+        """What the host may keep, as `program.kept.read()` is to give it back: of the same image and the same translator. Other
+        threads may be translating meanwhile."""
+        parts = [(key, part) for key, part in list(self.parts.items()) if key not in self.passing]
+        return dict(self.bodies), {key: None if part is None else part.packed() for key, part in parts}
 
     def function(self, number: int, metered: bool) -> Function | None:
+        from .flow import Unshaped
+        from .functions import Function
+
         key = (number, metered)
         if key not in self.functions:
             try:
@@ -38,31 +59,41 @@ class Translation:
 
     def whole(self, number: int, metered: bool) -> Part | None:
         key = (number, -1, metered)
+        if self.graph.suspends[number]:
+            return None
         if key not in self.parts:
-            function = None if self.graph.suspends[number] else self.function(number, metered)
-            self.parts[key] = self._compiled(lambda: None if function is None else function.whole())
+            function = self.function(number, metered)
+            self.parts[key] = self._compiled(key, lambda: None if function is None else function.whole())
         return self.parts[key]
 
     def loops(self, number: int, metered: bool) -> dict[int, frozenset[int]]:
         """Heads of the loops that may be translated by themselves, with their blocks."""
-        function = self.function(number, metered)
-        return {} if function is None else function.loops()
+        key = (number, metered)
+        if key not in self.bodies:
+            function = self.function(number, metered)
+            self.bodies[key] = {} if function is None else function.loops()
+        return self.bodies[key]
 
     def loop(self, number: int, head: int, metered: bool) -> Part | None:
         key = (number, head, metered)
         if key not in self.parts:
             function = self.function(number, metered)
-            self.parts[key] = self._compiled(lambda: None if function is None else function.loop(head))
+            self.parts[key] = self._compiled(key, lambda: None if function is None else function.loop(head))
         return self.parts[key]
 
-    def _compiled(self, make: Any) -> Part | None:
+    def _compiled(self, key: tuple[int, int, bool], make: Any) -> Part | None:
+        from .flow import Unshaped
+
         try:
             part: Part | None = make()
             if part is not None:
                 module = compile(part.source, f"<translated {part.name}>", "exec", dont_inherit=True)
                 part.code = next(constant for constant in module.co_consts if hasattr(constant, "co_code"))
             return part
-        except (Unshaped, SyntaxError, RecursionError, MemoryError):  # the last three: beyond what CPython compiles
+        except (Unshaped, SyntaxError):  # the second: nested deeper than CPython compiles
+            return None
+        except (RecursionError, MemoryError):  # the same, or there was little room here
+            self.passing.add(key)
             return None
 
     def value_of(self, name: str) -> Any:

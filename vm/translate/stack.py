@@ -7,6 +7,7 @@ that all happens in the order of the bytecode. Hands on `Entry`, `Kind`, `Writer
 
 from __future__ import annotations
 
+from .parts import Site
 from .text import mark
 
 TYPE_CHECKING = False
@@ -70,20 +71,6 @@ class Entry:
         found = Entry(self.text, kind, pure=self.pure, uses=self.uses, deep=self.deep, low=self.low, high=self.high)
         found.length, found.raw, found.bounds = self.length, self.raw, self.bounds
         return found
-
-
-class Site:
-    """A place in the bytecode: index of the instruction, and the entries that the operand stack of the frame holds there, None
-    where control never leaves. `element`: the variables of array and index, where an IndexError is about these. `again`: the
-    operand stack when the interpreter does the instruction itself, where that is another one than behind a call."""
-
-    __slots__ = ("index", "stack", "element", "again")
-
-    def __init__(self, index: int, stack: tuple[str, ...] | None, element: tuple[str, str] | None = None) -> None:
-        self.index = index
-        self.stack = stack
-        self.element = element
-        self.again: tuple[str, ...] | None = None
 
 
 class Writer:

@@ -23,9 +23,8 @@ if TYPE_CHECKING:
 
     from ..link import Program
     from ..linked import Code, LoopSite, Site
-    from .functions import Part
-    from .inlining import Inlined
-    from .stack import Site as Place
+    from .parts import Inlined, Part
+    from .parts import Site as Place
 
 NESTED = 100  # calls of translated functions in one another; CPython has room for 1,000 of its own
 WORDS = {"None": None, "True": True, "False": False}
