@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import NamedTuple
 
+from .characters import INTEGER_DIVISION
 from .diagnostics import Diagnostics, Related
 from .source import Source, Span
 from .tokens import END, TokenList
@@ -157,11 +158,11 @@ class _Repair:
     def hidden_by_comment(self, opener: int, wanted: str) -> str | None:
         """For `(a // b)`, where the rest of the line is a comment."""
         start = self.tokens.ends[opener]
-        line, _, _ = self.source.text[start:].partition("\n")
-        _, slashes, comment = line.partition("//")
-        if not slashes or wanted not in comment:
+        end = self.source.text.find("\n", start) % (len(self.source.text) + 1)
+        hiding = (c for c in self.tokens.comments if start <= c.span.start < end and c.text.startswith("//"))
+        if not any(wanted in comment.text for comment in hiding):
             return None
-        return f"`//` begins a comment that hides the `{wanted}`; `/` of two Ints truncates"
+        return f"`//` begins a comment that hides the `{wanted}`; {INTEGER_DIVISION}"
 
     def report_stray(self, closer: int) -> None:
         self.note_break(self.tokens.starts[closer])
@@ -176,7 +177,7 @@ class _Repair:
         wanted = _TEXT[_CLOSER_OF[self.tokens.types[opener]]]
         self.report(
             self.span(opener), f"`{self.name(opener)}` is never closed by `{wanted}`",
-            help=self.place_of_closer(opener, wanted),
+            help=self.hidden_by_comment(opener, wanted) or self.place_of_closer(opener, wanted),
         )
 
     def place_of_closer(self, opener: int, wanted: str) -> str:

@@ -11,6 +11,7 @@ import re
 from typing import NamedTuple
 
 from .ast import Comment
+from .characters import NAME_HELP, character_help, end_of_name, is_letter
 from .diagnostics import Diagnostics
 from .source import Source, Span
 from .strings import RAW_FORM, decode_escapes, trim_pieces
@@ -18,6 +19,7 @@ from .tokens import END, HARD_KEYWORDS, OPERATORS, TokenList
 
 MAX_TOKENS = 1_000_000
 INT_LIMIT = 2**63
+INT_HELP = f"the largest Int is `{INT_LIMIT - 1}`; where a Float may stand, write `1e19`"
 
 # The order of the groups is the order of frequency, except where a longer form must come first.
 _MASTER = re.compile(
@@ -54,17 +56,6 @@ _TEXT_END = {
     '"': re.compile(r'["\n]|\$\{|\\.?', re.DOTALL),
     "'": re.compile(r"['\n]|\$\{|\\.?", re.DOTALL),
     '"""': re.compile(r'"""|\$\{|\\.?', re.DOTALL),
-}
-_CHARACTER_HELP = {
-    "&": "write `&&` for logical and; the language has no bit operators and no references",
-    "“": 'use straight quotes: "…"',
-    "”": 'use straight quotes: "…"',
-    "‘": "use straight quotes: '…'",
-    "’": "use straight quotes: '…'",
-    "^": "the language has no bit operators; `**` is the power",
-    "~": "the language has no bit operators; `!` is logical not",
-    "`": "a string stands in `\"`; over several lines in `\"\"\"`",
-    "#": 'a comment begins with `//`, a raw string with `r#"`',
 }
 
 
@@ -167,9 +158,19 @@ class _Lexer:
     def lex_other(self, start: int) -> int:
         char = self.text[start]
         if not _BIDI.match(char):
-            shown = f"`{char}`" if char.isprintable() else f"U+{ord(char):04X}"
-            self.error("E0002", start, start + 1, f"unexpected character {shown}", _CHARACTER_HELP.get(char))
+            if is_letter(char):
+                return self.foreign_letter(start)
+            shown = f"`{char}`" if char.isprintable() and not char.isspace() else f"U+{ord(char):04X}"
+            self.error("E0002", start, start + 1, f"unexpected character {shown}", character_help(self.text, start))
         return start + 1
+
+    def foreign_letter(self, start: int) -> int:
+        """One error for the whole name, at the first letter that cannot stand in it; gives where the name ends."""
+        end = end_of_name(self.text, start)
+        touches = len(self.tokens) and self.tokens.ends[-1] == start and self.tokens.types[-1] == "IDENT"
+        name = self.text[self.tokens.starts[-1] if touches else start : end]
+        self.error("E0002", start, start + 1, f"unexpected character `{self.text[start]}` in the name `{name}`", NAME_HELP)
+        return end
 
     def comment(self, start: int, end: int) -> int:
         text = self.text[start:end].rstrip("\r")
@@ -253,7 +254,7 @@ class _Lexer:
         if value > INT_LIMIT or (value == INT_LIMIT and radix != 10):
             shown = self.text[start:end] if end - start <= 40 else self.text[start : start + 39] + "…"
             message = f"integer literal `{shown}` is out of range: the limit is {INT_LIMIT - 1}"
-            self.error("E0010", start, end, message, "write a Float literal, such as `1e19`")
+            self.error("E0010", start, end, message, INT_HELP)
             value = 0
         self.tokens.add("INT", value, start, full_end)
         return full_end

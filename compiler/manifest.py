@@ -14,15 +14,16 @@ from typing import Any
 from ..vm.builtins.capabilities import BY_KEY, GROUP_KEYS, Malformed
 from .checker.fields import CONNECTION, CONNECTION_FIELDS, CONNECTION_OBJECTS, DURATION, Rule, number, whole
 from .diagnostics import Diagnostics
+from .manifest_help import example, known
 from .memory_tables import MemoryTables
 from .process_tables import read_agents, read_servers
-from .resolver.spelling import did_you_mean
 from .source import Source, Span
 from .store_tables import read_embedders, read_memory, read_stores
 from .types import FLOAT, INT, STRING, Type
 
 NAME = "Concerto.toml"
 PROJECT_KEYS = ("name", "version", "entry")
+CONNECTION_KEYS = tuple(field for field in CONNECTION_FIELDS if field != "api_key")  # which stays outside
 PRICES = ("input_per_million", "output_per_million")
 BUDGETS = {"steps": whole(1), "depth": whole(1), "seconds": DURATION, "tokens": whole(1), "cost": number(0, above=True)}
 
@@ -54,9 +55,9 @@ class Manifest:
                 self.source = Source(NAME, file.read().decode())
             tables = tomllib.loads(self.source.text)
         except OSError as error:
-            self.report("E4004", None, f"{NAME} cannot be read: {error.strerror or error}")
+            self.report("E4004", None, f"{NAME} cannot be read: {error.strerror or error}", "make it a file that may be read")
         except UnicodeDecodeError as error:
-            self.report("E4004", None, f"{NAME} is no UTF-8 at byte {error.start}")
+            self.report("E4004", None, f"{NAME} is no UTF-8 at byte {error.start}", "save the file as UTF-8")
         except tomllib.TOMLDecodeError as error:
             self._syntax_error(str(error))
         else:
@@ -65,7 +66,7 @@ class Manifest:
     def _tables(self, tables: dict[str, Any]) -> None:
         for name, value in tables.items():
             if name not in TABLES:
-                self.report("E4001", (name,), f"{NAME} has no table `{name}`", did_you_mean(name, TABLES))
+                self.report("E4001", (name,), f"{NAME} has no table `{name}`", known("tables", name, [*TABLES]))
             elif not isinstance(value, dict):
                 self.report("E4004", (name,), f"`{name}` is a table: write [{name}]")
             else:
@@ -74,7 +75,7 @@ class Manifest:
     def report(self, code: str, path: tuple[str, ...] | None, message: str, help: str | None = None) -> None:
         """`path` leads to the table or key that the message is about; None: the file as a whole."""
         start, end = place_of(self.source, path or ())
-        self.diagnostics.report(code, Span(NAME, start, end), message, help=help)
+        self.diagnostics.report(code, Span(NAME, start, end), message, help=help or example(path or ()))
 
     def _syntax_error(self, text: str) -> None:
         """The reader says `… (at line 3, column 5)` or `… (at end of document)`."""
@@ -84,19 +85,20 @@ class Manifest:
         if words[:1] == ["line"]:
             at = self.source.line_starts[int(words[1]) - 1] + int(words[3]) - 1
         at = min(at, max(len(self.source.text) - 1, 0))
-        self.diagnostics.report("E4004", Span(NAME, at, at + 1), f"{NAME} is no TOML: {reason or text}")
+        help = 'a line is `key = value`, a string stands in quotes: `entry = "main.conc"`'
+        self.diagnostics.report("E4004", Span(NAME, at, at + 1), f"{NAME} is no TOML: {reason or text}", help=help)
 
 
 def _project(manifest: Manifest, table: dict[str, Any]) -> None:
     for key, value in table.items():
         if key not in PROJECT_KEYS:
-            help = did_you_mean(key, PROJECT_KEYS)
+            help = known("keys", key, PROJECT_KEYS)
             manifest.report("E4001", ("project", key), f"[project] has no key `{key}`", help)
         elif not isinstance(value, str):
             manifest.report("E4004", ("project", key), f"`{key}` of [project] is a string")
     for key in PROJECT_KEYS:
         if key not in table:
-            manifest.report("E4002", ("project",), f"[project] lacks `{key}`")
+            manifest.report("E4002", ("project",), f"[project] lacks `{key}`", example(("project", key)))
     entry = table.get("entry")
     manifest.entry = entry if isinstance(entry, str) else None
     if manifest.memory_tables.namespace is None and isinstance(table.get("name"), str):
@@ -109,7 +111,7 @@ def _permissions(manifest: Manifest, table: dict[str, Any]) -> None:
         if key == "tools":
             _tools(manifest, value)
         elif key not in BY_KEY and key not in GROUP_KEYS:
-            help = did_you_mean(key, (*BY_KEY, *GROUP_KEYS))
+            help = known("keys", key, (*BY_KEY, *GROUP_KEYS, "tools"))
             manifest.report("E4001", place, f"[permissions] has no key `{key}`", help)
         elif not (value is True or (isinstance(value, list) and all(isinstance(item, str) for item in value))):
             manifest.report("E4004", place, f"`{key}` of [permissions] is an array of strings or true")
@@ -175,7 +177,7 @@ def _fits(manifest: Manifest, place: tuple[str, ...], where: str, key: str, valu
     elif key in CONNECTION:
         legal, words = _holds(CONNECTION[key], value), CONNECTION[key].words
     else:
-        manifest.report("E4001", place, f"{where} has no key `{key}`", did_you_mean(key, CONNECTION_FIELDS))
+        manifest.report("E4001", place, f"{where} has no key `{key}`", known("keys", key, CONNECTION_KEYS))
         return False
     if not legal:
         manifest.report("E4004", place, f"`{key}` of {where} is {words}")
@@ -189,7 +191,7 @@ def _object_fits(manifest: Manifest, place: tuple[str, ...], where: str, key: st
         return False
     for inner, held in value.items():
         if inner not in rules:
-            manifest.report("E4001", place, f"`{key}` of {where} has no key `{inner}`", did_you_mean(inner, rules))
+            manifest.report("E4001", place, f"`{key}` of {where} has no key `{inner}`", known("keys", inner, [*rules]))
         elif not _holds(rules[inner], held):
             manifest.report("E4004", place, f"`{inner}` of `{key}` of {where} is {rules[inner].words}")
     return all(inner in rules and _holds(rules[inner], held) for inner, held in value.items())
@@ -218,10 +220,10 @@ def _pricing(manifest: Manifest, table: dict[str, Any]) -> None:
             continue
         for key in prices:
             if key not in PRICES:
-                manifest.report("E4001", ("pricing", key), f"{where} has no key `{key}`", did_you_mean(key, PRICES))
+                manifest.report("E4001", ("pricing", key), f"{where} has no key `{key}`", known("keys", key, PRICES))
         for key in PRICES:
             if key not in prices:
-                manifest.report("E4002", ("pricing",), f"{where} lacks `{key}`")
+                manifest.report("E4002", ("pricing",), f"{where} lacks `{key}`", example(("pricing", key)))
             elif not _holds(number(0), prices[key]):
                 manifest.report("E4004", ("pricing", key), f"`{key}` of {where} is {number(0).words}")
         if not manifest.diagnostics.has_errors:
@@ -232,7 +234,7 @@ def _budgets(manifest: Manifest, table: dict[str, Any]) -> None:
     for key, value in table.items():
         place = ("budgets", key)
         if key not in BUDGETS:
-            manifest.report("E4001", place, f"[budgets] has no key `{key}`", did_you_mean(key, BUDGETS))
+            manifest.report("E4001", place, f"[budgets] has no key `{key}`", known("keys", key, [*BUDGETS]))
         elif not _holds(BUDGETS[key], value):
             manifest.report("E4004", place, f"`{key}` of [budgets] is {BUDGETS[key].words}")
         else:

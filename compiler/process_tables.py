@@ -9,7 +9,7 @@ import shlex
 from collections.abc import Callable
 from typing import Any
 
-from .resolver.spelling import did_you_mean
+from .manifest_help import example, known
 
 Report = Callable[[str, tuple[str, ...] | None, str, str | None], None]
 
@@ -58,9 +58,6 @@ KEYS: Keys = {
     "params": (lambda value: isinstance(value, dict) and _is_json(value), "a table that JSON can hold"),
 }
 WORDS = "a string of words, their quotes closed, where `args` is absent"
-HELPS = {"command": 'write `command = "python3"` and `args = ["worker.py"]`', "args": 'write `args = ["worker.py"]`'}
-
-
 SERVER_KEYS: Keys = {
     "transport": (lambda value: value in ("stdio", "http"), '"stdio" or "http"'),
     **{key: KEYS[key] for key in ("command", "args", "timeout", "env")},
@@ -74,9 +71,9 @@ def read_agents(table: dict[str, Any], report: Report) -> dict[str, dict[str, An
     found = _read("agents", KEYS, table, report)
     for name, fields in found.items():
         if "command" not in table[name]:
-            report("E4002", ("agents",), f"[agents.{name}] lacks `command`", HELPS["command"])
+            report("E4002", ("agents",), f"[agents.{name}] lacks `command`", example(("agents", "command")))
         elif "command" in fields and "args" not in table[name] and not has_words(fields["command"]):
-            report("E4004", ("agents", "command"), f"`command` of [agents.{name}] is {WORDS}", HELPS["command"])
+            report("E4004", ("agents", "command"), f"`command` of [agents.{name}] is {WORDS}", None)
     return found
 
 
@@ -95,9 +92,9 @@ def _read(section: str, keys: Keys, table: dict[str, Any], report: Report) -> di
         sound = found[name] = {}
         for key, value in fields.items():
             if key not in keys:
-                report("E4001", (section, key), f"{where} has no key `{key}`", did_you_mean(key, keys))
+                report("E4001", (section, key), f"{where} has no key `{key}`", known("keys", key, [*keys]))
             elif not keys[key][0](value):
-                report("E4004", (section, key), f"`{key}` of {where} is {keys[key][1]}", HELPS.get(key))
+                report("E4004", (section, key), f"`{key}` of {where} is {keys[key][1]}", None)
             else:
                 sound[key] = value
     return found

@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..vm.bytecode.memory_steps import ON_CONFLICT, ON_FAILURE, REDACTORS, STORE_KINDS
+from .manifest_help import example, known
 from .memory_tables import EMBEDDERS, MemoryTables, milliseconds
-from .resolver.spelling import did_you_mean
 
 Report = Callable[[str, tuple[str, ...] | None, str, str | None], None]
 EMBEDDER_KEYS = ("kind", "connection", "model")
@@ -25,14 +25,15 @@ def read_stores(tables: MemoryTables, table: Mapping[str, Any], report: Report) 
             continue
         for key, value in fields.items():
             if key not in STORE_KEYS:
-                report("E4001", ("stores", key), f"[stores.{name}] has no key `{key}`", did_you_mean(key, STORE_KEYS))
+                report("E4001", ("stores", key), f"[stores.{name}] has no key `{key}`", known("keys", key, STORE_KEYS))
             elif not isinstance(value, str):
                 report("E4004", ("stores", key), f"`{key}` of [stores.{name}] is a string", None)
         kind = fields.get("kind")
         if kind not in STORE_KINDS:
             report("E4004", place, f"`kind` of [stores.{name}] is one of {', '.join(STORE_KINDS)}", None)
         elif kind in ("redis", "postgres") and "url_env" not in fields:
-            report("E4002", place, f"[stores.{name}] lacks `url_env`, the variable that holds the address", None)
+            message = f"[stores.{name}] lacks `url_env`, the variable that holds the address"
+            report("E4002", place, message, example(("stores", "url_env")))
         else:
             tables.stores[name] = {key: fields[key] for key in STORE_KEYS if key in fields}
 
@@ -46,15 +47,16 @@ def read_embedders(tables: MemoryTables, table: Mapping[str, Any], report: Repor
             continue
         unknown = [key for key in fields if key not in EMBEDDER_KEYS]
         for key in unknown:
-            report("E4001", ("embedders", key), f"{where} has no key `{key}`", did_you_mean(key, EMBEDDER_KEYS))
+            report("E4001", ("embedders", key), f"{where} has no key `{key}`", known("keys", key, EMBEDDER_KEYS))
         if unknown:
             continue
         if name in EMBEDDERS:
-            report("E4004", place, f"`{name}` is built in: give yours another name", None)
+            report("E4004", place, f"`{name}` is built in: give yours another name", "write `[embedders.small]`")
         elif fields == {"kind": "host"}:
             tables.embedders[name] = {"kind": "host"}
         elif "kind" in fields:
-            report("E4004", place, f'`kind` of {where} is "host" and then stands alone, or is left out', None)
+            message = f'`kind` of {where} is "host" and then stands alone, or is left out'
+            report("E4004", place, message, example(("embedders", "kind")))
         else:
             _read_embedder(tables, name, fields, report)
 
@@ -62,7 +64,7 @@ def read_embedders(tables: MemoryTables, table: Mapping[str, Any], report: Repor
 def _read_embedder(tables: MemoryTables, name: str, fields: Mapping[str, Any], report: Report) -> None:
     for key in ("connection", "model"):
         if key not in fields:
-            report("E4002", ("embedders", name), f"[embedders.{name}] lacks `{key}`", None)
+            report("E4002", ("embedders", name), f"[embedders.{name}] lacks `{key}`", example(("embedders", key)))
         elif not (isinstance(fields[key], str) and fields[key]):
             report("E4004", ("embedders", key), f"`{key}` of [embedders.{name}] is a string", None)
     held = {key: fields.get(key) for key in ("connection", "model")}
@@ -104,7 +106,7 @@ def read_memory(tables: MemoryTables, table: Mapping[str, Any], report: Report) 
         elif key == "namespace":
             report("E4004", ("memory", key), "`namespace` of [memory] is a string", None)
         elif key != "defaults":
-            report("E4001", ("memory", key), f"[memory] has no key `{key}`", did_you_mean(key, ("namespace", "defaults")))
+            report("E4001", ("memory", key), f"[memory] has no key `{key}`", known("keys", key, ("namespace", "defaults")))
         elif not isinstance(value, dict):
             report("E4004", ("memory", key), "`defaults` is a table: write [memory.defaults]", None)
         else:
@@ -116,7 +118,7 @@ def _read_defaults(tables: MemoryTables, table: Mapping[str, Any], report: Repor
         place = ("memory", step)
         if step not in DEFAULTS:
             message = f"[memory.defaults] has no step `{step}` with one plain argument"
-            report("E4502", place, message, did_you_mean(step, DEFAULTS))
+            report("E4502", place, message, known("steps", step, [*DEFAULTS]))
             continue
         name, read, takes = DEFAULTS[step]
         held = read(given)

@@ -103,6 +103,12 @@ def read_value(
         raise TypeError(f"{what}: it is nested too deep, or holds itself") from None
 
 
+def _inside(what: str, step: str) -> str:
+    """The place of a part: `argument 'x' of f, at ['a'][0]`; the path is of the value, not of the function."""
+    is_path = ", at " in what.rpartition(": ")[2]
+    return f"{what}{step}" if is_path else f"{what}, at {step.removeprefix('.')}"
+
+
 class _Reader:
     def __init__(self, program: Program, defaults: Sequence[Any]) -> None:
         self.left_out: list[int] = []
@@ -133,7 +139,7 @@ class _Reader:
             if isinstance(value, kinds):
                 return self.read(value, wanted, what)
         if isinstance(value, tuple):
-            return tuple(self.natural(item, f"{what}[{at}]") for at, item in enumerate(value))
+            return tuple(self.natural(item, _inside(what, f"[{at}]")) for at, item in enumerate(value))
         if isinstance(value, Struct | Enum):
             name = value.type_name if isinstance(value, Struct) else value.type
             return self.read(value, ("enum" if isinstance(value, Enum) else "struct", self.declared(name, what)), what)
@@ -191,12 +197,13 @@ class _Reader:
     def items(self, value: Any, wanted: tuple[Any, ...], what: str) -> list[Any]:
         if not isinstance(value, list | tuple):
             raise self.misfit(value, wanted, what)
-        return [self.read(item, wanted[1], f"{what}[{at}]") for at, item in enumerate(value)]
+        return [self.read(item, wanted[1], _inside(what, f"[{at}]")) for at, item in enumerate(value)]
 
     def tuple_of(self, value: Any, wanted: tuple[Any, ...], what: str) -> tuple[Any, ...]:
         if not isinstance(value, tuple) or len(value) != len(wanted[1]):
             raise self.misfit(value, wanted, what)
-        return tuple(self.read(item, kind, f"{what}[{at}]") for at, (item, kind) in enumerate(zip(value, wanted[1], strict=True)))
+        places = [_inside(what, f"[{at}]") for at in range(len(value))]
+        return tuple(map(self.read, value, wanted[1], places))
 
     def map_of(self, value: Any, wanted: tuple[Any, ...], what: str) -> v.Map:
         if not isinstance(value, Mapping) or isinstance(value, Struct):
@@ -205,7 +212,8 @@ class _Reader:
         for key, item in value.items():
             if type(key) not in (str, int, bool):
                 raise TypeError(f"{what}: {key!r} cannot be a key; use str, int or bool")
-            entries[v.key_of(self.read(key, wanted[1], f"{what}: a key"))] = self.read(item, wanted[2], f"{what}[{key!r}]")
+            read = v.key_of(self.read(key, wanted[1], f"{what}: a key"))
+            entries[read] = self.read(item, wanted[2], _inside(what, f"[{key!r}]"))
         return v.Map(entries)
 
     def result(self, value: Any, wanted: tuple[Any, ...], what: str) -> Any:
@@ -233,7 +241,7 @@ class _Reader:
                 continue
             if name not in value and kind[0] not in ("option", "nilable"):
                 raise TypeError(f"{what}: {type_text(wanted)} lacks the field {name!r}")
-            parts.append(self.read(value.get(name), kind, f"{what}.{name}"))
+            parts.append(self.read(value.get(name), kind, _inside(what, f".{name}")))
         return cls.of(parts)
 
     def enum(self, value: Any, wanted: tuple[Any, ...], what: str) -> v.EnumValue:
@@ -262,7 +270,7 @@ class _Reader:
     def error(self, value: Any, wanted: tuple[Any, ...], what: str) -> Any:
         if not isinstance(value, ErrorValue) or not v.is_family(value.kind, wanted[1]):
             raise self.misfit(value, wanted, what)
-        fields = {name: self.natural(part, f"{what}.{name}") for name, part in value.fields.items()}
+        fields = {name: self.natural(part, _inside(what, f".{name}")) for name, part in value.fields.items()}
         return v.ErrorValue(value.kind, value.variant, clean_text(value.message), fields)
 
     def handle(self, value: Any, wanted: tuple[Any, ...], what: str) -> Any:

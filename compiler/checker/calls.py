@@ -364,7 +364,8 @@ def schema_argument(
 ) -> tuple[StructSymbol, Nominal] | None:
     """The schema T denotes in `name<T>(…)`, and T (E2029, E2028, E4022)."""
     if written is None:
-        c.report("E2029", name.span, f"`{name.text}` needs a type argument", help=f"write `{name.text}<T>(…)`")
+        message = f"`{name.text}` needs a type argument: the schema of the answer"
+        c.report("E2029", name.span, message, help=f"write `{name.text}<T>(…)` with its name for T")
         return None
     if len(written) != 1:
         c.report(

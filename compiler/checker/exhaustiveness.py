@@ -46,11 +46,11 @@ class Coverage:
             return None if rows else []
         rows = [flat for row in rows for flat in _alternatives(row)]
         heads = self.all_heads(types[0])
-        if heads is None or (rows and not self._asks(rows)):
+        if not rows:  # nothing matches, whatever the constructors: a type inside itself has no end of them
+            return None if heads == [] else ["_"] * len(types)
+        if heads is None or not self._asks(rows):
             return self._missing_open(rows, types)
         for head in heads:
-            if not rows:  # nothing matches it, whatever its parts: a type inside itself has no end of them
-                return self.rebuild(head, ["_"] * (len(head.parts) + len(types) - 1))
             below = self.missing(self.specialise(rows, head), (*head.parts, *types[1:]))
             if below is not None:
                 return self.rebuild(head, below)
@@ -339,10 +339,16 @@ def check_arms(c: Checker, node: ast.Match, subject: Type) -> None:
         c.report("E3001", node.subject.span, f"the match does not cover {listed}", help=_missing_help(missing))
 
 
+ARMS_SHOWN = 5
+
+
 def _missing_help(missing: list[str]) -> str:
-    """The arm that is missing, if it is the only one."""
-    only = f"`{missing[0]} => …` or " if len(missing) == 1 and missing[0] not in ("_", "…") else ""
-    return f"add an arm {only}`_ => …`"
+    """The arms that are missing, as they may be written."""
+    named = [f"`{case} => …`" for case in missing[:ARMS_SHOWN] if case not in ("_", "…")]
+    if not named:
+        return "add an arm `_ => …`"
+    more = ", …" if len(missing) > ARMS_SHOWN else ""
+    return f"add {'an arm' if len(named) == 1 else 'the arms'} {', '.join(named)}{more} or `_ => …`"
 
 
 def _literal_key(pattern: ast.Pattern) -> object | None:

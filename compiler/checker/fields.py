@@ -27,7 +27,8 @@ SHAPED_LIKE_OPENAI = ("openai", "google", "ollama", "custom")
 
 def number(low: float, high: float = math.inf, *, above: bool = False) -> Rule:
     """A number between two bounds, the lower one excluded if `above`."""
-    words = f"a number above {low:g}" if above else f"a number of {low:g} to {high:g}"
+    limits = f"of at least {low:g}" if high == math.inf else f"of {low:g} to {high:g}"
+    words = f"a number above {low:g}" if above else f"a number {limits}"
 
     def legal(value: object) -> bool:
         return isinstance(value, (int, float)) and (value > low if above else value >= low) and value <= high

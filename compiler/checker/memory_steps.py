@@ -11,6 +11,7 @@ from typing import Any
 from ...vm.bytecode.memory_steps import INJECT, ON_CONFLICT, ON_FAILURE, REDACTORS, REFRESH_ON, ROLES, TIERS
 from .. import ast
 from ..memory_tables import milliseconds
+from ..resolver.everyday import STEPS as STEPS_ELSEWHERE
 from ..resolver.memory import is_word
 from ..resolver.spelling import did_you_mean, listed
 from ..symbols import AgentSymbol, MemorySymbol, ModelSymbol, StepFunction
@@ -79,7 +80,7 @@ class Steps:
         c, name = self.c, node.name.text
         known = [*STEPS, "like"]
         if name not in known:
-            help = did_you_mean(name, known) or listed("steps", known)
+            help = STEPS_ELSEWHERE.get(name) or did_you_mean(name, known) or listed("steps", known, len(known))
             c.report("E4502", node.name.span, f"a memory has no step `{name}`", help=help)
         elif self.is_view and name not in OF_A_VIEW:
             message = f"`{name}` is no step of a derived view: it acts when a turn is stored"
@@ -106,7 +107,7 @@ class Steps:
         for argument in arguments:
             label = argument.name.text if argument.name is not None else ""
             if label not in taken or label in written:
-                self._unknown(name, label, argument)
+                self._unknown(name, label, argument, label in written)
                 return
             written[label] = argument
             field, kind = taken[label]
@@ -125,19 +126,19 @@ class Steps:
             self._check_decay(at, said)
         self._check_bounds(name, written)
 
-    def _unknown(self, name: str, label: str, argument: ast.Argument) -> None:
+    def _unknown(self, name: str, label: str, argument: ast.Argument, is_repeated: bool) -> None:
         infer_all(self.c, [a for a in [argument] if not is_word(a.value)])
-        if not label:
-            self.c.report(
-                "E2006", argument.span, f"the step `{name}` takes fewer arguments without a name",
-                help="drop it, or give it by its name",
-            )
-            return
-        assert argument.name is not None
         known = [word for word in STEPS[name] if word]
-        help = did_you_mean(label, known) or (listed("arguments", known) if known else None)
-        message = f"the step `{name}` has no argument `{label}`, or it is given twice"
-        self.c.report("E4502", argument.name.span, message, help=help)
+        arguments = _arguments_of(name, known)
+        if argument.name is None:
+            help = f"drop it, or give it by its name; {arguments}" if known else "drop it"
+            self.c.report("E2006", argument.span, f"the step `{name}` takes fewer arguments without a name", help=help)
+        elif is_repeated:
+            message = f"the argument `{label}` of the step `{name}` is given twice"
+            self.c.report("E4502", argument.name.span, message, help=f"drop one of them; {arguments}")
+        else:
+            help = f"{near} {arguments}" if (near := did_you_mean(label, known)) else arguments
+            self.c.report("E4502", argument.name.span, f"the step `{name}` has no argument `{label}`", help=help)
 
     def _value(self, step: str, field: str, kind: Any, value: ast.Expr) -> Any:
         if isinstance(kind, Function):
@@ -256,6 +257,12 @@ class Steps:
         for name, said in table.items():
             if name not in self.found and (not self.is_view or name in OF_A_VIEW):
                 self.found[name] = said
+
+
+def _arguments_of(step: str, known: list[str]) -> str:
+    if not known:
+        return f"`{step}` has no named arguments"
+    return f"{listed('arguments', known)}{' and one without a name' if '' in STEPS[step] else ''}"
 
 
 REPEATED_FIELDS = ("pin_roles", "pin_when")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from ..types import ANY, FLOAT, INT, RESPONSE, STRING, Function, Generic, Nilable, Nominal, Open, Simple, Type, Union
+from ..types import ANY, FLOAT, INT, PROMPT, RESPONSE, STRING, Function, Generic, Nilable, Nominal, Open, Simple, Type, Union
 
 ITERABLE = "arrays, maps, strings, tuples, ranges, sets, hashmaps and streams"
 _INT_TEXT = re.compile(r"-?[0-9]{1,18}")
@@ -91,6 +91,8 @@ def explain(found: Type, wanted: Type) -> str | None:
             return f"cast it: `as {wanted}`" if found == STRING else None
         case Function(), _ if found.result == wanted:
             return "call it: `()`"
+    if wanted == PROMPT:
+        return "a prompt is a String or a Prompt: `\"${…}\"`"
     if wanted == STRING:
         return "convert it: `.to_string()` or `${…}`"
     if wanted == INT and found == FLOAT:

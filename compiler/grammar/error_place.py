@@ -39,6 +39,12 @@ class ErrorPlace:
         """Whether two rows, counted from the error, touch in the source."""
         return self.row + first >= 0 and self.tokens.ends[self.row + first] == self.tokens.starts[self.row + second]
 
+    def comment_before(self) -> str:
+        """The text of the comment that ends the line of the token before, if the error is on a later line."""
+        between = self.source.text[self.tokens.ends[self.row - 1] : self.tokens.starts[self.row]] if self.row else ""
+        rest, newline, _ = between.partition("\n")
+        return rest.strip() if newline and rest.lstrip().startswith("//") else ""
+
     def range(self) -> tuple[int, int]:
         return self.tokens.starts[self.row], self.tokens.ends[self.row]
 

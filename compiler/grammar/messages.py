@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from ..characters import INTEGER_DIVISION
 from ..diagnostics import Diagnostics
 from ..source import Source, Span
 from ..strings import RAW_FORM
@@ -150,6 +151,7 @@ def _join(forms: list[str]) -> str:
 
 # ---------------------------------------------------------------- help (L-2.6.8)
 
+PATTERN_LIMIT = 20  # tokens of `{ a, b }` that are looked at
 _MACROS = {"vec": "[…]", "format": "\"…${x}\""}
 _NO_TERNARY = "there is no `?:`; write `if a { b } else { c }`"
 _NO_BIT_OPERATORS = "the language has no bit operators"
@@ -221,6 +223,10 @@ def _wrong_form(place: ErrorPlace, expected: set[str]) -> str | None:
     kind, before = place.kind(), place.before(1)
     if kind == "LET" and before in ("IF", "WHILE", "ANDAND"):
         return "there is no `while let`; use `loop` and `match`" if before == "WHILE" else "there is no `if let`; use `match`"
+    if kind in ("LBRACE", "MLBRACE", "SLBRACE") and ({"MUT", "INT"} <= expected or before in ("MUT", "CONST")):
+        return _struct_pattern(place)
+    if place.word_before() == "typeof":
+        return f"`typeof` is a function: write `typeof({place.text()})`"
     if kind == "ELSE" and _behind_let(place):
         return "there is no `let … else`; use `match`"
     if kind == "LT" and before == "COLONCOLON":
@@ -230,6 +236,15 @@ def _wrong_form(place: ErrorPlace, expected: set[str]) -> str | None:
     if "IDENT" in expected and kind in HARD_KEYWORDS.values() and len(expected) <= 3:
         return f"{place.found()} is a keyword and cannot be a name here"
     return None
+
+
+def _struct_pattern(place: ErrorPlace) -> str:
+    """For `{ a, b }` in the place of a pattern."""
+    names = "a, b"
+    close = next((ahead for ahead in range(1, PATTERN_LIMIT) if place.kind(ahead) in ("RBRACE", END)), 0)
+    if place.kind(close) == "RBRACE" and all(place.kind(ahead) in ("IDENT", "COMMA") for ahead in range(1, close)):
+        names = ", ".join(place.text(ahead) for ahead in range(1, close) if place.kind(ahead) == "IDENT")
+    return f"a pattern names its struct: `T {{ {names} }}`, or `T {{ {names}, .. }}` for some of its fields"
 
 
 def _behind_let(place: ErrorPlace) -> bool:
@@ -318,6 +333,8 @@ def _colon_on_line(place: ErrorPlace) -> bool:
 def _missing_semicolon(place: ErrorPlace, expected: set[str]) -> str | None:
     if "SEMI" not in expected or "LET" in expected or place.row == 0:
         return None
+    if place.comment_before().endswith(";"):
+        return f"`//` begins a comment, which hides the `;`; {INTEGER_DIVISION}"
     if place.line(-1) < place.line():
         return f"`;` may be missing at the end of line {place.line(-1)}"
     return None

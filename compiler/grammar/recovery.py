@@ -48,7 +48,9 @@ _LISTS: dict[str, frozenset[str]] = {
 }
 _NAMED_ENTRIES = frozenset(("field_star", "slot_star", "toolm_star"))
 _COMMA_LISTS = _NAMED_ENTRIES | {"cfg_star", "mcpm_star", "variant_star", "armlist"}
-_GOES_ON = frozenset(("BLKEND", "ELSE", "CATCH", "DOT", "QUESTION", "SEMI", "COMMA", "RPAREN", "RBRACKET"))
+_GOES_ON = frozenset(
+    ("BLKEND", "ELSE", "CATCH", "DOT", "QUESTION", "SEMI", "COMMA", "RPAREN", "RBRACKET", "EQ", "IN", "COLON", "FATARROW")
+)
 
 
 class Recovery:

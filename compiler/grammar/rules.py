@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from .. import ast
 from ..diagnostics import Diagnostics, Related
-from ..lexer import INT_LIMIT
+from ..lexer import INT_HELP, INT_LIMIT
 from ..source import Span
 
 
@@ -56,7 +56,7 @@ class Context:
 
     def int_out_of_range(self, span: Span, value: int) -> None:
         message = f"integer literal `{value}` is out of range: the limit is {INT_LIMIT - 1}"
-        self.error("E0010", span, message, "write a Float literal, such as `1e19`")
+        self.error("E0010", span, message, INT_HELP)
 
 
 class Reduction(list[Any]):

@@ -33,7 +33,8 @@ METHODS: dict[str, tuple[str, ...]] = {
     "sorted": ("sort",),
     **dict.fromkeys(("step", "by"), ("step_by",)),
     **dict.fromkeys(
-        ("ask", "call", "run", "invoke", "generate", "complete", "completion", "prompt", "send"), ("execute",)
+        ("ask", "call", "run", "exec", "invoke", "generate", "complete", "completion", "completions", "prompt", "send", "query"),
+        ("execute",),
     ),
     **dict.fromkeys(("parse", "extract", "structured"), ("execute_with_schema",)),
 }
@@ -44,6 +45,21 @@ FORMS = {
     **dict.fromkeys(("iter", "into_iter", "collect", "to_list"), "leave it out: `map`, `filter` and the others give arrays"),
     **dict.fromkeys(("skip", "drop"), "write `xs[n..]`"),
     **dict.fromkeys(("take", "head"), "write `xs[..n]`"),
+}
+
+_BOUND = "`.retain(n)` keeps the newest n messages, `.window(n)` sends only the newest n"
+# Steps of a memory.
+STEPS: dict[str, str] = {
+    **dict.fromkeys(
+        ("limit", "max", "max_messages", "max_size", "size", "length", "capacity", "keep", "last"), _BOUND
+    ),
+    **dict.fromkeys(("max_turns", "turns"), "`.window(turns: n)` sends only the newest n turns"),
+    **dict.fromkeys(("max_tokens", "token_limit"), "`.tokens(n)` sends at most n tokens, `.retain(tokens: n)` keeps at most n"),
+    **dict.fromkeys(("summarize", "summarise", "compact"), "use `.summary(…)`"),
+    **dict.fromkeys(("persist", "save", "durable", "path"), "use `.store(\"durable\")`"),
+    **dict.fromkeys(("filter", "map", "transform"), "`.shape(f)` changes what is sent, `.redact(f)` what is kept"),
+    **dict.fromkeys(("expire", "expires", "expiry", "max_age"), "use `.ttl(\"30d\")`"),
+    **dict.fromkeys(("key", "scope", "partition", "by"), "`.per(user)` makes one memory for each user"),
 }
 
 # Fields of records, models and connections.

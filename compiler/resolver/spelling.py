@@ -43,7 +43,7 @@ def did_you_mean(name: str, candidates: Iterable[str]) -> str | None:
     return None if near is None else f"did you mean `{near}`?"
 
 
-def listed(what: str, names: Sequence[str]) -> str | None:
+def listed(what: str, names: Sequence[str], limit: int = 8) -> str | None:
     """`methods are: …`, the first few."""
-    shown = ", ".join(f"`{name}`" for name in names[:8])
-    return f"{what} are: {shown}{', …' if len(names) > 8 else ''}" if names else None
+    shown = ", ".join(f"`{name}`" for name in names[:limit])
+    return f"{what} are: {shown}{', …' if len(names) > limit else ''}" if names else None

@@ -9,7 +9,7 @@ from pathlib import Path
 
 COMPILER = Path(__file__).parents[2] / "compiler"
 CODE = re.compile(r"[EW]\d{4}")
-# Messages about Concerto.toml say themselves what stands there.
+# Messages about Concerto.toml have the example of their key where they have no help: test_manifests.py.
 SELF_TELLING = ("manifest.py", "process_tables.py", "store_tables.py", "memory_tables.py")
 POSITION = 3  # of the help where it is given by position: code, place, message, help
 

@@ -1,0 +1,53 @@
+"""Characters that begin no token, and what was meant by them: the helps of E0002 (L-4.2.2).
+
+Hands on `character_help`, `INTEGER_DIVISION` for `//`, and for letters outside ASCII `is_letter`, `end_of_name` and `NAME_HELP`.
+Must not know: tokens.
+"""
+
+from __future__ import annotations
+
+import re
+
+_CHARACTER_HELP = {
+    "&": "write `&&` for logical and; the language has no bit operators and no references",
+    "“": 'use straight quotes: "…"',
+    "”": 'use straight quotes: "…"',
+    "‘": "use straight quotes: '…'",
+    "’": "use straight quotes: '…'",
+    "^": "the language has no bit operators; `**` is the power",
+    "~": "the language has no bit operators; `!` is logical not",
+    "`": "a string stands in `\"`; over several lines in `\"\"\"`",
+    "#": 'a comment begins with `//`, a raw string with `r#"`',
+    "$": "`$` stands in strings only: `\"${x}\"`",
+    "\u00a0": "write a plain space",
+}
+INTEGER_DIVISION = "`/` of two Ints is integer division"
+NAME_HELP = "names are ASCII letters, digits and `_`"
+_OTHER_HELP = "drop it; such characters stand in strings and comments only"
+# Attributes of Rust, by their first word.
+_ATTRIBUTE = re.compile(r"#!?\[\s*([A-Za-z_]*)")
+_ATTRIBUTE_HELP = {
+    "derive": "there are no derives: `==`, copies and the text of `${x}` come by themselves; drop the line",
+    "test": "a test is a function with `@test(\"…\")` before it",
+}
+_NO_ATTRIBUTES = "there are no attributes; decorators are written `@name`"
+
+
+def is_letter(char: str) -> bool:
+    """Whether a name of some language holds it, accents that follow their letter included."""
+    return ("a" + char).isidentifier()
+
+
+def end_of_name(text: str, start: int) -> int:
+    """Where a name with a letter outside ASCII at `start` ends."""
+    end = start
+    while end < len(text) and is_letter(text[end]):
+        end += 1
+    return end
+
+
+def character_help(text: str, start: int) -> str:
+    attribute = _ATTRIBUTE.match(text, start)
+    if attribute is not None:
+        return _ATTRIBUTE_HELP.get(attribute[1], _NO_ATTRIBUTES)
+    return _CHARACTER_HELP.get(text[start], _OTHER_HELP)

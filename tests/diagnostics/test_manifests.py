@@ -1,0 +1,51 @@
+"""Wrong manifests with what the compiler tells (O-9.8), text by text; and the examples its helps are made of, which are right."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from concerto.compiler.manifest import TABLES, Manifest
+from concerto.compiler.manifest_help import EXAMPLES, HEADERS
+from concerto.compiler.render import render_text
+
+MANIFESTS = sorted((Path(__file__).parent / "manifests").glob("*.toml"))
+LINES = [(table, key, lines) for table, rows in EXAMPLES.items() for key, lines in rows.items()]
+# What stands beside a line so that its table is whole.
+BESIDE = {
+    "project": {"name": 'name = "app"', "version": 'version = "0.1.0"', "entry": 'entry = "main.conc"'},
+    "connections": {"provider": 'provider = "openai"'},
+    "agents": {"command": 'command = "worker"'},
+}
+
+
+def rendered(path: Path) -> str:
+    manifest = Manifest(str(path))
+    return render_text(manifest.diagnostics, {manifest.source.name: manifest.source})
+
+
+@pytest.mark.parametrize("path", MANIFESTS, ids=lambda path: path.stem)
+def test_what_the_compiler_says(path: Path, bless: bool) -> None:
+    text, golden = rendered(path), path.with_suffix(".txt")
+    if bless:
+        golden.write_text(text, encoding="utf-8")
+    assert text == golden.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("path", MANIFESTS, ids=lambda path: path.stem)
+def test_every_message_names_the_way_out(path: Path) -> None:
+    found = Manifest(str(path)).diagnostics.ordered()
+    assert found
+    assert [d.message for d in found if not d.help] == []
+
+
+@pytest.mark.parametrize(("table", "key", "lines"), LINES, ids=[f"{table}.{key}" for table, key, _ in LINES])
+def test_the_examples_are_right(table: str, key: str, lines: str, tmp_path: Path) -> None:
+    beside = [line for other, line in BESIDE.get(table, {}).items() if other != key]
+    path = tmp_path / "Concerto.toml"
+    path.write_text("\n".join((HEADERS[table], *beside, lines)) + "\n", encoding="utf-8")
+    assert rendered(path) == ""
+
+
+def test_every_table_has_examples() -> None:
+    assert set(EXAMPLES) == set(HEADERS) == {*TABLES, "memory.defaults"}
