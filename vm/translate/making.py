@@ -17,12 +17,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .stack import Kind
 
+FAILURE = "failure "
 MOST_FIELDS = 12  # of a struct that is made slot by slot
 
 
 class Making(Arithmetic):
-    """Of what is made here more is known than its type: "ok", "err", and "failure", a built-in error, with the constant it is
-    made of."""
+    """Of what is made here more is known than its type: "ok", "err", and of a built-in error the constant it is made of."""
 
     def made(self, name: str, slots: list[tuple[str, str]], kind: Kind) -> None:
         """A new instance of a class, by the text for each of its slots, on the stack."""
@@ -82,19 +82,23 @@ class Making(Arithmetic):
             return
         name = self.constant(op, operand)
         slots = [("message", self.pop().text), ("family", f"{name}.family"), ("variant", f"{name}.variant")]
-        self.made("ErrorValue", [*slots, ("fields", "{}")], ("failure", operand))
+        self.made("ErrorValue", [*slots, ("fields", "{}")], (f"{FAILURE}{operand}", -1))
 
     # ------------------------------------------------------------ errors taken apart
+
+    def failure(self, entry: Entry) -> int:
+        """The constant of a built-in error that was made here; -1 for what was not."""
+        return int(entry.kind[0][len(FAILURE) :]) if entry.kind[0].startswith(FAILURE) else -1
 
     def op_IS(self, operand: int) -> None:
         """Most errors that are asked for are of the very family."""
         op = BY_NAME["IS"]
         descriptor = self.program.descriptors[operand]
-        made = self.stack[-1].kind
-        if made[0] != "failure" or descriptor[0] != "error" or len(descriptor) != 2:
+        made = self.failure(self.stack[-1])
+        if made < 0 or descriptor[0] != "error" or len(descriptor) != 2:
             self.generic(op, operand)
             return
-        if made[1] >= 0 and is_family(self.image.constants[made[1]][1][0], descriptor[1]):
+        if is_family(self.image.constants[made][1][0], descriptor[1]):
             self.pop()
             self.push(Entry("True", s.BOOL))
             return
@@ -113,10 +117,11 @@ class Making(Arithmetic):
     def error_member(self, op: str, operand: int) -> None:
         """A member that every built-in error has stands in a slot."""
         slot = {"message": "message", "kind": "family"}.get(self.image.constants[operand][1])
-        if slot is None or self.stack[-1].kind[0] not in ("failure", "error", ""):
+        made = self.failure(self.stack[-1])
+        if slot is None or self.stack[-1].kind[0] not in ("error", "") and made < 0:
             self.generic(BY_NAME[op], operand)
             return
-        if self.stack[-1].kind[0] == "failure":
+        if made >= 0:
             part = self.pop()
             self.give(f"{part.text}.{slot}", [part], s.STRING)
             return
