@@ -58,6 +58,10 @@ class Shaper(Calls):
             body.insert(0, "g = 0")
         return body
 
+    def repeated(self) -> bool:
+        blocks = self.flow.blocks
+        return any(blocks[start].start <= self.at < blocks[start].end for head in self.flow.loops() for start in blocks[head].body)
+
     # ------------------------------------------------------------ what stands where
 
     def _joins(self) -> dict[int, list[int]]:

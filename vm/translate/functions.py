@@ -142,7 +142,7 @@ class Function:
             guard = Branch(" or ".join(guards))
             guard.yes.append(f"{entry}raise Leave")
             beginning.append(guard)
-        beginning += [f"{name} = None" for name in sorted(translator.lookups)]
+        beginning += translator.beginning(entry)
         parameters = [f"l{n}" for n in range(len(self.image_function.params))]
         parameters += ["cells"] * (self.number in self.graph.values) + ["d"] * counted_calls
         return self._part(f"fn{self.number}", parameters, [*beginning, *body], translator.sites)
@@ -157,9 +157,10 @@ class Function:
         flow = Flow(self.facts, self.handlers, self.leaves, head, body, threaded=not metered)
         translator = self._translator(self.known, metered)
         translator.stack = canonical_stack(self.facts.depths[head])
+        entry = translator.place(head, translator.stack)
         statements = translator.shape(flow, self.costs)
-        beginning = ["n = 0"] if metered else []
-        beginning += [f"{name} = None" for name in sorted(translator.lookups)]
+        beginning: list[Any] = ["n = 0"] if metered else []
+        beginning += translator.beginning(entry)
         parameters = [f"l{n}" for n in range(self.image_function.slots)]
         parameters += [f"s{n}" for n in range(self.facts.depths[head])]
         parameters += [f"c{n}" for n in range(self.image_function.cells)]

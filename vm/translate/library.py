@@ -100,13 +100,6 @@ def taken(value: Any) -> Any:
     return value
 
 
-def callee(closure: Any, count: int, functions: Any) -> Any:
-    """The Python function of a function value that takes `count` arguments, else None."""
-    if type(closure) is not Closure or closure.function.argc != count:
-        return None
-    return functions[closure.function]
-
-
 def not_a_bool(value: Any) -> NoReturn:
     raise not_bool(value)
 
@@ -137,7 +130,7 @@ def caught(value: Any) -> Any:
 NAMES: dict[str, Any] = {
     value.__name__: value
     for value in (
-        Array, Cell, Closure, EnumValue, Err, ErrorValue, Ok, RangeValue, Some, Leave, callee, caught, changes_self, found,
+        Array, Cell, Closure, EnumValue, Err, ErrorValue, Ok, RangeValue, Some, Leave, caught, changes_self, found,
         popped, taken, key_of, key_not_found, map_store,
         check_concat, collection_too_long, concat, err_of,
         float_div, index_out_of_range, int_div, int_rem, join, no_arm, none_or_err, not_a_bool, overflow, own, own_cell, owned,
