@@ -60,7 +60,8 @@ class Shaper(Calls):
 
     def repeated(self) -> bool:
         blocks = self.flow.blocks
-        return any(blocks[start].start <= self.at < blocks[start].end for head in self.flow.loops() for start in blocks[head].body)
+        within = [blocks[start] for head in self.flow.loops() for start in blocks[head].body]
+        return any(block.start <= self.at < block.end for block in within)
 
     # ------------------------------------------------------------ what stands where
 

@@ -28,6 +28,7 @@ class Places(Expressions):
     def __init__(self, program: Any, known: dict[Any, Entry]) -> None:
         super().__init__(program)
         self.known = known
+        self.unmarked: set[int] = set()  # SHARE that marks nothing
         self.stored: dict[Any, list[Entry]] = {}
         self.marked: frozenset[str] = frozenset()  # variables whose value is marked as shared, or needs no mark
 
@@ -122,6 +123,8 @@ class Places(Expressions):
     # ------------------------------------------------------------ sharing and owning
 
     def op_SHARE(self, operand: int) -> None:
+        if self.at in self.unmarked:
+            return
         part = self.pop()
         if part.kind[0] in s.SCALARS or part.text in self.marked:
             self.push(part)
