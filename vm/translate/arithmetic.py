@@ -13,8 +13,9 @@ from .stack import Entry, depth, joined
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .stack import Kind
+    from .stack import Kind, Limit
 
+OPPOSITE = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "==": "!=", "!=": "=="}
 HALF = (1 << 30) - 1  # what CPython compares fastest
 TOP, LOWEST = (1 << 63) - 1, -1 << 63
 
@@ -159,23 +160,30 @@ class Arithmetic(Forms):
             text = f"({text} if {room} else {self.here()}join(EMPTY, [{', '.join(texts)}]))"
         self.push(Entry(text, s.STRING, pure=not lengths, uses=joined(parts), deep=1))
 
+    def ordered(self, sign: str) -> None:
+        """Two Ints, and what follows for locals among them."""
+        a, b = self.stack[-2:]
+        self.binary(sign, s.BOOL)
+        if a.kind[0] == b.kind[0] == "int":
+            self.stack[-1].if_true, self.stack[-1].if_false = follows(sign, a, b), follows(OPPOSITE[sign], a, b)
+
     def op_EQ_INT(self, operand: int) -> None:
-        self.binary("==", s.BOOL)
+        self.ordered("==")
 
     def op_NE_INT(self, operand: int) -> None:
-        self.binary("!=", s.BOOL)
+        self.ordered("!=")
 
     def op_LT_INT(self, operand: int) -> None:
-        self.binary("<", s.BOOL)
+        self.ordered("<")
 
     def op_LE_INT(self, operand: int) -> None:
-        self.binary("<=", s.BOOL)
+        self.ordered("<=")
 
     def op_GT_INT(self, operand: int) -> None:
-        self.binary(">", s.BOOL)
+        self.ordered(">")
 
     def op_GE_INT(self, operand: int) -> None:
-        self.binary(">=", s.BOOL)
+        self.ordered(">=")
 
     def compared(self, name: str, sign: str) -> None:
         """Two values of one scalar kind are compared as Python compares them."""
@@ -216,6 +224,7 @@ class Arithmetic(Forms):
         part = self.pop()
         if part.kind[0] == "bool":
             self.give(f"(not {part.text})", [part], s.BOOL)
+            self.stack[-1].if_true, self.stack[-1].if_false = part.if_false, part.if_true
         else:
             self.push(part)
             self.generic(BY_NAME["NOT"], 0)
@@ -254,6 +263,19 @@ class Arithmetic(Forms):
         else:
             text = f"(type({part.text}) is EnumValue and {part.text}.decl is {name}.decl and {part.text}.variant == {number})"
             self.give(text, [part], s.BOOL)
+
+
+def follows(sign: str, a: Entry, b: Entry) -> tuple[Limit, ...]:
+    """The bounds of locals among two Ints that compare so."""
+    if sign in (">", ">="):
+        return follows({">": "<", ">=": "<="}[sign], b, a)
+    if sign == "!=":
+        return ()
+    step = 1 if sign == "<" else 0
+    least = None if a.low is None else a.low + step
+    most = None if b.high is None else b.high - step
+    found = [(a, a.low if sign != "==" else b.low, most), (b, least, b.high if sign != "==" else a.high)]
+    return tuple([(int(part.text[1:]), low, high) for part, low, high in found if part.text[0] == "l" and part.text[1:].isdigit()])
 
 
 def bounds(entry: Entry) -> tuple[int, int]:

@@ -17,12 +17,25 @@ from .stack import Entry, joined
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .stack import Kind
+    from collections.abc import Iterable
+
+    from .facts import Facts, Storage
+    from .stack import Kind, Limit
 
 MOVED: Kind = ("option", -2)  # of what was taken out of an Array
+NOTHING = Entry("")
+CONTAINERS = frozenset({"array", "map", "struct", "schema", "set", "queue", "stack"})
+LONGEST = 1 << 40  # more than any container holds
+SCALAR_RECEIVERS = frozenset({"String", "Int", "Float", "Bool"})
 
 
 class Expressions(Arithmetic):
+    """`lists`: arrays whose list is in a variable throughout a loop, and whether that is written. `storage`: uses of locals."""
+
+    facts: Facts
+    storage: Storage
+    lists: dict[str, bool]
+
     # ------------------------------------------------------------ constants
 
     def op_CONST(self, operand: int) -> None:
@@ -114,12 +127,14 @@ class Expressions(Arithmetic):
 
     def op_GET_FIELD(self, operand: int) -> None:
         part = self.pop()
-        kind = s.ANY
-        if part.kind[0] in ("struct", "schema") and part.kind[1] >= 0:
-            fields = self.image.types[part.kind[1]][2]
-            kind = self.kind_of_type(fields[operand][1]) if operand < len(fields) else s.ANY
-        self.give(f"{part.text}.f{operand}", [part], kind)
+        self.give(f"{part.text}.f{operand}", [part], self.field_kind(part.kind, operand))
         self.stack[-1].pure = False  # a write may come between
+
+    def field_kind(self, kind: Kind, operand: int) -> Kind:
+        if kind[0] in ("struct", "schema") and kind[1] >= 0:
+            fields = self.image.types[kind[1]][2]
+            return self.kind_of_type(fields[operand][1]) if operand < len(fields) else s.ANY
+        return s.ANY
 
     def op_GET_ELEMENT(self, operand: int) -> None:
         part = self.pop()
@@ -136,7 +151,21 @@ class Expressions(Arithmetic):
     def element(self, array: Entry, index: Entry) -> str:
         """An element of an array by position, both under names, or P004."""
         place = self.at_element(array.text, index.text)
-        return f"{place}{array.text}.items[{self.position(index)}]"
+        return f"{place}{self.items(array.text)}[{self.position(index)}]"
+
+    def items(self, array: str) -> str:
+        """The list of an array."""
+        return f"a{array[1:]}" if array in self.lists else f"{array}.items"
+
+    def reached(self, index: Entry) -> None:
+        """A position that was not refused is one of an array."""
+        if index.text[:1] == "l" and index.text[1:].isdigit():
+            slot = int(index.text[1:])
+            self.learn([(slot, 0, LONGEST)])
+            self.facts.slots[slot].kind = s.INT
+
+    def learn(self, limits: Iterable[Limit]) -> None:
+        raise NotImplementedError
 
     def position(self, index: Entry) -> str:
         """A position as Python takes it: what is negative is behind every end."""
@@ -151,11 +180,25 @@ class Expressions(Arithmetic):
             index = self.named(self.pop())
         array = self.pop()
         kind = self.inner(array.kind, 1)
-        if array.simple:
-            text = f"({self.element(array, index)})"
+        found = self.facts.elements.get((array.text, index.text))
+        if found is not None:
+            self.push(Entry(found[0], kind, pure=False, uses=frozenset({found[0]})))
+        elif array.simple:
+            self.push(Entry(f"({self.element(array, index)})", kind, pure=False, uses=joined([array, index]), deep=array.deep + 1))
+            if array.text[0] == "l" and index.text[0] != "t" and int(array.text[1:]) in self.storage.repeated:
+                self.keep_element(array.text, index.text)
         else:
             text = f"({self.at_element('x', index.text)}(x := {array.text}).items[{self.position(index)}])"
-        self.push(Entry(text, kind, pure=False, uses=joined([array, index]), deep=array.deep + 1))
+            self.push(Entry(text, kind, pure=False, uses=joined([array, index]), deep=array.deep + 1))
+        self.reached(index)
+
+    def keep_element(self, array: str, index: str) -> None:
+        """The element on top goes into a variable too, for the next read."""
+        entry, name = self.stack[-1], self.temporary()
+        entry.bare = (name, entry.text)
+        entry.text = f"({name} := {entry.text})"
+        entry.uses |= {name}
+        self.facts.elements[array, index] = (name, False)
 
     def op_INDEX(self, operand: int) -> None:
         part, index = self.stack[-2:]
@@ -177,6 +220,8 @@ class Expressions(Arithmetic):
         if (receiver, name) in (("Map", "get"), ("Array", "pop")):
             self.looked_up() if name == "get" else self.popped()
             return
+        if receiver not in SCALAR_RECEIVERS and (receiver, name) not in INTRINSICS:
+            self.facts.forgotten()
         parts = self.taken(count)
         kind = self.builtin_kind(receiver, name)
         form = INTRINSICS.get((receiver, name))
@@ -185,11 +230,11 @@ class Expressions(Arithmetic):
                 for part in reversed(parts):
                     self.push(part)
                 parts = self._named_all(parts)
-            text = form.text.format(*[part.text for part in parts])
+            text = form.text.format(*[part.text for part in parts], items=self.items(parts[0].text))
             self.give(f"({text})", parts, kind, fails=form.fails)
             self.stack[-1].pure = False
             if form.low is not None:
-                self.stack[-1].low, self.stack[-1].high = form.low, 1 << 40
+                self.stack[-1].low, self.stack[-1].high = form.low, LONGEST
             return
         self.give(f"B{operand}({', '.join([part.text for part in parts])})", parts, kind, fails=True)
 
@@ -211,7 +256,9 @@ class Expressions(Arithmetic):
         self.settle()
         array = self.named(self.pop())
         name = self.temporary()
-        self.statement(f"{self.here()}{name} = {array.text}.items.pop() if {array.text}.items else END")
+        items = self.items(array.text)
+        self.statement(f"{self.here()}{name} = {items}.pop() if {items} else END")
+        self.facts.written(array.text)
         self.push(Entry(f"popped({name})", MOVED, pure=False, uses=frozenset({name}), deep=1))
         self.stack[-1].raw = name
 

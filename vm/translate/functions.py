@@ -12,6 +12,7 @@ from ..bytecode.pictures import THROWS
 from ..link import run_costs
 from . import stack as s
 from .analysis import LEFT
+from .facts import Storage
 from .flow import Flow, Unshaped
 from .stack import Entry, canonical_stack
 from .text import Branch, printed
@@ -67,6 +68,7 @@ class Function:
         self.fuel = sum([self.costs[index] for index in entered])  # at most, on a path without loops
         if len(flows) > LARGEST:
             raise Unshaped("too large")
+        self.storage = Storage(self.facts, program.image)
         self.known = self._survey()
 
     def _targets(self) -> list[int]:
@@ -81,7 +83,7 @@ class Function:
                 return
 
     def _translator(self, known: dict[Any, Entry], metered: bool) -> Translator:
-        return Translator(self.program, self.graph, self.number, self.kept, known, metered)
+        return Translator(self.program, self.graph, self.number, self.kept, known, self.storage, metered)
 
     def leaves(self, index: int) -> bool:
         """Whether the interpreter does this instruction."""

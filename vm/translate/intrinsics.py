@@ -46,16 +46,16 @@ def keyed(parts: list[Entry]) -> bool:
 
 
 INTRINSICS: dict[tuple[str, str], Intrinsic] = {
-    ("Array", "len"): Intrinsic("len({}.items)", low=0),
-    ("Array", "is_empty"): Intrinsic("not {}.items"),
+    ("Array", "len"): Intrinsic("len({items})", low=0),
+    ("Array", "is_empty"): Intrinsic("not {items}"),
     ("Array", "push"): Intrinsic(
-        "{0}.items.append({1}) if len({0}.items) < limits.items else collection_too_long()", named=True
+        "{items}.append({1}) if len({items}) < limits.items else collection_too_long()", named=True
     ),
     ("Float", "sqrt"): Intrinsic("sqrt({0}) if {0} >= 0 else NAN", named=True, fails=False, needs=floats),
     ("String", "contains"): Intrinsic("{1} in {0}", named=True, fails=False, needs=texts),
     ("String", "starts_with"): Intrinsic("{0}.startswith({1})", fails=False, needs=texts),
     ("String", "ends_with"): Intrinsic("{0}.endswith({1})", fails=False, needs=texts),
-    ("Map", "has"): Intrinsic("{1} in {0}.items", named=True, fails=False, needs=keyed),
-    ("Map", "len"): Intrinsic("len({}.items)", low=0),
+    ("Map", "has"): Intrinsic("{1} in {items}", named=True, fails=False, needs=keyed),
+    ("Map", "len"): Intrinsic("len({items})", low=0),
     ("String", "len"): Intrinsic("len({})", low=0),
 }

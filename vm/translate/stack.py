@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     # word of a type descriptor, and its number in the image, -1 where it has none
     Kind = tuple[str, int]
+    Limit = tuple[int, int | None, int | None]  # of a local: at least, at most
 
 ANY: Kind = ("", -1)
 INT: Kind = ("int", -1)
@@ -35,7 +36,7 @@ class Entry:
     """`pure`: it cannot fail, and gives the same as long as the variables in `uses` do. `low`: what is known of an Int: it is
     at least that. `high`: at most."""
 
-    __slots__ = ("text", "kind", "pure", "uses", "deep", "low", "high", "bounds", "length", "raw")
+    __slots__ = ("text", "kind", "pure", "uses", "deep", "low", "high", "bounds", "length", "raw", "bare", "if_true", "if_false")
 
     def __init__(
         self,
@@ -58,11 +59,19 @@ class Entry:
         self.length: int | None = None  # of a String constant
         self.raw: str | None = None  # of what Map.get gives: the variable with the value or END
         self.bounds: tuple[Entry, Entry, bool] | None = None  # of a range that nothing else sees
+        self.bare: tuple[str, str] | None = None  # where the text puts a value into a variable: that, and the text without it
+        self.if_true: tuple[Limit, ...] = ()  # what follows for locals from a Bool
+        self.if_false: tuple[Limit, ...] = ()
 
     @property
     def simple(self) -> bool:
         """A name or a constant: it may be written more than once."""
         return self.text.isidentifier() or self.text.lstrip("-").isdigit()
+
+
+    def renamed(self, text: str) -> Entry:
+        """What is known of it, of another variable."""
+        return Entry(text, self.kind, low=self.low, high=self.high)
 
 
 class Site:
@@ -125,9 +134,7 @@ class Writer:
         """The same value under a name, so that it can be written more than once."""
         if entry.simple:
             return entry
-        name = self.temporary()
-        self.out.append(f"{name} = {entry.text}")
-        return Entry(name, entry.kind, low=entry.low, high=entry.high)
+        return self.named_anew(entry)
 
     def pop(self) -> Entry:
         return self.stack.pop()
@@ -154,15 +161,19 @@ class Writer:
 
     def forget(self, name: str) -> None:
         """A variable changes: what depends on it gets its old value."""
+        if any([name in entry.uses and not entry.pure and not entry.simple for entry in self.stack]):
+            self.settle()
         for position, entry in enumerate(self.stack):
             if name in entry.uses:
-                if entry.pure:
-                    self.stack[position] = self.named_anew(entry)
-                else:
-                    self.settle()
-                    break
+                copy = self.temporary()
+                self.out.append(f"{copy} = {entry.text}")
+                self.stack[position] = Entry(copy, entry.kind, low=entry.low, high=entry.high)
 
     def named_anew(self, entry: Entry) -> Entry:
+        if entry.bare is not None:
+            name, text = entry.bare
+            self.out.append(f"{name} = {text}")
+            return Entry(name, entry.kind, pure=False, uses=frozenset({name}))
         name = self.temporary()
         self.out.append(f"{name} = {entry.text}")
         return Entry(name, entry.kind, low=entry.low, high=entry.high)

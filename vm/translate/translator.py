@@ -11,6 +11,7 @@ from . import stack as s
 from .analysis import LEFT
 from .blocks import Shaper
 from .expressions import METHODS
+from .facts import Facts
 from .stack import Entry
 from .text import Branch
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
     from ..bytecode.opcodes import Opcode
     from .analysis import CallGraph
+    from .facts import Storage
+    from .stack import Limit
 
 BRANCHES = frozenset({BY_NAME["JUMP_IF"].number, BY_NAME["JUMP_UNLESS"].number})
 CONCAT, STORE, ITERATE = (BY_NAME[name].number for name in ("CONCAT", "STORE", "ITERATE"))
@@ -32,10 +35,14 @@ class Translator(Shaper):
     of the operand stack by instruction that may throw to a handler."""
 
     def __init__(
-        self, program: Any, graph: CallGraph, number: int, kept: dict[int, int], known: dict[Any, Entry], metered: bool
-    ) -> None:
+        self, program: Any, graph: CallGraph, number: int, kept: dict[int, int], known: dict[Any, Entry], storage: Storage,
+        metered: bool,
+    ) -> None:  # fmt: skip
         super().__init__(program, graph, number, known, metered)
         self.kept = kept
+        self.facts = Facts()
+        self.lists = {}
+        self.storage = storage
         self.walked = {}
         self.surveying = False
         self.trying = False
@@ -62,6 +69,7 @@ class Translator(Shaper):
             getattr(self, f"op_{op.name}")(operand)
         else:
             self.generic(op, operand)
+        self.facts.after(number)
 
     def unknown(self, op: Opcode, operand: int) -> None:
         """An instruction that only the interpreter does, as far as the stack goes."""
@@ -95,9 +103,10 @@ class Translator(Shaper):
             self.go(succs[0][0], start, True)
         elif name in ("JUMP_IF", "JUMP_UNLESS"):
             condition, yes, no = self.condition(last, succs)
-            condition, yes, no, _ = self.widened(start, condition, yes, no)
+            condition, yes, no, merged, known = self.widened(start, condition, yes, no)
+            self.ends.update({block: self.ends[start] for block in merged})
             self.settle(raw=False)
-            self.split(start, condition.text, yes, no)
+            self.split(start, condition.text, yes, no, known)
         elif name == "NEXT":
             self.next_element(start, succs)
         elif name in ("TRY", "POP_TRY"):
@@ -110,12 +119,14 @@ class Translator(Shaper):
         else:
             getattr(self, f"op_{name}")(self.instructions[last][2])
 
-    def split(self, start: int, condition: str, yes: tuple[int, bool], no: tuple[int, bool]) -> None:
+    def split(
+        self, start: int, condition: str, yes: tuple[int, bool], no: tuple[int, bool], known: tuple[Facts, Facts]
+    ) -> None:
         branch = Branch(condition)
         before, stack, marked = self.out, list(self.stack), self.marked
-        self.out = branch.yes
+        self.out, self.facts = branch.yes, known[0]
         self.go(yes[0], start, yes[1])
-        self.out, self.stack, self.marked = branch.no, list(stack), marked
+        self.out, self.stack, self.marked, self.facts = branch.no, list(stack), marked, known[1]
         self.go(no[0], start, no[1])
         self.out = before
         self.out.append(branch)
@@ -137,52 +148,66 @@ class Translator(Shaper):
 
     def widened(
         self, start: int, condition: Entry, yes: tuple[int, bool], no: tuple[int, bool]
-    ) -> tuple[Entry, tuple[int, bool], tuple[int, bool], list[int]]:
-        """The condition joined with those of the blocks that it leads to, as long as these do nothing but compare."""
+    ) -> tuple[Entry, tuple[int, bool], tuple[int, bool], list[int], tuple[Facts, Facts]]:
+        """The condition joined with those of the blocks that it leads to, as long as these do nothing but compare; and what is known
+        when it holds, and when not."""
         merged: list[int] = []
+        known = (self.learned(self.facts, condition.if_true), self.learned(self.facts, condition.if_false))
         while not self.metered:
             for target, other, holds in ((no[0], yes[0], False), (yes[0], no[0], True)):
-                found = self.only_condition(target, {start, *merged})
+                found = self.only_condition(target, {start, *merged}, known[not holds])
                 if found is None:
                     continue
-                second, then, otherwise = found
+                second, then, otherwise, after = found
                 if other in (then[0], otherwise[0]) and then[0] != otherwise[0]:
                     straight = (then[0] == other) != holds
                     text = second.text if straight else f"(not {second.text})"
                     text = f"({condition.text} {'and' if holds else 'or'} {text})"
                     uses, deep = condition.uses | second.uses, max(condition.deep, second.deep) + 1
                     condition = Entry(text, s.BOOL, pure=False, uses=uses, deep=deep)
+                    after = self.learned(after, second.if_true if straight == holds else second.if_false)
                     if holds:
                         yes = then if straight else otherwise
+                        known = after, self.facts.copy()
                     else:
                         no = otherwise if straight else then
+                        known = self.facts.copy(), after
                     merged.append(target)
                     break
             else:
-                return condition, yes, no, merged
+                break
             if condition.deep > s.DEEPEST:
-                return condition, yes, no, merged
-        return condition, yes, no, merged
+                break
+        return condition, yes, no, merged, known
 
-    def only_condition(self, target: int, sources: set[int]) -> tuple[Entry, tuple[int, bool], tuple[int, bool]] | None:
-        """The condition of a block that does nothing else and is reached from `sources` alone."""
+    def learned(self, facts: Facts, limits: tuple[Limit, ...]) -> Facts:
+        """These facts, and bounds that hold too."""
+        before, self.facts = self.facts, facts.copy()
+        self.learn(limits)
+        found, self.facts = self.facts, before
+        return found
+
+    def only_condition(
+        self, target: int, sources: set[int], known: Facts
+    ) -> tuple[Entry, tuple[int, bool], tuple[int, bool], Facts] | None:
+        """The condition of a block that does nothing else and is reached from `sources` alone, and what is known behind it."""
         block = self.flow.blocks.get(target)
         if block is None or block.body or block.leaves or not sources.issuperset(block.preds) or len(block.preds) != 1:
             return None
         last = block.end - 1
         if self.instructions[last][1] not in BRANCHES:
             return None
-        kept = (self.out, list(self.stack), self.temporaries, len(self.sites), self.stored, self.at, self.marked)
-        self.out, self.stored = [], {}
+        kept = (self.out, list(self.stack), self.temporaries, len(self.sites), self.stored, self.at, self.marked, self.facts)
+        self.out, self.stored, self.facts = [], {}, known.copy()
         at = target
         while at < last:
             at = self.step(at)
         found = None
         if at == last and self.stack:
-            found = self.condition(last, block.succs)
+            found = (*self.condition(last, block.succs), self.facts)
         same = len(self.stack) == len(kept[1]) and all(a is b for a, b in zip(self.stack, kept[1], strict=True))
         failed = bool(self.out) or not same
-        self.out, self.stack, self.stored, self.at, self.marked = kept[0], kept[1], *kept[4:]
+        self.out, self.stack, self.stored, self.at, self.marked, self.facts = kept[0], kept[1], *kept[4:]
         if failed:
             self.temporaries = kept[2]
             del self.sites[kept[3] :]
@@ -196,8 +221,8 @@ class Translator(Shaper):
             return []
         if not any(len(self.flow.blocks[t].preds) == 1 for t, _ in block.succs if t in self.flow.blocks):
             return []
-        kept = (self.out, list(self.stack), self.temporaries, len(self.sites), self.stored, self.at, self.marked)
-        self.out, self.stored = [], {}
+        kept = (self.out, list(self.stack), self.temporaries, len(self.sites), self.stored, self.at, self.marked, self.facts)
+        self.out, self.stored, self.facts = [], {}, self.facts.copy()
         at = start
         while at < last:
             at = self.step(at)
@@ -206,7 +231,7 @@ class Translator(Shaper):
             condition, yes, no = self.condition(last, block.succs)
             merged = self.widened(start, condition, yes, no)[3]
         self.out, self.stack, self.temporaries = kept[0], kept[1], kept[2]
-        self.stored, self.at, self.marked = kept[4:]
+        self.stored, self.at, self.marked, self.facts = kept[4:]
         del self.sites[kept[3] :]
         return merged
 
@@ -216,11 +241,11 @@ class Translator(Shaper):
         name = self.temporary()
         self.out.append(f"{name} = next({self.stack[-1].text}, END)")
         branch = Branch(f"{name} is END")
-        before, stack, marked = self.out, list(self.stack), self.marked
+        before, stack, marked, facts = self.out, list(self.stack), self.marked, self.facts.copy()
         self.out = branch.yes
         self.pop()
         self.go(succs[1][0], start, True)
-        self.out, self.stack, self.marked = branch.no, [*stack, Entry(name)], marked
+        self.out, self.stack, self.marked, self.facts = branch.no, [*stack, Entry(name)], marked, facts
         self.go(succs[0][0], start)
         self.out = before
         self.out.append(branch)
@@ -231,14 +256,14 @@ class Translator(Shaper):
         self.settle()
         good = f"type({part.text}) is Ok or type({part.text}) is Some" if name == "TRY" else f"type({part.text}) is not Err"
         branch = Branch(good)
-        before, stack, marked = self.out, list(self.stack), self.marked
+        before, stack, marked, facts = self.out, list(self.stack), self.marked, self.facts.copy()
         self.out = branch.yes
         if name == "TRY":
             value = self.temporary()
             self.out.append(f"{value} = {part.text}.value")
             self.push(Entry(value, self.held(part.kind)))
         self.go(succs[0][0], start)
-        self.out, self.stack, self.marked = branch.no, list(stack), marked
+        self.out, self.stack, self.marked, self.facts = branch.no, list(stack), marked, facts
         error = self.temporary()
         self.out.append(f"{self.here()}{error} = caught({part.text})")
         self.to_handler(start, last, Entry(error), succs[1])
