@@ -248,7 +248,7 @@ class Arithmetic(Forms):
         self.test("type({}) is Err")
 
     def op_IS_ABSENT(self, operand: int) -> None:
-        if self.stack[-1].raw is not None:
+        if self.stack[-1].raw is not None and self.stack[-1].kind[0] == "option":
             self.push(Entry(f"({self.pop().raw} is END)", s.BOOL))
             return
         part = self.pop_named()

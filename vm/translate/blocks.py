@@ -136,8 +136,8 @@ class Shaper(Calls):
         self.stack = canonical_stack(self.flow.facts.depths[start])
         self.marked = frozenset()
         parent = self.flow.blocks[start].idom if start in self.flow.blocks else start
-        known = self.ends.get(parent) if parent != start else None
-        self.facts = Facts() if known is None else known.limited(self.flow.stored_between(parent, start))
+        ended = self.ends.get(parent) if parent != start else None
+        self.facts = Facts() if ended is None else ended.limited(self.flow.stored_between(parent, start))
         for position, entry in enumerate(self.stack):
             known = self.known.get((start, position))
             if known is not None:

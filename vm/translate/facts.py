@@ -9,6 +9,7 @@ from __future__ import annotations
 from ..bytecode import image as im
 from ..bytecode import operands as k
 from ..bytecode.opcodes import BY_NAME, OPCODES
+from .kinds import Kinds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -112,9 +113,11 @@ class Facts:
 
 class Storage:
     """`uses`: by local, the instructions that load it, and whether they do so for a read in place (1), a write in place (2) or
-    anything else (0). `repeated`: locals of which more than one element is read or written."""
+    anything else (0). `repeated`: locals of which more than one element is read or written. `parameters` that are never assigned."""
 
-    def __init__(self, facts: FunctionFacts, image: Any) -> None:
+    def __init__(self, facts: FunctionFacts, image: Any, parameters: int) -> None:
+        self.kinds = Kinds(image)
+        self.parameters = frozenset(range(parameters))
         self.instructions = facts.instructions
         self.depths = facts.depths
         self.image = image
@@ -124,12 +127,23 @@ class Storage:
         self.uses: dict[int, dict[int, int]] = {}
         indexed: dict[int, int] = {}
         for at, (_, number, operand) in enumerate(facts.instructions):
-            if number in (LOAD, LOAD_OWN) and self.depths[at] >= 0:
+            if number == STORE:
+                self.parameters -= {operand}
+            elif number in (LOAD, LOAD_OWN) and self.depths[at] >= 0:
                 by, position = self.consumer(at)
                 self.uses.setdefault(operand, {})[at] = self.use(number, by, position)
                 if by >= 0 and facts.instructions[by][1] in INDEXING and position == 0:
                     indexed[operand] = indexed.get(operand, 0) + 1
         self.repeated = frozenset(slot for slot, count in indexed.items() if count > 1)
+
+    def filled(self, known: dict[Any, Entry]) -> dict[Any, Entry]:
+        """What is known of locals, Arrays with what is put into them; a parameter's type says that already."""
+        found = known.copy()
+        for slot, entry in known.items():
+            if entry.kind[0] == "array" and slot not in self.parameters and ("element", slot) in known:
+                found[slot] = entry.renamed("")
+                found[slot].kind = self.kinds.filled(entry.kind, known["element", slot].kind)
+        return found
 
     def consumer(self, at: int) -> tuple[int, int]:
         """The instruction that pops what one pushes, and as which operand; -1 if paths part before."""

@@ -14,6 +14,7 @@ from . import stack as s
 from .analysis import LEFT
 from .facts import Storage
 from .flow import Flow, Unshaped
+from .kinds import joint
 from .stack import Entry, canonical_stack
 from .text import Branch, printed
 from .translator import Translator
@@ -68,7 +69,7 @@ class Function:
         self.fuel = sum([self.costs[index] for index in entered])  # at most, on a path without loops
         if len(flows) > LARGEST:
             raise Unshaped("too large")
-        self.storage = Storage(self.facts, program.image)
+        self.storage = Storage(self.facts, program.image, len(self.image_function.params))
         self.known = self._survey()
 
     def _targets(self) -> list[int]:
@@ -128,7 +129,7 @@ class Function:
         return sound
 
     def _parameter(self, number: int) -> Entry:
-        return Entry("", (self.program.image.types[number][0], number))
+        return Entry("", self.storage.kinds.of_type(number))
 
     # ------------------------------------------------------------ parts
 
@@ -153,7 +154,7 @@ class Function:
         beginning += [f"{name} = None" for name in sorted(translator.lookups)]
         parameters = [f"l{n}" for n in range(len(self.image_function.params))]
         parameters += ["cells"] * (self.number in self.graph.values) + ["d"] * counted_calls
-        return self._part(f"fn{self.number}", 0, parameters, [*beginning, *body], translator.sites)
+        return self._part(f"fn{self.number}", 0, parameters, [*beginning, *body], translator)
 
     def loop(self, head: int, body: frozenset[int], metered: bool) -> Part:
         """A loop, entered at its head with all locals, cells and what the operand stack holds."""
@@ -168,10 +169,11 @@ class Function:
         parameters += [f"c{n}" for n in range(self.image_function.cells)]
         if self.graph.counted[self.number]:
             parameters.append("d")
-        return self._part(f"u{self.number}_{head}", head, parameters, [*beginning, *statements], translator.sites)
+        return self._part(f"u{self.number}_{head}", head, parameters, [*beginning, *statements], translator)
 
-    def _part(self, name: str, head: int, parameters: list[str], statements: list[Any], sites: list[Site]) -> Part:
-        source, places = printed(f"def {name}({', '.join(parameters)}):", statements)
+    def _part(self, name: str, head: int, parameters: list[str], statements: list[Any], translator: Translator) -> Part:
+        source, places = printed(f"def {name}({', '.join(parameters)}):", statements, translator.read)
+        sites = translator.sites
         return Part(name, self.number, head, source, {line: sites[site] for line, site in places.items()}, self.fuel)
 
     def loops(self) -> dict[int, frozenset[int]]:
@@ -191,12 +193,7 @@ class Function:
 
 def meet(entries: list[Entry]) -> Entry:
     """What holds of all of them."""
-    kinds = {entry.kind for entry in entries}
-    if len(kinds) == 1:
-        kind = kinds.pop()
-    else:
-        words = {word for word, _ in kinds}
-        kind = (words.pop(), -1) if len(words) == 1 else s.PLAIN if words <= s.SCALARS else s.ANY
+    kind = joint([entry.kind for entry in entries])
     lows = [entry.low for entry in entries]
     highs = [entry.high for entry in entries if entry.high is not None]
     low = 0 if all(known is not None and known >= 0 for known in lows) else None
@@ -214,7 +211,8 @@ def agrees(assumed: Entry, found: Entry | None) -> bool:
     """Whether all stores, under the assumption, bear it out. What nothing stores is never read."""
     if found is None:
         return True
-    kind = assumed.kind in (s.ANY, found.kind) or (assumed.kind[1] < 0 and assumed.kind[0] == found.kind[0])
+    kind = assumed.kind in (s.ANY, found.kind) or (assumed.kind[1] == -1 and assumed.kind[0] == found.kind[0])
+    kind = kind or (assumed.kind == s.PLAIN and found.kind[0] in s.SCALARS)
     low = assumed.low is None or (found.low is not None and found.low >= assumed.low)
     return kind and low and (assumed.high is None or (found.high is not None and found.high <= assumed.high))
 

@@ -188,6 +188,8 @@ class Places(Expressions):
     def op_LOAD_OWN(self, operand: int) -> None:
         name = f"l{operand}"
         kind = self.local(operand).kind
+        if self.storage.uses.get(operand, {}).get(self.at) != 2:
+            self.put(name, s.ANY)
         if name not in self.facts.owned:
             self.forget(name)
             if name in self.lists:
@@ -215,7 +217,7 @@ class Places(Expressions):
     def op_FIELD_OWN(self, operand: int) -> None:
         part = self.pop_named()
         name = self.temporary()
-        kind = self.field_kind(part.kind, operand)
+        kind = self.kinds.field(part.kind, operand)
         self.statement(f"{self.here()}{name} = {part.text}.f{operand}")
         test = Branch(f"{name}.shared" if kind[0] in CONTAINERS else f"shared_mark({name})")
         test.yes.append(f"{name} = {part.text}.f{operand} = own({name})")
@@ -226,7 +228,9 @@ class Places(Expressions):
         index = self.pop_named()
         part = self.pop_named()
         self.settle()
-        kind = self.inner(part.kind, 1)
+        kind = self.inner(part.kind)
+        if kind[0] in ("array", "map"):
+            self.put(part.text, (kind[0], -1))
         if part.kind[0] == "array" and index.kind[0] == "int":
             name = self.own_element(part, index, kind)
         else:
@@ -239,7 +243,9 @@ class Places(Expressions):
         """The variable with an element that only its array sees. Where it is replaced by a copy, so are those that may be the same."""
         key = (part.text, index.text)
         name, alone = self.facts.elements.get(key, ("", False))
-        if not name:
+        if name:
+            self.read.add(name)
+        else:
             name = self.temporary()
             self.out.append(f"{name} = ({self.element(part, index)})")
         if alone:
@@ -273,7 +279,13 @@ class Places(Expressions):
             part = self.named(part)
         self.statement(f"{self.here()}{part.text}.f{operand} = {value.text}")
 
+    def put(self, array: str, kind: Kind) -> None:
+        """An element is put into a local Array."""
+        if array[0] == "l" and array[1:].isdigit():
+            self.store(("element", int(array[1:])), Entry("", kind))
+
     def op_SET_INDEX(self, operand: int) -> None:
+        self.put(self.stack[-2].text, self.stack[-3].kind)
         if self.stack[-2].kind[0] == "map":
             self.set_entry()
             return

@@ -36,7 +36,9 @@ class Entry:
     """`pure`: it cannot fail, and gives the same as long as the variables in `uses` do. `low`: what is known of an Int: it is
     at least that. `high`: at most."""
 
-    __slots__ = ("text", "kind", "pure", "uses", "deep", "low", "high", "bounds", "length", "raw", "bare", "if_true", "if_false")
+    __slots__ = (
+        "text", "kind", "pure", "uses", "deep", "low", "high", "bounds", "length", "raw", "inside", "bare", "if_true", "if_false",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -58,6 +60,7 @@ class Entry:
         self.high = high
         self.length: int | None = None  # of a String constant
         self.raw: str | None = None  # of what Map.get gives: the variable with the value or END
+        self.inside = ANY  # the kind of that value
         self.bounds: tuple[Entry, Entry, bool] | None = None  # of a range that nothing else sees
         self.bare: tuple[str, str] | None = None  # where the text puts a value into a variable: that, and the text without it
         self.if_true: tuple[Limit, ...] = ()  # what follows for locals from a Bool
@@ -95,6 +98,7 @@ class Writer:
         self.sites: list[Site] = []
         self.at = 0
         self.temporaries = 0
+        self.read: set[str] = set()  # variables for elements that are read again
 
     # ------------------------------------------------------------ places
 

@@ -43,6 +43,8 @@ class Translator(Shaper):
         self.facts = Facts()
         self.lists = {}
         self.storage = storage
+        self.kinds = storage.kinds
+        self.known = storage.filled(known)
         self.walked = {}
         self.surveying = False
         self.trying = False
@@ -82,7 +84,12 @@ class Translator(Shaper):
     def iterate(self, op: Opcode) -> None:
         part = self.stack[-1]
         position = len(self.stack) - 1
-        self.walked[position] = Entry("", self.inner(part.kind, 1) if part.kind[0] == "array" else s.ANY)
+        inner = s.STRING if part.kind[0] == "string" else self.inner(part.kind) if part.kind[0] == "array" else s.ANY
+        self.walked[position] = Entry("", inner)
+        if part.bounds is None and part.kind[0] in ("array", "string"):
+            self.pop()
+            self.give(f"iter({part.text}{'.items' * (part.kind[0] == 'array')})", [part], fails=True)
+            return
         if part.bounds is None:
             self.generic(op, 0)
             return
@@ -94,7 +101,8 @@ class Translator(Shaper):
         else:
             self.give(f"span({start.text}, {end.text}, {inclusive})", [start, end], fails=True)
         low = start.low if start.kind[0] == "int" else None
-        self.walked[position] = Entry("", s.INT, low=low, high=(1 << 63) - 2 + inclusive)
+        last = end.high if end.kind[0] == "int" and end.high is not None else (1 << 63) - 1
+        self.walked[position] = Entry("", s.INT, low=low, high=last - 1 + inclusive)
 
     # ------------------------------------------------------------ ends of blocks
 
