@@ -43,8 +43,11 @@ class Arithmetic(Forms):
         result.high = high if high < TOP // 2 else None
 
     def op_ADD_INT(self, operand: int) -> None:
-        (low, high), (other_low, other_high) = map(bounds, self.stack[-2:])
+        a, b = self.stack[-2:]
+        (low, high), (other_low, other_high) = bounds(a), bounds(b)
         self.checked("+", low + other_low, high + other_high)
+        if 0 < other_low <= other_high <= s.STEP:
+            self.stack[-1].counts = a.text
 
     def op_SUB_INT(self, operand: int) -> None:
         (low, high), (other_low, other_high) = map(bounds, self.stack[-2:])

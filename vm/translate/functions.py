@@ -110,7 +110,7 @@ class Function:
             stored = translator.stored
             for slot, entry in arguments.items():
                 stored.setdefault(slot, []).append(entry)
-            found = {slot: meet(entries) for slot, entries in stored.items()}
+            found = {slot: meet(slot, entries) for slot, entries in stored.items()}
             assumed = [slot for slot, entry in known.items() if slot in found and entry.low is not None]
             refuted |= {slot for slot in assumed if found[slot].low is None}
             settled = all(agrees(known[slot], found.get(slot)) for slot in known)
@@ -191,13 +191,18 @@ class Function:
         return found
 
 
-def meet(entries: list[Entry]) -> Entry:
-    """What holds of all of them."""
+def meet(slot: Any, entries: list[Entry]) -> Entry:
+    """What holds of all that is stored in a local. One that only counts, in small steps from what is far from the end, does not get
+    there."""
     kind = joint([entry.kind for entry in entries])
     lows = [entry.low for entry in entries]
-    highs = [entry.high for entry in entries if entry.high is not None]
+    fixed = [entry for entry in entries if entry.counts != f"l{slot}"]
+    highs = [entry.high for entry in fixed if entry.high is not None]
     low = 0 if all(known is not None and known >= 0 for known in lows) else None
-    return Entry("", kind, low=low, high=max(highs) if len(highs) == len(entries) else None)
+    high = max(highs, default=None) if len(highs) == len(fixed) else None
+    if len(fixed) < len(entries):
+        high = high + s.COUNTED if high is not None and high <= s.COUNTED else None
+    return Entry("", kind, low=low, high=high)
 
 
 def hopeful(found: Entry, entries: list[Entry]) -> Entry:

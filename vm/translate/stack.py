@@ -29,6 +29,8 @@ PLAIN: Kind = ("plain", -1)
 ARRAY: Kind = ("array", -1)
 MAP: Kind = ("map", -1)
 SCALARS = frozenset({"int", "float", "string", "bool", "nil", "plain"})
+STEP = 16  # the largest step of a local that counts,
+COUNTED = 1 << 60  # and further than any run counts in such steps: at ten nanoseconds each it is twenty years away
 DEEPEST = 24  # parentheses around one another
 
 
@@ -38,6 +40,7 @@ class Entry:
 
     __slots__ = (
         "text", "kind", "pure", "uses", "deep", "low", "high", "bounds", "length", "raw", "inside", "bare", "if_true", "if_false",
+        "counts",
     )  # fmt: skip
 
     def __init__(
@@ -65,6 +68,7 @@ class Entry:
         self.bare: tuple[str, str] | None = None  # where the text puts a value into a variable: that, and the text without it
         self.if_true: tuple[Limit, ...] = ()  # what follows for locals from a Bool
         self.if_false: tuple[Limit, ...] = ()
+        self.counts = ""  # the local that this is one step more than
 
     @property
     def simple(self) -> bool:

@@ -102,6 +102,8 @@ class Translator(Shaper):
             self.give(f"span({start.text}, {end.text}, {inclusive})", [start, end], fails=True)
         low = start.low if start.kind[0] == "int" else None
         last = end.high if end.kind[0] == "int" and end.high is not None else (1 << 63) - 1
+        if start.high is not None:
+            last = min(last, start.high + s.COUNTED)
         self.walked[position] = Entry("", s.INT, low=low, high=last - 1 + inclusive)
 
     # ------------------------------------------------------------ ends of blocks
