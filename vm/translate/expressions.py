@@ -12,10 +12,10 @@ from ..bytecode.opcodes import BY_NAME, OPCODES
 from . import stack as s
 from .arithmetic import Arithmetic
 from .forms import counted
-from .intrinsics import INTRINSICS, OPTIONS, UNWRAPPING
+from .intrinsics import HARMLESS, INTRINSICS, OPTIONS, UNWRAPPING
 from .kinds import EMPTY, joint
 from .stack import Entry, joined
-from .text import keeping
+from .text import Branch, keeping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -215,12 +215,13 @@ class Expressions(Arithmetic):
         if (receiver, name) in (("Map", "get"), ("Array", "pop")):
             self.looked_up() if name == "get" else self.popped()
             return
-        if receiver not in SCALAR_RECEIVERS and not ({(receiver, name)} & (INTRINSICS.keys() | UNWRAPPING)):
+        if receiver not in SCALAR_RECEIVERS and (receiver, name) not in HARMLESS:
             self.facts.forgotten()
         parts = self.taken(count)
         kind = self.builtin_kind(receiver, name, parts)
         if (receiver, name) == ("Array", "push"):
-            self.put(parts[0].text, parts[1].kind)
+            self.pushed(parts)
+            return
         if (receiver, name) in OPTIONS and self.optional(OPTIONS[receiver, name], parts, kind, operand):
             return
         if (receiver, name) in UNWRAPPING and parts[0].raw is not None:
@@ -292,6 +293,17 @@ class Expressions(Arithmetic):
         self.facts.written(array.text)
         self.push(Entry(f"popped({name})", MOVED, pure=False, uses=frozenset({name}), deep=1))
         self.stack[-1].raw, self.stack[-1].inside = name, self.inner(array.kind)
+
+    def pushed(self, parts: list[Entry]) -> None:
+        """Array.push as a statement: CPython has a form of its own for a call of `append` whose result nobody takes."""
+        self.put(parts[0].text, parts[1].kind)
+        array, value = self._named_all(parts)
+        items = self.items(array.text)
+        room = Branch(f"len({items}) < limits.items")
+        room.yes.append(f"{self.here()}{items}.append({value.text})")
+        room.no.append(f"{self.here()}collection_too_long()")
+        self.out.append(room)
+        self.push(Entry("None", s.NIL))
 
     def put(self, array: str, kind: Kind) -> None:
         raise NotImplementedError

@@ -79,9 +79,6 @@ def keyed(parts: list[Entry]) -> bool:
 INTRINSICS: dict[tuple[str, str], Intrinsic] = {
     ("Array", "len"): Intrinsic("len({items})", low=0),
     ("Array", "is_empty"): Intrinsic("not {items}"),
-    ("Array", "push"): Intrinsic(
-        "{items}.append({1}) if len({items}) < limits.items else collection_too_long()", named=True
-    ),
     ("Float", "sqrt"): Intrinsic("sqrt({0}) if {0} >= 0 else NAN", named=True, fails=False, needs=floats),
     ("String", "contains"): Intrinsic("{1} in {0}", named=True, fails=False, needs=texts),
     ("String", "starts_with"): Intrinsic("{0}.startswith({1})", fails=False, needs=texts),
@@ -124,3 +121,4 @@ OPTIONS: dict[tuple[str, str], Intrinsic] = {
     ("Array", "last"): Intrinsic("{items}[-1] if {items} else END", named=True),
 }
 UNWRAPPING = frozenset({("Option", "unwrap"), ("Option", "unwrap_or"), ("Result", "unwrap_or")})
+HARMLESS = INTRINSICS.keys() | UNWRAPPING | {("Array", "push")}  # they change no elements that are there

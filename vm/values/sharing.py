@@ -104,8 +104,8 @@ def own(value: Any) -> Any:
         if not value.shared:
             return value
         fields = value.values()
-        if not PLAIN.issuperset(map(type, fields)):
-            for field in fields:
+        for field in fields:
+            if type(field) not in PLAIN:
                 share(field)
         return kind(*fields) if kind is not Response else Response(*fields).of_run(value.run)
     if (kind is Set or kind is Queue or kind is Stack) and value.shared:
