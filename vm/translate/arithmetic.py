@@ -83,6 +83,7 @@ class Arithmetic(Forms):
             natural = a.low is not None and a.low >= 0
             if sign == "%":
                 result.low, result.high = (0 if natural else 1 - divisor), divisor - 1
+                result.hope = not natural
             elif natural:
                 result.low, result.high = 0, (TOP if a.high is None else a.high) // divisor
 
@@ -159,9 +160,10 @@ class Arithmetic(Forms):
         text = "f'" + "".join([f"{{{part.text}}}" for part in parts]) + "'"
         if lengths:
             texts = [part.text if part.kind[0] == "string" else f"str({part.text})" for part in parts]
-            room = f"({' + '.join(lengths)} + {fixed}) * 4 <= limits.surely"
+            room = f"{' + '.join(lengths)} + {fixed} <= Q"
             text = f"({text} if {room} else {self.here()}join(EMPTY, [{', '.join(texts)}]))"
         self.push(Entry(text, s.STRING, pure=not lengths, uses=joined(parts), deep=1))
+        self.stack[-1].most = None if lengths else fixed
 
     def ordered(self, sign: str) -> None:
         """Two Ints, and what follows for locals among them."""

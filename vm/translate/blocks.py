@@ -179,7 +179,7 @@ class Shaper(Calls):
         before = self.lists
         self.enter_canonical(start)
         for slot, written in self.storage.kept(self.flow, self.flow.blocks[start].body).items():
-            if f"l{slot}" not in before and self.local(slot).kind[0] == "array":
+            if f"l{slot}" not in before and self.local(slot).kind[0] in ("array", "map"):
                 self.lists = {**self.lists, f"l{slot}": written}
                 self.out.append(f"a{slot} = l{slot}.items")
                 if written:

@@ -102,6 +102,10 @@ class Expressions(Arithmetic):
         self.give(f"Array([{', '.join([part.text for part in parts])}])", parts, kind)
         self.stack[-1].pure = False
 
+    def op_MAP(self, operand: int) -> None:
+        self.generic(BY_NAME["MAP"], operand)
+        self.stack[-1].kind = ("map", EMPTY) if operand == 0 else s.MAP
+
     def op_TUPLE(self, operand: int) -> None:
         parts = self.taken(operand)
         kind = self.kinds.tuple([part.kind for part in parts])
@@ -202,7 +206,7 @@ class Expressions(Arithmetic):
         elif part.kind[0] == "map" and index.kind[0] in ("string", "int"):
             self.settle()
             key, part = self.named(self.pop()), self.named(self.pop())
-            text = f"(x if (x := {part.text}.items.get({key.text}, END)) is not END else {self.here()}key_not_found({key.text}))"
+            text = f"(x if (x := {self.items(part.text)}.get({key.text}, END)) is not END else {self.here()}key_not_found({key.text}))"
             self.push(Entry(text, self.inner(part.kind), pure=False, uses=joined([part, key]), deep=1))
         else:
             self.generic(BY_NAME["INDEX"], operand)
@@ -221,6 +225,11 @@ class Expressions(Arithmetic):
         kind = self.builtin_kind(receiver, name, parts)
         if (receiver, name) == ("Array", "push"):
             self.pushed(parts)
+            return
+        if (receiver, name) == ("Map", "set"):
+            self.stack += [parts[2], parts[0], parts[1]]
+            self.set_entry()
+            self.push(Entry("None", s.NIL))
             return
         if (receiver, name) in OPTIONS and self.optional(OPTIONS[receiver, name], parts, kind, operand):
             return
@@ -241,7 +250,7 @@ class Expressions(Arithmetic):
 
     def written_out(self, form: Intrinsic, parts: list[Entry], operand: int) -> str:
         texts = [part.text for part in parts]
-        room = ((parts[-1].length or 0) + 1) * 4
+        room = (parts[-1].length or 0) + 1
         return form.text.format(*texts, items=self.items(texts[0]), body=f"B{operand}", room=room)
 
     def optional(self, form: Intrinsic, parts: list[Entry], kind: Kind, operand: int) -> bool:
@@ -275,9 +284,10 @@ class Expressions(Arithmetic):
         self.settle()
         key, table = self.named(self.pop()), self.named(self.pop())
         name = self.temporary()
-        found = f"{table.text}.items.get({key.text}, END)"
+        items = self.items(table.text)
+        found = f"{items}.get({key.text}, END)"
         if key.kind[0] not in ("string", "int"):
-            found = f"{found} if type({key.text}) is str else {table.text}.items.get(key_of({key.text}), END)"
+            found = f"{found} if type({key.text}) is str else {items}.get(key_of({key.text}), END)"
         self.statement(f"{self.here()}{name} = {found}")
         self.push(Entry(f"found({name})", pure=False, uses=frozenset({name}), deep=1))
         self.stack[-1].raw, self.stack[-1].inside = name, self.inner(table.kind)
@@ -299,13 +309,16 @@ class Expressions(Arithmetic):
         self.put(parts[0].text, parts[1].kind)
         array, value = self._named_all(parts)
         items = self.items(array.text)
-        room = Branch(f"len({items}) < limits.items")
+        room = Branch(f"len({items}) < M")
         room.yes.append(f"{self.here()}{items}.append({value.text})")
         room.no.append(f"{self.here()}collection_too_long()")
         self.out.append(room)
         self.push(Entry("None", s.NIL))
 
-    def put(self, array: str, kind: Kind) -> None:
+    def set_entry(self) -> None:
+        raise NotImplementedError
+
+    def put(self, array: str, kind: Kind, key: Kind = s.ANY) -> None:
         raise NotImplementedError
 
     def _named_all(self, parts: list[Entry]) -> list[Entry]:

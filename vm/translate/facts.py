@@ -26,8 +26,8 @@ LOAD, LOAD_OWN, STORE, SWAP, CALL_BUILTIN = (
 # Opcodes, and the operand that is read or written in place: no other variable sees the array then.
 READS = {BY_NAME[name].number: 0 for name in ("INDEX_ARRAY", "INDEX", "LENGTH")}
 WRITES = {BY_NAME["SET_INDEX"].number: 1, BY_NAME["INDEX_OWN"].number: 0}
-READ_BY = frozenset({"len", "is_empty"})
-WRITTEN_BY = frozenset({"push", "pop"})
+READ_BY = frozenset({("Array", "len"), ("Array", "is_empty"), ("Map", "len"), ("Map", "has"), ("Map", "get")})
+WRITTEN_BY = frozenset({("Array", "push"), ("Array", "pop"), ("Map", "set")})
 INDEXING = frozenset({BY_NAME[name].number for name in ("INDEX_ARRAY", "INDEX", "INDEX_OWN")})
 # After these what is known of elements still holds, and who sees them.
 KEEPING = frozenset(
@@ -140,9 +140,9 @@ class Storage:
         """What is known of locals, Arrays with what is put into them; a parameter's type says that already."""
         found = known.copy()
         for slot, entry in known.items():
-            if entry.kind[0] == "array" and slot not in self.parameters and ("element", slot) in known:
+            if entry.kind[0] in ("array", "map") and slot not in self.parameters and ("element", slot) in known:
                 found[slot] = entry.renamed("")
-                found[slot].kind = self.kinds.filled(entry.kind, known["element", slot].kind)
+                found[slot].kind = self.kinds.filled(entry.kind, known["element", slot].kind, known["key", slot].kind)
         return found
 
     def consumer(self, at: int) -> tuple[int, int]:
@@ -169,9 +169,8 @@ class Storage:
         _, consumer, operand = self.instructions[by]
         if consumer == CALL_BUILTIN and position == 0:
             kind, value = self.image.constants[operand]
-            word, name = value if kind == im.K_BUILTIN else ("", "")
-            if word == "Array":
-                return 1 if name in READ_BY else 2 if name in WRITTEN_BY and number == LOAD_OWN else 0
+            called = tuple(value) if kind == im.K_BUILTIN else ()
+            return 1 if called in READ_BY else 2 if called in WRITTEN_BY and number == LOAD_OWN else 0
         if number == LOAD_OWN:
             return 2 if WRITES.get(consumer) == position else 0
         return 1 if READS.get(consumer) == position else 0

@@ -207,7 +207,9 @@ def meet(slot: Any, entries: list[Entry]) -> Entry:
 
 def hopeful(found: Entry, entries: list[Entry]) -> Entry:
     """The same, where nothing speaks against it that it is never negative."""
-    if found.kind[0] == "int" and found.low is None and all(entry.low is None or entry.low >= 0 for entry in entries):
+    if found.kind[0] == "int" and found.low is None and all(
+        entry.low is None or entry.low >= 0 or entry.hope for entry in entries
+    ):
         return Entry("", found.kind, low=0)
     return found
 

@@ -2,8 +2,8 @@
 
 A row gives the text for receiver and arguments; it means what the body in vm/builtins means for values of the declared types.
 `named`: every part is a name or a constant, since it is written twice; `needs`: for which parts the row holds. `{items}` is the storage
-of the receiver, `{body}` the body itself for what the short form does not cover, `{room}` the bytes that a constant argument
-and one more take at most.
+of the receiver, `{body}` the body itself for what the short form does not cover, `{room}` the characters of a
+constant argument and one more; `Q` and `M` are as of a `Tier`.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def texts(parts: list[Entry]) -> bool:
 
 def mapped(word: str) -> Intrinsic:
     """A case mapping, whose result is looked at for its size."""
-    return Intrinsic(f"w if len(w := {{0}}.{word}()) * 4 <= limits.surely else join(EMPTY, [w])")
+    return Intrinsic(f"w if len(w := {{0}}.{word}()) <= Q else join(EMPTY, [w])")
 
 
 def splits(parts: list[Entry]) -> bool:
@@ -95,17 +95,17 @@ INTRINSICS: dict[tuple[str, str], Intrinsic] = {
     ("String", "to_upper"): mapped("upper"),
     ("String", "to_uppercase"): mapped("upper"),
     ("String", "split"): Intrinsic(
-        "Array(x.split({1})) if len(x := {0}) < limits.items else {body}(x, {1})", needs=splits
+        "Array(x.split({1})) if len(x := {0}) < M else {body}(x, {1})", needs=splits
     ),
     ("String", "replace"): Intrinsic(
-        "x.replace({1}, {2}) if (len(x := {0}) + 1) * {room} <= limits.surely else {body}(x, {1}, {2})", needs=replaces
+        "x.replace({1}, {2}) if (len(x := {0}) + 1) * {room} <= Q else {body}(x, {1}, {2})", needs=replaces
     ),
     ("String", "substring"): Intrinsic(
         "{0}[{1}:{2}]", needs=naturals, otherwise=Intrinsic(
             "(x[{1}:{2}] if {1} >= 0 and {2} >= 0 else {body}(x, {1}, {2})) if (x := {0}) else EMPTY", needs=slices
         )
     ),
-    ("String", "chars"): Intrinsic("Array(list(x)) if len(x := {0}) <= limits.items else {body}(x)"),
+    ("String", "chars"): Intrinsic("Array(list(x)) if len(x := {0}) <= M else {body}(x)"),
 }  # fmt: skip
 
 # Those that give an Option, as what it holds or END, and one that gives a Result, as its Int or Err: neither is made where it is only
@@ -121,4 +121,4 @@ OPTIONS: dict[tuple[str, str], Intrinsic] = {
     ("Array", "last"): Intrinsic("{items}[-1] if {items} else END", named=True),
 }
 UNWRAPPING = frozenset({("Option", "unwrap"), ("Option", "unwrap_or"), ("Result", "unwrap_or")})
-HARMLESS = INTRINSICS.keys() | UNWRAPPING | {("Array", "push")}  # they change no elements that are there
+HARMLESS = INTRINSICS.keys() | UNWRAPPING | {("Array", "push"), ("Map", "set")}  # they change no elements that are there

@@ -1,7 +1,7 @@
 """Kinds of values at translation time: those of the image's types, and of containers that a function makes (V-7.2).
 
 A kind is the word of a type descriptor and its number: in the image, behind these for what only a function knows of, -1
-where nothing is known inside, `EMPTY` for an Array that nothing was put into yet. Nothing trusts a kind: what is done for it gives
+where nothing is known inside, `EMPTY` for an Array or Map that nothing was put into yet. Nothing trusts a kind: what is done for it gives
 a panic for values of another (V-2.6). Hands on `Kinds`. Must not know: Python text.
 """
 
@@ -97,18 +97,21 @@ class Kinds:
             return self.inner(kind)
         return (word, -1) if word in ("map", "result") else s.ANY
 
-    def filled(self, kind: Kind, put: Kind | None) -> Kind:
-        """The kind of an Array that elements of a kind were put into, too."""
-        if put is None or kind[1] == -1:
+    def filled(self, kind: Kind, put: Kind, key: Kind) -> Kind:
+        """The kind of an Array or Map that elements of a kind, under keys of a kind, were put into, too."""
+        if kind[1] == -1:
             return kind
-        return self.holding("array", put if kind[1] == EMPTY else joint([self.inner(kind), put]))
+        inner = put if kind[1] == EMPTY else joint([self.inner(kind), put])
+        if kind[0] == "array":
+            return self.holding("array", inner)
+        return self.holding("map", key if kind[1] == EMPTY else joint([self.inner(kind, 1), key]), inner)
 
 
 def joint(kinds: Iterable[Kind]) -> Kind:
     """What holds of values of any of these kinds."""
     found = set(kinds)
-    if len(found) > 1:
-        found.discard(("array", EMPTY))
+    if len(found) > 1 and len({word for word, _ in found}) == 1:
+        found.discard((next(iter(found))[0], EMPTY))
     if len(found) == 1:
         return found.pop()
     words = {word for word, _ in found}

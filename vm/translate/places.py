@@ -127,7 +127,8 @@ class Places(Expressions):
         self.marked -= {name}
         self.store(operand, Entry("", s.STRING))
         self.facts.changed(name)
-        check = Branch(f"(len({name}) + len({right.text})) * 4 > limits.surely")
+        more = right.length or right.most
+        check = Branch(f"len({name}) + {f'len({right.text})' if more is None else more} > Q")
         check.yes.append(f"{self.here()}check_concat({name}, {right.text})")
         self.out += [check, f"{name} += {right.text}"]
         return True
@@ -230,7 +231,7 @@ class Places(Expressions):
         self.settle()
         kind = self.inner(part.kind)
         if kind[0] in ("array", "map"):
-            self.put(part.text, (kind[0], -1))
+            self.put(part.text, (kind[0], -1), index.kind)
         if part.kind[0] == "array" and index.kind[0] == "int":
             name = self.own_element(part, index, kind)
         else:
@@ -279,13 +280,14 @@ class Places(Expressions):
             part = self.named(part)
         self.statement(f"{self.here()}{part.text}.f{operand} = {value.text}")
 
-    def put(self, array: str, kind: Kind) -> None:
-        """An element is put into a local Array."""
+    def put(self, array: str, kind: Kind, key: Kind = s.ANY) -> None:
+        """An element is put into a local Array or Map."""
         if array[0] == "l" and array[1:].isdigit():
             self.store(("element", int(array[1:])), Entry("", kind))
+            self.store(("key", int(array[1:])), Entry("", key))
 
     def op_SET_INDEX(self, operand: int) -> None:
-        self.put(self.stack[-2].text, self.stack[-3].kind)
+        self.put(self.stack[-2].text, self.stack[-3].kind, self.stack[-1].kind)
         if self.stack[-2].kind[0] == "map":
             self.set_entry()
             return
@@ -324,8 +326,9 @@ class Places(Expressions):
         key, part = self.pop_named(), self.pop_named()
         value = self.pop()
         known = key.kind[0] in ("string", "int")
-        room = Branch(f"len({part.text}.items) < limits.items" + ("" if known else f" and type({key.text}) is str"))
-        room.yes.append(f"{part.text}.items[{key.text}] = {value.text}")
+        items = self.items(part.text)
+        room = Branch(f"len({items}) < M" + ("" if known else f" and type({key.text}) is str"))
+        room.yes.append(f"{items}[{key.text}] = {value.text}")
         room.no.append(f"{self.here()}map_store({part.text}, {key.text}, {value.text})")
         self.out.append(room)
 

@@ -40,7 +40,7 @@ class Entry:
 
     __slots__ = (
         "text", "kind", "pure", "uses", "deep", "low", "high", "bounds", "length", "raw", "inside", "bare", "if_true", "if_false",
-        "counts",
+        "counts", "most", "hope",
     )  # fmt: skip
 
     def __init__(
@@ -68,6 +68,8 @@ class Entry:
         self.bare: tuple[str, str] | None = None  # where the text puts a value into a variable: that, and the text without it
         self.if_true: tuple[Limit, ...] = ()  # what follows for locals from a Bool
         self.if_false: tuple[Limit, ...] = ()
+        self.hope = False  # it is not negative either where what it is made from is not
+        self.most: int | None = None  # characters of a String at most
         self.counts = ""  # the local that this is one step more than
 
     @property
@@ -184,7 +186,9 @@ class Writer:
             return Entry(name, entry.kind, pure=False, uses=frozenset({name}))
         name = self.temporary()
         self.out.append(f"{name} = {entry.text}")
-        return Entry(name, entry.kind, low=entry.low, high=entry.high)
+        found = Entry(name, entry.kind, low=entry.low, high=entry.high)
+        found.most = entry.most
+        return found
 
     def statement(self, text: str) -> None:
         """A statement with effects."""

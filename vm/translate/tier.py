@@ -10,6 +10,7 @@ from __future__ import annotations
 from types import FunctionType
 
 from ..panics import Panic
+from ..values.limits import limits
 from .analysis import TALLEST
 from .library import Leave
 from .program import Translation
@@ -50,7 +51,7 @@ class Calls(dict):  # type: ignore[type-arg]  # typing is not loaded to run
 class Tier:
     """`metered`: the run has a limit of steps, or its steps are to be counted. `names` are the globals of translated code: `S` is
     the stop flag, `L` the calls that must be left to go on, `F` holds the fuel left, below `LOW` the interpreter goes on, which
-    stops at the very instruction."""
+    stops at the very instruction. `Q` characters are surely not too many for a String of this run, `M` elements are too many by one."""
 
     def __init__(self, machine: Any, metered: bool) -> None:
         self.machine = machine
@@ -65,12 +66,13 @@ class Tier:
         self.loops: dict[int, Any] = {}
         self.fuel = [0]
         self.names: dict[str, Any] = {
-            "S": False, "L": 1, "F": self.fuel, "LOW": PASSED, "MACHINE": machine, "FN": Calls(self), "D": NESTED,
+            "S": False, "L": 1, "F": self.fuel, "LOW": PASSED, "MACHINE": machine, "FN": Calls(self), "D": NESTED, "Q": 0, "M": 0,
         }  # fmt: skip
 
     def flag(self, stopped: bool) -> None:
         """Whether translated code is to leave where it next looks: at the head of a loop, or on entry of a counted function."""
         self.names["S"], self.names["L"] = stopped, NEVER if stopped else 1
+        self.names["Q"], self.names["M"] = limits.surely // 4, limits.items
 
     # ------------------------------------------------------------ Python functions
 

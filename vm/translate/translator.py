@@ -85,6 +85,8 @@ class Translator(Shaper):
         part = self.stack[-1]
         position = len(self.stack) - 1
         inner = s.STRING if part.kind[0] == "string" else self.inner(part.kind) if part.kind[0] == "array" else s.ANY
+        if part.kind[0] == "map" and part.kind[1] >= 0:
+            inner = self.kinds.tuple([self.kinds.inner(part.kind, 1), self.kinds.inner(part.kind)])
         self.walked[position] = Entry("", inner)
         if part.bounds is None and part.kind[0] in ("array", "string"):
             self.pop()
