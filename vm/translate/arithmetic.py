@@ -9,7 +9,7 @@ from __future__ import annotations
 from ..bytecode.opcodes import BY_NAME
 from . import stack as s
 from .forms import Forms
-from .stack import Entry, depth, joined
+from .stack import Entry, depth, joined, slot_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -280,7 +280,7 @@ def follows(sign: str, a: Entry, b: Entry) -> tuple[Limit, ...]:
     least = None if a.low is None else a.low + step
     most = None if b.high is None else b.high - step
     found = [(a, a.low if sign != "==" else b.low, most), (b, least, b.high if sign != "==" else a.high)]
-    return tuple([(int(part.text[1:]), low, high) for part, low, high in found if part.text[0] == "l" and part.text[1:].isdigit()])
+    return tuple([(slot_of(part.text), low, high) for part, low, high in found if slot_of(part.text) >= 0])
 
 
 def bounds(entry: Entry) -> tuple[int, int]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ..bytecode.opcodes import BY_NAME, OPCODES
 from .calls import Calls
-from .facts import Facts, Storage
+from .facts import Facts
 from .flow import ENDS, Flow, Unshaped
 from .stack import Entry, canonical_stack
 from .text import Branch, Line, Loop

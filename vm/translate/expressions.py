@@ -14,7 +14,7 @@ from .arithmetic import Arithmetic
 from .forms import counted
 from .intrinsics import HARMLESS, INTRINSICS, OPTIONS, UNWRAPPING
 from .kinds import EMPTY, joint
-from .stack import Entry, joined
+from .stack import Entry, joined, slot_of
 from .text import Branch, keeping
 
 TYPE_CHECKING = False
@@ -94,7 +94,8 @@ class Expressions(Arithmetic):
         if part.kind[0] in ("some", "ok", "err"):
             self.give(f"{part.text}.value", [part])
         else:
-            self.give(f"({part.text}.value if type({part.text}) in HOLDERS else {part.text})", [part], self.inner(part.kind))
+            text = f"({part.text}.value if type({part.text}) in HOLDERS else {part.text})"
+            self.give(text, [part], self.inner(part.kind))
 
     def op_ARRAY(self, operand: int) -> None:
         parts = self.taken(operand)
@@ -157,8 +158,8 @@ class Expressions(Arithmetic):
 
     def reached(self, index: Entry) -> None:
         """A position that was not refused is one of an array."""
-        if index.text[:1] == "l" and index.text[1:].isdigit():
-            slot = int(index.text[1:])
+        slot = slot_of(index.text)
+        if slot >= 0:
             self.learn([(slot, 0, LONGEST)])
             self.facts.slots[slot].kind = s.INT
 
@@ -183,8 +184,9 @@ class Expressions(Arithmetic):
             self.read.add(found[0])
             self.push(Entry(found[0], kind, pure=False, uses=frozenset({found[0]})))
         elif array.simple:
-            self.push(Entry(f"({self.element(array, index)})", kind, pure=False, uses=joined([array, index]), deep=array.deep + 1))
-            if array.text[0] == "l" and index.text[0] != "t" and int(array.text[1:]) in self.storage.repeated:
+            text = f"({self.element(array, index)})"
+            self.push(Entry(text, kind, pure=False, uses=joined([array, index]), deep=array.deep + 1))
+            if slot_of(array.text) in self.storage.repeated and index.text[0] != "t":
                 self.keep_element(array.text, index.text)
         else:
             text = f"({self.at_element('x', index.text)}(x := {array.text}).items[{self.position(index)}])"

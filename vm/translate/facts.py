@@ -32,9 +32,9 @@ INDEXING = frozenset({BY_NAME[name].number for name in ("INDEX_ARRAY", "INDEX", 
 # After these what is known of elements still holds, and who sees them.
 KEEPING = frozenset(
     op.number for op in OPCODES if op.name in (
-        "CONST", "INT", "NIL", "TRUE", "FALSE", "NONE", "POP", "DUP", "SWAP", "LOAD", "STORE", "LOAD_CELL", "LOAD_OWN", "INDEX_OWN",
+        "CONST", "INT", "NIL", "TRUE", "FALSE", "NONE", "POP", "DUP", "SWAP", "LOAD", "STORE", "LOAD_CELL", "LOAD_OWN",
         "SHARE", "CALL_BUILTIN",  # these say so themselves
-        "FIELD_OWN", "SET_FIELD", "SET_INDEX", "ADD", "SUB", "MUL", "DIV", "REM", "NEG", "NOT", "CONCAT", "JOIN", "GET_FIELD",
+        "INDEX_OWN", "FIELD_OWN", "SET_FIELD", "SET_INDEX", "ADD", "SUB", "MUL", "DIV", "REM", "NEG", "NOT", "CONCAT", "JOIN", "GET_FIELD",
         "GET_ELEMENT", "GET_PAYLOAD", "INDEX", "INDEX_ARRAY", "LENGTH", "INT_TO_FLOAT", "JUMP", "JUMP_IF", "JUMP_UNLESS", "NEXT",
         "RANGE", "TUPLE", "ARRAY", "STRUCT",
     ) or op.name.endswith(("_INT", "_FLOAT")) or op.name.startswith("IS_") or op.name in ("EQ", "NE", "LT", "LE", "GT", "GE")
@@ -113,7 +113,8 @@ class Facts:
 
 class Storage:
     """`uses`: by local, the instructions that load it, and whether they do so for a read in place (1), a write in place (2) or
-    anything else (0). `repeated`: locals of which more than one element is read or written. `parameters` that are never assigned."""
+    anything else (0). `repeated`: locals of which more than one element is read or written. `parameters`: those that are never
+    assigned."""
 
     def __init__(self, facts: FunctionFacts, image: Any, parameters: int) -> None:
         self.kinds = Kinds(image)

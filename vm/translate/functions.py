@@ -192,8 +192,8 @@ class Function:
 
 
 def meet(slot: Any, entries: list[Entry]) -> Entry:
-    """What holds of all that is stored in a local. One that only counts, in small steps from what is far from the end, does not get
-    there."""
+    """What holds of all that is stored in a local. One that only counts, in small steps and from far off, does not come to the
+    end."""
     kind = joint([entry.kind for entry in entries])
     lows = [entry.low for entry in entries]
     fixed = [entry for entry in entries if entry.counts != f"l{slot}"]

@@ -1,8 +1,8 @@
 """Built-in methods that translated code writes out instead of calling them.
 
 A row gives the text for receiver and arguments; it means what the body in vm/builtins means for values of the declared types.
-`named`: every part is a name or a constant, since it is written twice; `needs`: for which parts the row holds. `{items}` is the storage
-of the receiver, `{body}` the body itself for what the short form does not cover, `{room}` the characters of a
+`named`: every part is a name or a constant, since it is written twice; `needs`: for which parts the row holds. `{items}` is the
+storage of the receiver, `{body}` the body itself for what the short form does not cover, `{room}` the characters of a
 constant argument and one more; `Q` and `M` are as of a `Tier`.
 """
 
@@ -108,8 +108,8 @@ INTRINSICS: dict[tuple[str, str], Intrinsic] = {
     ("String", "chars"): Intrinsic("Array(list(x)) if len(x := {0}) <= M else {body}(x)"),
 }  # fmt: skip
 
-# Those that give an Option, as what it holds or END, and one that gives a Result, as its Int or Err: neither is made where it is only
-# asked for the value.
+# Those that give an Option, as what it holds or END, and one that gives a Result, as its Int or Err: neither is made where only
+# the value is asked for.
 OPTIONS: dict[tuple[str, str], Intrinsic] = {
     ("String", "get"): Intrinsic("{0}[{1}] if 0 <= {1} < len({0}) else END", named=True, needs=slices),
     ("String", "index_of"): Intrinsic("w if (w := {0}.find({1})) >= 0 else END", needs=texts),

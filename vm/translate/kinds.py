@@ -1,8 +1,8 @@
 """Kinds of values at translation time: those of the image's types, and of containers that a function makes (V-7.2).
 
 A kind is the word of a type descriptor and its number: in the image, behind these for what only a function knows of, -1
-where nothing is known inside, `EMPTY` for an Array or Map that nothing was put into yet. Nothing trusts a kind: what is done for it gives
-a panic for values of another (V-2.6). Hands on `Kinds`. Must not know: Python text.
+where nothing is known inside, `EMPTY` for an Array or Map that nothing was put into yet. Nothing trusts a kind: what is done
+for it gives a panic for values of another (V-2.6). Hands on `Kinds`. Must not know: Python text.
 """
 
 from __future__ import annotations
@@ -56,14 +56,14 @@ class Kinds:
 
     def holding(self, word: str, *inner: Kind) -> Kind:
         """A container of declared kind that holds values of these kinds."""
-        if any([self._depth(kind) >= DEEPEST for kind in inner]) or all([kind == s.ANY for kind in inner]):
+        if any(self._depth(kind) >= DEEPEST for kind in inner) or all(kind == s.ANY for kind in inner):
             return (word, -1)
         return (word, self._made((word, *[self.number(kind) for kind in inner])))
 
     def tuple(self, parts: Iterable[Kind]) -> Kind:
         parts = list(parts)
-        word = "plain" if all([kind[0] in s.SCALARS for kind in parts]) else "tuple"
-        if any([self._depth(kind) >= DEEPEST for kind in parts]):
+        word = "plain" if all(kind[0] in s.SCALARS for kind in parts) else "tuple"
+        if any(self._depth(kind) >= DEEPEST for kind in parts):
             return (word, -1)
         return (word, self._made((word, tuple([self.number(kind) for kind in parts]))))
 

@@ -154,5 +154,6 @@ NAMES: dict[str, Any] = {
         share, shared_mark, span, math.sqrt, text_of, wrong_length,
     )
 }  # fmt: skip
-NAMES.update(WHITE_SPACE=WHITE_SPACE, EMPTY="", NONE_VALUE=NONE, NAN=math.nan, BEHIND=1 << 62, HOLDERS=HOLDERS, PLAIN=PLAIN, END=End, limits=limits, D=0)
+NAMES["WHITE_SPACE"] = WHITE_SPACE
+NAMES.update(EMPTY="", NONE_VALUE=NONE, NAN=math.nan, BEHIND=1 << 62, HOLDERS=HOLDERS, PLAIN=PLAIN, END=End, limits=limits, D=0)
 NAMES.update({f"op_{name}": function for name, function in vars(ops).items() if name.isupper() and callable(function)})

@@ -8,8 +8,7 @@ from __future__ import annotations
 from ..bytecode.opcodes import BY_NAME
 from . import stack as s
 from .expressions import CONTAINERS, NOTHING, Expressions
-from .facts import Facts, Storage
-from .stack import Entry
+from .stack import Entry, slot_of
 from .text import Branch, Loop
 
 TYPE_CHECKING = False
@@ -85,7 +84,7 @@ class Places(Expressions):
         kind = (kind[0], -1) if open_kind and kind is part.kind and kind[0] in ("array", "map") else kind
         low = max([known for known in (part.low, everywhere.low) if known is not None], default=None)
         high = min([known for known in (part.high, everywhere.high) if known is not None], default=None)
-        same = not open_kind and part.text[:1] == "l" and part.text[1:].isdigit()
+        same = not open_kind and slot_of(part.text) >= 0
         self.facts.changed(name)
         kind = everywhere.kind if kind == s.ANY else kind
         self.facts.slots[slot] = Entry(part.text if same else name, kind, low=low, high=high)
@@ -241,7 +240,7 @@ class Places(Expressions):
         self.push(Entry(name, kind, pure=False, uses=frozenset({name})))
 
     def own_element(self, part: Entry, index: Entry, kind: Kind) -> str:
-        """The variable with an element that only its array sees. Where it is replaced by a copy, so are those that may be the same."""
+        """The variable with an element that only its array sees. Where a copy replaces it, those that may be the same follow."""
         key = (part.text, index.text)
         name, alone = self.facts.elements.get(key, ("", False))
         if name:
@@ -251,7 +250,8 @@ class Places(Expressions):
             self.out.append(f"{name} = ({self.element(part, index)})")
         if alone:
             return name
-        others = [(other, *place) for place, (other, _) in self.facts.elements.items() if place != key and may_be(place[0], part.text)]
+        known = self.facts.elements.items()
+        others = [(other, *place) for place, (other, _) in known if place != key and may_be(place[0], part.text)]
         branch = Branch(f"{name}.shared")
         for variable in [name, *[other for other, _, _ in others]]:
             self.forget(variable)
@@ -282,9 +282,9 @@ class Places(Expressions):
 
     def put(self, array: str, kind: Kind, key: Kind = s.ANY) -> None:
         """An element is put into a local Array or Map."""
-        if array[0] == "l" and array[1:].isdigit():
-            self.store(("element", int(array[1:])), Entry("", kind))
-            self.store(("key", int(array[1:])), Entry("", key))
+        if slot_of(array) >= 0:
+            self.store(("element", slot_of(array)), Entry("", kind))
+            self.store(("key", slot_of(array)), Entry("", key))
 
     def op_SET_INDEX(self, operand: int) -> None:
         self.put(self.stack[-2].text, self.stack[-3].kind, self.stack[-1].kind)

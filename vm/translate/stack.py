@@ -171,7 +171,7 @@ class Writer:
 
     def forget(self, name: str) -> None:
         """A variable changes: what depends on it gets its old value."""
-        if any([name in entry.uses and not entry.pure and not entry.simple for entry in self.stack]):
+        if any(name in entry.uses and not entry.pure and not entry.simple for entry in self.stack):
             self.settle()
         for position, entry in enumerate(self.stack):
             if name in entry.uses:
@@ -208,6 +208,11 @@ class Writer:
                     self.stack[later] = self.named_anew(self.stack[later])
             self.out.append(f"{name} = {entry.text}")
             self.stack[position] = Entry(name, entry.kind, uses=frozenset({name}), low=entry.low)
+
+
+def slot_of(text: str) -> int:
+    """The local that a text is, else -1."""
+    return int(text[1:]) if text[:1] == "l" and text[1:].isdigit() else -1
 
 
 def joined(entries: Iterable[Entry]) -> frozenset[str]:

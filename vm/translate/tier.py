@@ -51,7 +51,8 @@ class Calls(dict):  # type: ignore[type-arg]  # typing is not loaded to run
 class Tier:
     """`metered`: the run has a limit of steps, or its steps are to be counted. `names` are the globals of translated code: `S` is
     the stop flag, `L` the calls that must be left to go on, `F` holds the fuel left, below `LOW` the interpreter goes on, which
-    stops at the very instruction. `Q` characters are surely not too many for a String of this run, `M` elements are too many by one."""
+    stops at the very instruction. `Q` characters are surely not too many for a String of this run; a container has at most `M`
+    elements."""
 
     def __init__(self, machine: Any, metered: bool) -> None:
         self.machine = machine

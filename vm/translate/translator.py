@@ -116,7 +116,7 @@ class Translator(Shaper):
         elif name in ("JUMP_IF", "JUMP_UNLESS"):
             condition, yes, no = self.condition(last, succs)
             condition, yes, no, merged, known = self.widened(start, condition, yes, no)
-            self.ends.update({block: self.ends[start] for block in merged})
+            self.ends.update(dict.fromkeys(merged, self.ends[start]))
             self.settle(raw=False)
             self.split(start, condition.text, yes, no, known)
         elif name == "NEXT":
@@ -161,8 +161,8 @@ class Translator(Shaper):
     def widened(
         self, start: int, condition: Entry, yes: tuple[int, bool], no: tuple[int, bool]
     ) -> tuple[Entry, tuple[int, bool], tuple[int, bool], list[int], tuple[Facts, Facts]]:
-        """The condition joined with those of the blocks that it leads to, as long as these do nothing but compare; and what is known
-        when it holds, and when not."""
+        """The condition joined with those of the blocks that it leads to, as long as these do nothing but compare; and what is
+        known when it holds, and when not."""
         merged: list[int] = []
         known = (self.learned(self.facts, condition.if_true), self.learned(self.facts, condition.if_false))
         while not self.metered:

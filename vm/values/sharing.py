@@ -107,7 +107,7 @@ def own(value: Any) -> Any:
         for field in fields:
             if type(field) not in PLAIN:
                 share(field)
-        return kind(*fields) if kind is not Response else Response(*fields).of_run(value.run)
+        return Response(*fields).of_run(value.run) if isinstance(value, Response) else kind(*fields)
     if (kind is Set or kind is Queue or kind is Stack) and value.shared:
         return _collection_copy(value)
     return value
