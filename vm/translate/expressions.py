@@ -208,7 +208,8 @@ class Expressions(Arithmetic):
         elif part.kind[0] == "map" and index.kind[0] in ("string", "int"):
             self.settle()
             key, part = self.named(self.pop()), self.named(self.pop())
-            text = f"(x if (x := {self.items(part.text)}.get({key.text}, END)) is not END else {self.here()}key_not_found({key.text}))"
+            found = f"(x := {self.items(part.text)}.get({key.text}, END))"
+            text = f"(x if {found} is not END else {self.here()}key_not_found({key.text}))"
             self.push(Entry(text, self.inner(part.kind), pure=False, uses=joined([part, key]), deep=1))
         else:
             self.generic(BY_NAME["INDEX"], operand)
