@@ -163,6 +163,7 @@ W0006 types    change of a temporary is lost
 W0010 flow     pattern name equal to a variant
 W0011 types    unused `mut`
 W0012 names    variable in braces that is text
+W0013 types    built-in method of a Map without a call
 W0401 declare  server or agent without configuration
 W0402 declare  pipeline without stages
 W0404 declare  assignment to a copied variable in a task

@@ -9,11 +9,10 @@ from dataclasses import dataclass
 
 from ..compiler import ast
 from ..compiler.checker.builtins import kind_of
+from ..compiler.decisions import BuiltinCall, CallTarget
 from ..compiler.source import Span
 from ..compiler.symbols import (
-    BuiltinCall,
     BuiltinSymbol,
-    CallTarget,
     ErrorFamilySymbol,
     Local,
     ModuleSymbol,

@@ -27,16 +27,19 @@ if TYPE_CHECKING:
 
 
 class ModelInstance:
-    """`computed`: the fields that are no constants, values of the machine by name, None before the initialisation; `is_spawned`:
+    """`given`: the fields that are no constants, values of the machine by name, None before the initialisation; `is_spawned`:
     the state of its tools is its own."""
 
-    __slots__ = ("run", "model", "is_spawned", "own_tools", "computed", "knowledge", "made", "jobs", "streams", "is_down")
+    __slots__ = (
+        "run", "model", "is_spawned", "own_tools", "given", "computed", "knowledge", "made", "jobs", "streams", "is_down",
+    )  # fmt: skip
 
     def __init__(self, run: Running, model: Model, computed: Any, is_spawned: bool) -> None:
         self.run = run
         self.model = model
         self.is_spawned = is_spawned
         self.own_tools: Tools | None = None
+        self.given = computed
         given: dict[Any, Any] = computed.items if type(computed) is Map else {}
         self.knowledge: Any = given.get("knowledge")
         self.computed = {name: value for name, value in given.items() if name != "knowledge"}

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from ..vm.link import Program
     from ..vm.linked import Code
     from ..vm.tasks import Task
+    from ..vm.values import HashMapRef
     from .connections import ConnectionSettings
     from .http_requests import Network
     from .mcp.settings import McpSettings
@@ -243,6 +244,7 @@ class Session:
         self.machine.tiers(host.tier == "both")
         self.state: dict[str, Any] = {}
         self.initialised = False
+        self.unread: list[HashMapRef] = []  # of a state that was restored: hashmaps whose files are to be read
         self.work: Work
         self.deadline: float | None = None
         self.services = Services(
@@ -316,6 +318,7 @@ class Session:
         try:
             if not self.initialised:
                 await self._initialise()
+            await self._read_files()
             passed = await arguments(self._give) if callable(arguments) else list(arguments)
             value = await self._finish(machine.start(code, passed))
         except Panic as raised:
@@ -349,6 +352,13 @@ class Session:
                 self.earlier.state["tools"].hand_over(self)
             self.earlier = None  # what is older may go
         self.initialised = True
+
+    async def _read_files(self) -> None:
+        """As initialisation reads them (O-5.12)."""
+        while self.unread:
+            load = self.program.language_methods["StoreWrites", "load"]
+            await self._finish(self.machine.start(load, [self.unread[0]]))
+            del self.unread[0]
 
     async def aclose(self) -> None:
         """Give back connections, and what families of effects hold open of the system."""

@@ -57,6 +57,16 @@ def exec_call_method(machine: Running, task: Task, receiver: Any, site: Site, ar
     return entry(machine, task, receiver, site, arguments)
 
 
+def safe_method(machine: Running, receiver: Any, site: Site) -> Any:
+    """What `exec_call_method` would call if that neither ends the slice nor needs the task; None if it may."""
+    entry = site.cache.get(type(receiver))
+    if entry is None:
+        entry = site.cache[type(receiver)] = find_method(machine, receiver, site)
+    if entry is _varied_call:
+        entry = _found(machine, receiver, site)
+    return entry if entry in (_program_call, _language_call, _pure_call, _field_call) else None
+
+
 def find_method(machine: Running, receiver: Any, site: Site) -> Any:
     """The calling function for this receiver class at this site."""
     if site.trait:

@@ -90,6 +90,7 @@ class Program:
         self.partial = self._partial()
         self.uncounted: list[tuple[Code, LoopSite | None]] = []
         self.translation: Any = None  # of vm/translate, once something is worth translating
+        self.layout: Any = None  # of vm/snapshot, once something is written or read
         self.halt: list[Any] = [NUMBERS["HALT"], None, None]
         self._tables = self._operand_tables()
 

@@ -17,11 +17,13 @@ from typing import Any, Self, TypeVar
 from ..runtime import session as runtime
 from ..runtime.emits import NoListener
 from ..runtime.errors import ConfigFailure
+from ..runtime.session_state import dumped, restored
 from ..vm import link, values
 from ..vm.machine import Stopped
 from ..vm.panics import Panic as RaisedPanic
+from ..vm.snapshot.errors import SnapshotError
 from .conversion import Run, from_python, read_value, to_python
-from .errors import Frame, Panic, ProgramError
+from .errors import Frame, ImageError, Panic, ProgramError
 from .options import Budgets, Options, check_options, host_of
 from .results import Emit, Metrics, RunResult
 from .turns import Interruptible, Turns
@@ -30,6 +32,7 @@ from .values import Enum, Err, ErrorValue, Ok
 Listener = Callable[[Any], object]
 Handler = Callable[[Any], Any]
 F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
 
 EVERY_CHANNEL = "*"
 log = logging.getLogger("concerto")
@@ -253,11 +256,11 @@ class Session:
             self._session.stop("cancelled")
             running[1].call_soon_threadsafe(running[0].cancel)
 
-    def _waiting(self, work: Coroutine[Any, Any, Any]) -> Any:
-        """Run a coroutine to its end, in an event loop of this session's own."""
+    def _waiting(self, work: Coroutine[Any, Any, Any], form: str = "arun or acall") -> Any:
+        """Run a coroutine to its end, in an event loop of this session's own; `form` is what does so in another one."""
         if _loop_is_running():
             work.close()
-            raise RuntimeError("an event loop is running here; use arun or acall")
+            raise RuntimeError(f"an event loop is running here; use {form}")
         with self._thread, Interruptible(self.cancel):
             if self._turns.closed:
                 work.close()
@@ -265,6 +268,32 @@ class Session:
             if self._runner is None:
                 self._runner = asyncio.Runner()
             return self._runner.run(work)
+
+    # ------------------------------------------------------------ state
+
+    def dump(self) -> bytes:
+        """What the session keeps between calls: hashmaps, ledgers, memories, states of tools and of spawned models. What has a
+        store or a file of its own stays there. Waits for the call that runs; ImageError for more than 64 MiB."""
+        state: bytes = self._waiting(self.adump(), "adump")
+        return state
+
+    async def adump(self) -> bytes:
+        """As `dump`, within a running event loop."""
+        async with self._turns:
+            return _refusing(lambda: dumped(self._session))
+
+    def restore(self, state: bytes) -> None:
+        """Go on from a state that `dump` gave, of a session of the same program; all that was kept is replaced. ImageError,
+        and nothing has changed, for the state of another program and for bytes that are none."""
+        self._waiting(self.arestore(state), "arestore")
+
+    async def arestore(self, state: bytes) -> None:
+        """As `restore`, within a running event loop."""
+        if not isinstance(state, bytes | bytearray | memoryview):
+            raise TypeError(f"a state is bytes, given {type(state).__name__}")
+        async with self._turns:
+            replace = _refusing(lambda: restored(self._session, bytes(state)))
+            await replace()
 
     # ------------------------------------------------------------ the rest
 
@@ -301,6 +330,14 @@ class Session:
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         await self.aclose()
+
+
+def _refusing(work: Callable[[], T]) -> T:
+    """What `work` gives, its refusals as the API has them."""
+    try:
+        return work()
+    except SnapshotError as error:
+        raise ImageError(error.code, error.message) from None
 
 
 def _loop_is_running() -> bool:

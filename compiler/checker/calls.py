@@ -7,29 +7,31 @@ from __future__ import annotations
 
 from ...vm.builtins import ASSOCIATED, FUNCTIONS
 from .. import ast
+from ..decisions import (
+    BuiltinCall,
+    ConstructorCall,
+    ErrorCall,
+    FunctionCall,
+    MethodTarget,
+    RecordCall,
+    ToolTarget,
+    TraitCall,
+    ValueCall,
+    VariantCall,
+)
 from ..resolver.everyday import NAMES
 from ..resolver.predeclared import STORES
 from ..source import Span
 from ..symbols import (
-    BuiltinCall,
     BuiltinSymbol,
-    ConstructorCall,
-    ErrorCall,
     ErrorFamilySymbol,
-    FunctionCall,
     FunctionSymbol,
     ImplSymbol,
     McpSymbol,
-    MethodTarget,
-    RecordCall,
     StdFunctionSymbol,
     StructSymbol,
     ToolSymbol,
-    ToolTarget,
-    TraitCall,
     TraitItemSymbol,
-    ValueCall,
-    VariantCall,
     VariantSymbol,
 )
 from ..types import ANY, MODEL_BUILDER, MODEL_REF, NEVER, RESPONSE, STRING, Function, Nominal, Type, error

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from .. import ast
-from ..symbols import FunctionCall, MemorySymbol, MethodTarget, ModelSymbol
+from ..decisions import FunctionCall, MethodTarget
+from ..symbols import MemorySymbol, ModelSymbol
 from .context import Checker
 
 CALLS = ("execute", "execute_with_schema", "chat", "stream")

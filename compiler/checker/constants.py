@@ -12,19 +12,8 @@ from typing import Any
 from ...vm import values as vm
 from ...vm.panics import Panic
 from .. import ast
-from ..symbols import (
-    BuiltinSymbol,
-    CheckAny,
-    ConstructorCall,
-    ConstStruct,
-    ConstSymbol,
-    ConstVariant,
-    StructSymbol,
-    ToFloat,
-    ToOption,
-    VariantCall,
-    VariantSymbol,
-)
+from ..decisions import CheckAny, ConstructorCall, ToFloat, ToOption, VariantCall
+from ..symbols import BuiltinSymbol, ConstStruct, ConstSymbol, ConstVariant, StructSymbol, VariantSymbol
 from ..types import FLOAT
 from .constant_values import descriptor_of, machine_value, plain_value
 

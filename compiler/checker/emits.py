@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from ...vm.builtins import FUNCTIONS, Row
 from .. import ast
-from ..symbols import BuiltinCall, BuiltinSymbol, CheckAny
+from ..decisions import BuiltinCall, CheckAny
+from ..symbols import BuiltinSymbol
 from ..types import Type
 from .arguments import infer_all
 from .builtins import call_row

@@ -8,7 +8,8 @@ from __future__ import annotations
 from ...vm.builtins import Row
 from ...vm.builtins.std import STD_PREFIX
 from .. import ast
-from ..symbols import BuiltinCall, EnumSymbol, StdFunctionSymbol, StructSymbol
+from ..decisions import BuiltinCall
+from ..symbols import EnumSymbol, StdFunctionSymbol, StructSymbol
 from ..types import ANY, BOOL, FLOAT, INT, NIL, RANGE, STRING, Generic, Nilable, Nominal, Tuple, Type, Union
 from .arguments import infer_all
 from .builtins import call_row

@@ -6,8 +6,9 @@ Hands on `keyed_method` and `without_key`. Must not know: what a memory itself c
 from __future__ import annotations
 
 from .. import ast
+from ..decisions import DynamicCall
 from ..resolver.spelling import did_you_mean, listed
-from ..symbols import DynamicCall, MemorySymbol
+from ..symbols import MemorySymbol
 from ..types import ANY, INT, MEMORY, STRING, Type, array, error, map_, result
 from .arguments import infer_all
 from .context import Checker

@@ -9,8 +9,9 @@ from typing import Any
 
 from ...vm.builtins import lookup
 from .. import ast
+from ..decisions import BuiltinCall
 from ..resolver.spelling import did_you_mean
-from ..symbols import BuiltinCall, BuiltinSymbol, MemorySymbol, ModuleSymbol
+from ..symbols import BuiltinSymbol, MemorySymbol, ModuleSymbol
 from ..types import BOOL, KEYED_MEMORY, LEDGER, MEMORY, NIL
 from .arguments import infer_all
 from .builtins import call_row

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from ...vm.builtins import lookup
 from .. import ast
-from ..symbols import BuiltinCall, FunctionCall, FunctionSymbol, MethodTarget, SlotAccess, ToolTarget
+from ..decisions import BuiltinCall, FunctionCall, MethodTarget, ToolTarget
+from ..symbols import FunctionSymbol, SlotAccess
 from .context import Checker
 
 ASKING = ("ModelRef", "ModelBuilder", "AgentRef", "AgentBuilder", "Stream", "Memory", "KeyedMemory", "PipelineRef")

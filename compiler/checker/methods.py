@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from ...vm.builtins import Row, lookup, method_names
 from .. import ast
+from ..decisions import BuiltinCall, CheckAny, DynamicCall, MethodTarget, TraitCall
 from ..resolver.memory import TIER_ARGUMENTS
 from ..resolver.spelling import did_you_mean, listed
 from ..source import Span
-from ..symbols import BuiltinCall, CheckAny, DynamicCall, Local, McpSymbol, MemorySymbol, MethodTarget, ModelSymbol, TraitCall
+from ..symbols import Local, McpSymbol, MemorySymbol, ModelSymbol
 from ..types import (
     AGENT_BUILDER,
     AGENT_REF,

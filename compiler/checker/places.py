@@ -8,9 +8,10 @@ from __future__ import annotations
 from ...vm.builtins import lookup, method_names
 from ...vm.values.errors import ADDED_FIELDS, FAMILIES, is_family
 from .. import ast
+from ..decisions import FieldByName, FieldByPosition, FieldOfError
 from ..resolver import everyday
 from ..resolver.spelling import did_you_mean, listed
-from ..symbols import ConstSymbol, FieldByName, FieldByPosition, FieldOfError, Local, SlotAccess, StructSymbol, Symbol, ToolSymbol
+from ..symbols import ConstSymbol, Local, SlotAccess, StructSymbol, Symbol, ToolSymbol
 from ..types import ANY, ERROR, FLOAT, INT, NEVER, RANGE, STRING, Generic, Nilable, Nominal, Tuple, Type
 from .builtins import everyday_method, kind_of
 from .context import FREE, Checker, Expected, ExpressionRule
@@ -49,7 +50,10 @@ def _member(c: Checker, node: ast.FieldAccess, receiver: Type, name: str) -> Typ
         node.target = FieldByName(name)
         if not (is_text(key) or key == ANY):
             return None
-        return value if node in c.links else nilable(value)
+        if node in c.links:
+            return value
+        _warn_of_method(c, node.name)
+        return nilable(value)
     if not isinstance(receiver, Nominal):
         return None
     if receiver.kind == "error":
@@ -61,6 +65,13 @@ def _member(c: Checker, node: ast.FieldAccess, receiver: Type, name: str) -> Typ
     require_visible(c, c.declared(receiver), node.name)
     node.target = FieldByPosition(list(fields).index(name))
     return fields[name]
+
+
+def _warn_of_method(c: Checker, name: ast.Ident) -> None:
+    """`m.len` reads the entry `len` of a Map, mostly where `m.len()` is meant (W0013)."""
+    if lookup("Map", name.text) is not None:
+        text = f"`.{name.text}` without a call reads the entry {name.text!r} of the Map"
+        c.report("W0013", name.span, text, help=f'`.{name.text}()` calls the method; write the entry as `["{name.text}"]`')
 
 
 def fields_of(c: Checker, type_: Nominal) -> dict[str, Type]:

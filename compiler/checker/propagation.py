@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from ...vm.values.errors import is_family
 from .. import ast
-from ..symbols import Coercion, ErrorFamilySymbol, FunctionSymbol, ThroughFrom, ToError
+from ..decisions import Coercion, ThroughFrom, ToError
+from ..symbols import ErrorFamilySymbol, FunctionSymbol
 from ..types import ANY, ERROR, NEVER, NIL, Function, Generic, Nilable, Nominal, Type, Union, error, result
 from .context import Checker, Expected, ExpressionRule, Raise, Target
 from .implementing import implementations_of, implements

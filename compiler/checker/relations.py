@@ -6,7 +6,7 @@ Pure functions over `types`. Hands on `convert`, `fits`, `join` and the erroneou
 from __future__ import annotations
 
 from ...vm.values.errors import nearest_family
-from ..symbols import CheckAny, Coercion, ToError, ToFloat, ToOption, ToPrompt
+from ..decisions import CheckAny, Coercion, ToError, ToFloat, ToOption, ToPrompt
 from ..types import (
     ANY,
     ERROR,

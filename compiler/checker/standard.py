@@ -8,7 +8,8 @@ from __future__ import annotations
 from ...vm.builtins import Row
 from ...vm.builtins.std import STD_PREFIX, STD_TYPES, std_row
 from .. import ast
-from ..symbols import BuiltinCall, StdFunctionSymbol
+from ..decisions import BuiltinCall
+from ..symbols import StdFunctionSymbol
 from ..types import (
     ANY,
     FLOAT,

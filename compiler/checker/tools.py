@@ -9,9 +9,10 @@ from __future__ import annotations
 from ...vm.builtins import Row
 from ...vm.schema import tool_name
 from .. import ast
+from ..decisions import BuiltinCall
 from ..resolver.spelling import did_you_mean
 from ..source import Span
-from ..symbols import BuiltinCall, FunctionSymbol, McpSymbol, MemorySymbol, ModelSymbol, StructSymbol, ToolSymbol
+from ..symbols import FunctionSymbol, McpSymbol, MemorySymbol, ModelSymbol, StructSymbol, ToolSymbol
 from ..types import ANY, KEYED_MEMORY, MCP_REF, MEMORY, NEVER, TOOL_REF, Nilable, Nominal, Type
 from .arguments import infer_all
 from .attaching import refuse_attaching

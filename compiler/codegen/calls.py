@@ -7,7 +7,7 @@ from collections.abc import Callable
 from ...vm.builtins import FUNCTIONS, Row, lookup
 from ...vm.builtins.std import STD_PREFIX, std_row
 from ...vm.builtins.table import takes_receiver
-from .. import ast, symbols
+from .. import ast, decisions
 from .. import types as t
 from . import places
 from .arguments import is_simple, push_arguments
@@ -30,28 +30,28 @@ def call(g: Generator, node: ast.Call | ast.MethodCall) -> None:
         race(g, node)
         return
     target = node.target
-    if isinstance(target, symbols.FunctionCall):
+    if isinstance(target, decisions.FunctionCall):
         function_call(g, node, target)
-    elif isinstance(target, symbols.MethodTarget):
+    elif isinstance(target, decisions.MethodTarget):
         declared_method(g, node, target)
-    elif isinstance(target, symbols.ToolTarget):
+    elif isinstance(target, decisions.ToolTarget):
         tool_method(g, node, target)
-    elif isinstance(target, symbols.TraitCall):
+    elif isinstance(target, decisions.TraitCall):
         trait_method(g, node, target)
-    elif isinstance(target, symbols.ValueCall):
+    elif isinstance(target, decisions.ValueCall):
         value_call(g, node, target)
-    elif isinstance(target, symbols.ConstructorCall):
+    elif isinstance(target, decisions.ConstructorCall):
         constructor_call(g, target)
-    elif isinstance(target, symbols.VariantCall):
+    elif isinstance(target, decisions.VariantCall):
         variant_call(g, target)
-    elif isinstance(target, symbols.ErrorCall):
+    elif isinstance(target, decisions.ErrorCall):
         error_call(g, target)
-    elif isinstance(target, symbols.RecordCall):
+    elif isinstance(target, decisions.RecordCall):
         record_call(g, target)
-    elif isinstance(target, symbols.DynamicCall):
+    elif isinstance(target, decisions.DynamicCall):
         assert isinstance(node, ast.MethodCall)
         dynamic_call(g, node, target)
-    elif isinstance(target, symbols.BuiltinCall):
+    elif isinstance(target, decisions.BuiltinCall):
         builtin_call(g, node, target)
     else:
         raise AssertionError(f"call without target at {node.span}")
@@ -60,7 +60,7 @@ def call(g: Generator, node: ast.Call | ast.MethodCall) -> None:
 @effect_of(ast.Call, ast.MethodCall)
 def call_effect(g: Generator, node: ast.Call | ast.MethodCall) -> None:
     target = node.target
-    if isinstance(target, symbols.BuiltinCall) and not target.receiver_kind and target.name in _SPECIAL_EFFECTS:
+    if isinstance(target, decisions.BuiltinCall) and not target.receiver_kind and target.name in _SPECIAL_EFFECTS:
         g.at(node.span)
         _SPECIAL_EFFECTS[target.name](g, target)
         return
@@ -71,13 +71,13 @@ def call_effect(g: Generator, node: ast.Call | ast.MethodCall) -> None:
 # ---------------------------------------------------------------- functions and values
 
 
-def function_call(g: Generator, node: ast.Call | ast.MethodCall, target: symbols.FunctionCall) -> None:
+def function_call(g: Generator, node: ast.Call | ast.MethodCall, target: decisions.FunctionCall) -> None:
     push_arguments(g, target.function, target.arguments, target.order)
     g.at(node.span)
     g.emitter.emit("CALL", g.module.functions[target.function], len(target.arguments))
 
 
-def value_call(g: Generator, node: ast.Call | ast.MethodCall, target: symbols.ValueCall) -> None:
+def value_call(g: Generator, node: ast.Call | ast.MethodCall, target: decisions.ValueCall) -> None:
     g.value(target.callee)
     for argument in target.arguments:
         assert argument is not None
@@ -86,7 +86,7 @@ def value_call(g: Generator, node: ast.Call | ast.MethodCall, target: symbols.Va
     g.emitter.emit("CALL_VALUE", len(target.arguments), len(target.arguments))
 
 
-def constructor_call(g: Generator, target: symbols.ConstructorCall) -> None:
+def constructor_call(g: Generator, target: decisions.ConstructorCall) -> None:
     argument = target.arguments[0] if target.arguments else None
     if argument is None:
         g.emitter.emit("NIL")
@@ -95,14 +95,14 @@ def constructor_call(g: Generator, target: symbols.ConstructorCall) -> None:
     g.emitter.emit(_CONSTRUCTORS[target.name])
 
 
-def variant_call(g: Generator, target: symbols.VariantCall) -> None:
+def variant_call(g: Generator, target: decisions.VariantCall) -> None:
     for argument in target.arguments:
         assert argument is not None
         g.bound(argument)
     g.emitter.emit("VARIANT", g.module.variant(target.variant), len(target.arguments))
 
 
-def error_call(g: Generator, target: symbols.ErrorCall) -> None:
+def error_call(g: Generator, target: decisions.ErrorCall) -> None:
     if not target.arguments or target.arguments[0] is None:
         g.emitter.emit("NIL")
     for argument in target.arguments:
@@ -112,7 +112,7 @@ def error_call(g: Generator, target: symbols.ErrorCall) -> None:
     g.emitter.emit("ERROR", form, 1 + len(target.fields))
 
 
-def record_call(g: Generator, target: symbols.RecordCall) -> None:
+def record_call(g: Generator, target: decisions.RecordCall) -> None:
     given = [argument for argument in target.arguments if argument is not None]
     for argument in given:
         g.bound(argument)
@@ -122,7 +122,7 @@ def record_call(g: Generator, target: symbols.RecordCall) -> None:
 # ---------------------------------------------------------------- built-ins
 
 
-def _row(target: symbols.BuiltinCall) -> Row:
+def _row(target: decisions.BuiltinCall) -> Row:
     if target.receiver_kind.startswith(STD_PREFIX):
         row = std_row(target.receiver_kind.removeprefix(STD_PREFIX), target.name)
     else:
@@ -131,7 +131,7 @@ def _row(target: symbols.BuiltinCall) -> Row:
     return row
 
 
-def builtin_call(g: Generator, node: ast.Call | ast.MethodCall, target: symbols.BuiltinCall) -> None:
+def builtin_call(g: Generator, node: ast.Call | ast.MethodCall, target: decisions.BuiltinCall) -> None:
     if not target.receiver_kind and target.name == "ask":
         g.at(node.span)
         _ask(g, target)
@@ -171,7 +171,7 @@ def _receiver(g: Generator, receiver: ast.Expr, row: Row, arguments: list[ast.Ex
         g.held(receiver, arguments)
 
 
-def _arguments(g: Generator, target: symbols.BuiltinCall, row: Row) -> None:
+def _arguments(g: Generator, target: decisions.BuiltinCall, row: Row) -> None:
     """Arguments in parameter order. Those of built-ins are evaluated in that order too when nothing was named."""
     if target.order != sorted(target.order):
         slots = {}
@@ -197,7 +197,7 @@ def _arguments(g: Generator, target: symbols.BuiltinCall, row: Row) -> None:
             g.held(argument, [later for later in target.arguments[index + 1 :] if later is not None])
 
 
-def _invoke(g: Generator, target: symbols.BuiltinCall, row: Row) -> None:
+def _invoke(g: Generator, target: decisions.BuiltinCall, row: Row) -> None:
     e = g.emitter
     count = len(row.parameters) + takes_receiver(target.receiver_kind, target.name)
     if row.source:
@@ -209,7 +209,7 @@ def _invoke(g: Generator, target: symbols.BuiltinCall, row: Row) -> None:
         e.emit("CALL_BUILTIN", g.module.pool.builtin(target.receiver_kind, target.name), count)
 
 
-def mutating_call(g: Generator, node: ast.MethodCall, target: symbols.BuiltinCall, row: Row) -> None:
+def mutating_call(g: Generator, node: ast.MethodCall, target: decisions.BuiltinCall, row: Row) -> None:
     """A *mut* method: arguments first, unless they are simple, then the owned receiver, so that nothing comes between the two."""
     e = g.emitter
     if row.source:
@@ -244,7 +244,7 @@ def mutating_call(g: Generator, node: ast.MethodCall, target: symbols.BuiltinCal
     places.release(g, place)
 
 
-def _language_mutation(g: Generator, node: ast.MethodCall, target: symbols.BuiltinCall, row: Row) -> None:
+def _language_mutation(g: Generator, node: ast.MethodCall, target: decisions.BuiltinCall, row: Row) -> None:
     """The body gives the new receiver, which is stored back; the call itself gives nil."""
     e = g.emitter
     in_place = places.is_place(node.receiver)
@@ -265,7 +265,7 @@ def _language_mutation(g: Generator, node: ast.MethodCall, target: symbols.Built
     e.emit("NIL")
 
 
-def handle_call(g: Generator, node: ast.MethodCall, target: symbols.BuiltinCall) -> None:
+def handle_call(g: Generator, node: ast.MethodCall, target: decisions.BuiltinCall) -> None:
     """A method of a memory, model or builder: through exec_call_method; a left-out argument and those after it go by name."""
     e = g.emitter
     g.value(node.receiver)
@@ -298,12 +298,12 @@ def handle_call(g: Generator, node: ast.MethodCall, target: symbols.BuiltinCall)
 # ---------------------------------------------------------------- special functions
 
 
-def _emit(g: Generator, target: symbols.BuiltinCall) -> None:
+def _emit(g: Generator, target: decisions.BuiltinCall) -> None:
     _channel_and_payload(g, target)
     g.emitter.emit("EMIT")
 
 
-def _ask(g: Generator, target: symbols.BuiltinCall) -> None:
+def _ask(g: Generator, target: decisions.BuiltinCall) -> None:
     _channel_and_payload(g, target)
     timeout = target.arguments[2]
     if timeout is None:
@@ -313,7 +313,7 @@ def _ask(g: Generator, target: symbols.BuiltinCall) -> None:
     g.emitter.emit("ASK")
 
 
-def _channel_and_payload(g: Generator, target: symbols.BuiltinCall) -> None:
+def _channel_and_payload(g: Generator, target: decisions.BuiltinCall) -> None:
     channel, payload = (*target.arguments, None)[:2]
     assert channel is not None
     g.value(channel)
@@ -325,11 +325,11 @@ def _channel_and_payload(g: Generator, target: symbols.BuiltinCall) -> None:
             g.emitter.emit("CHECK_PAYLOAD", g.module.pool.type(target.type_arguments[0]))
 
 
-Special = Callable[[Generator, symbols.BuiltinCall], None]
+Special = Callable[[Generator, decisions.BuiltinCall], None]
 
 
 def _print(opcode: str) -> Special:
-    def generate(g: Generator, target: symbols.BuiltinCall) -> None:
+    def generate(g: Generator, target: decisions.BuiltinCall) -> None:
         given = [argument for argument in target.arguments if argument is not None]
         g.held_all(given)
         g.emitter.emit(opcode, len(given), len(given))
@@ -337,7 +337,7 @@ def _print(opcode: str) -> Special:
     return generate
 
 
-def _flush_emits(g: Generator, target: symbols.BuiltinCall) -> None:
+def _flush_emits(g: Generator, target: decisions.BuiltinCall) -> None:
     g.emitter.emit("FLUSH")
 
 

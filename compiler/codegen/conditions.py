@@ -12,11 +12,6 @@ def branch_unless(g: Generator, condition: ast.Expr, label: Label) -> None:
     g.module.nesting.call(_branch, g, condition, label, False)
 
 
-def branch_if(g: Generator, condition: ast.Expr, label: Label) -> None:
-    """Go to `label` when the condition is true."""
-    g.module.nesting.call(_branch, g, condition, label, True)
-
-
 def _branch(g: Generator, condition: ast.Expr, label: Label, wanted: bool) -> None:
     """Go to `label` when the condition is `wanted`. In a chain of `||` (of `&&`, when false jumps) each operand may decide alone;
     in one of the other operator each but the last may decide that nothing jumps."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from ...vm.builtins import ASSOCIATED, FUNCTIONS, std_row
 from ...vm.builtins.std import STD_PREFIX
-from .. import ast, symbols
+from .. import ast, decisions, symbols
 from .. import types as t
 from ..checker.records import RECORD_FIELDS, default_of
 from .constants import AT_ONCE, collect, emit_constant, emit_variant
@@ -380,7 +380,7 @@ def propagate(g: Generator, node: ast.Propagate) -> None:
     error_leaves(g, node.failure)
 
 
-def error_leaves(g: Generator, coercion: symbols.Coercion | None) -> None:
+def error_leaves(g: Generator, coercion: decisions.Coercion | None) -> None:
     """The value of the Result on the stack; its error leaves, converted if the target wants another one."""
     e = g.emitter
     if coercion is not None:
@@ -419,9 +419,9 @@ def field_access(g: Generator, node: ast.FieldAccess) -> None:
         return
     g.value(node.receiver)
     g.at(node.name.span)
-    if isinstance(node.target, symbols.FieldByPosition):
+    if isinstance(node.target, decisions.FieldByPosition):
         g.emitter.emit("GET_FIELD", node.target.index)
-    elif isinstance(node.target, symbols.FieldOfError):
+    elif isinstance(node.target, decisions.FieldOfError):
         g.emitter.emit("GET_ERROR", g.module.pool.string(node.target.name))
     else:
         g.emitter.emit("GET_MEMBER", g.module.pool.string(node.target.name))

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .. import ast, symbols
+from .. import ast, decisions, symbols
 from .. import types as t
 from ..source import Span
 from .emitter import Emitter, Label
@@ -123,19 +123,19 @@ class Generator:
 
     def coerce(self, coercion: Any) -> None:
         e = self.emitter
-        if isinstance(coercion, symbols.ToFloat):
+        if isinstance(coercion, decisions.ToFloat):
             e.emit("INT_TO_FLOAT")
-        elif isinstance(coercion, symbols.CheckAny):
+        elif isinstance(coercion, decisions.CheckAny):
             e.emit("CHECK", self.module.pool.type(coercion.target))
-        elif isinstance(coercion, symbols.ToOption):
+        elif isinstance(coercion, decisions.ToOption):
             if coercion.inner is not None:
                 self.coerce(coercion.inner)
             e.emit("WRAP")
-        elif isinstance(coercion, symbols.ToPrompt):
+        elif isinstance(coercion, decisions.ToPrompt):
             self.module.prompt_from_text(e)
-        elif isinstance(coercion, symbols.ToError):
+        elif isinstance(coercion, decisions.ToError):
             e.emit("ERROR", self.module.pool.error("RuntimeError", None, []), 1)
-        elif isinstance(coercion, symbols.ThroughFrom):
+        elif isinstance(coercion, decisions.ThroughFrom):
             e.emit("SHARE")
             e.emit("CALL", self.module.functions[coercion.function], 1)
 
@@ -231,13 +231,13 @@ def is_plain(type_: t.Type | None) -> bool:
 def static_type(expr: ast.Expr) -> t.Type | None:
     """The type of an expression after its coercion."""
     coercion = expr.coercion
-    if isinstance(coercion, symbols.ToFloat):
+    if isinstance(coercion, decisions.ToFloat):
         return t.FLOAT
-    if isinstance(coercion, symbols.CheckAny):
+    if isinstance(coercion, decisions.CheckAny):
         return coercion.target
-    if isinstance(coercion, symbols.ToOption):
+    if isinstance(coercion, decisions.ToOption):
         return t.option(expr.type)
-    if isinstance(coercion, symbols.ThroughFrom):
+    if isinstance(coercion, decisions.ThroughFrom):
         return coercion.function.result
     type_: t.Type | None = expr.type
     return type_

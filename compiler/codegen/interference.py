@@ -7,7 +7,7 @@ under way. Must not know: instructions.
 from __future__ import annotations
 
 from ...vm.builtins import lookup
-from .. import ast, symbols
+from .. import ast, decisions, symbols
 
 
 def root_of(expr: ast.Expr) -> symbols.Local | None:
@@ -38,7 +38,7 @@ def _call_may_write(node: ast.Call | ast.MethodCall, root: symbols.Local | None)
     """A *mut* method on the root, or, where closures hold the root, anything that may call one."""
     reachable = root is None or root.captured
     target = node.target
-    changes = isinstance(target, symbols.MethodTarget) and target.function.changes_self
+    changes = isinstance(target, decisions.MethodTarget) and target.function.changes_self
     if changes and (root is None or root_of(target.receiver) is root):
         return True
     if isinstance(node, ast.MethodCall) and changes_receiver(node) and (root is None or root_of(node.receiver) is root):
@@ -48,21 +48,21 @@ def _call_may_write(node: ast.Call | ast.MethodCall, root: symbols.Local | None)
 
 def changes_receiver(node: ast.MethodCall) -> bool:
     """A *mut* method, or one found at run time that may turn out to be one."""
-    if isinstance(node.target, symbols.DynamicCall):
+    if isinstance(node.target, decisions.DynamicCall):
         return node.target.may_change
-    if isinstance(node.target, symbols.MethodTarget):
+    if isinstance(node.target, decisions.MethodTarget):
         return node.target.function.changes_self
-    row = lookup(node.target.receiver_kind, node.target.name) if isinstance(node.target, symbols.BuiltinCall) else None
+    row = lookup(node.target.receiver_kind, node.target.name) if isinstance(node.target, decisions.BuiltinCall) else None
     return row is not None and row.mut
 
 
 _WITHOUT_USER_CODE = (
-    symbols.BuiltinCall, symbols.ConstructorCall, symbols.ErrorCall, symbols.RecordCall, symbols.VariantCall,
+    decisions.BuiltinCall, decisions.ConstructorCall, decisions.ErrorCall, decisions.RecordCall, decisions.VariantCall,
 )  # fmt: skip
 
 
-def _runs_user_code(target: symbols.CallTarget | None) -> bool:
-    if isinstance(target, symbols.BuiltinCall) and target.receiver_kind:
+def _runs_user_code(target: decisions.CallTarget | None) -> bool:
+    if isinstance(target, decisions.BuiltinCall) and target.receiver_kind:
         row = lookup(target.receiver_kind, target.name)
         return row is not None and bool(row.source)
     return not isinstance(target, _WITHOUT_USER_CODE)

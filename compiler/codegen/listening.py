@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...vm.bytecode import image as im
-from .. import ast, symbols
+from .. import ast, decisions, symbols
 from .. import types as t
 from .functions import enter, finish
 from .generator import Generator, static_type, value_of
@@ -19,7 +19,7 @@ def listen(g: Generator, node: ast.Listen) -> None:
     call = node.operand
     while isinstance(call, ast.GroupExpr):
         call = call.inner
-    assert isinstance(call, ast.MethodCall) and isinstance(call.target, symbols.BuiltinCall)
+    assert isinstance(call, ast.MethodCall) and isinstance(call.target, decisions.BuiltinCall)
     g.value(call.receiver)
     _schema(g, call.target.schema, call.target.type_arguments)
     arguments = [*call.target.arguments, None]

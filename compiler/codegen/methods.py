@@ -7,7 +7,7 @@ Hands on `declared_method`, `tool_method`, `trait_method`, `dynamic_call`. Must 
 from __future__ import annotations
 
 from ...vm.builtins.table import methods_named
-from .. import ast, symbols
+from .. import ast, decisions
 from .. import types as t
 from . import places
 from .arguments import Arguments, into_numbered_slots, into_slots, is_simple, load_slots, push_arguments, receive
@@ -17,7 +17,7 @@ from .interference import root_of
 from .module import trait_site
 
 
-def trait_method(g: Generator, node: ast.Call | ast.MethodCall, target: symbols.TraitCall) -> None:
+def trait_method(g: Generator, node: ast.Call | ast.MethodCall, target: decisions.TraitCall) -> None:
     """`x.m(…)` where the run-time type of x decides: through the trait's table (L-3.10.4)."""
     arguments: Arguments = [target.receiver, *target.arguments]
     order = [0, *(index + 1 for index in target.order)]
@@ -30,7 +30,7 @@ def trait_method(g: Generator, node: ast.Call | ast.MethodCall, target: symbols.
         g.emitter.emit("CALL_METHOD", method, len(target.arguments))
 
 
-def declared_method(g: Generator, node: ast.Call | ast.MethodCall, target: symbols.MethodTarget) -> None:
+def declared_method(g: Generator, node: ast.Call | ast.MethodCall, target: decisions.MethodTarget) -> None:
     """`x.m(…)`: the receiver is the first argument."""
     arguments: Arguments = [target.receiver, *target.arguments]
     order = [0, *(index + 1 for index in target.order)]
@@ -43,7 +43,7 @@ def declared_method(g: Generator, node: ast.Call | ast.MethodCall, target: symbo
         g.emitter.emit("CALL", g.module.functions[target.function], len(arguments))
 
 
-def tool_method(g: Generator, node: ast.Call | ast.MethodCall, target: symbols.ToolTarget) -> None:
+def tool_method(g: Generator, node: ast.Call | ast.MethodCall, target: decisions.ToolTarget) -> None:
     """`T.m(…)` of a tool: the host calls it with the state. Arguments left out go by name, as those after them (O-4.28)."""
     e = g.emitter
     g.value(target.receiver)
@@ -68,7 +68,7 @@ def tool_method(g: Generator, node: ast.Call | ast.MethodCall, target: symbols.T
 def _changing_method(
     g: Generator,
     node: ast.Call | ast.MethodCall,
-    target: symbols.MethodTarget | symbols.TraitCall,
+    target: decisions.MethodTarget | decisions.TraitCall,
     arguments: Arguments,
     order: list[int],
     call: tuple[str, int, int],
@@ -104,7 +104,7 @@ def store_back(g: Generator, place: places.Place | None) -> None:
     e.emit("GET_ELEMENT", 0)
 
 
-def dynamic_call(g: Generator, node: ast.MethodCall, target: symbols.DynamicCall) -> None:
+def dynamic_call(g: Generator, node: ast.MethodCall, target: decisions.DynamicCall) -> None:
     """A method found at run time. Where it may turn out to be *mut*, the receiver comes last as in `mutating_call`: owned if it
     stands in a mutable place or is a temporary, else marked shared, so that such a method refuses (L-3.7.1)."""
     arguments = [argument for argument in target.arguments if argument is not None]
@@ -120,14 +120,14 @@ def dynamic_call(g: Generator, node: ast.MethodCall, target: symbols.DynamicCall
     _call_method(g, node, target)
 
 
-def _call_method(g: Generator, node: ast.MethodCall, target: symbols.DynamicCall) -> None:
+def _call_method(g: Generator, node: ast.MethodCall, target: decisions.DynamicCall) -> None:
     g.at(node.name.span)
     count = len(target.arguments)
     g.emitter.emit("CALL_METHOD", g.module.pool.method(target.name, count, target.names), count)
 
 
 def _perhaps_mutating(
-    g: Generator, node: ast.MethodCall, target: symbols.DynamicCall, arguments: list[ast.Expr]
+    g: Generator, node: ast.MethodCall, target: decisions.DynamicCall, arguments: list[ast.Expr]
 ) -> None:
     e = g.emitter
     root = root_of(node.receiver)
@@ -156,7 +156,7 @@ def _perhaps_mutating(
 
 
 def _language_mutation_of_any(
-    g: Generator, node: ast.MethodCall, target: symbols.DynamicCall, place: places.Place, slots: list[int], end: Label
+    g: Generator, node: ast.MethodCall, target: decisions.DynamicCall, place: places.Place, slots: list[int], end: Label
 ) -> None:
     """A *mut* method written in the language gives the new receiver, so it is called here when the kind is the right one."""
     e = g.emitter
@@ -181,7 +181,7 @@ def _language_mutation_of_any(
 
 
 def _program_mutation_of_any(
-    g: Generator, node: ast.MethodCall, target: symbols.DynamicCall, place: places.Place, slots: list[int], end: Label
+    g: Generator, node: ast.MethodCall, target: decisions.DynamicCall, place: places.Place, slots: list[int], end: Label
 ) -> None:
     """A method of the program with `mut self`, if the receiver turns out to have one."""
     if target.name not in g.module.changing:

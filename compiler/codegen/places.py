@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .. import ast, symbols
+from .. import ast, decisions, symbols
 from .. import types as t
 from .constants import emit_constant
 from .emitter import Label
@@ -76,7 +76,7 @@ def _unnamed(g: Generator) -> symbols.Local:
 
 def _step(g: Generator, link: ast.Expr) -> Step:
     if isinstance(link, ast.FieldAccess):
-        if isinstance(link.target, symbols.FieldByPosition):
+        if isinstance(link.target, decisions.FieldByPosition):
             return Step("field", link.target.index)
         holder = static_type(link.receiver)
         if isinstance(holder, t.Generic) and holder.name == "Map":  # the key: to read it for `op=` it must exist (L-5.4.4)

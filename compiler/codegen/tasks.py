@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...vm.bytecode import image as im
-from .. import ast, symbols
+from .. import ast, decisions
 from .. import types as t
 from .functions import errors_leave, finish
 from .generator import Generator, static_type, value_of
@@ -121,9 +121,9 @@ def _evaluated(call: ast.Call | ast.MethodCall) -> list[ast.Expr]:
     if isinstance(call, ast.MethodCall):
         if not changes_receiver(call) and not _is_type(call.receiver):
             given.insert(0, call.receiver)
-    elif isinstance(target, symbols.MethodTarget):
+    elif isinstance(target, decisions.MethodTarget):
         given.remove(target.receiver)
-    elif isinstance(target, symbols.ValueCall):
+    elif isinstance(target, decisions.ValueCall):
         given.insert(0, target.callee)
     return given
 

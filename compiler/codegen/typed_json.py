@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .. import ast, symbols
+from .. import ast, decisions, symbols
 from .. import types as t
 from .emitter import Label
 from .generator import Generator
 
 
-def parse_as(g: Generator, node: ast.Expr, target: symbols.BuiltinCall) -> None:
+def parse_as(g: Generator, node: ast.Expr, target: decisions.BuiltinCall) -> None:
     e = g.emitter
     (text,) = target.arguments
     (type_,) = target.type_arguments

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 
 HANDSHAKE_SECONDS = 10.0
+LAST_WORDS = 200
 
 
 class AgentProcess:
@@ -132,7 +133,8 @@ class AgentProcess:
         except TimeoutError:
             raise ProtocolBroken(f"no init_ack within {HANDSHAKE_SECONDS:g} s") from None
         except ChildEnded:
-            raise ProtocolBroken("it ended before init_ack") from None
+            await child.end_of_output()
+            raise ProtocolBroken("it ended before init_ack" + _last_words(child.stderr)) from None
         message = read_object(line)
         if message is None or message.get("type") != INIT_ACK:
             raise ProtocolBroken("the first line is no init_ack", line)
@@ -150,7 +152,7 @@ class AgentProcess:
         assert child is not None
         await child.end_of_output()
         code = child.exit_code
-        message = f"the agent exited with code {code} before it answered"
+        message = f"the agent exited with code {code} before it answered" + _last_words(child.stderr)
         return self.origin.failure("AgentError", "Exited", message, CONNECTION, exit_code=code, stderr=child.stderr)
 
     async def _protocol(self, broken: Exception) -> CallFailure:
@@ -179,6 +181,12 @@ class AgentFailed(Exception):
     def __init__(self, message: str) -> None:
         super().__init__(message)
         self.message = message
+
+
+def _last_words(stderr: str) -> str:
+    """The last line of stderr, where most programs say why they end, for a message; the field `stderr` has all of it."""
+    last = next((line.strip() for line in reversed(stderr.splitlines()) if line.strip()), "")
+    return f"; its stderr ends: {last if len(last) <= LAST_WORDS else last[:LAST_WORDS] + '…'}" if last else ""
 
 
 async def _next_line(child: Child) -> str:

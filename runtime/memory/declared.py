@@ -265,13 +265,16 @@ class Memories:
         """`remember` as an initialisation statement."""
         if not self.initialising:
             raise Panic("P014", f"the memory {name} has keys: call `key` first")
-        from .direct_facts import checked
-
-        declared = self._declared[name]
         try:
-            declared.facts.append(checked(arguments, name, declared.store is not None))
+            self._declared[name].facts.append(self.checked_fact(name, arguments))
         except InvalidValue as error:
             raise Panic("P452", str(error)) from None
+
+    def checked_fact(self, name: str, arguments: Sequence[Any]) -> list[Any]:
+        """What a log of this memory may begin with; InvalidValue for anything else."""
+        from .direct_facts import checked
+
+        return checked(arguments, name, self._declared[name].store is not None)
 
     def _opened(self, declared: Declaration) -> Any:
         base = self._declared[declared.of] if declared.of is not None else declared
@@ -327,6 +330,35 @@ class Memories:
             assert self._embedders is not None, "who declares embedders gives them"
             self._embeddings[said["name"]] = self._embedders(said)
         return self._embeddings[said["name"]]
+
+    # ------------------------------------------------------------ the state of a session
+
+    @property
+    def namespace(self) -> str:
+        return self._namespace
+
+    def key_names(self, name: str) -> tuple[str, ...]:
+        """Of a memory that has a log; KeyError for any other name."""
+        declared = self._declared[name]
+        if declared.of is not None:
+            raise KeyError(name)
+        return declared.per
+
+    def volatile_stores(self) -> list[VolatileStore]:
+        """Those whose logs end with the session."""
+        return [store for store in (self._volatile, *self._earlier.values()) if store is not None]
+
+    def beginnings(self) -> list[tuple[str, list[Any], list[Any]]]:
+        """What initialisation statements give a log that begins, by memory: messages, facts."""
+        return [(name, each.initial, each.facts) for name, each in self._declared.items() if each.initial or each.facts]
+
+    def begin_with(self, store: VolatileStore, beginnings: dict[str, tuple[list[Any], list[Any]]]) -> None:
+        """Go on with other volatile logs, and other beginnings, than before; logs in a store are opened anew."""
+        self._volatile = store
+        self._earlier.clear()
+        self._open.clear()
+        for name, declared in self._declared.items():
+            declared.initial, declared.facts = beginnings.get(name, ([], []))
 
     def is_view(self, name: str) -> bool:
         """Whether it is derived from another one."""

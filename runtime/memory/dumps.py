@@ -5,6 +5,8 @@ Only data is rebuilt, never code. Facts and observations are handed in and out b
 
 from __future__ import annotations
 
+from ...vm.panics import Panic
+from ...vm.values import INT_MAX, from_json
 from .entries import Turn, ViewState, check_units, entry_json, entry_of
 from .errors import MemoryFailure, corrupt, newer_version
 from .facts import fact_of
@@ -80,7 +82,8 @@ def loaded(text: str) -> Content:
             [observation_of(one).as_json() for one in held["seen"]],
         )
         _check(content)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        _check_values(content)
+    except (KeyError, TypeError, ValueError, AttributeError, Panic) as error:
         raise corrupt(f"the dump does not decode ({type(error).__name__})") from None
     return content
 
@@ -97,8 +100,25 @@ def _parsed(text: str) -> dict[str, Any]:
     return held
 
 
+def _is_said(entry: Entry) -> bool:
+    """Whether its parts are texts where a message has texts."""
+    texts = [entry.message.content, entry.message.role, entry.origin, *(part.text for part in entry.opaque)]
+    texts += [text for call in entry.message.calls for text in (call.id, call.name, call.text)]
+    texts += [text for text in (entry.run, entry.by, entry.message.call_id) if text is not None]
+    arguments = [call.arguments for call in entry.message.calls]
+    return all(type(text) is str for text in texts) and all(type(given) in (dict, type(None)) for given in arguments)
+
+
+def _check_values(content: Content) -> None:
+    """What programs are given has a form in the language: no number beyond Float, no deeper nesting than values have."""
+    from_json([call.arguments for entry in content.entries for call in entry.message.calls])
+    from_json([row.meta for row in content.rows])
+    from_json([fact["content"] for fact in content.facts])
+    from_json([one["data"] for one in content.seen])
+
+
 def _count(value: Any) -> int:
-    if type(value) is not int or value < 0:
+    if type(value) is not int or not 0 <= value <= INT_MAX:
         raise ValueError
     return value
 
@@ -106,7 +126,7 @@ def _count(value: Any) -> int:
 def _turn(row: dict[str, Any]) -> Turn:
     for name in ("turn", "at", "tokens_in", "tokens_out"):
         _count(row[name])
-    if type(row["meta"]) is not dict:
+    if type(row["meta"]) is not dict or any(type(row[name]) not in (str, type(None)) for name in ("run", "by")):
         raise ValueError
     return Turn(**row)
 
@@ -123,7 +143,7 @@ def _check(content: Content) -> None:
     """What every log keeps: numbers ascend below the counters, units are whole."""
     seq = turn = -1
     for entry in content.entries:
-        if any(type(getattr(entry, name)) is not int for name in INTEGERS) or type(entry.message.content) is not str:
+        if not _is_said(entry) or any(_count(getattr(entry, name)) < 0 for name in INTEGERS):
             raise ValueError
         if not seq < entry.seq < content.next or not turn <= entry.turn < content.turns:
             raise corrupt(f"entry {entry.seq} is out of order")

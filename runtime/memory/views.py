@@ -343,21 +343,3 @@ def advanced(policy: Policy, source: Source, state: ViewState, next_seq: int) ->
             break
         cut = unit[0].seq
     return state.with_cut(cut)
-
-
-class ListSource:
-    """Entries in a list as a source: for lists of views, folds and tests."""
-
-    def __init__(self, entries: Sequence[Entry]) -> None:
-        self.entries = entries
-        self.length = len(entries)
-
-    def pins(self) -> list[Entry]:
-        return [entry for entry in self.entries if entry.pinned]
-
-    def back(self) -> Iterator[Entry]:
-        return (entry for entry in reversed(self.entries) if not entry.pinned)
-
-    def newest(self, limit: int) -> list[Entry]:
-        plain = [entry for entry in self.entries if not entry.pinned]
-        return plain[max(0, len(plain) - limit) :]

@@ -86,7 +86,8 @@ def test_an_exit_names_code_agent_and_stderr_and_the_next_call_starts_anew() -> 
     one, two, three = asked(agent(DIES), "a", "die", "b")
     assert (one, three) == (("a", None), ("b", None))
     assert (two.variant, two.retry_class, two.fields["exit_code"], two.fields["stderr"]) == ("Exited", "connection", 7, "why")
-    assert two.message == "A: the agent exited with code 7 before it answered" and two.fields["model"] == "A"
+    assert two.message == "A: the agent exited with code 7 before it answered; its stderr ends: why"
+    assert two.fields["model"] == "A"
 
 
 def test_what_exits_between_calls_is_started_again() -> None:
@@ -173,6 +174,7 @@ def test_params_are_sent_first_and_acknowledged() -> None:
         ("input(); print('hello', flush=True)", "A: the first line is no init_ack"),
         ('input(); print(\'{"type":"error","message":"no"}\', flush=True)', "A: the first line is no init_ack"),
         ("input()", "A: it ended before init_ack"),
+        ("input(); raise SystemExit('no key')", "A: it ended before init_ack; its stderr ends: no key"),
         ("import time; time.sleep(600)", "A: no init_ack within 0.3 s"),
     ],
 )

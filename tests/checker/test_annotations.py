@@ -5,20 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from concerto.compiler import ast, symbols
+from concerto.compiler import ast, decisions, symbols
 from concerto.compiler.types import FLOAT, INT, STRING
 
 # An expression under a `let` of the type, and the coercion its initialiser must carry.
 COERCIONS = [
     ("Int", "1", None),
-    ("Float", "1", symbols.ToFloat()),
-    ("Float?", "1", symbols.ToFloat()),
-    ("Option<Int>", "1", symbols.ToOption()),
-    ("Option<Float>", "1", symbols.ToOption(symbols.ToFloat())),
-    ("Option<Int>", "nil", symbols.ToOption()),
+    ("Float", "1", decisions.ToFloat()),
+    ("Float?", "1", decisions.ToFloat()),
+    ("Option<Int>", "1", decisions.ToOption()),
+    ("Option<Float>", "1", decisions.ToOption(decisions.ToFloat())),
+    ("Option<Int>", "nil", decisions.ToOption()),
     ("Option<Int>", "None", None),
-    ("Prompt", '"x"', symbols.ToPrompt()),
-    ("Int", "dynamic", symbols.CheckAny(INT)),
+    ("Prompt", '"x"', decisions.ToPrompt()),
+    ("Int", "dynamic", decisions.CheckAny(INT)),
     ("Any", "1", None),
     ("Array<Int>", "[dynamic]", None),
 ]
@@ -37,19 +37,19 @@ def test_elements_tails_and_arguments_are_coerced(snippet: Any) -> None:
         "fn main() { let a: Array<Float> = [1, 2.5]; let b = [1, 2.5]; print(a, b, f(3)); }"
     )
     arrays = checked.nodes(ast.ArrayExpr)
-    assert [array.items[0].coercion for array in arrays] == [symbols.ToFloat()] * 2
+    assert [array.items[0].coercion for array in arrays] == [decisions.ToFloat()] * 2
     tail = next(n for n in checked.nodes(ast.If)).then.result
-    assert tail.coercion == symbols.ToFloat()
-    call = next(n for n in checked.nodes(ast.Call) if isinstance(n.target, symbols.FunctionCall))
-    assert call.target.arguments[0].coercion == symbols.ToFloat()
+    assert tail.coercion == decisions.ToFloat()
+    call = next(n for n in checked.nodes(ast.Call) if isinstance(n.target, decisions.FunctionCall))
+    assert call.target.arguments[0].coercion == decisions.ToFloat()
 
 
 def test_joined_branches_are_coerced(snippet: Any) -> None:
     checked = snippet("let x = if true { 1 } else { 2.5 }; let y = match 1 { 1 => 1, _ => 2.5 }; print(x, y);")
     (if_,) = checked.nodes(ast.If)
     (match,) = checked.nodes(ast.Match)
-    assert (if_.type, if_.then.coercion, if_.otherwise.coercion) == (FLOAT, symbols.ToFloat(), None)
-    assert (match.type, match.arms[0].body.coercion) == (FLOAT, symbols.ToFloat())
+    assert (if_.type, if_.then.coercion, if_.otherwise.coercion) == (FLOAT, decisions.ToFloat(), None)
+    assert (match.type, match.arms[0].body.coercion) == (FLOAT, decisions.ToFloat())
 
 
 def test_strings_thrown_become_errors_where_the_target_wants_them(snippet: Any) -> None:
@@ -57,15 +57,15 @@ def test_strings_thrown_become_errors_where_the_target_wants_them(snippet: Any) 
         'fn f() -> Result<Int, Error> { throw "x"; } fn g() -> Result<Int, String> { throw "x"; }'
         'fn h(r: Result<Int, String>) -> Result<Int, Error> { Ok(r?) } fn main() { f()?; g()?; h(Ok(1))?; }'
     )
-    assert [t.value.coercion for t in checked.nodes(ast.Throw)] == [symbols.ToError(), None]
+    assert [t.value.coercion for t in checked.nodes(ast.Throw)] == [decisions.ToError(), None]
     inside = [p.failure for p in checked.nodes(ast.Propagate)]
-    assert inside == [symbols.ToError(), None, None, None]
+    assert inside == [decisions.ToError(), None, None, None]
 
 
 def test_an_uncaught_string_is_converted_when_rethrown(snippet: Any) -> None:
     checked = snippet('fn f() -> Result<Nil, Error> { try { throw "x"; } catch Int { } Ok() } fn main() { f()?; }')
     (try_,) = checked.nodes(ast.Try)
-    assert try_.rethrow == [(STRING, symbols.ToError())]
+    assert try_.rethrow == [(STRING, decisions.ToError())]
     assert checked.nodes(ast.Throw)[0].value.coercion is None
 
 
@@ -85,7 +85,7 @@ def test_call_targets(snippet: Any) -> None:
     assert (calls["DynamicCall"].name, calls["DynamicCall"].names) == ("foo", ["k"])
     assert (calls["ErrorCall"].family, calls["ErrorCall"].variant) == ("FsError", "NotFound")
     assert (calls["RecordCall"].record, calls["RecordCall"].constructor) == ("Prompt", "new")
-    field_call = next(n for n in checked.nodes(ast.MethodCall) if isinstance(n.target, symbols.ValueCall))
+    field_call = next(n for n in checked.nodes(ast.MethodCall) if isinstance(n.target, decisions.ValueCall))
     assert isinstance(field_call.target.callee, ast.FieldAccess)
     assert field_call.target.callee.target.index == 0
 
@@ -96,7 +96,7 @@ def test_built_in_targets(snippet: Any) -> None:
         "fn main() { let mut xs = [1]; xs.push(2); print(xs.len(), 1.to_string());"
         'M.execute_with_schema<S>("x")?; parse_schema<S>("x")?; }'
     )
-    rows = {(t.receiver_kind, t.name): t for t in _targets(checked) if isinstance(t, symbols.BuiltinCall)}
+    rows = {(t.receiver_kind, t.name): t for t in _targets(checked) if isinstance(t, decisions.BuiltinCall)}
     assert set(rows) == {
         ("Array", "push"), ("Array", "len"), ("Any", "to_string"), ("", "print"),
         ("ModelRef", "execute_with_schema"), ("", "parse_schema"),

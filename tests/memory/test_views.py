@@ -9,10 +9,28 @@ from concerto.runtime.memory.policy import Policy, SummaryPolicy
 from concerto.runtime.memory.stages import CLIPPED
 from concerto.runtime.memory.tokens import count_text
 from concerto.runtime.memory.turns import Attached, open_run
-from concerto.runtime.memory.views import ListSource, Recalled, request_head, view_of
+from concerto.runtime.memory.views import Recalled, request_head, view_of
 from concerto.runtime.records import Call, Msg
 
 UNIT = [Msg("assistant", "look", (Call("c1", "find", {"q": 1}),)), Msg("tool", "found it", (), "c1")]
+
+
+class ListSource:
+    """Entries in a list as a source."""
+
+    def __init__(self, entries):
+        self.entries = entries
+        self.length = len(entries)
+
+    def pins(self):
+        return [entry for entry in self.entries if entry.pinned]
+
+    def back(self):
+        return (entry for entry in reversed(self.entries) if not entry.pinned)
+
+    def newest(self, limit):
+        plain = [entry for entry in self.entries if not entry.pinned]
+        return plain[max(0, len(plain) - limit) :]
 
 
 def filled(policy, *messages):

@@ -52,7 +52,8 @@ class Maker:
 
     def index(self) -> str:
         rarely = self.random.random() < 0.04
-        return self.one("9", "i - 3", "u") if rarely else self.one("i % 4", "j % 4", "k % 4", "0", "1", "2", "3", "n % 4", "(i + j) % 4")
+        usual = ("i % 4", "j % 4", "k % 4", "0", "1", "2", "3", "n % 4", "(i + j) % 4")
+        return self.one("9", "i - 3", "u") if rarely else self.one(*usual)
 
     def array(self) -> str:
         return self.one("a", "b", "a", "b", "rows[0]", "rows[i % 3]", "rows[n % 3]", "nest[i % 2].list")
@@ -69,7 +70,7 @@ class Maker:
             f"{self.array()}[{self.index()}]", f"{self.people()}[{self.index()}].{self.one('x', 'y')}", f"nest[i % 2].p.x",
             f"({inner()} + {inner()})", f"({inner()} - {inner()})", f"({inner()} * {self.one('2', '3', inner())})",
             f"({inner()} % 7)", f"({inner()} / 3)", f"(m.get({self.key()}) ?? {inner()})", "p.x",
-            f"({self.one(*['text', 'words[i % 6]'])}.index_of(\"{self.one('o', 'q', 'z')}\") ?? 0)",
+            f"({self.one('text', 'words[i % 6]')}.index_of(\"{self.one('o', 'q', 'z')}\") ?? 0)",
             f"words[{self.one('i % 6', 'j % 6')}].len()", "text.chars()[i % 9].parse_int().unwrap_or(5)",
             f"({self.array()}.get({self.index()}) ?? 4)", f"{self.array()}.first().unwrap_or(3)",
         )  # fmt: skip
@@ -96,12 +97,15 @@ class Maker:
             return [f"{self.people()}[{self.index()}].{self.one('x', 'y')} {self.one('=', '+=')} {self.value(1)} % 1000;"]
         if kind < 24:
             return [self.one(
-                "b = a;", "a = b;", "qs = ps;", "c.push(i);", "c.push(a[i % 4]);", "rows[i % 3] = a;", "a = rows[j % 3];", "p = ps[i % 4];",
-                "ps[j % 4] = p;", "p.x += 1;", "a = changed(a, j % 4);", "qs = moved(ps, i % 4);", "ps = moved(ps, 1);", "u += total(ps) % 9;",
+                "b = a;", "a = b;", "qs = ps;", "c.push(i);", "c.push(a[i % 4]);", "rows[i % 3] = a;", "a = rows[j % 3];",
+                "p = ps[i % 4];", "ps[j % 4] = p;", "p.x += 1;", "a = changed(a, j % 4);", "qs = moved(ps, i % 4);",
+                "ps = moved(ps, 1);", "u += total(ps) % 9;",
                 "flags[i % 6] = j > k;", f"m[{self.key()}] = j;", f"m[{self.key()}] = (m.get({self.key()}) ?? 0) + 1;",
-                f"m.set({self.key()}, u);", "if !c.is_empty() { k = c.pop().unwrap() % 40; }", "nest[0] = nest[1];", "nest[i % 2].p = ps[1];",
+                f"m.set({self.key()}, u);", "if !c.is_empty() { k = c.pop().unwrap() % 40; }", "nest[0] = nest[1];",
+                "nest[i % 2].p = ps[1];",
                 "nest[i % 2].p.x += 5;", "nest[1].list[1] += 1;", "for x in a { u += x % 5; }", "for q in ps { u += q.x % 3; }",
-                "big += k % 3;", "for x in words { u += x.len(); }", "let saved = ps[i % 4]; ps[i % 4].x = 77; u += saved.x % 10;",
+                "big += k % 3;", "for x in words { u += x.len(); }",
+                "let saved = ps[i % 4]; ps[i % 4].x = 77; u += saved.x % 10;",
                 "let old = a; a[0] += 1; u += old[0] % 10;", "ps[i % 4].t = ps[j % 4].t + \"!\";",
             )]  # fmt: skip
         if deep == 0:

@@ -32,7 +32,46 @@ fn main() {
     emit("calls", calls);
 }
 """
+# methods found at run time, with and without `mut self`; one of them emits
+METHODS = """
+trait Shape { fn area(self) -> Int; fn grow(mut self, by: Int) -> Int { by } }
+struct Square { side: Int }
+struct Box { w: Int, h: Int }
+struct Loud { size: Int }
+impl Shape for Square {
+    fn area(self) -> Int { self.side * self.side }
+    fn grow(mut self, by: Int) -> Int { self.side += by; self.side }
+}
+impl Shape for Box { fn area(self) -> Int { 6 / (self.w - self.h) } }
+impl Shape for Loud { fn area(self) -> Int { emit("loud", self.size); self.size } }
+fn total(shapes: Array<Shape>) -> Int {
+    let mut sum = 0;
+    for s in shapes { sum = sum * 2 + s.area(); }
+    sum
+}
+fn grown(n: Int) -> Int {
+    let mut some: Any = Square { side: 1 };
+    let copy = some;
+    let mut all = 0;
+    for i in 0..n { all += some.grow(i); all += some.area() - copy.area(); }
+    all
+}
+fn lengths(all: Array<Any>) -> Int { all.reduce(0, |sum, any| sum + any.len()) }
+fn main() {
+    emit("total", total([Square { side: 2 }, Loud { size: 7 }, Square { side: 3 }, Loud { size: 8 }, Box { w: 1, h: 3 }]));
+    emit("grown", grown(30));
+    emit("lengths", lengths(["abc", [1, 2], {"k": 1}]));
+    emit("mapped", ([1, 2, 3] as Any).map(|x| { emit("x", x); x * 2 }));
+    emit("fails", total([Square { side: 2 }, Box { w: 1, h: 1 }]));
+}
+"""
 PANICS = {
+    "no such method": """
+fn f(a: Any) -> Any {
+    a.len()
+}
+fn main() { emit("x", f("ab")); emit("x", f(3)); }
+""",
     "in a callee": """
 fn f(a: Array<Int>, i: Int) -> Int {
     a[i] + 1
@@ -101,7 +140,7 @@ fn main() { emit("first", run(60)); emit("steps", run(400)); emit("more", run(10
 """
 
 
-@pytest.mark.parametrize("source", [DEEP, SUSPENDS, LONG, *PANICS.values()])
+@pytest.mark.parametrize("source", [DEEP, SUSPENDS, METHODS, LONG, *PANICS.values()])
 def test_both_tiers_show_the_same(source: str) -> None:
     expected = observed(source, "interp")
     assert observed(source, "both") == expected

@@ -32,12 +32,13 @@ _HEADS = _heads()
 
 # What a value costs in memory beside its bytes, at most: an object and its place; an empty array; an entry of a map.
 _VALUE, _ARRAY_COST, _MAP_COST = 64, 72, 240
-_FREE = 32 << 20
+FREE = 32 << 20
 
 
-def survey(data: bytes, nesting: int) -> None:
-    """ImageError V006 unless `data` is one whole value of plain kinds, at most `nesting` deep, cheap to build."""
-    at, end, cost, most = 0, len(data), 0, _FREE + 2 * len(data)
+def survey(data: bytes, nesting: int, free: int = FREE) -> None:
+    """ImageError V006 unless `data` is one whole value of plain kinds, at most `nesting` deep, cheap to build: of no more bytes
+    than twice its own and `free`."""
+    at, end, cost, most = 0, len(data), 0, free + 2 * len(data)
     open_counts: list[int] = []  # values still to come in each open array or map
     left, heads = 1, _HEADS
     while True:

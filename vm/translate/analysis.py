@@ -6,6 +6,7 @@ meets. Must not know: Python text, machines.
 
 from __future__ import annotations
 
+from ..bytecode import operands as k
 from ..bytecode.opcodes import OPCODES
 
 TYPE_CHECKING = False
@@ -19,6 +20,7 @@ LEFT = frozenset(
 _CALL = next(op.number for op in OPCODES if op.name == "CALL")
 _CLOSURE = next(op.number for op in OPCODES if op.name == "CLOSURE")
 _DYNAMIC = frozenset(op.number for op in OPCODES if op.name in ("CALL_VALUE", "CALL_METHOD", "CALL_INOUT"))
+SMALL = 48  # instructions of a function that is put in the place of its calls
 TALLEST = 40  # calls of functions that cannot recur may nest so deep without being counted
 
 
@@ -28,6 +30,8 @@ class CallGraph:
 
     def __init__(self, program: Any) -> None:
         self.facts = facts = program.verified.functions
+        self.functions = program.image.functions
+        self._sizes: dict[int, int] = {}
         self.calls: list[set[int]] = []
         self.suspends: list[bool] = []
         self.counted: list[bool] = []
@@ -64,6 +68,19 @@ class CallGraph:
             if OPCODES[opcode].flow in ("jump", "stop"):
                 return count
         return 0
+
+    def inlined_size(self, number: int) -> int:
+        """Instructions of a function that can stand in the place of its calls; 0 for one that cannot: large ones, those with a
+        loop or with cells."""
+        if number not in self._sizes:
+            function, facts = self.functions[number], self.facts[number]
+            back = any(
+                OPCODES[opcode].kind is k.LABEL and facts.index_of[operand] <= index
+                for index, (_, opcode, operand) in enumerate(facts.instructions)
+            )
+            apart = back or function.cells or self.suspends[number] or len(facts.instructions) > SMALL
+            self._sizes[number] = 0 if apart else len(facts.instructions)
+        return self._sizes[number]
 
     def _spread(self, marks: list[bool]) -> None:
         """From callees to callers."""

@@ -8,8 +8,7 @@ branches.
 
 from __future__ import annotations
 
-from ..bytecode import image as im
-from ..bytecode.opcodes import OPCODES
+from ..bytecode.opcodes import BY_NAME, OPCODES
 from . import stack as s
 from .places import Places
 from .stack import Entry
@@ -17,19 +16,22 @@ from .text import Branch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from .analysis import CallGraph
+    from .inlining import Body
     from .stack import Kind
 
 
 class Calls(Places):
     """`metered`: fuel is counted (V-6.7), in `n` until it is paid; else only the stop flag is looked at."""
 
-    def __init__(self, program: Any, graph: CallGraph, function: int, known: dict[Any, Entry], metered: bool) -> None:
+    def __init__(self, program: Any, graph: CallGraph, body: Body, known: dict[Any, Entry], metered: bool) -> None:
         super().__init__(program, known)
         self.graph = graph
-        self.function = function
+        self.body = body
+        self.function = body.root.function
         self.metered = metered
         self.lookups: set[str] = set()  # variables for the Python functions of parameters, None at first
 
@@ -58,6 +60,11 @@ class Calls(Places):
         self.out.append(f"{self.place(self.at, self.stack)}{name} = {text}")
         self.push(Entry(name, kind))
 
+    def room(self) -> str:
+        """The number of calls that may nest in the one here; inlined functions have taken theirs."""
+        around = self.body.places[self.at][1].around
+        return f"d - {sum([self.graph.counted[inlined.function] for inlined in around])}"
+
     def op_CALL(self, operand: int) -> None:
         code = self.program.codes[operand]
         parts = self.taken(code.argc)
@@ -66,7 +73,7 @@ class Calls(Places):
         if operand in self.graph.values:
             arguments.append("()")
         if self.graph.counted[operand]:
-            arguments.append("d - 1" if self.graph.counted[self.function] else "D")
+            arguments.append(self.room() if self.graph.counted[self.function] else "D")
         self.pay(self.graph.cost(operand))
         self.called(f"fn{operand}({', '.join(arguments)})", self.kind_of_type(self.image.functions[operand].result))
 
@@ -79,8 +86,31 @@ class Calls(Places):
             self.out += [f"F[0] -= n + {closure.text}.function.cost", "n = 0"]
         parts = self.taken(operand)
         self.pop()
-        arguments = [*[part.text for part in parts], f"{closure.text}.cells", "d - 1"]  # who calls a value is counted
+        arguments = [*[part.text for part in parts], f"{closure.text}.cells", self.room()]  # who calls a value is counted
         self.called(f"{name}({', '.join(arguments)})", s.ANY)
+
+    def op_CALL_METHOD(self, operand: int) -> None:
+        self.call_by_name("call_method", "CALL_METHOD", operand)
+
+    def op_CALL_INOUT(self, operand: int) -> None:
+        self.call_by_name("call_inout", "CALL_INOUT", operand)
+
+    def call_by_name(self, way: str, op: str, operand: int) -> None:
+        """A method that is found when the receiver is there; the interpreter calls what may suspend."""
+        self.settle()
+        self.name_all(self.stack)
+        again = tuple([entry.text for entry in self.stack])
+        receiver, *parts = self.taken(self.program.constants[operand].argc + 1)
+        self.pay()
+        arguments = ", ".join([part.text for part in parts])
+        name = self.constant(BY_NAME[op], operand)
+        self.called(f"{way}({receiver.text}, {name}, [{arguments}], {self.room()})", s.ANY)
+        self.sites[-1].again = again
+
+    def op_CHANGES_SELF(self, operand: int) -> None:
+        part = self.pop()
+        method = self.constant(BY_NAME["CHANGES_SELF"], operand)
+        self.give(f"changes_self(MACHINE, {part.text}, {method})", [part], s.BOOL, fails=True)
 
     def callee(self, closure: Entry, count: int) -> str:
         """The variable with the Python function of a function value; without one the interpreter calls. A parameter that is never
@@ -126,16 +156,23 @@ class Calls(Places):
         self.statement(f"{self.here()}raise wrong_length({operand}, {part.text})")
 
     def thrown(self, error: str) -> None:
-        """Out of the function, where no handler is in range."""
+        """Out of the function with what it gives, where no handler is in range."""
         self.stack.clear()
         self.returned(error)
 
-    def _thrown_if(self, condition: str, error: str) -> None:
+    def failed(self, error: str) -> None:
+        """The same with Err(error)."""
+        self.stack.clear()
+        self.push(Entry(error, pure=False))
+        self.op_ERR(0)
+        self.returned(self.pop().text)
+
+    def _thrown_if(self, condition: str, out: Callable[[str], None], error: str) -> None:
         """Behind it the operand stack is as before."""
         kept = list(self.stack)
         branch = Branch(condition)
         before, self.out = self.out, branch.yes
-        self.thrown(error)
+        out(error)
         self.out = before
         self.out.append(branch)
         self.stack = kept
@@ -144,14 +181,18 @@ class Calls(Places):
         """`?` without a handler: Err and None leave the function."""
         part = self.pop_named()
         self.settle()
-        option = bool(self.image.functions[self.function].flags & im.F_OPTION)
         self._thrown_if(
             f"type({part.text}) is not Ok and type({part.text}) is not Some",
-            f"({self.here()}{'none_or_err' if option else 'err_of'}({part.text}))",
+            self.thrown,
+            f"({self.here()}{self.left_as(part)})",
         )
         name = self.temporary()
         self.out.append(f"{name} = {part.text}.value")
         self.push(Entry(name, self.held(part.kind)))
+
+    def left_as(self, part: Entry) -> str:
+        """What a function gives whose `?` has met Err or None."""
+        return f"{'none_or_err' if self.body.wraps[self.at] else 'err_of'}({part.text})"
 
     def held(self, kind: Kind) -> Kind:
         """What an Ok or Some of a declared type holds."""
@@ -162,8 +203,8 @@ class Calls(Places):
     def op_POP_TRY_out(self) -> None:
         part = self.pop_named()
         self.settle()
-        self._thrown_if(f"type({part.text}) is Err", f"Err({part.text}.value)")
+        self._thrown_if(f"type({part.text}) is Err", self.failed, f"{part.text}.value")
 
     def op_THROW_out(self) -> None:
         part = self.pop()
-        self.thrown(f"Err({part.text})")
+        self.failed(part.text)

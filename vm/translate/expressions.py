@@ -10,10 +10,8 @@ from ..builtins.table import row_of
 from ..bytecode import image as im
 from ..bytecode.opcodes import BY_NAME, OPCODES
 from . import stack as s
-from .arithmetic import Arithmetic
-from .forms import counted
 from .intrinsics import HARMLESS, INTRINSICS, OPTIONS, UNWRAPPING
-from .kinds import EMPTY, joint
+from .making import Making
 from .stack import Entry, joined, slot_of
 from .text import Branch, keeping
 
@@ -32,7 +30,7 @@ LONGEST = 1 << 40  # more than any container holds
 SCALAR_RECEIVERS = frozenset({"String", "Int", "Float", "Bool"})
 
 
-class Expressions(Arithmetic):
+class Expressions(Making):
     """`lists`: arrays whose list is in a variable throughout a loop, and whether that is written. `storage`: uses of locals."""
 
     facts: Facts
@@ -67,22 +65,7 @@ class Expressions(Arithmetic):
     def op_NONE(self, operand: int) -> None:
         self.push(Entry("NONE_VALUE", s.PLAIN))
 
-    # ------------------------------------------------------------ making values
-
-    def op_SOME(self, operand: int) -> None:
-        part = self.pop()
-        self.give(f"Some({part.text})", [part])
-        self.stack[-1].pure = False  # a new value each time
-
-    def op_OK(self, operand: int) -> None:
-        part = self.pop()
-        self.give(f"Ok({part.text})", [part])
-        self.stack[-1].pure = False
-
-    def op_ERR(self, operand: int) -> None:
-        part = self.pop()
-        self.give(f"Err({part.text})", [part])
-        self.stack[-1].pure = False
+    # ------------------------------------------------------------ parts and ranges
 
     def op_UNWRAP(self, operand: int) -> None:
         if self.stack[-1].raw is not None and self.stack[-1].kind[0] == "option":
@@ -96,36 +79,6 @@ class Expressions(Arithmetic):
         else:
             text = f"({part.text}.value if type({part.text}) in HOLDERS else {part.text})"
             self.give(text, [part], self.inner(part.kind))
-
-    def op_ARRAY(self, operand: int) -> None:
-        parts = self.taken(operand)
-        kind = self.kinds.holding("array", joint([part.kind for part in parts])) if parts else ("array", EMPTY)
-        self.give(f"Array([{', '.join([part.text for part in parts])}])", parts, kind)
-        self.stack[-1].pure = False
-
-    def op_MAP(self, operand: int) -> None:
-        self.generic(BY_NAME["MAP"], operand)
-        self.stack[-1].kind = ("map", EMPTY) if operand == 0 else s.MAP
-
-    def op_TUPLE(self, operand: int) -> None:
-        parts = self.taken(operand)
-        kind = self.kinds.tuple([part.kind for part in parts])
-        self.give(f"({', '.join([part.text for part in parts])}{',' * (operand == 1)})", parts, kind)
-
-    def op_STRUCT(self, operand: int) -> None:
-        op = BY_NAME["STRUCT"]
-        parts = self.taken(counted(op, operand, self.resolved(op, operand)))
-        self.give(f"{self.constant(op, operand)}({', '.join([part.text for part in parts])})", parts, self.kind_of_type(operand))
-        self.stack[-1].pure = False
-
-    def op_VARIANT(self, operand: int) -> None:
-        op = BY_NAME["VARIANT"]
-        parts = self.taken(counted(op, operand, self.resolved(op, operand)))
-        name = self.constant(op, operand)
-        payload = "".join([f"{part.text}, " for part in parts])
-        text = f"EnumValue({name}.decl, {name}.variant, ({payload}))"
-        self.give(text, parts, self.kind_of_type(self.image.constants[operand][1][0]))
-        self.stack[-1].pure = False
 
     def op_RANGE(self, operand: int) -> None:
         start, end = parts = self.taken(2)

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-    from ..bytecode.verify import FunctionFacts
     from .flow import Flow
+    from .inlining import Body
     from .stack import Entry
 
 LOAD, LOAD_OWN, STORE, SWAP, CALL_BUILTIN = (
@@ -35,8 +35,8 @@ KEEPING = frozenset(
         "CONST", "INT", "NIL", "TRUE", "FALSE", "NONE", "POP", "DUP", "SWAP", "LOAD", "STORE", "LOAD_CELL", "LOAD_OWN",
         "SHARE", "CALL_BUILTIN",  # these say so themselves
         "INDEX_OWN", "FIELD_OWN", "SET_FIELD", "SET_INDEX", "ADD", "SUB", "MUL", "DIV", "REM", "NEG", "NOT", "CONCAT", "JOIN",
-        "GET_FIELD", "GET_ELEMENT", "GET_PAYLOAD", "INDEX", "INDEX_ARRAY", "LENGTH", "INT_TO_FLOAT", "JUMP", "JUMP_IF", "JUMP_UNLESS", "NEXT",
-        "RANGE", "TUPLE", "ARRAY", "STRUCT",
+        "GET_FIELD", "GET_ELEMENT", "GET_PAYLOAD", "INDEX", "INDEX_ARRAY", "LENGTH", "INT_TO_FLOAT", "JUMP", "JUMP_IF",
+        "JUMP_UNLESS", "NEXT", "RANGE", "TUPLE", "ARRAY", "STRUCT",
     ) or op.name.endswith(("_INT", "_FLOAT")) or op.name.startswith("IS_") or op.name in ("EQ", "NE", "LT", "LE", "GT", "GE")
 )  # fmt: skip
 # After these it holds too, but others may see the elements.
@@ -116,7 +116,7 @@ class Storage:
     anything else (0). `repeated`: locals of which more than one element is read or written. `parameters`: those that are never
     assigned."""
 
-    def __init__(self, facts: FunctionFacts, image: Any, parameters: int) -> None:
+    def __init__(self, facts: Body, image: Any, parameters: int) -> None:
         self.kinds = Kinds(image)
         self.parameters = frozenset(range(parameters))
         self.instructions = facts.instructions

@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..bytecode.verify import FunctionFacts
+    from .inlining import Body
 
 STORES = frozenset(op.number for op in OPCODES if op.name in ("STORE", "LOAD_OWN"))
 ENDS = frozenset({"jump", "branch", "iterate", "stop"})
@@ -46,7 +46,7 @@ class Flow:
 
     def __init__(
         self,
-        facts: FunctionFacts,
+        facts: Body,
         handlers: dict[int, int],
         leaves: Callable[[int], bool],
         root: int = 0,

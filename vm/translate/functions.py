@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from ..bytecode import operands as k
 from ..bytecode.opcodes import BY_NAME, OPCODES
-from ..bytecode.pictures import THROWS
 from ..link import run_costs
 from . import stack as s
 from .analysis import LEFT
 from .facts import Storage
 from .flow import Flow, Unshaped
+from .inlining import Body
 from .kinds import joint
 from .stack import Entry, canonical_stack
 from .text import Branch, printed
@@ -24,24 +24,25 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .analysis import CallGraph
+    from .inlining import Inlined
     from .stack import Site
 
 LARGEST = 4000  # instructions of a function that is translated
 MOST_PASSES = 8
-METHOD_CALLS = frozenset({BY_NAME[name].number for name in ("CALL_METHOD", "CALL_INOUT", "CHANGES_SELF")})
 CALL = BY_NAME["CALL"].number
 
 
 class Part:
-    """`head`: index of the first instruction; `source` defines one Python function; `sites` by line of it; `fuel`: the most
-    that it uses without a loop."""
+    """`source` defines one Python function; `places` of the instructions by index, `sites` by line; `fuel`: the most that it
+    uses without a loop."""
 
-    __slots__ = ("name", "function", "head", "source", "sites", "fuel", "code")
+    __slots__ = ("name", "places", "source", "sites", "fuel", "code")
 
-    def __init__(self, name: str, function: int, head: int, source: str, sites: dict[int, Site], fuel: int) -> None:
+    def __init__(
+        self, name: str, places: list[tuple[int, Inlined]], source: str, sites: dict[int, Site], fuel: int
+    ) -> None:
         self.name = name
-        self.function = function
-        self.head = head
+        self.places = places
         self.source = source
         self.sites = sites
         self.fuel = fuel
@@ -49,26 +50,25 @@ class Part:
 
 
 class Function:
-    """What is known of a function before any of it is translated: `facts` of the verifier, `handlers` (instruction: handler),
-    `kept` stack depths of these, `known` about its locals."""
+    """What is known of a function before any of it is translated: `facts`, its code with what is inlined, `known` about its
+    locals. Where fuel is counted nothing is inlined."""
 
-    def __init__(self, program: Any, graph: CallGraph, number: int) -> None:
+    def __init__(self, program: Any, graph: CallGraph, number: int, metered: bool) -> None:
         self.program = program
         self.graph = graph
         self.number = number
+        self.metered = metered
         self.image_function = program.image.functions[number]
-        self.facts = program.verified.functions[number]
-        self.handlers: dict[int, int] = {}
-        self.kept: dict[int, int] = {}
-        for index, (offset, opcode, _) in enumerate(self.facts.instructions):
-            if THROWS[opcode]:
-                self._find_handler(index, offset)
+        if len(program.verified.functions[number].instructions) > LARGEST:
+            raise Unshaped("too large")
+        self.facts = Body(program, graph, number, not metered)
+        self.handlers = self.facts.handlers
         flows = [OPCODES[opcode].flow for _, opcode, _ in self.facts.instructions]
         self.costs = run_costs(flows)
         entered = {0, *self.handlers.values(), *self._targets()}
         self.fuel = sum([self.costs[index] for index in entered])  # at most, on a path without loops
-        if len(flows) > LARGEST:
-            raise Unshaped("too large")
+        self._bodies: dict[int, tuple[int, frozenset[int]]] = {}  # of loops
+        self._sought = False
         self.storage = Storage(self.facts, program.image, len(self.image_function.params))
         self.known = self._survey()
 
@@ -76,22 +76,15 @@ class Function:
         found = self.facts.instructions
         return [self.facts.index_of[operand] for _, number, operand in found if OPCODES[number].kind is k.LABEL]
 
-    def _find_handler(self, index: int, offset: int) -> None:
-        for start, end, target, kept in self.image_function.handlers:
-            if start <= offset < end:
-                self.handlers[index] = self.facts.index_of[target]
-                self.kept[index] = kept
-                return
-
     def _translator(self, known: dict[Any, Entry], metered: bool) -> Translator:
-        return Translator(self.program, self.graph, self.number, self.kept, known, self.storage, metered)
+        return Translator(self.program, self.graph, self.facts, known, self.storage, metered)
 
     def leaves(self, index: int) -> bool:
         """Whether the interpreter does this instruction."""
         _, number, operand = self.facts.instructions[index]
         if number == CALL:
             return bool(self.graph.suspends[operand])
-        return number in LEFT or number in METHOD_CALLS
+        return number in LEFT
 
     # ------------------------------------------------------------ what is known of locals
 
@@ -133,8 +126,9 @@ class Function:
 
     # ------------------------------------------------------------ parts
 
-    def whole(self, metered: bool) -> Part:
+    def whole(self) -> Part:
         """The function from its beginning."""
+        metered = self.metered
         flow = Flow(self.facts, self.handlers, self.leaves, threaded=not metered)
         translator = self._translator(self.known, metered)
         translator.stack = []
@@ -154,10 +148,15 @@ class Function:
         beginning += [f"{name} = None" for name in sorted(translator.lookups)]
         parameters = [f"l{n}" for n in range(len(self.image_function.params))]
         parameters += ["cells"] * (self.number in self.graph.values) + ["d"] * counted_calls
-        return self._part(f"fn{self.number}", 0, parameters, [*beginning, *body], translator)
+        return self._part(f"fn{self.number}", parameters, [*beginning, *body], translator)
 
-    def loop(self, head: int, body: frozenset[int], metered: bool) -> Part:
-        """A loop, entered at its head with all locals, cells and what the operand stack holds."""
+    def loop(self, first: int) -> Part | None:
+        """A loop, entered at its head, the instruction `first` of the function, with all locals, cells and what the operand stack
+        holds."""
+        metered = self.metered
+        if first not in self.loops():
+            return None
+        head, body = self._bodies[first]
         flow = Flow(self.facts, self.handlers, self.leaves, head, body, threaded=not metered)
         translator = self._translator(self.known, metered)
         translator.stack = canonical_stack(self.facts.depths[head])
@@ -169,26 +168,26 @@ class Function:
         parameters += [f"c{n}" for n in range(self.image_function.cells)]
         if self.graph.counted[self.number]:
             parameters.append("d")
-        return self._part(f"u{self.number}_{head}", head, parameters, [*beginning, *statements], translator)
+        return self._part(f"u{self.number}_{first}", parameters, [*beginning, *statements], translator)
 
-    def _part(self, name: str, head: int, parameters: list[str], statements: list[Any], translator: Translator) -> Part:
+    def _part(self, name: str, parameters: list[str], statements: list[Any], translator: Translator) -> Part:
         source, places = printed(f"def {name}({', '.join(parameters)}):", statements, translator.read)
         sites = translator.sites
-        return Part(name, self.number, head, source, {line: sites[site] for line, site in places.items()}, self.fuel)
+        return Part(name, self.facts.places, source, {line: sites[site] for line, site in places.items()}, self.fuel)
 
     def loops(self) -> dict[int, frozenset[int]]:
-        """The loops that are worth translating by themselves: those that the interpreter is not needed in."""
-        try:
+        """The loops that are worth translating by themselves: those that the interpreter is not needed in. By the index of their
+        head in the function, with those of their blocks."""
+        if not self._sought:
+            self._sought = True
             flow = Flow(self.facts, self.handlers, lambda index: False)
-        except Unshaped:
-            return {}
-        found: dict[int, frozenset[int]] = {}
-        for head in flow.loops():
-            body = flow.blocks[head].body
-            indexes = [index for start in body for index in range(start, flow.blocks[start].end)]
-            if not any(self.leaves(index) for index in indexes):
-                found[head] = body
-        return found
+            for head in flow.loops():
+                body = flow.blocks[head].body
+                indexes = [index for start in body for index in range(start, flow.blocks[start].end)]
+                if head in self.facts.starts and not any(self.leaves(index) for index in indexes):
+                    self._bodies[self.facts.starts[head]] = head, body
+        own = self.facts.starts
+        return {first: frozenset([own[at] for at in body if at in own]) for first, (_, body) in self._bodies.items()}
 
 
 def meet(slot: Any, entries: list[Entry]) -> Entry:
@@ -210,7 +209,7 @@ def hopeful(found: Entry, entries: list[Entry]) -> Entry:
     if found.kind[0] == "int" and found.low is None and all(
         entry.low is None or entry.low >= 0 or entry.hope for entry in entries
     ):
-        return Entry("", found.kind, low=0)
+        return Entry("", found.kind, low=0, high=found.high)
     return found
 
 
@@ -227,4 +226,5 @@ def agrees(assumed: Entry, found: Entry | None) -> bool:
 def better(found: Entry, assumed: Entry | None) -> bool:
     if assumed is None:
         return True
-    return found.kind not in (s.ANY, assumed.kind) or (found.low is not None and assumed.low is None)
+    bounded = (found.low is not None and assumed.low is None) or (found.high is not None and assumed.high is None)
+    return bounded or found.kind not in (s.ANY, assumed.kind)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 
 from .. import ops
-from ..dispatch import missing_value, not_fallible, wrong_length
+from ..dispatch import changes_self, missing_value, not_fallible, wrong_length
 from ..ops import not_bool
 from ..panics import Panic
 from ..values import (
@@ -18,6 +18,7 @@ from ..values import (
     Closure,
     EnumValue,
     Err,
+    ErrorValue,
     Ok,
     RangeValue,
     Some,
@@ -147,8 +148,8 @@ def caught(value: Any) -> Any:
 NAMES: dict[str, Any] = {
     value.__name__: value
     for value in (
-        Array, Cell, Closure, EnumValue, Err, Ok, RangeValue, Some, Leave, callee, caught, found, number, numbered, popped, taken,
-        key_of, key_not_found, map_store,
+        Array, Cell, Closure, EnumValue, Err, ErrorValue, Ok, RangeValue, Some, Leave, callee, caught, changes_self, found,
+        number, numbered, popped, taken, key_of, key_not_found, map_store,
         check_concat, collection_too_long, concat, err_of,
         float_div, index_out_of_range, int_div, int_rem, join, no_arm, none_or_err, not_a_bool, overflow, own, own_cell, owned,
         share, shared_mark, span, math.sqrt, text_of, wrong_length,
@@ -156,4 +157,5 @@ NAMES: dict[str, Any] = {
 }  # fmt: skip
 NAMES["WHITE_SPACE"] = WHITE_SPACE
 NAMES.update(EMPTY="", NONE_VALUE=NONE, NAN=math.nan, BEHIND=1 << 62, HOLDERS=HOLDERS, PLAIN=PLAIN, END=End, limits=limits, D=0)
+NAMES["new"] = object.__new__
 NAMES.update({f"op_{name}": function for name, function in vars(ops).items() if name.isupper() and callable(function)})

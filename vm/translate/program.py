@@ -24,40 +24,35 @@ class Translation:
     def __init__(self, program: Any) -> None:
         self.program = program
         self.graph = CallGraph(program)
-        self.functions: dict[int, Function | None] = {}
+        self.functions: dict[tuple[int, bool], Function | None] = {}
         self.parts: dict[tuple[int, int, bool], Part | None] = {}
-        self.bodies: dict[int, dict[int, frozenset[int]]] = {}
 
-    def function(self, number: int) -> Function | None:
-        if number not in self.functions:
+    def function(self, number: int, metered: bool) -> Function | None:
+        key = (number, metered)
+        if key not in self.functions:
             try:
-                self.functions[number] = Function(self.program, self.graph, number)
+                self.functions[key] = Function(self.program, self.graph, number, metered)
             except Unshaped:
-                self.functions[number] = None
-        return self.functions[number]
+                self.functions[key] = None
+        return self.functions[key]
 
     def whole(self, number: int, metered: bool) -> Part | None:
         key = (number, -1, metered)
         if key not in self.parts:
-            function = None if self.graph.suspends[number] else self.function(number)
-            self.parts[key] = self._compiled(lambda: None if function is None else function.whole(metered))
+            function = None if self.graph.suspends[number] else self.function(number, metered)
+            self.parts[key] = self._compiled(lambda: None if function is None else function.whole())
         return self.parts[key]
 
-    def loops(self, number: int) -> dict[int, frozenset[int]]:
+    def loops(self, number: int, metered: bool) -> dict[int, frozenset[int]]:
         """Heads of the loops that may be translated by themselves, with their blocks."""
-        if number not in self.bodies:
-            function = self.function(number)
-            self.bodies[number] = {} if function is None else function.loops()
-        return self.bodies[number]
+        function = self.function(number, metered)
+        return {} if function is None else function.loops()
 
     def loop(self, number: int, head: int, metered: bool) -> Part | None:
         key = (number, head, metered)
         if key not in self.parts:
-            body = self.loops(number).get(head)
-            function = self.function(number)
-            self.parts[key] = self._compiled(
-                lambda: None if function is None or body is None else function.loop(head, body, metered)
-            )
+            function = self.function(number, metered)
+            self.parts[key] = self._compiled(lambda: None if function is None else function.loop(head))
         return self.parts[key]
 
     def _compiled(self, make: Any) -> Part | None:

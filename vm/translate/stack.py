@@ -78,6 +78,14 @@ class Entry:
         return self.text.isidentifier() or self.text.lstrip("-").isdigit()
 
 
+    def of_kind(self, kind: Kind) -> Entry:
+        """The same value, of which more is known."""
+        found = Entry(self.text)
+        for name in self.__slots__:
+            setattr(found, name, getattr(self, name))
+        found.kind = kind
+        return found
+
     def renamed(self, text: str) -> Entry:
         """What is known of it, of another variable."""
         return Entry(text, self.kind, low=self.low, high=self.high)
@@ -85,14 +93,16 @@ class Entry:
 
 class Site:
     """A place in the bytecode: index of the instruction, and the entries that the operand stack of the frame holds there, None
-    where control never leaves. `element`: the variables of array and index, where an IndexError is about these."""
+    where control never leaves. `element`: the variables of array and index, where an IndexError is about these. `again`: the
+    operand stack when the interpreter does the instruction itself, where that is another one than behind a call."""
 
-    __slots__ = ("index", "stack", "element")
+    __slots__ = ("index", "stack", "element", "again")
 
     def __init__(self, index: int, stack: tuple[str, ...] | None, element: tuple[str, str] | None = None) -> None:
         self.index = index
         self.stack = stack
         self.element = element
+        self.again: tuple[str, ...] | None = None
 
 
 class Writer:

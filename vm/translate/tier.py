@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from types import FunctionType
 
+from ..dispatch import exec_call_inout, safe_method
 from ..panics import Panic
+from ..signals import Invoke
 from ..values.limits import limits
 from .analysis import TALLEST
 from .library import Leave
@@ -20,9 +22,11 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Any
 
-    from ..linked import Code, LoopSite
+    from ..link import Program
+    from ..linked import Code, LoopSite, Site
     from .functions import Part
-    from .stack import Site
+    from .inlining import Inlined
+    from .stack import Site as Place
 
 NESTED = 100  # calls of translated functions in one another; CPython has room for 1,000 of its own
 WORDS = {"None": None, "True": True, "False": False}
@@ -68,6 +72,7 @@ class Tier:
         self.fuel = [0]
         self.names: dict[str, Any] = {
             "S": False, "L": 1, "F": self.fuel, "LOW": PASSED, "MACHINE": machine, "FN": Calls(self), "D": NESTED, "Q": 0, "M": 0,
+            "call_method": self.call_method, "call_inout": self.call_inout,
         }  # fmt: skip
 
     def flag(self, stopped: bool) -> None:
@@ -111,6 +116,32 @@ class Tier:
         self.names["LOW"] = max(self.names["LOW"], PASSED + (NESTED + TALLEST) * part.fuel)
         return FunctionType(part.code, self.names)
 
+    # ------------------------------------------------------------ what translated code calls
+
+    def call_method(self, receiver: Any, site: Site, arguments: list[Any], room: int) -> Any:
+        """`receiver.method(arguments)`, unless it may end the slice or no Python function is there; `room` for calls in it."""
+        entry = safe_method(self.machine, receiver, site)
+        if entry is None:
+            raise Leave
+        value = entry(self.machine, None, receiver, site, arguments)
+        return self.invoke(value, room) if type(value) is Invoke else value
+
+    def call_inout(self, receiver: Any, site: Site, arguments: list[Any], room: int) -> Any:
+        return self.invoke(exec_call_inout(self.machine, receiver, site, arguments), room)
+
+    def invoke(self, call: Invoke, room: int) -> Any:
+        code = call.code
+        function = self.function(code.number) if code.home is self.program else None
+        if function is None:
+            raise Leave
+        if self.metered:
+            self.program.link(code)
+            self.fuel[0] -= code.cost
+        graph = self.translation.graph
+        cells = (tuple(call.cells),) if code.number in graph.values else ()
+        depth = (room,) if graph.counted[code.number] else ()
+        return function(*call.arguments, *cells, *depth)
+
     # ------------------------------------------------------------ what the loop calls
 
     def call(self, task: Any, code: Code, locs: list[Any], cells: list[Any], room: int) -> Any:
@@ -136,7 +167,7 @@ class Tier:
             if part is None or not self.callees(part):
                 site.unhook()
                 return False
-            for head, body in self.translation.loops(code.number).items():
+            for head, body in self.translation.loops(code.number, self.metered).items():
                 if site.head in body and head in site.all:
                     site.all[head].hits += WARM  # the loops around it come next
             function = self.loops[id(site)] = self.names[part.name]
@@ -195,22 +226,16 @@ class Tier:
             traceback = traceback.tb_next
         stack = task.stack
         for position, (part, values, line) in enumerate(frames):
-            code = self.program.codes[part.function]
-            self.program.link(code)
             site = site_of(part, line)
-            innermost = position == len(frames) - 1
-            index = site.index if innermost and not failed else site.index + 1
-            following = code.nodes[index] if index < len(code.nodes) else None
             self.fuel[0] -= values.get("n", 0)
+            at, innermost = part.places[site.index]
+            again = not failed and position == len(frames) - 1  # else behind the call, or the instruction that failed
             if not failed:
-                stack += [self.value(text, values) for text in site.stack or ()]
-            slots = [values.get(f"l{n}") for n in range(code.argc + len(code.blank))]
-            cells = [values.get(f"c{n}") for n in range(code.cell_count)]
-            state = (following, slots, cells, code)
-            if not innermost:
-                task.frames.append(state)
-            else:
-                task.state = (*state, None if failed else stack.pop())
+                entries = site.again if again and site.again is not None else site.stack
+                stack += [self.value(text, values) for text in entries or ()]
+            at += not again
+            task.frames += [frame(self.program, inlined, values, at) for inlined, at in within(innermost, at)]
+        task.state = (*task.frames.pop(), None if failed else stack.pop())
 
     def value(self, text: str, values: dict[str, Any]) -> Any:
         """An entry of the operand stack of a frame."""
@@ -225,7 +250,26 @@ class Tier:
         return self.names[text]
 
 
-def site_of(part: Part, line: int) -> Site:
+def within(inlined: Inlined, at: int) -> list[tuple[Inlined, int]]:
+    """The functions around an instruction, outermost first, each with the index of what it does next."""
+    found = []
+    while inlined.caller is not None:
+        found.append((inlined, at))
+        inlined, at = inlined.caller, inlined.call + 1
+    return [(inlined, at), *reversed(found)]
+
+
+def frame(program: Program, inlined: Inlined, values: dict[str, Any], index: int) -> tuple[Any, list[Any], list[Any], Code]:
+    """A frame of the interpreter; `values` are the variables of the translated one."""
+    code = program.codes[inlined.function]
+    program.link(code)
+    following = code.nodes[index] if index < len(code.nodes) else None
+    slots = [values.get(f"l{n}") for n in range(inlined.slot, inlined.slot + code.argc + len(code.blank))]
+    cells = [] if inlined.caller else [values.get(f"c{n}") for n in range(code.cell_count)]
+    return following, slots, cells, code
+
+
+def site_of(part: Part, line: int) -> Place:
     """The place in the bytecode of a line: of that line, or of the last one before it that has one."""
     while line not in part.sites and line > 1:
         line -= 1

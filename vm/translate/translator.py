@@ -22,24 +22,21 @@ if TYPE_CHECKING:
     from ..bytecode.opcodes import Opcode
     from .analysis import CallGraph
     from .facts import Storage
+    from .inlining import Body
     from .stack import Limit
 
 BRANCHES = frozenset({BY_NAME["JUMP_IF"].number, BY_NAME["JUMP_UNLESS"].number})
 CONCAT, STORE, ITERATE = (BY_NAME[name].number for name in ("CONCAT", "STORE", "ITERATE"))
 
-UNKNOWN = LEFT | {BY_NAME[name].number for name in ("CALL_METHOD", "CALL_INOUT", "CHANGES_SELF")}
-
 
 class Translator(Shaper):
-    """`surveying`: nothing is left to the interpreter, since all stores of the function are to be seen. `kept`: depth
-    of the operand stack by instruction that may throw to a handler."""
+    """`surveying`: nothing is left to the interpreter, since all stores of the function are to be seen."""
 
     def __init__(
-        self, program: Any, graph: CallGraph, number: int, kept: dict[int, int], known: dict[Any, Entry], storage: Storage,
-        metered: bool,
-    ) -> None:  # fmt: skip
-        super().__init__(program, graph, number, known, metered)
-        self.kept = kept
+        self, program: Any, graph: CallGraph, body: Body, known: dict[Any, Entry], storage: Storage, metered: bool
+    ) -> None:
+        super().__init__(program, graph, body, known, metered)
+        self.kept = body.kept
         self.facts = Facts()
         self.lists = {}
         self.storage = storage
@@ -59,13 +56,20 @@ class Translator(Shaper):
                 return at + 2
         return super().step(at)
 
+    def declared(self) -> None:
+        """The top of the stack is an argument or the result of an inlined function: its type is known."""
+        declared = self.body.typed.get(self.at)
+        if declared is not None and self.stack[-1].kind == s.ANY:
+            self.stack[-1] = self.stack[-1].of_kind(self.kind_of_type(declared))
+
     def operation(self, number: int, operand: int) -> None:
+        self.declared()
         op = OPCODES[number]
         if op.flow == "raise":
             getattr(self, f"op_{op.name}_out")()
         elif number == ITERATE:
             self.iterate(op)
-        elif self.surveying and number in UNKNOWN:
+        elif self.surveying and number in LEFT:
             self.unknown(op, operand)
         elif METHODS[number] is not None or hasattr(self, f"op_{op.name}"):
             getattr(self, f"op_{op.name}")(operand)
@@ -112,6 +116,7 @@ class Translator(Shaper):
 
     def terminator(self, start: int, last: int, name: str, succs: list[tuple[int, bool]]) -> None:
         if name == "JUMP":
+            self.declared()
             self.go(succs[0][0], start, True)
         elif name in ("JUMP_IF", "JUMP_UNLESS"):
             condition, yes, no = self.condition(last, succs)
@@ -277,7 +282,9 @@ class Translator(Shaper):
         self.go(succs[0][0], start)
         self.out, self.stack, self.marked, self.facts = branch.no, list(stack), marked, facts
         error = self.temporary()
-        self.out.append(f"{self.here()}{error} = caught({part.text})")
+        self.at = last  # what follows when it went well has moved it
+        wrapped = last in self.body.wraps
+        self.out.append(f"{self.here()}{error} = {self.left_as(part) if wrapped else f'caught({part.text})'}")
         self.to_handler(start, last, Entry(error), succs[1])
         self.out = before
         self.out.append(branch)

@@ -1,0 +1,182 @@
+"""How the checker records on the tree what it decided: which call, which field, which coercion.
+
+The checker makes these records; codegen reads them and decides nothing about names or types itself. Must not know: bytecode.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from . import ast
+from .symbols import FunctionSymbol, StructSymbol, VariantSymbol
+from .types import Nominal, Type
+
+# ---------------------------------------------------------------- decisions on calls
+
+
+@dataclass(eq=False, slots=True)
+class CallTarget:
+    """What a Call or MethodCall runs. `arguments`: one expression per parameter in parameter order; None stands for a missing
+    argument whose default `defaults[i]` applies. `order`: indexes of `arguments` in evaluation order (as written)."""
+
+    arguments: list[ast.Expr | None]
+    order: list[int]
+
+
+@dataclass(eq=False, slots=True)
+class FunctionCall(CallTarget):
+    """A declared function, called directly."""
+
+    function: FunctionSymbol
+
+
+@dataclass(eq=False, slots=True)
+class MethodTarget(CallTarget):
+    """A declared method, called directly, as `x.m(…)` or `T::m(x, …)`. Neither `arguments` nor `order` count the receiver."""
+
+    function: FunctionSymbol
+    receiver: ast.Expr
+
+
+@dataclass(eq=False, slots=True)
+class ToolTarget(CallTarget):
+    """A method of a tool, run by the host on the tool's state (O-4.6). `receiver` is bound to the tool."""
+
+    function: FunctionSymbol
+    receiver: ast.Expr
+
+
+@dataclass(eq=False, slots=True)
+class TraitCall(CallTarget):
+    """A method of the trait type `trait`, chosen by the run-time type of the receiver (L-3.10.4). Neither `arguments` nor
+    `order` count the receiver."""
+
+    function: FunctionSymbol
+    receiver: ast.Expr
+    trait: Nominal
+
+
+@dataclass(eq=False, slots=True)
+class ValueCall(CallTarget):
+    """A function value (closure, parameter, field of function type, Any). The callee expression is `callee`, or for
+    `x.m()` with a field m of function type the FieldAccess that reads it."""
+
+    callee: ast.Expr
+
+
+@dataclass(eq=False, slots=True)
+class BuiltinCall(CallTarget):
+    """A built-in function (`receiver_kind` "") or method of a statically known kind: a row of vm/builtins/registry.
+    For methods the receiver is the MethodCall's receiver; for `special` and `handle` rows codegen knows what to emit.
+    `mutates`: the receiver is a place that is written (L-3.13.2) or a temporary."""
+
+    receiver_kind: str
+    name: str
+    mutates: bool = False
+    type_arguments: tuple[Type, ...] = ()  # checked ones, e.g. T of execute_with_schema<T>
+    schema: StructSymbol | None = None  # the schema T denotes, for execute_with_schema and parse_schema
+
+
+@dataclass(eq=False, slots=True)
+class DynamicCall(CallTarget):
+    """A method on Any, found at run time; `names` are the names of trailing named arguments. `may_change`: some method of that
+    name changes its receiver."""
+
+    name: str
+    names: list[str] = field(default_factory=list)
+    may_change: bool = False
+
+
+@dataclass(eq=False, slots=True)
+class ConstructorCall(CallTarget):
+    """`Some(x)`, `Ok(x)`, `Ok()`, `Err(e)`: `name`."""
+
+    name: str
+
+
+@dataclass(eq=False, slots=True)
+class VariantCall(CallTarget):
+    """`E::V(a, b)`."""
+
+    variant: VariantSymbol
+
+
+@dataclass(eq=False, slots=True)
+class ErrorCall(CallTarget):
+    """`F::new(msg)`, `F::V(msg)`, `F::V { … }`: `fields` names the arguments after the message."""
+
+    family: str
+    variant: str | None
+    fields: list[str] = field(default_factory=list)
+
+
+@dataclass(eq=False, slots=True)
+class RecordCall(CallTarget):
+    """`Prompt::new(s)`, `Message::user(s)` …: constructors of built-in records: `record`, `constructor`."""
+
+    record: str
+    constructor: str
+
+
+# ---------------------------------------------------------------- decisions on fields and coercions
+
+
+@dataclass(eq=False, slots=True)
+class FieldByPosition:
+    """A field of a struct, schema value or record."""
+
+    index: int
+
+
+@dataclass(eq=False, slots=True)
+class FieldByName:
+    """A member of Any, a Map<String, V> or an error value, found at run time."""
+
+    name: str
+
+
+@dataclass(eq=False, slots=True)
+class FieldOfError:
+    """A member of an `Error`, which may be a struct or enum of the program (L-3.11.14)."""
+
+    name: str
+
+
+# What a coercion site asks for (L-3.3); hung on Expr.coercion.
+@dataclass(frozen=True, slots=True)
+class ToFloat:
+    """Int to Float."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToOption:
+    """T or nil to Option<T>; `inner` converts first."""
+
+    inner: object = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToPrompt:
+    """String to Prompt."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToError:
+    """String to RuntimeError, in throw and `?` only (L-3.3.13)."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckAny:
+    """Any to T: shallow run-time check."""
+
+    target: Type
+
+
+@dataclass(frozen=True, slots=True)
+class ThroughFrom:
+    """An error to the error type of its target by `impl From` (L-3.12.3)."""
+
+    function: FunctionSymbol
+
+
+Coercion = ToFloat | ToOption | ToPrompt | ToError | CheckAny | ThroughFrom

@@ -1,0 +1,383 @@
+"""The closed set of value kinds, each with its one encoding (V-5.8, G-13.8); there is no fallback.
+
+A row of the heap is the number of the kind, which is its place in `KINDS`, and fields in which other values stand by number.
+Scalars, short Strings and `None` stand in fields as they are and have no rows. Structural values refer to rows before their own,
+so no value holds itself; closures refer to cells, handles of tasks to tasks, which have tables of their own.
+Hands on `KINDS` and `kind_of`. Must not know: frames, bytes.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+from ..values import (
+    UNSET,
+    AgentRef,
+    Array,
+    Closure,
+    EnumValue,
+    Err,
+    ErrorValue,
+    HashMapRef,
+    KeyedRef,
+    LedgerQuery,
+    LedgerRef,
+    Map,
+    McpRef,
+    MemoryRef,
+    ModelBuilder,
+    ModelRef,
+    Ok,
+    PipelineRef,
+    Queue,
+    RangeValue,
+    SchemaRef,
+    Set,
+    Some,
+    Stack,
+    Stream,
+    Struct,
+    TaskHandle,
+    ToolRef,
+    key_of,
+    make_set,
+)  # fmt: skip
+from ..values.errors import FAMILIES, FIELD_TYPES
+from ..values.records import RECORDS, Response
+from .errors import SnapshotError, misshapen
+from .layout import fits
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any
+
+    from .protocols import Reader, Writer
+
+    Parts = Callable[[Any], Iterable[Any]]
+    Lower = Callable[[Writer, Any], list[Any]]
+    Build = Callable[..., Any]
+
+
+class Kind:
+    """`parts`: the values inside, which are written first; `lower`: the fields of its row; `build`: the value of the fields."""
+
+    __slots__ = ("number", "name", "classes", "parts", "lower", "build")
+
+    def __init__(self, name: str, classes: tuple[type, ...], parts: Parts, lower: Lower, build: Build) -> None:
+        self.number = 0
+        self.name = name
+        self.classes = classes
+        self.parts = parts
+        self.lower = lower
+        self.build = build
+
+
+def _nothing(value: Any) -> tuple[Any, ...]:
+    return ()
+
+
+# ---------------------------------------------------------------- text, containers
+
+
+def _text(r: Reader, text: Any) -> str:
+    return r.text(text)
+
+
+def _container(cls: type, storage: type) -> Kind:
+    """Array, Queue and Stack: the mark and the items."""
+
+    def lower(w: Writer, value: Any) -> list[Any]:
+        return [value.shared, list(map(w.place, value.items))]
+
+    def build(r: Reader, shared: Any, items: Any) -> Any:
+        made: Any = cls(storage(r.values(items)))
+        made.shared = r.flag(shared)
+        return made
+
+    return Kind(cls.__name__.lower(), (cls,), lambda value: value.items, lower, build)
+
+
+def _lower_set(w: Writer, value: Set) -> list[Any]:
+    return [value.shared, list(map(w.place, value.items.values()))]
+
+
+def _build_set(r: Reader, shared: Any, items: Any) -> Set:
+    values = r.values(items)
+    made = make_set(values)
+    if len(made.items) != len(values):
+        raise misshapen("a Set holds one value twice")
+    made.shared = r.flag(shared)
+    return made
+
+
+def _lower_map(w: Writer, value: Map) -> list[Any]:
+    return [value.shared, [place for entry in value.entries() for place in map(w.place, entry)]]
+
+
+def _map_parts(value: Map) -> list[Any]:
+    return [part for entry in value.entries() for part in entry]
+
+
+def _build_map(r: Reader, shared: Any, entries: Any) -> Map:
+    values = r.values(entries)
+    if len(values) % 2:
+        raise misshapen("a Map holds a key without a value")
+    made = Map({key_of(values[at]): values[at + 1] for at in range(0, len(values), 2)})
+    if len(made.items) * 2 != len(values):
+        raise misshapen("a Map holds one key twice")
+    made.shared = r.flag(shared)
+    return made
+
+
+def _build_tuple(r: Reader, items: Any) -> tuple[Any, ...]:
+    return tuple(r.values(items))
+
+
+# ---------------------------------------------------------------- declared types and records
+
+
+def _lower_struct(w: Writer, value: Any) -> list[Any]:
+    return [w.type_number(type(value), value), value.shared, list(map(w.place, value.values()))]
+
+
+def _build_struct(r: Reader, number: Any, shared: Any, fields: Any) -> Any:
+    cls, types = r.layout.fields(r.index(number))
+    return _filled(r, cls, types, shared, fields)
+
+
+def _filled(r: Reader, cls: Any, types: Any, shared: Any, fields: Any) -> Any:
+    values = r.values(fields)
+    if len(values) != len(types) or not all(map(fits, values, types)):
+        raise misshapen(f"fields that no {cls.decl.name} has")
+    made = cls.of(values)
+    made.shared = r.flag(shared)
+    return made
+
+
+def _record_parts(value: Any) -> Iterable[Any]:
+    return (*value.values(), *value.run[1]) if type(value) is Response else value.values()
+
+
+def _lower_record(w: Writer, value: Any) -> list[Any]:
+    fields = [value.decl.name, value.shared, list(map(w.place, value.values()))]
+    if type(value) is Response:
+        fields += [w.clean(value.run[0]), list(map(w.place, value.run[1]))]
+    return fields
+
+
+def _build_record(r: Reader, name: Any, shared: Any, fields: Any, *run: Any) -> Any:
+    cls = RECORDS[r.text(name)]
+    made = _filled(r, cls, cls.decl.types, shared, fields)
+    if cls is Response:
+        of, messages = run
+        found = tuple(r.values(messages))
+        if any(type(message) is not RECORDS["Message"] for message in found):
+            raise misshapen("a Response of a run whose messages are none")
+        made.of_run((r.text(of), found))
+    elif run:
+        raise misshapen(f"a {name} with a run")
+    return made
+
+
+def _lower_enum(w: Writer, value: EnumValue) -> list[Any]:
+    payload = None if value.payload is None else list(map(w.place, value.payload))
+    return [w.type_number(value.decl, value), value.variant, value.shared, payload]
+
+
+def _build_enum(r: Reader, number: Any, variant: Any, shared: Any, payload: Any) -> EnumValue:
+    decl, row = r.layout.variant(r.index(number), r.index(variant))
+    values = None if payload is None else tuple(r.values(payload))
+    if len(values or ()) != row.arity or not all(map(fits, values or (), row.types)):
+        raise misshapen(f"a payload that no {decl.name}::{row.name} has")
+    made = EnumValue(decl, variant, values)
+    made.shared = r.flag(shared)
+    return made
+
+
+def _lower_error(w: Writer, value: ErrorValue) -> list[Any]:
+    fields = [part for name, held in value.fields.items() for part in (name, w.place(held))]
+    return [value.family, value.variant, w.clean(value.message), fields]
+
+
+def _build_error(r: Reader, family: Any, variant: Any, message: Any, fields: Any) -> ErrorValue:
+    row = FAMILIES[r.text(family)]
+    if variant is not None and variant not in row.variants:
+        raise misshapen(f"an error {family}::{variant}")
+    names, values = r.list(fields)[::2], r.values(r.list(fields)[1::2])
+    if not all(fits(held, FIELD_TYPES[name]) for name, held in zip(names, values, strict=True)):
+        raise misshapen(f"fields that no {family} has")
+    made = ErrorValue(family, variant, r.text(message))
+    made.fields = dict(zip(names, values, strict=True))
+    return made
+
+
+# ---------------------------------------------------------------- wrappers, ranges, functions
+
+
+def _wrapper(cls: type) -> Kind:
+    def lower(w: Writer, value: Any) -> list[Any]:
+        return [getattr(value, "shared", False), w.place(value.value)]
+
+    def build(r: Reader, shared: Any, inner: Any) -> Any:
+        made: Any = cls(r.value(inner))
+        made.shared = r.flag(shared)
+        return made
+
+    return Kind(cls.__name__.lower(), (cls,), lambda value: (value.value,), lower, build)
+
+
+def _build_range(r: Reader, start: Any, end: Any, inclusive: Any) -> RangeValue:
+    return RangeValue.checked(r.value(start), r.value(end), r.flag(inclusive))
+
+
+def _lower_closure(w: Writer, value: Closure) -> list[Any]:
+    return [w.function(value.function), [None if cell is None else w.cell(cell) for cell in value.cells]]
+
+
+def _build_closure(r: Reader, function: Any, cells: Any) -> Closure:
+    code = r.function(function)
+    if len(r.list(cells)) != len(code.captures):
+        raise misshapen(f"a function value of {code.label} with {len(cells)} cells")
+    return Closure(code, [None if cell is None else r.cell(cell) for cell in cells])  # type: ignore[misc]
+
+
+# ---------------------------------------------------------------- handles
+
+
+def _handle(cls: type) -> Kind:
+    def build(r: Reader, name: Any) -> Any:
+        return cls(r.declared(cls.__name__, name))
+
+    return Kind(cls.__name__, (cls,), _nothing, lambda w, value: [value.name], build)
+
+
+def _build_model(r: Reader, name: Any, instance: Any) -> ModelRef:
+    return ModelRef(r.declared("ModelRef", name), r.index(instance))
+
+
+def _lower_memory(w: Writer, value: MemoryRef) -> list[Any]:
+    return [value.name, w.clean(value.branch), [w.clean(part) if type(part) is str else part for part in value.key]]
+
+
+def _build_memory(r: Reader, name: Any, branch: Any, key: Any) -> MemoryRef:
+    names = r.layout.keys[r.declared("MemoryRef", name)]
+    if len(r.list(key)) not in (0, len(names)) or any(type(part) not in (str, int) for part in key):
+        raise misshapen(f"a key that the memory {name} has not")
+    return MemoryRef(name, r.text(branch), tuple(key))
+
+
+def _build_keyed(r: Reader, name: Any) -> KeyedRef:
+    names = r.layout.keys[r.declared("KeyedRef", name)]
+    if not names:
+        raise misshapen(f"the memory {name} has no keys")
+    return KeyedRef(name, names)
+
+
+def _scoped(cls: type) -> Kind:
+    def lower(w: Writer, value: Any) -> list[Any]:
+        return [value.name, list(map(w.clean, value.scope))]
+
+    def build(r: Reader, name: Any, scope: Any) -> Any:
+        made: Any = cls
+        return made(r.declared(cls.__name__, name), tuple(map(r.text, r.list(scope))))
+
+    return Kind(cls.__name__, (cls,), _nothing, lower, build)
+
+
+def _builder_parts(value: ModelBuilder) -> list[Any]:
+    meta = () if value.turn is None else (value.turn[1],)
+    return [value.model, *(part for part in (value.memory, value.context) if part is not UNSET), *value.tools, *meta]
+
+
+def _lower_builder(w: Writer, value: ModelBuilder) -> list[Any]:
+    memory, context = ([] if part is UNSET else [w.place(part)] for part in (value.memory, value.context))
+    turn = None if value.turn is None else [value.turn[0], w.place(value.turn[1])]
+    return [w.place(value.model), memory, value.auto, context, list(map(w.place, value.tools)), value.without_tools, turn]
+
+
+def _build_builder(
+    r: Reader, model: Any, memory: Any, auto: Any, context: Any, tools: Any, without_tools: Any, turn: Any
+) -> ModelBuilder:
+    of, offered = r.value(model), tuple(r.values(tools))
+    attached, given = ([r.value(part) for part in r.list(setting)] for setting in (memory, context))
+    tokens, meta = (None, None) if turn is None else (r.list(turn)[0], r.value(turn[1]))
+    held = attached[0] if attached and type(attached[0]) is tuple else [part for part in attached if part is not None]
+    fitting = type(of) in (ModelRef, AgentRef) and all(type(part) is MemoryRef for part in held)
+    fitting = fitting and all(type(tool) in _OFFERED for tool in offered) and max(len(attached), len(given)) < 2
+    if not fitting or type(tokens) not in (int, type(None)) or type(meta) not in (Map, type(None)):
+        raise misshapen("a builder with settings that none has")
+    return ModelBuilder(
+        of, attached[0] if attached else UNSET, r.flag(auto), given[0] if given else UNSET, offered, r.flag(without_tools),
+        None if turn is None else (tokens, meta),
+    )  # fmt: skip
+
+
+_OFFERED = (ToolRef, McpRef, HashMapRef, LedgerRef, MemoryRef)
+
+
+# ---------------------------------------------------------------- tasks and streams
+
+
+def _lower_task(w: Writer, value: TaskHandle) -> list[Any]:
+    return [w.task(value.task), value.name]
+
+
+def _build_task(r: Reader, task: Any, name: Any) -> TaskHandle:
+    return TaskHandle(r.task(task), r.text(name))
+
+
+def _lower_stream(w: Writer, value: Stream) -> list[Any]:
+    if value.response is None:
+        raise SnapshotError("V008", f"a reply of {value.name} is on its way; read the stream to its end first")
+    return [value.name, w.place(value.response), value.walked, w.place(value.failure)]
+
+
+def _build_stream(r: Reader, name: Any, response: Any, walked: Any, failure: Any) -> Stream:
+    made = Stream(r.declared("ModelRef", name), None)
+    made.response, made.walked, made.failure = r.value(response), r.flag(walked), r.value(failure)
+    if type(made.response) is not Response or type(made.failure) not in (Err, type(None)):
+        raise misshapen("a stream that ended in neither a Response nor an Err")
+    return made
+
+
+
+KINDS: tuple[Kind, ...] = (
+    Kind("text", (str,), _nothing, lambda w, value: [w.clean(value)], _text),
+    _container(Array, list),
+    Kind("map", (Map,), _map_parts, _lower_map, _build_map),
+    Kind("set", (Set,), lambda value: value.items.values(), _lower_set, _build_set),
+    _container(Queue, deque),
+    _container(Stack, list),
+    Kind("tuple", (tuple,), lambda value: value, lambda w, value: [list(map(w.place, value))], _build_tuple),
+    Kind("struct", (Struct,), lambda value: value.values(), _lower_struct, _build_struct),
+    Kind("record", tuple(RECORDS.values()), _record_parts, _lower_record, _build_record),
+    Kind("enum", (EnumValue,), lambda value: value.payload or (), _lower_enum, _build_enum),
+    Kind("error", (ErrorValue,), lambda value: value.fields.values(), _lower_error, _build_error),
+    _wrapper(Some),
+    _wrapper(Ok),
+    _wrapper(Err),
+    Kind("range", (RangeValue,), _nothing, lambda w, value: [value.start, value.end, value.inclusive], _build_range),
+    Kind("closure", (Closure,), _nothing, _lower_closure, _build_closure),
+    Kind("ModelRef", (ModelRef,), _nothing, lambda w, value: [value.name, value.instance], _build_model),
+    Kind("MemoryRef", (MemoryRef,), _nothing, _lower_memory, _build_memory),
+    Kind("KeyedRef", (KeyedRef,), _nothing, lambda w, value: [value.name], _build_keyed),
+    *map(_handle, (AgentRef, SchemaRef, PipelineRef, ToolRef, McpRef)),
+    *map(_scoped, (HashMapRef, LedgerRef, LedgerQuery)),
+    Kind("builder", (ModelBuilder,), _builder_parts, _lower_builder, _build_builder),
+    Kind("task", (TaskHandle,), _nothing, _lower_task, _build_task),
+    Kind("stream", (Stream,), lambda value: (value.response, value.failure), _lower_stream, _build_stream),
+)
+for _number, _kind in enumerate(KINDS):
+    _kind.number = _number
+_BY_CLASS = {cls: kind for kind in KINDS for cls in kind.classes}
+_STRUCT = _BY_CLASS[Struct]
+
+
+def kind_of(value: Any) -> Kind:
+    found = _BY_CLASS.get(type(value))
+    if found is None and isinstance(value, Struct):
+        found = _STRUCT
+    if found is None:
+        raise SnapshotError("V008", f"a value of {type(value).__name__} has no form in a snapshot")
+    return found

@@ -1,0 +1,124 @@
+"""Rows to values, with every check that what a writer made would pass (G-13.9).
+
+Hands on `Reader`, which has built all values when it is made; `value` gives the one of a form. Any bytes give values of the
+closed set or a SnapshotError. Must not know: what the places are for.
+"""
+
+from __future__ import annotations
+
+from ..panics import Panic
+from ..tasks import DONE, Task
+from ..values import INT_MAX, INT_MIN, NONE, Cell
+from .envelope import unseal
+from .errors import misshapen
+from .kinds import KINDS
+from .layout import layout_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ..link import Program
+    from ..linked import Code
+
+# What Python says where a row is not what its kind has: too few fields, a list where a number stands, an unknown name.
+WRONG = (TypeError, ValueError, LookupError, AttributeError, OverflowError, RecursionError, MemoryError, Panic)
+
+
+class Reader:
+    """`roots` is the plain data that the writer was given."""
+
+    def __init__(self, program: Program, data: bytes, what: str) -> None:
+        self.program = program
+        self.layout = layout_of(program)
+        rows, cells, tasks, self.roots = self._body(unseal(data, what, program), what)
+        self._cells = [Cell() for _ in cells]
+        self._tasks = [_ended_task(program) for _ in tasks]
+        self._built: list[Any] = []
+        for number, row in enumerate(rows):
+            try:
+                self._built.append(KINDS[self.index(row[0])].build(self, *row[1:]))
+            except WRONG:
+                raise misshapen(f"row {number} of the {what} is malformed") from None
+        for cell, held in zip(self._cells, cells, strict=True):
+            cell.value = self.value(held)
+        for task, row in zip(self._tasks, tasks, strict=True):
+            try:
+                self._end(task, *row)
+            except WRONG:
+                raise misshapen(f"a task of the {what} is malformed") from None
+
+    def _body(self, body: Any, what: str) -> Any:
+        if type(body) is not list or len(body) != 4 or any(type(table) is not list for table in body[:3]):
+            raise misshapen(f"the {what} has not its tables")
+        return body
+
+    def _end(self, task: Task, function: Any, cancelled: Any, result: Any) -> None:
+        task.code = self.function(function)
+        task.cancelled = self.flag(cancelled)
+        task.result = self.value(result)
+
+    # ------------------------------------------------------------ values
+
+    def value(self, form: Any) -> Any:
+        """Scalars and short Strings are themselves, `[]` is None, `[n]` the value of row n, which stands before its users."""
+        kind = type(form)
+        if kind is str or kind is bool or kind is float or form is None:
+            return form
+        if kind is int:
+            if INT_MIN <= form <= INT_MAX:
+                return form
+        elif kind is list:
+            if not form:
+                return NONE
+            if len(form) == 1 and type(form[0]) is int and 0 <= form[0] < len(self._built):
+                return self._built[form[0]]
+        raise misshapen("a place that holds no value")
+
+    def values(self, forms: Any) -> list[Any]:
+        return list(map(self.value, self.list(forms)))
+
+    # ------------------------------------------------------------ parts of rows
+
+    def list(self, given: Any) -> list[Any]:
+        if type(given) is not list:
+            raise misshapen("a part that is no list")
+        return given
+
+    def text(self, given: Any) -> str:
+        if type(given) is not str:
+            raise misshapen("a part that is no text")
+        return given
+
+    def flag(self, given: Any) -> bool:
+        if type(given) is not bool:
+            raise misshapen("a part that is neither true nor false")
+        return given
+
+    def index(self, given: Any) -> int:
+        if type(given) is not int or given < 0:
+            raise misshapen("a part that is no number of anything")
+        return given
+
+    def function(self, number: Any) -> Code:
+        return self.program.codes[self.index(number)]
+
+    def cell(self, number: Any) -> Cell:
+        return self._cells[self.index(number)]
+
+    def task(self, number: Any) -> Task:
+        return self._tasks[self.index(number)]
+
+    def declared(self, kind: str, name: Any) -> str:
+        """The name of a declaration of the program, to which a handle of that kind leads."""
+        if self.text(name) not in self.layout.names[kind]:
+            raise misshapen(f"the program declares no {name} as {kind}")
+        return str(name)
+
+
+def _ended_task(program: Program) -> Task:
+    """A task that is over; its row says what it gave."""
+    task = Task(0, "", None, program.codes[0], [], [], None, program.halt)
+    task.status = DONE
+    task.drop()
+    return task

@@ -1,0 +1,128 @@
+"""Values to rows (G-13.7): one flat table addressed by number, so that what is shared stays shared.
+
+Hands on `Writer`: `place` gives the form of a value in a field, `sealed` the bytes. The order of rows follows from the values
+alone. Must not know: what the places are for.
+"""
+
+from __future__ import annotations
+
+from ..tasks import DONE
+from ..values import NONE
+from .envelope import identity_of, seal
+from .errors import SnapshotError
+from .kinds import KINDS, kind_of
+from .layout import layout_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from ..link import Program
+    from ..linked import Code
+    from ..tasks import Task
+    from ..values import Cell
+
+SHORT = 32  # code points: longer Strings have rows, since many places may hold one
+_SCALARS = frozenset({int, float, bool, type(None)})
+_TEXT = KINDS[0]
+
+
+class Writer:
+    """`clean` is what stands before every sink: it leaves out secrets (G-10.3)."""
+
+    def __init__(self, program: Program, clean: Callable[[str], str]) -> None:
+        self.program = program
+        self.layout = layout_of(program)
+        self.clean = clean
+        self.rows: list[list[Any]] = []
+        self._places: dict[int, int] = {}  # rows of values by identity
+        self._texts: dict[str, int] = {}
+        self._kept: list[Any] = []  # what has a place lives as long as its number is used
+        self._cells: dict[int, int] = {}
+        self._cell_list: list[Cell] = []
+        self._tasks: dict[int, int] = {}
+        self._task_list: list[Task] = []
+
+    def put(self, value: Any) -> Any:
+        """The form of a value that may not have been written yet; what it holds is written first."""
+        pending = [value]
+        while pending:
+            top = pending[-1]
+            if self._has_place(top):
+                pending.pop()
+                continue
+            kind = kind_of(top)
+            missing = [part for part in kind.parts(top) if not self._has_place(part)]
+            if missing:
+                missing.reverse()
+                pending += missing
+                continue
+            pending.pop()
+            number = len(self.rows)
+            if kind is _TEXT:
+                self._texts[top] = number
+            else:
+                self._places[id(top)] = number
+                self._kept.append(top)
+            self.rows.append([kind.number, *kind.lower(self, top)])
+        return self.place(value)
+
+    def _has_place(self, value: Any) -> bool:
+        kind = type(value)
+        if kind is str:
+            return len(value) <= SHORT or value in self._texts
+        return kind in _SCALARS or value is NONE or id(value) in self._places
+
+    def place(self, value: Any) -> Any:
+        """The form of a value that was written."""
+        kind = type(value)
+        if kind in _SCALARS:
+            return value
+        if kind is str:
+            return self.clean(value) if len(value) <= SHORT else [self._texts[value]]
+        return [] if value is NONE else [self._places[id(value)]]
+
+    def function(self, code: Code) -> int:
+        if code.home is not self.program:
+            raise SnapshotError("V008", f"the function {code.label} belongs to an earlier program; call one of this program")
+        return code.number
+
+    def type_number(self, made: Any, value: Any) -> int:
+        """Of the class of a struct or the type of an enum."""
+        number = self.layout.numbers.get(id(made))
+        if number is None:
+            raise SnapshotError("V008", f"the type {value.type_name} belongs to an earlier program; make the value anew")
+        return number
+
+    def cell(self, cell: Cell) -> int:
+        """Cells are numbered as they are met; what they hold is written last, since it may lead back to them."""
+        return _number(self._cells, self._cell_list, cell)
+
+    def task(self, task: Task) -> int:
+        return _number(self._tasks, self._task_list, task)
+
+    def sealed(self, what: str, roots: Any) -> bytes:
+        """The bytes of a snapshot; `roots` are plain data in which values stand as `put` gave them."""
+        cells: list[Any] = []
+        tasks: list[Any] = []
+        while len(cells) < len(self._cell_list) or len(tasks) < len(self._task_list):
+            if len(cells) < len(self._cell_list):
+                cells.append(self.put(self._cell_list[len(cells)].value))
+            else:
+                tasks.append(self._ended(self._task_list[len(tasks)]))
+        return seal(what, identity_of(self.program), [self.rows, cells, tasks, roots])
+
+    def _ended(self, task: Task) -> list[Any]:
+        """What a handle tells of a task that is over."""
+        if task.status is not DONE:
+            raise SnapshotError("V008", f"the task {task.code.label} runs; wait for its end first")
+        return [self.function(task.code), task.cancelled, self.put(None if task.cancelled else task.result)]
+
+
+def _number(numbers: dict[int, int], order: list[Any], one: Any) -> int:
+    found = numbers.get(id(one))
+    if found is None:
+        found = numbers[id(one)] = len(order)
+        order.append(one)
+    return found
