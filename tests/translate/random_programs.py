@@ -67,7 +67,7 @@ class Maker:
         inner = lambda: self.value(deep - 1)  # noqa: E731
         return self.one(
             inner(), inner(),
-            f"{self.array()}[{self.index()}]", f"{self.people()}[{self.index()}].{self.one('x', 'y')}", f"nest[i % 2].p.x",
+            f"{self.array()}[{self.index()}]", f"{self.people()}[{self.index()}].{self.one('x', 'y')}", "nest[i % 2].p.x",
             f"({inner()} + {inner()})", f"({inner()} - {inner()})", f"({inner()} * {self.one('2', '3', inner())})",
             f"({inner()} % 7)", f"({inner()} / 3)", f"(m.get({self.key()}) ?? {inner()})", "p.x",
             f"({self.one('text', 'words[i % 6]')}.index_of(\"{self.one('o', 'q', 'z')}\") ?? 0)",
