@@ -216,7 +216,7 @@ class Calls(Places):
     def held(self, kind: Kind) -> Kind:
         """What an Ok or Some of a declared type holds."""
         if kind[0] in ("result", "option") and kind[1] >= 0:
-            return self.kind_of_type(self.image.types[kind[1]][1])
+            return self.kind_of_type(self.kinds.descriptor(kind[1])[1])
         return s.ANY
 
     def op_POP_TRY_out(self) -> None:

@@ -11,6 +11,7 @@ from ..values.errors import is_family
 from . import stack as s
 from .arithmetic import Arithmetic
 from .forms import counted
+from .kinds import EMPTY, joint
 from .stack import Entry
 
 TYPE_CHECKING = False
@@ -41,13 +42,18 @@ class Making(Arithmetic):
         self.made("Err", [("value", self.pop().text)], ("err", -1))
 
     def op_ARRAY(self, operand: int) -> None:
-        items = ", ".join([part.text for part in self.taken(operand)])
-        self.made("Array", [("items", f"[{items}]"), ("shared", "False")], s.ARRAY)
+        parts = self.taken(operand)
+        items = ", ".join([part.text for part in parts])
+        kind = self.kinds.holding("array", joint([part.kind for part in parts])) if parts else ("array", EMPTY)
+        self.made("Array", [("items", f"[{items}]"), ("shared", "False")], kind)
+
+    def op_MAP(self, operand: int) -> None:
+        self.generic(BY_NAME["MAP"], operand)
+        self.stack[-1].kind = ("map", EMPTY) if operand == 0 else s.MAP
 
     def op_TUPLE(self, operand: int) -> None:
         parts = self.taken(operand)
-        plain = all(part.kind[0] in s.SCALARS for part in parts)
-        kind = s.PLAIN if plain else ("tuple", -1)
+        kind = self.kinds.tuple([part.kind for part in parts])
         self.give(f"({', '.join([part.text for part in parts])}{',' * (operand == 1)})", parts, kind)
 
     def op_STRUCT(self, operand: int) -> None:
