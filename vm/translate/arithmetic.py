@@ -32,12 +32,12 @@ class Arithmetic(Forms):
         else:
             fault = f"{self.here()}overflow({sign!r})"
             if low >= LOWEST:
-                test = f"(w := {text}) <= {HALF} or w <= {TOP}"
+                test = f"(w := {text}) > {HALF} and w > {TOP}"
             elif high <= TOP:
-                test = f"(w := {text}) >= -{HALF} or w >= {LOWEST}"
+                test = f"(w := {text}) < -{HALF} and w < {LOWEST}"
             else:
-                test = f"-{HALF} <= (w := {text}) <= {HALF} or {LOWEST} <= w <= {TOP}"
-            self.push(Entry(f"(w if {test} else {fault})", s.INT, pure=False, uses=joined(parts), deep=depth(parts) + 1))
+                test = f"((w := {text}) > {HALF} or w < -{HALF}) and (w > {TOP} or w < {LOWEST})"
+            self.push(Entry(f"({fault} if {test} else w)", s.INT, pure=False, uses=joined(parts), deep=depth(parts) + 1))
         result = self.stack[-1]
         result.low = low if low > LOWEST // 2 else None  # what is near the end is only known not to overflow here
         result.high = high if high < TOP // 2 else None
@@ -93,7 +93,7 @@ class Arithmetic(Forms):
         if low > LOWEST:
             self.give(f"(-{part.text})", [part], s.INT)
         else:
-            text = f"(w if (w := -{part.text}) <= {HALF} or w <= {TOP} else {self.here()}overflow('-'))"
+            text = f"({self.here()}overflow('-') if (w := -{part.text}) > {HALF} and w > {TOP} else w)"
             self.push(Entry(text, s.INT, pure=False, uses=part.uses, deep=part.deep + 1))
         self.stack[-1].low, self.stack[-1].high = (-high if high < TOP else None), (-low if low > LOWEST else None)
 
