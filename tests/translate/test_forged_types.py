@@ -35,7 +35,12 @@ fn people(a: Array<P>, i: Int) -> Int {
     for n in 0..2 { ps[n].x += i; ps[n].list[0] = ps[n].x; if ps[n].x < 50 { ps[n].s = ps[n].s + "!"; } }
     ps[1].x + ps[0].list[0]
 }
-fn table(m: Map<String, Int>, k: String) -> Int { let mut c = m; c[k] = (c.get(k) ?? 0) + 1; for (a, b) in c { c[a] = b + 1; } c[k] }
+fn table(m: Map<String, Int>, k: String) -> Int {
+    let mut c = m;
+    c[k] = (c.get(k) ?? 0) + 1;
+    for (a, b) in c { c[a] = b + 1; }
+    c[k]
+}
 fn main() {
     for n in 0..3 {
         emit("ints", ints([3, 1, n], n));
