@@ -11,6 +11,7 @@ from ..bytecode.opcodes import BY_NAME, OPCODES
 from ..link import run_costs
 from . import stack as s
 from .analysis import LEFT
+from .borrowing import moved
 from .facts import Storage
 from .flow import Flow, Unshaped
 from .inlining import Body
@@ -93,6 +94,7 @@ class Function:
         bear it out."""
         arguments = {n: self._parameter(kind) for n, (_, kind, _) in enumerate(self.image_function.params)}
         flow = Flow(self.facts, self.handlers, lambda index: False)
+        self.facts.moved = moved(self.facts, flow)
         known: dict[Any, Entry] = {}
         sound: dict[Any, Entry] = {}
         refuted: set[Any] = set()

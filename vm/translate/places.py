@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from ..bytecode.opcodes import BY_NAME
 from . import stack as s
+from .borrowing import WHOLES
 from .expressions import CONTAINERS, NOTHING, Expressions
 from .stack import Entry, slot_of
 from .text import Branch, Loop
@@ -27,6 +28,7 @@ class Places(Expressions):
         super().__init__(program)
         self.known = known
         self.unmarked: set[int] = set()  # SHARE that marks nothing
+        self.moved: set[int] = set()
         self.stored: dict[Any, list[Entry]] = {}
         self.marked: frozenset[str] = frozenset()  # variables whose value is marked as shared, or needs no mark
 
@@ -164,8 +166,15 @@ class Places(Expressions):
             part = self.named(self.pop())
         else:
             self.pop()
-        self.marked |= {part.text}
         self.facts.shown()
+        if self.at in self.moved and part.kind[0] in WHOLES:
+            kept = Branch("KEEP")  # the old place is shown when the run ends in a panic
+            kept.yes.append(f"{part.text}.shared = True")
+            self.settle()
+            self.out.append(kept)
+            self.push(part)
+            return
+        self.marked |= {part.text}
         if part.kind[0] in CONTAINERS:
             self.statement(f"{part.text}.shared = True")
             self.push(part)

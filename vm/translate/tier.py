@@ -71,7 +71,8 @@ class Tier:
         self.loops: dict[int, Any] = {}
         self.fuel = [0]
         self.names: dict[str, Any] = {
-            "S": False, "L": 1, "F": self.fuel, "LOW": PASSED, "MACHINE": machine, "FN": Calls(self), "D": NESTED, "Q": 0, "M": 0,
+            "S": False, "L": 1, "F": self.fuel, "LOW": PASSED, "MACHINE": machine, "FN": Calls(self),
+            "D": NESTED, "KEEP": False, "Q": 0, "M": 0,
             "call_method": self.call_method, "call_inout": self.call_inout,
         }  # fmt: skip
 
@@ -179,6 +180,7 @@ class Tier:
     def run(self, task: Any, function: Any, arguments: list[Any], room: int) -> Any:
         machine = self.machine
         self.flag(False)
+        self.names["KEEP"] = machine.keeps_locals
         if room < 60 or machine.stop is not None:
             return False
         outer, total = self.fuel[0], machine.fuel + machine.reserve

@@ -79,8 +79,8 @@ def wrapped(wrapper: Any) -> tuple[Any, ...]:
 def share_all(values: Iterable[Any]) -> list[Any]:
     """A new list of `values`, each marked: for built-ins that put elements of one container into another."""
     elements = list(values)
-    if not PLAIN.issuperset(map(type, elements)):
-        kinds = {*map(type, elements)}
+    kinds = {*map(type, elements)}
+    if not kinds <= PLAIN:
         if len(kinds) == 1 and issubclass(kinds.pop(), MARKED):
             for element in elements:
                 element.shared = True
@@ -103,11 +103,8 @@ def own(value: Any) -> Any:
     if isinstance(value, Struct):
         if not value.shared:
             return value
-        fields = value.values()
-        for field in fields:
-            if type(field) not in PLAIN:
-                share(field)
-        return Response(*fields).of_run(value.run) if isinstance(value, Response) else kind(*fields)
+        copy = value.copied(share, PLAIN)
+        return copy.of_run(value.run) if isinstance(value, Response) else copy
     if (kind is Set or kind is Queue or kind is Stack) and value.shared:
         return _collection_copy(value)
     return value
