@@ -70,7 +70,8 @@ def marked_arguments(instructions: list[tuple[int, int, int]], depths: list[int]
 
 
 def moved(body: Body, flow: Flow) -> set[int]:
-    """SHARE of a local that is not read again: its value goes on to another place."""
+    """SHARE of a local that is not read again: its value goes on to another local, or as an argument. A method found at run time
+    asks for the mark of its receiver."""
     reads: dict[int, frozenset[int]] = {}
     writes: dict[int, frozenset[int]] = {}
     for start, block in flow.blocks.items():
@@ -90,7 +91,8 @@ def moved(body: Body, flow: Flow) -> set[int]:
         after = _after(flow, start, live)
         for at in range(start + 1, block.end):
             (_, loaded, slot), (_, number, _) = body.instructions[at - 1 : at + 1]
-            if number == SHARE and loaded == LOAD and slot not in seen_twice:
+            placed = at in body.arguments or (at + 1 < block.end and body.instructions[at + 1][1] == STORE)
+            if number == SHARE and loaded == LOAD and placed and slot not in seen_twice:
                 read, written = _used(body.instructions[at + 1 : block.end])
                 if slot not in read and (slot in written or slot not in after):
                     found.add(at)
@@ -98,8 +100,10 @@ def moved(body: Body, flow: Flow) -> set[int]:
 
 
 def _unsure(body: Body, flow: Flow) -> set[int]:
-    """Locals whose value may lie in another place without a mark, as a part of what a pattern takes apart does."""
-    return {
+    """Locals whose value may lie in another place without a mark, as a part of what a pattern takes apart and `self` do."""
+    function = body.program.image.functions[body.root.function]
+    borrowed = {0} if "::" in function.name or function.flags & im.F_METHOD else set()
+    return borrowed | {
         slot
         for start, block in flow.blocks.items()
         for at in range(start, block.end)

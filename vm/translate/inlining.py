@@ -49,7 +49,7 @@ class Body:
     """Runs parallel to `instructions`, whose offsets are their indexes: `depths`, `places` (index in its function, which
     function). By index: `handlers`, `kept` (depth of the stack in the handler), `typed` (type of the top of the stack), `wraps`
     (what becomes of an error on its way). `unmarked`: SHARE of what is only read in a call, `moved`: of a local that is not read
-    again. `starts`: index of each instruction of the outermost function."""
+    again, `arguments`: of what a known function is given. `starts`: index of each instruction of the outermost function."""
 
     def __init__(self, program: Any, graph: CallGraph, number: int, inlining: bool) -> None:
         self.program = program
@@ -61,6 +61,7 @@ class Body:
         self.typed: dict[int, int] = {}
         self.wraps: dict[int, bool] = {}
         self.unmarked: set[int] = set()
+        self.arguments: set[int] = set()
         self.moved: set[int] = set()
         self.kept: dict[int, int] = {}
         self._targets: dict[int, Key] = {}
@@ -132,6 +133,7 @@ class Body:
         function = self.program.image.functions[number]
         count = len(function.params)
         for position, share in enumerate(marked_arguments(self.instructions, self.depths, depth - count, count)):
+            self.arguments.add(share)
             if share >= 0 and self.graph.borrows(number, position):
                 self.unmarked.add(share)
         if not self._wanted(caller, number):
