@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from .flow import Flow
     from .inlining import Body
 
-LOAD, LOAD_OWN, STORE, SHARE, CALL_BUILTIN = (
-    BY_NAME[name].number for name in ("LOAD", "LOAD_OWN", "STORE", "SHARE", "CALL_BUILTIN")
+LOAD, LOAD_OWN, STORE, SHARE, JUMP, CALL_BUILTIN = (
+    BY_NAME[name].number for name in ("LOAD", "LOAD_OWN", "STORE", "SHARE", "JUMP", "CALL_BUILTIN")
 )
 READS = frozenset({BY_NAME["GET_FIELD"].number, BY_NAME["LENGTH"].number})
 INDEXES = frozenset({BY_NAME["INDEX_ARRAY"].number, BY_NAME["INDEX"].number})
@@ -108,8 +108,19 @@ def _unsure(body: Body, flow: Flow) -> set[int]:
         for start, block in flow.blocks.items()
         for at in range(start, block.end)
         for _, number, slot in [body.instructions[at]]
-        if number == STORE and (at == start or body.instructions[at - 1][1] not in ALONE)
+        if number == STORE and not _alone(body, flow, start, at)
     }
+
+
+def _alone(body: Body, flow: Flow, start: int, at: int) -> bool:
+    """Whether nothing else holds what is on the stack before an instruction; a return of an inlined function is a jump to it."""
+    if at > start:
+        return body.instructions[at - 1][1] in ALONE
+    for block in [flow.blocks[pred] for pred in flow.blocks[start].preds]:
+        made, last = body.instructions[max(block.start, block.end - 2)][1], body.instructions[block.end - 1][1]
+        if last != JUMP or made not in ALONE:
+            return False
+    return True
 
 
 def _after(flow: Flow, start: int, live: dict[int, frozenset[int]]) -> frozenset[int]:
