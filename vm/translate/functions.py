@@ -11,11 +11,11 @@ from ..bytecode.opcodes import BY_NAME, OPCODES
 from ..link import run_costs
 from . import stack as s
 from .analysis import LEFT
-from .borrowing import moved
 from .facts import Storage
 from .flow import Flow, Unshaped
 from .inlining import Body
 from .kinds import joint
+from .moving import moved
 from .stack import Entry, canonical_stack
 from .text import Branch, printed
 from .translator import Translator
