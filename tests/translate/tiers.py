@@ -21,12 +21,15 @@ def loaded(source: str) -> Program:
     return load_image(compiled.image)
 
 
-def session_of(source: str, tier: str, emits: list[Any], *, counted: bool = True, at_once: bool = True) -> Session:
-    host = Host(
+def host_of(tier: str, emits: list[Any]) -> Host:
+    return Host(
         emit=lambda channel, value, by_runtime: emits.append((channel, to_json(value))), print=emits.append, env={},
         now=lambda: 0.0, sleep=no_sleep, random=lambda: 0.5, offline=True, tier=tier,
     )  # fmt: skip
-    session = Session(loaded(source), host)
+
+
+def session_of(source: str, tier: str, emits: list[Any], *, counted: bool = True, at_once: bool = True) -> Session:
+    session = Session(loaded(source), host_of(tier, emits))
     if tier == "both" and at_once:
         session.machine.tiers(True, at_once=True, counted=counted)
     return session

@@ -157,6 +157,8 @@ def concat(a: Array, o: Any) -> Array:
 def array_join(a: Array, sep: Any) -> str:
     """The Display texts with the separator between them."""
     text(sep)
+    if {*map(type, a.items)} == {str}:
+        return join(sep, a.items)
     parts = []
     size = 0
     for item in a.items:

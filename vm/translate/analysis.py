@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from ..bytecode import operands as k
 from ..bytecode.opcodes import OPCODES
+from .borrowing import only_reads
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +31,8 @@ class CallGraph:
 
     def __init__(self, program: Any) -> None:
         self.facts = facts = program.verified.functions
-        self.functions = program.image.functions
+        self.image = program.image
+        self._borrows: dict[tuple[int, int], bool] = {}
         self._sizes: dict[int, int] = {}
         self.calls: list[set[int]] = []
         self.suspends: list[bool] = []
@@ -73,7 +75,7 @@ class CallGraph:
         """Instructions of a function that can stand in the place of its calls; 0 for one that cannot: large ones, those with a
         loop or with cells."""
         if number not in self._sizes:
-            function, facts = self.functions[number], self.facts[number]
+            function, facts = self.image.functions[number], self.facts[number]
             back = any(
                 OPCODES[opcode].kind is k.LABEL and facts.index_of[operand] <= index
                 for index, (_, opcode, operand) in enumerate(facts.instructions)
@@ -81,6 +83,13 @@ class CallGraph:
             apart = back or function.cells or self.suspends[number] or len(facts.instructions) > SMALL
             self._sizes[number] = 0 if apart else len(facts.instructions)
         return self._sizes[number]
+
+    def borrows(self, number: int, position: int) -> bool:
+        """Whether a function does nothing with an argument but read it, until it returns."""
+        key = (number, position)
+        if key not in self._borrows:
+            self._borrows[key] = self.leaf[number] and only_reads(self.image, number, self.facts[number], position)
+        return self._borrows[key]
 
     def _spread(self, marks: list[bool]) -> None:
         """From callees to callers."""

@@ -9,12 +9,13 @@ from __future__ import annotations
 from ..bytecode.opcodes import BY_NAME
 from . import stack as s
 from .forms import Forms
-from .stack import Entry, depth, joined
+from .stack import Entry, depth, joined, slot_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .stack import Kind
+    from .stack import Kind, Limit
 
+OPPOSITE = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "==": "!=", "!=": "=="}
 HALF = (1 << 30) - 1  # what CPython compares fastest
 TOP, LOWEST = (1 << 63) - 1, -1 << 63
 
@@ -31,19 +32,22 @@ class Arithmetic(Forms):
         else:
             fault = f"{self.here()}overflow({sign!r})"
             if low >= LOWEST:
-                test = f"(w := {text}) <= {HALF} or w <= {TOP}"
+                test = f"(w := {text}) > {HALF} and w > {TOP}"
             elif high <= TOP:
-                test = f"(w := {text}) >= -{HALF} or w >= {LOWEST}"
+                test = f"(w := {text}) < -{HALF} and w < {LOWEST}"
             else:
-                test = f"-{HALF} <= (w := {text}) <= {HALF} or {LOWEST} <= w <= {TOP}"
-            self.push(Entry(f"(w if {test} else {fault})", s.INT, pure=False, uses=joined(parts), deep=depth(parts) + 1))
+                test = f"((w := {text}) > {HALF} or w < -{HALF}) and (w > {TOP} or w < {LOWEST})"
+            self.push(Entry(f"({fault} if {test} else w)", s.INT, pure=False, uses=joined(parts), deep=depth(parts) + 1))
         result = self.stack[-1]
         result.low = low if low > LOWEST // 2 else None  # what is near the end is only known not to overflow here
         result.high = high if high < TOP // 2 else None
 
     def op_ADD_INT(self, operand: int) -> None:
-        (low, high), (other_low, other_high) = map(bounds, self.stack[-2:])
+        a, b = self.stack[-2:]
+        (low, high), (other_low, other_high) = bounds(a), bounds(b)
         self.checked("+", low + other_low, high + other_high)
+        if 0 < other_low <= other_high <= s.STEP:
+            self.stack[-1].counts = a.text
 
     def op_SUB_INT(self, operand: int) -> None:
         (low, high), (other_low, other_high) = map(bounds, self.stack[-2:])
@@ -79,6 +83,7 @@ class Arithmetic(Forms):
             natural = a.low is not None and a.low >= 0
             if sign == "%":
                 result.low, result.high = (0 if natural else 1 - divisor), divisor - 1
+                result.hope = not natural
             elif natural:
                 result.low, result.high = 0, (TOP if a.high is None else a.high) // divisor
 
@@ -88,7 +93,7 @@ class Arithmetic(Forms):
         if low > LOWEST:
             self.give(f"(-{part.text})", [part], s.INT)
         else:
-            text = f"(w if (w := -{part.text}) <= {HALF} or w <= {TOP} else {self.here()}overflow('-'))"
+            text = f"({self.here()}overflow('-') if (w := -{part.text}) > {HALF} and w > {TOP} else w)"
             self.push(Entry(text, s.INT, pure=False, uses=part.uses, deep=part.deep + 1))
         self.stack[-1].low, self.stack[-1].high = (-high if high < TOP else None), (-low if low > LOWEST else None)
 
@@ -155,27 +160,35 @@ class Arithmetic(Forms):
         text = "f'" + "".join([f"{{{part.text}}}" for part in parts]) + "'"
         if lengths:
             texts = [part.text if part.kind[0] == "string" else f"str({part.text})" for part in parts]
-            room = f"({' + '.join(lengths)} + {fixed}) * 4 <= limits.surely"
+            room = f"{' + '.join(lengths)} + {fixed} <= Q"
             text = f"({text} if {room} else {self.here()}join(EMPTY, [{', '.join(texts)}]))"
         self.push(Entry(text, s.STRING, pure=not lengths, uses=joined(parts), deep=1))
+        self.stack[-1].most = None if lengths else fixed
+
+    def ordered(self, sign: str) -> None:
+        """Two Ints, and what follows for locals among them."""
+        a, b = self.stack[-2:]
+        self.binary(sign, s.BOOL)
+        if a.kind[0] == b.kind[0] == "int":
+            self.stack[-1].if_true, self.stack[-1].if_false = follows(sign, a, b), follows(OPPOSITE[sign], a, b)
 
     def op_EQ_INT(self, operand: int) -> None:
-        self.binary("==", s.BOOL)
+        self.ordered("==")
 
     def op_NE_INT(self, operand: int) -> None:
-        self.binary("!=", s.BOOL)
+        self.ordered("!=")
 
     def op_LT_INT(self, operand: int) -> None:
-        self.binary("<", s.BOOL)
+        self.ordered("<")
 
     def op_LE_INT(self, operand: int) -> None:
-        self.binary("<=", s.BOOL)
+        self.ordered("<=")
 
     def op_GT_INT(self, operand: int) -> None:
-        self.binary(">", s.BOOL)
+        self.ordered(">")
 
     def op_GE_INT(self, operand: int) -> None:
-        self.binary(">=", s.BOOL)
+        self.ordered(">=")
 
     def compared(self, name: str, sign: str) -> None:
         """Two values of one scalar kind are compared as Python compares them."""
@@ -216,6 +229,7 @@ class Arithmetic(Forms):
         part = self.pop()
         if part.kind[0] == "bool":
             self.give(f"(not {part.text})", [part], s.BOOL)
+            self.stack[-1].if_true, self.stack[-1].if_false = part.if_false, part.if_true
         else:
             self.push(part)
             self.generic(BY_NAME["NOT"], 0)
@@ -239,7 +253,7 @@ class Arithmetic(Forms):
         self.test("type({}) is Err")
 
     def op_IS_ABSENT(self, operand: int) -> None:
-        if self.stack[-1].raw is not None:
+        if self.stack[-1].raw is not None and self.stack[-1].kind[0] == "option":
             self.push(Entry(f"({self.pop().raw} is END)", s.BOOL))
             return
         part = self.pop_named()
@@ -254,6 +268,19 @@ class Arithmetic(Forms):
         else:
             text = f"(type({part.text}) is EnumValue and {part.text}.decl is {name}.decl and {part.text}.variant == {number})"
             self.give(text, [part], s.BOOL)
+
+
+def follows(sign: str, a: Entry, b: Entry) -> tuple[Limit, ...]:
+    """The bounds of locals among two Ints that compare so."""
+    if sign in (">", ">="):
+        return follows({">": "<", ">=": "<="}[sign], b, a)
+    if sign == "!=":
+        return ()
+    step = 1 if sign == "<" else 0
+    least = None if a.low is None else a.low + step
+    most = None if b.high is None else b.high - step
+    found = [(a, a.low if sign != "==" else b.low, most), (b, least, b.high if sign != "==" else a.high)]
+    return tuple([(slot_of(part.text), low, high) for part, low, high in found if slot_of(part.text) >= 0])
 
 
 def bounds(entry: Entry) -> tuple[int, int]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from ..bytecode.opcodes import BY_NAME, OPCODES
 from .calls import Calls
+from .facts import Facts
 from .flow import ENDS, Flow, Unshaped
 from .stack import Entry, canonical_stack
 from .text import Branch, Line, Loop
@@ -49,6 +50,7 @@ class Shaper(Calls):
         self.uses_g = False
         self.level = 0
         self.instructions = flow.facts.instructions
+        self.ends: dict[int, Facts] = {}  # what is known at the end of a block, before it branches
         self.joins = self._joins()
         self.merged: dict[int, list[int]] = {}  # blocks whose conditions have joined that of another
         body: list[Statement] = []
@@ -57,6 +59,11 @@ class Shaper(Calls):
         if self.uses_g:
             body.insert(0, "g = 0")
         return body
+
+    def repeated(self) -> bool:
+        blocks = self.flow.blocks
+        within = [blocks[start] for head in self.flow.loops() for start in blocks[head].body]
+        return any(block.start <= self.at < block.end for block in within)
 
     # ------------------------------------------------------------ what stands where
 
@@ -133,6 +140,9 @@ class Shaper(Calls):
         """The stack as a block finds it that several paths come to."""
         self.stack = canonical_stack(self.flow.facts.depths[start])
         self.marked = frozenset()
+        parent = self.flow.blocks[start].idom if start in self.flow.blocks else start
+        ended = self.ends.get(parent) if parent != start else None
+        self.facts = Facts() if ended is None else ended.limited(self.flow.stored_between(parent, start))
         for position, entry in enumerate(self.stack):
             known = self.known.get((start, position))
             if known is not None:
@@ -152,6 +162,7 @@ class Shaper(Calls):
         self.frames.append(frame)
         iterator = self.flow.facts.depths[start] - 1
         statement = Loop(f"for v{iterator} in s{iterator}:" if walk else "while True:")
+        opened = self.open_lists(start)
         before, self.out = self.out, statement.body
         if walk:
             exhausted = self.walk(start, statement, inside, iterator)
@@ -163,15 +174,29 @@ class Shaper(Calls):
         self.out = before
         self.out.append(statement)
         self.frames.pop()
+        self.lists = opened
         if walk:
             self.exhausted(frame, statement, exhausted, iterator)
         self.after_loop(frame)
+
+    def open_lists(self, start: int) -> dict[str, bool]:
+        """Put the lists of arrays into variables for all of a loop; gives those that were there before."""
+        before = self.lists
+        self.enter_canonical(start)
+        for slot, written in self.storage.kept(self.flow, self.flow.blocks[start].body).items():
+            if f"l{slot}" not in before and self.local(slot).kind[0] in ("array", "map"):
+                self.lists = {**self.lists, f"l{slot}": written}
+                self.out.append(f"a{slot} = l{slot}.items")
+                if written:
+                    self.out.append(f"b{slot} = None")
+        return before
 
     def walk(self, start: int, statement: Loop, inside: list[int], iterator: int) -> int:
         """The body of a `for`; gives the index where it goes on when there are no more elements."""
         taken = self.flow.blocks[start].succs[1][0]
         self.frames += [Frame(join, False) for join in reversed(inside)]
         self.enter_canonical(start)
+        self.ends[start] = self.facts.copy()
         following = start + 1
         block = self.flow.blocks.get(following)
         alone = block is not None and not self.flow.is_merge(following) and not block.body
@@ -179,6 +204,7 @@ class Shaper(Calls):
         if alone and number == STORE and following + 1 < (block.end if block else 0):
             statement.head = f"for l{operand} in s{iterator}:"
             self.store(operand, self.walked.get(iterator, Entry("")))
+            self.assigned_here(operand, self.walked.get(iterator, Entry("")))
             self.skip = following
         else:
             known = self.walked.get(iterator, Entry(""))
@@ -301,6 +327,7 @@ class Shaper(Calls):
         at = start
         while at < last:
             at = self.step(at)
+        self.ends[start] = self.facts.copy()
         if at > last:  # the last one was done with the one before it
             self.ended(start, last)
             return
@@ -313,6 +340,7 @@ class Shaper(Calls):
             self.terminator(start, last, op.name, block.succs)
         else:
             self.step(last)
+            self.ends[start] = self.facts.copy()
             self.ended(start, last)
 
     def ended(self, start: int, last: int) -> None:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .analysis import CallGraph
     from .inlining import Body
     from .stack import Kind
+    from .text import Statement
 
 
 class Calls(Places):
@@ -31,9 +32,11 @@ class Calls(Places):
         super().__init__(program, known)
         self.graph = graph
         self.body = body
+        self.unmarked, self.moved = body.unmarked, body.moved
         self.function = body.root.function
         self.metered = metered
-        self.lookups: set[str] = set()  # variables for the Python functions of parameters, None at first
+        self.lookups: set[tuple[int, int]] = set()  # parameters that a loop calls, with the number of arguments
+        self.rooms: set[int] = set()  # how many calls less may nest in a call of a loop
 
     # ------------------------------------------------------------ fuel
 
@@ -63,7 +66,15 @@ class Calls(Places):
     def room(self) -> str:
         """The number of calls that may nest in the one here; inlined functions have taken theirs."""
         around = self.body.places[self.at][1].around
-        return f"d - {sum([self.graph.counted[inlined.function] for inlined in around])}"
+        taken = sum([self.graph.counted[inlined.function] for inlined in around])
+        if not self.repeated():
+            return f"d - {taken}"
+        self.rooms.add(taken)
+        return f"e{taken}"
+
+    def repeated(self) -> bool:
+        """Whether the instruction is in a loop."""
+        raise NotImplementedError
 
     def op_CALL(self, operand: int) -> None:
         code = self.program.codes[operand]
@@ -88,7 +99,8 @@ class Calls(Places):
             self.out += [f"F[0] -= n + {closure.text}.function.cost", "n = 0"]
         parts = self.taken(operand)
         self.pop()
-        arguments = [*[part.text for part in parts], f"{closure.text}.cells", self.room()]  # who calls a value is counted
+        cells = f"j{name[1:].partition('_')[0]}" if name[0] == "k" else f"{closure.text}.cells"
+        arguments = [*[part.text for part in parts], cells, self.room()]  # who calls a value is counted
         self.called(f"{name}({', '.join(arguments)})", s.ANY)
 
     def op_CALL_METHOD(self, operand: int) -> None:
@@ -116,22 +128,29 @@ class Calls(Places):
 
     def callee(self, closure: Entry, count: int) -> str:
         """The variable with the Python function of a function value; without one the interpreter calls. A parameter that is never
-        assigned is looked up once."""
+        assigned and is called in a loop is looked up before it."""
         slot = closure.text[1:] if closure.text[0] == "l" else ""
-        constant = slot.isdigit() and int(slot) < len(self.image.functions[self.function].params) and not self.assigned(int(slot))
-        name = f"k{slot}_{count}" if constant else self.temporary()
-        if constant:
-            self.lookups.add(name)
-            first = Branch(f"{name} is None")
-            before, self.out = self.out, first.yes
-        self.out.append(f"{name} = callee({closure.text}, {count}, FN)")
-        unknown = Branch(f"{name} is None")
-        unknown.yes.append(f"{self.place(self.at, self.stack)}raise Leave")
-        self.out.append(unknown)
-        if constant:
-            self.out = before
-            self.out.append(first)
+        parameter = slot.isdigit() and int(slot) < len(self.image.functions[self.function].params)
+        if parameter and not self.assigned(int(slot)) and self.repeated():
+            self.lookups.add((int(slot), count))
+            return f"k{slot}_{count}"
+        name = self.temporary()
+        self.out += self.looked_up_callee(name, closure.text, count, self.place(self.at, self.stack))
         return name
+
+    def looked_up_callee(self, name: str, closure: str, count: int, place: str) -> list[Statement]:
+        fits = f"type({closure}) is Closure and {closure}.function.argc == {count}"
+        unknown = Branch(f"{name} is None")
+        unknown.yes.append(f"{place}raise Leave")
+        return [f"{name} = FN[{closure}.function] if {fits} else None", unknown]
+
+    def beginning(self, place: str) -> list[Statement]:
+        """What loops need and does not change in them; the interpreter goes on at the beginning where it has to call."""
+        found: list[Statement] = [f"e{taken} = d - {taken}" for taken in sorted(self.rooms)]
+        for slot, count in sorted(self.lookups):
+            found += self.looked_up_callee(f"k{slot}_{count}", f"l{slot}", count, place)
+            found.append(f"j{slot} = l{slot}.cells")
+        return found
 
     def assigned(self, slot: int) -> bool:
         instructions = self.graph.facts[self.function].instructions
@@ -199,7 +218,7 @@ class Calls(Places):
     def held(self, kind: Kind) -> Kind:
         """What an Ok or Some of a declared type holds."""
         if kind[0] in ("result", "option") and kind[1] >= 0:
-            return self.kind_of_type(self.image.types[kind[1]][1])
+            return self.kind_of_type(self.kinds.descriptor(kind[1])[1])
         return s.ANY
 
     def op_POP_TRY_out(self) -> None:

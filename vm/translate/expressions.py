@@ -10,18 +10,33 @@ from ..builtins.table import row_of
 from ..bytecode import image as im
 from ..bytecode.opcodes import BY_NAME, OPCODES
 from . import stack as s
-from .intrinsics import INTRINSICS
+from .intrinsics import HARMLESS, INTRINSICS, OPTIONS, UNWRAPPING
 from .making import Making
-from .stack import Entry, joined
+from .stack import Entry, joined, slot_of
+from .text import Branch, keeping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .stack import Kind
+    from collections.abc import Iterable
+
+    from .facts import Facts, Storage
+    from .intrinsics import Intrinsic
+    from .stack import Kind, Limit
 
 MOVED: Kind = ("option", -2)  # of what was taken out of an Array
+NOTHING = Entry("")
+CONTAINERS = frozenset({"array", "map", "struct", "schema", "set", "queue", "stack"})
+LONGEST = 1 << 40  # more than any container holds
+SCALAR_RECEIVERS = frozenset({"String", "Int", "Float", "Bool"})
 
 
 class Expressions(Making):
+    """`lists`: arrays whose list is in a variable throughout a loop, and whether that is written. `storage`: uses of locals."""
+
+    facts: Facts
+    storage: Storage
+    lists: dict[str, bool]
+
     # ------------------------------------------------------------ constants
 
     def op_CONST(self, operand: int) -> None:
@@ -53,15 +68,17 @@ class Expressions(Making):
     # ------------------------------------------------------------ parts and ranges
 
     def op_UNWRAP(self, operand: int) -> None:
-        if self.stack[-1].raw is not None:
+        if self.stack[-1].raw is not None and self.stack[-1].kind[0] == "option":
             part = self.pop()
-            self.push(Entry(str(part.raw)) if part.kind == MOVED else Entry(f"taken({part.raw})", pure=False))
+            alone = part.kind == MOVED or part.inside[0] in s.SCALARS
+            self.push(Entry(str(part.raw) if alone else f"taken({part.raw})", part.inside, pure=alone))
             return
         part = self.pop_named()
         if part.kind[0] in ("some", "ok", "err"):
             self.give(f"{part.text}.value", [part])
         else:
-            self.give(f"({part.text}.value if type({part.text}) in HOLDERS else {part.text})", [part], self.inner(part.kind, 1))
+            text = f"({part.text}.value if type({part.text}) in HOLDERS else {part.text})"
+            self.give(text, [part], self.inner(part.kind))
 
     def op_RANGE(self, operand: int) -> None:
         start, end = parts = self.taken(2)
@@ -72,20 +89,12 @@ class Expressions(Making):
 
     def op_GET_FIELD(self, operand: int) -> None:
         part = self.pop()
-        kind = s.ANY
-        if part.kind[0] in ("struct", "schema") and part.kind[1] >= 0:
-            fields = self.image.types[part.kind[1]][2]
-            kind = self.kind_of_type(fields[operand][1]) if operand < len(fields) else s.ANY
-        self.give(f"{part.text}.f{operand}", [part], kind)
+        self.give(f"{part.text}.f{operand}", [part], self.kinds.field(part.kind, operand))
         self.stack[-1].pure = False  # a write may come between
 
     def op_GET_ELEMENT(self, operand: int) -> None:
         part = self.pop()
-        kind = s.ANY
-        if part.kind[0] == "tuple" and part.kind[1] >= 0:
-            elements = self.image.types[part.kind[1]][1]
-            kind = self.kind_of_type(elements[operand]) if operand < len(elements) else s.ANY
-        self.give(f"{part.text}[{operand}]", [part], s.PLAIN if part.kind[0] == "plain" else kind)
+        self.give(f"{part.text}[{operand}]", [part], self.kinds.element(part.kind, operand))
 
     def op_GET_PAYLOAD(self, operand: int) -> None:
         part = self.pop()
@@ -94,7 +103,21 @@ class Expressions(Making):
     def element(self, array: Entry, index: Entry) -> str:
         """An element of an array by position, both under names, or P004."""
         place = self.at_element(array.text, index.text)
-        return f"{place}{array.text}.items[{self.position(index)}]"
+        return f"{place}{self.items(array.text)}[{self.position(index)}]"
+
+    def items(self, array: str) -> str:
+        """The list of an array."""
+        return f"a{array[1:]}" if array in self.lists else f"{array}.items"
+
+    def reached(self, index: Entry) -> None:
+        """A position that was not refused is one of an array."""
+        slot = slot_of(index.text)
+        if slot >= 0:
+            self.learn([(slot, 0, LONGEST)])
+            self.facts.slots[slot].kind = s.INT
+
+    def learn(self, limits: Iterable[Limit]) -> None:
+        raise NotImplementedError
 
     def position(self, index: Entry) -> str:
         """A position as Python takes it: what is negative is behind every end."""
@@ -108,12 +131,28 @@ class Expressions(Making):
             self.settle()
             index = self.named(self.pop())
         array = self.pop()
-        kind = self.inner(array.kind, 1)
-        if array.simple:
+        kind = self.inner(array.kind)
+        found = self.facts.elements.get((array.text, index.text))
+        if found is not None:
+            self.read.add(found[0])
+            self.push(Entry(found[0], kind, pure=False, uses=frozenset({found[0]})))
+        elif array.simple:
             text = f"({self.element(array, index)})"
+            self.push(Entry(text, kind, pure=False, uses=joined([array, index]), deep=array.deep + 1))
+            if slot_of(array.text) in self.storage.repeated and index.text[0] != "t":
+                self.keep_element(array.text, index.text)
         else:
             text = f"({self.at_element('x', index.text)}(x := {array.text}).items[{self.position(index)}])"
-        self.push(Entry(text, kind, pure=False, uses=joined([array, index]), deep=array.deep + 1))
+            self.push(Entry(text, kind, pure=False, uses=joined([array, index]), deep=array.deep + 1))
+        self.reached(index)
+
+    def keep_element(self, array: str, index: str) -> None:
+        """The element on top goes into a variable too, for the next read."""
+        entry, name = self.stack[-1], self.temporary()
+        entry.bare = (name, entry.text)
+        entry.text = f"({keeping(name)}{entry.text})"
+        entry.uses |= {name}
+        self.facts.elements[array, index] = (name, False)
 
     def op_INDEX(self, operand: int) -> None:
         part, index = self.stack[-2:]
@@ -122,8 +161,9 @@ class Expressions(Making):
         elif part.kind[0] == "map" and index.kind[0] in ("string", "int"):
             self.settle()
             key, part = self.named(self.pop()), self.named(self.pop())
-            text = f"(x if (x := {part.text}.items.get({key.text}, END)) is not END else {self.here()}key_not_found({key.text}))"
-            self.push(Entry(text, self.inner(part.kind, 2), pure=False, uses=joined([part, key]), deep=1))
+            found = f"(x := {self.items(part.text)}.get({key.text}, END))"
+            text = f"(x if {found} is not END else {self.here()}key_not_found({key.text}))"
+            self.push(Entry(text, self.inner(part.kind), pure=False, uses=joined([part, key]), deep=1))
         else:
             self.generic(BY_NAME["INDEX"], operand)
 
@@ -135,33 +175,78 @@ class Expressions(Making):
         if (receiver, name) in (("Map", "get"), ("Array", "pop")):
             self.looked_up() if name == "get" else self.popped()
             return
+        if receiver not in SCALAR_RECEIVERS and (receiver, name) not in HARMLESS:
+            self.facts.forgotten()
         parts = self.taken(count)
-        kind = self.builtin_kind(receiver, name)
+        kind = self.builtin_kind(receiver, name, parts)
+        if (receiver, name) == ("Array", "push"):
+            self.pushed(parts)
+            return
+        if (receiver, name) == ("Map", "set"):
+            self.stack += [parts[2], parts[0], parts[1]]
+            self.set_entry()
+            self.push(Entry("None", s.NIL))
+            return
+        if (receiver, name) in OPTIONS and self.optional(OPTIONS[receiver, name], parts, kind, operand):
+            return
+        if (receiver, name) in UNWRAPPING and parts[0].raw is not None:
+            self.unwrapped(operand, parts)
+            return
         form = INTRINSICS.get((receiver, name))
-        if form is not None and (form.needs is None or form.needs(parts)):
+        form = None if form is None else form.fitting(parts)
+        if form is not None:
             if form.named:
-                for part in reversed(parts):
-                    self.push(part)
                 parts = self._named_all(parts)
-            text = form.text.format(*[part.text for part in parts])
-            self.give(f"({text})", parts, kind, fails=form.fails)
+            self.give(f"({self.written_out(form, parts, operand)})", parts, kind, fails=form.fails)
             self.stack[-1].pure = False
             if form.low is not None:
-                self.stack[-1].low, self.stack[-1].high = form.low, 1 << 40
+                self.stack[-1].low, self.stack[-1].high = form.low, LONGEST
             return
         self.give(f"B{operand}({', '.join([part.text for part in parts])})", parts, kind, fails=True)
+
+    def written_out(self, form: Intrinsic, parts: list[Entry], operand: int) -> str:
+        texts = [part.text for part in parts]
+        room = (parts[-1].length or 0) + 1
+        return form.text.format(*texts, items=self.items(texts[0]), body=f"B{operand}", room=room)
+
+    def optional(self, form: Intrinsic, parts: list[Entry], kind: Kind, operand: int) -> bool:
+        """A method that gives an Option or Result, of which none is made unless it is wanted."""
+        if form.needs is not None and not form.needs(parts):
+            return False
+        parts = self._named_all(parts)
+        name = self.temporary()
+        self.statement(f"{self.here()}{name} = {self.written_out(form, parts, operand)}")
+        made, word = ("numbered", "result") if kind[0] == "result" else ("found", "option")
+        self.push(Entry(f"{made}({name})", (word, -1), pure=False, uses=frozenset({name}), deep=1))
+        self.stack[-1].raw, self.stack[-1].inside = name, s.INT if word == "result" else self.inner(kind)
+        return True
+
+    def unwrapped(self, operand: int, parts: list[Entry]) -> None:
+        """`unwrap`, or `unwrap_or` with another value, of an Option or Result that was not made."""
+        raw, kind = str(parts[0].raw), parts[0].inside
+        value = raw if parts[0].kind == MOVED or kind[0] in s.SCALARS else f"taken({raw})"
+        if len(parts) == 1:
+            self.give(f"({value} if {raw} is not END else B{operand}(NONE_VALUE))", [], kind, fails=True)
+            return
+        self.push(parts[1])
+        self.settle()
+        other = self.named(self.pop())
+        same = kind if kind == other.kind else s.PLAIN if {kind[0], other.kind[0]} <= s.SCALARS else s.ANY
+        none = f"type({raw}) is Err" if parts[0].kind[0] == "result" else f"{raw} is END"
+        self.give(f"({other.text} if {none} else {value})", [other], same, fails=value != raw)
 
     def looked_up(self) -> None:
         """Map.get: as long as it is only asked whether it is there, no Option is made of what was found."""
         self.settle()
         key, table = self.named(self.pop()), self.named(self.pop())
         name = self.temporary()
-        found = f"{table.text}.items.get({key.text}, END)"
+        items = self.items(table.text)
+        found = f"{items}.get({key.text}, END)"
         if key.kind[0] not in ("string", "int"):
-            found = f"{found} if type({key.text}) is str else {table.text}.items.get(key_of({key.text}), END)"
+            found = f"{found} if type({key.text}) is str else {items}.get(key_of({key.text}), END)"
         self.statement(f"{self.here()}{name} = {found}")
         self.push(Entry(f"found({name})", pure=False, uses=frozenset({name}), deep=1))
-        self.stack[-1].raw = name
+        self.stack[-1].raw, self.stack[-1].inside = name, self.inner(table.kind)
         self.stack[-1].kind = ("option", -1)
 
     def popped(self) -> None:
@@ -169,23 +254,40 @@ class Expressions(Making):
         self.settle()
         array = self.named(self.pop())
         name = self.temporary()
-        self.statement(f"{self.here()}{name} = {array.text}.items.pop() if {array.text}.items else END")
+        items = self.items(array.text)
+        self.statement(f"{self.here()}{name} = {items}.pop() if {items} else END")
+        self.facts.written(array.text)
         self.push(Entry(f"popped({name})", MOVED, pure=False, uses=frozenset({name}), deep=1))
-        self.stack[-1].raw = name
+        self.stack[-1].raw, self.stack[-1].inside = name, self.inner(array.kind)
+
+    def pushed(self, parts: list[Entry]) -> None:
+        """Array.push as a statement: CPython has a form of its own for a call of `append` whose result nobody takes."""
+        self.put(parts[0].text, parts[1].kind)
+        array, value = self._named_all(parts)
+        items = self.items(array.text)
+        room = Branch(f"len({items}) < M")
+        room.yes.append(f"{self.here()}{items}.append({value.text})")
+        room.no.append(f"{self.here()}collection_too_long()")
+        self.out.append(room)
+        self.push(Entry("None", s.NIL))
+
+    def set_entry(self) -> None:
+        raise NotImplementedError
+
+    def put(self, array: str, kind: Kind, key: Kind = s.ANY) -> None:
+        raise NotImplementedError
 
     def _named_all(self, parts: list[Entry]) -> list[Entry]:
-        del self.stack[len(self.stack) - len(parts) :]
         for part in parts:
             self.push(part)
         self.settle()
         return [self.named(part) for part in self.taken(len(parts))]
 
-    def builtin_kind(self, receiver: str, name: str) -> Kind:
+    def builtin_kind(self, receiver: str, name: str, parts: list[Entry]) -> Kind:
         row = row_of(receiver, name)
-        word = row.result[0] if row is not None else ""
-        if word in ("int", "float", "string", "bool", "nil"):
-            return s.ANY if row is not None and row.special == "numeric" else (word, -1)
-        return (word, -1) if word in ("array", "map") else s.ANY
+        if row is None or row.special == "numeric":
+            return s.ANY
+        return self.kinds.result(row.result, row.receiver_type, parts[0].kind if parts else s.ANY)
 
 
 METHODS = {op.number: getattr(Expressions, f"op_{op.name}", None) for op in OPCODES}

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from .inlining import Body
 
+STORES = frozenset(op.number for op in OPCODES if op.name in ("STORE", "LOAD_OWN"))
 ENDS = frozenset({"jump", "branch", "iterate", "stop"})
 
 
@@ -59,6 +60,7 @@ class Flow:
         self.threaded = threaded
         self.root = root
         self.blocks: dict[int, Block] = {}
+        self._stored: dict[int, frozenset[int]] = {}
         self._cut(self._leaders())
         self._number()
         self._dominate()
@@ -183,6 +185,26 @@ class Flow:
                 body.add(start)
                 pending += self.blocks[start].preds
         self.blocks[head].body = frozenset(body)
+
+    def stored_between(self, parent: int, start: int) -> set[int]:
+        """The locals that may be assigned on a way from the end of a block that dominates another to the beginning of that."""
+        seen = {parent}
+        pending = list(self.blocks[start].preds)
+        found: set[int] = set()
+        while pending:
+            block = pending.pop()
+            if block not in seen:
+                seen.add(block)
+                found |= self.stored(block)
+                pending += self.blocks[block].preds
+        return found
+
+    def stored(self, start: int) -> frozenset[int]:
+        """The locals that a block assigns, or owns."""
+        if start not in self._stored:
+            span = self.facts.instructions[start : self.blocks[start].end]
+            self._stored[start] = frozenset(operand for _, number, operand in span if number in STORES)
+        return self._stored[start]
 
     def is_merge(self, start: int) -> bool:
         """Whether control comes to it from more than one place, back edges not counted."""

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..bytecode.opcodes import Opcode
+    from .kinds import Kinds
     from .stack import Kind
 
 # what a generic opcode gives, where it always gives the same kind
@@ -36,6 +37,8 @@ def counted(op: Opcode, operand: int, resolved: Any) -> int:
 
 
 class Forms(Writer):
+    kinds: Kinds
+
     def __init__(self, program: Any) -> None:
         super().__init__()
         self.program = program
@@ -51,13 +54,11 @@ class Forms(Writer):
         return f"K{op.number}_{operand}"
 
     def kind_of_type(self, number: int) -> Kind:
-        return (self.image.types[number][0], number)
+        return self.kinds.of_type(number)
 
-    def inner(self, kind: Kind, position: int) -> Kind:
-        """The kind of what a container of a declared type holds."""
-        if kind[1] < 0 or kind[0] not in ("array", "option", "nilable", "map"):
-            return s.ANY
-        return self.kind_of_type(self.image.types[kind[1]][position])
+    def inner(self, kind: Kind) -> Kind:
+        """The kind of what a container holds."""
+        return self.kinds.inner(kind)
 
     def give(self, text: str, parts: list[Entry], kind: Kind = s.ANY, *, fails: bool = False, deep: int = 0) -> None:
         """Push an expression around `parts`; with `fails` it has a line of its own."""

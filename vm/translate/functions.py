@@ -11,8 +11,11 @@ from ..bytecode.opcodes import BY_NAME, OPCODES
 from ..link import run_costs
 from . import stack as s
 from .analysis import LEFT
+from .facts import Storage
 from .flow import Flow, Unshaped
 from .inlining import Body
+from .kinds import joint
+from .moving import moved
 from .parts import Part
 from .stack import Entry, canonical_stack
 from .text import Branch, printed
@@ -50,6 +53,7 @@ class Function:
         self.fuel = sum([self.costs[index] for index in entered])  # at most, on a path without loops
         self._bodies: dict[int, tuple[int, frozenset[int]]] = {}  # of loops
         self._sought = False
+        self.storage = Storage(self.facts, program.image, len(self.image_function.params))
         self.known = self._survey()
 
     def _targets(self) -> list[int]:
@@ -57,7 +61,7 @@ class Function:
         return [self.facts.index_of[operand] for _, number, operand in found if OPCODES[number].kind is k.LABEL]
 
     def _translator(self, known: dict[Any, Entry], metered: bool) -> Translator:
-        return Translator(self.program, self.graph, self.facts, known, metered)
+        return Translator(self.program, self.graph, self.facts, known, self.storage, metered)
 
     def leaves(self, index: int) -> bool:
         """Whether the interpreter does this instruction."""
@@ -73,6 +77,7 @@ class Function:
         bear it out."""
         arguments = {n: self._parameter(kind) for n, (_, kind, _) in enumerate(self.image_function.params)}
         flow = Flow(self.facts, self.handlers, lambda index: False)
+        self.facts.moved = moved(self.facts, flow)
         known: dict[Any, Entry] = {}
         sound: dict[Any, Entry] = {}
         refuted: set[Any] = set()
@@ -83,7 +88,7 @@ class Function:
             stored = translator.stored
             for slot, entry in arguments.items():
                 stored.setdefault(slot, []).append(entry)
-            found = {slot: meet(entries) for slot, entries in stored.items()}
+            found = {slot: meet(slot, entries) for slot, entries in stored.items()}
             assumed = [slot for slot, entry in known.items() if slot in found and entry.low is not None]
             refuted |= {slot for slot in assumed if found[slot].low is None}
             settled = all(agrees(known[slot], found.get(slot)) for slot in known)
@@ -102,7 +107,7 @@ class Function:
         return sound
 
     def _parameter(self, number: int) -> Entry:
-        return Entry("", (self.program.image.types[number][0], number))
+        return Entry("", self.storage.kinds.of_type(number))
 
     # ------------------------------------------------------------ parts
 
@@ -125,10 +130,10 @@ class Function:
             guard = Branch(" or ".join(guards))
             guard.yes.append(f"{entry}raise Leave")
             beginning.append(guard)
-        beginning += [f"{name} = None" for name in sorted(translator.lookups)]
+        beginning += translator.beginning(entry)
         parameters = [f"l{n}" for n in range(len(self.image_function.params))]
         parameters += ["cells"] * (self.number in self.graph.values) + ["d"] * counted_calls
-        return self._part(f"fn{self.number}", parameters, [*beginning, *body], translator.sites)
+        return self._part(f"fn{self.number}", parameters, [*beginning, *body], translator)
 
     def loop(self, first: int) -> Part | None:
         """A loop, entered at its head, the instruction `first` of the function, with all locals, cells and what the operand stack
@@ -140,18 +145,20 @@ class Function:
         flow = Flow(self.facts, self.handlers, self.leaves, head, body, threaded=not metered)
         translator = self._translator(self.known, metered)
         translator.stack = canonical_stack(self.facts.depths[head])
+        entry = translator.place(head, translator.stack)
         statements = translator.shape(flow, self.costs)
-        beginning = ["n = 0"] if metered else []
-        beginning += [f"{name} = None" for name in sorted(translator.lookups)]
+        beginning: list[Any] = ["n = 0"] if metered else []
+        beginning += translator.beginning(entry)
         parameters = [f"l{n}" for n in range(self.image_function.slots)]
         parameters += [f"s{n}" for n in range(self.facts.depths[head])]
         parameters += [f"c{n}" for n in range(self.image_function.cells)]
         if self.graph.counted[self.number]:
             parameters.append("d")
-        return self._part(f"u{self.number}_{first}", parameters, [*beginning, *statements], translator.sites)
+        return self._part(f"u{self.number}_{first}", parameters, [*beginning, *statements], translator)
 
-    def _part(self, name: str, parameters: list[str], statements: list[Any], sites: list[Site]) -> Part:
-        source, places = printed(f"def {name}({', '.join(parameters)}):", statements)
+    def _part(self, name: str, parameters: list[str], statements: list[Any], translator: Translator) -> Part:
+        source, places = printed(f"def {name}({', '.join(parameters)}):", statements, translator.read)
+        sites = translator.sites
         return Part(name, self.facts.places, source, {line: sites[site] for line, site in places.items()}, self.fuel)
 
     def loops(self) -> dict[int, frozenset[int]]:
@@ -169,24 +176,26 @@ class Function:
         return {first: frozenset([own[at] for at in body if at in own]) for first, (_, body) in self._bodies.items()}
 
 
-def meet(entries: list[Entry]) -> Entry:
-    """What holds of all of them."""
-    kinds = {entry.kind for entry in entries}
-    if len(kinds) == 1:
-        kind = kinds.pop()
-    else:
-        words = {word for word, _ in kinds}
-        kind = (words.pop(), -1) if len(words) == 1 else s.PLAIN if words <= s.SCALARS else s.ANY
+def meet(slot: Any, entries: list[Entry]) -> Entry:
+    """What holds of all that is stored in a local. One that only counts, in small steps and from far off, does not come to the
+    end."""
+    kind = joint([entry.kind for entry in entries])
     lows = [entry.low for entry in entries]
-    highs = [entry.high for entry in entries if entry.high is not None]
+    fixed = [entry for entry in entries if entry.counts != f"l{slot}"]
+    highs = [entry.high for entry in fixed if entry.high is not None]
     low = 0 if all(known is not None and known >= 0 for known in lows) else None
-    return Entry("", kind, low=low, high=max(highs) if len(highs) == len(entries) else None)
+    high = max(highs, default=None) if len(highs) == len(fixed) else None
+    if len(fixed) < len(entries):
+        high = high + s.COUNTED if high is not None and high <= s.COUNTED else None
+    return Entry("", kind, low=low, high=high)
 
 
 def hopeful(found: Entry, entries: list[Entry]) -> Entry:
     """The same, where nothing speaks against it that it is never negative."""
-    if found.kind[0] == "int" and found.low is None and all(entry.low is None or entry.low >= 0 for entry in entries):
-        return Entry("", found.kind, low=0)
+    if found.kind[0] == "int" and found.low is None and all(
+        entry.low is None or entry.low >= 0 or entry.hope for entry in entries
+    ):
+        return Entry("", found.kind, low=0, high=found.high)
     return found
 
 
@@ -194,7 +203,8 @@ def agrees(assumed: Entry, found: Entry | None) -> bool:
     """Whether all stores, under the assumption, bear it out. What nothing stores is never read."""
     if found is None:
         return True
-    kind = assumed.kind in (s.ANY, found.kind) or (assumed.kind[1] < 0 and assumed.kind[0] == found.kind[0])
+    kind = assumed.kind in (s.ANY, found.kind) or (assumed.kind[1] == -1 and assumed.kind[0] == found.kind[0])
+    kind = kind or (assumed.kind == s.PLAIN and found.kind[0] in s.SCALARS)
     low = assumed.low is None or (found.low is not None and found.low >= assumed.low)
     return kind and low and (assumed.high is None or (found.high is not None and found.high <= assumed.high))
 
@@ -202,4 +212,5 @@ def agrees(assumed: Entry, found: Entry | None) -> bool:
 def better(found: Entry, assumed: Entry | None) -> bool:
     if assumed is None:
         return True
-    return found.kind not in (s.ANY, assumed.kind) or (found.low is not None and assumed.low is None)
+    bounded = (found.low is not None and assumed.low is None) or (found.high is not None and assumed.high is None)
+    return bounded or found.kind not in (s.ANY, assumed.kind)

@@ -11,6 +11,7 @@ from ..bytecode import image as im
 from ..bytecode import operands as k
 from ..bytecode.opcodes import BY_NAME, OPCODES
 from ..bytecode.pictures import THROWS
+from .borrowing import marked_arguments
 from .parts import Inlined
 
 TYPE_CHECKING = False
@@ -33,7 +34,8 @@ CALL, RETURN, STORE, JUMP, SLIDE, OK, SOME, ERR, TRY, THROW = (
 class Body:
     """Runs parallel to `instructions`, whose offsets are their indexes: `depths`, `places` (index in its function, which
     function). By index: `handlers`, `kept` (depth of the stack in the handler), `typed` (type of the top of the stack), `wraps`
-    (what becomes of an error on its way). `starts`: index of each instruction of the outermost function."""
+    (what becomes of an error on its way). `unmarked`: SHARE of what is only read in a call, `moved`: of a local that is not read
+    again, `arguments`: of what a known function is given. `starts`: index of each instruction of the outermost function."""
 
     def __init__(self, program: Any, graph: CallGraph, number: int, inlining: bool) -> None:
         self.program = program
@@ -44,6 +46,9 @@ class Body:
         self.places: list[tuple[int, Inlined]] = []
         self.typed: dict[int, int] = {}
         self.wraps: dict[int, bool] = {}
+        self.unmarked: set[int] = set()
+        self.arguments: set[int] = set()
+        self.moved: set[int] = set()
         self.kept: dict[int, int] = {}
         self._targets: dict[int, Key] = {}
         self._starts: dict[Key, int] = {}
@@ -86,7 +91,7 @@ class Body:
             reached = facts.depths[index] >= 0
             depth = inlined.base + facts.depths[index] if reached else -1
             kind = OPCODES[number].kind
-            if reached and number == CALL and self._wanted(inlined, operand):
+            if reached and number == CALL:
                 self._call(place, operand, depth)
             elif reached and number == RETURN and inlined.caller is not None:
                 self._give(place, depth)
@@ -113,6 +118,13 @@ class Body:
         index, caller = place
         function = self.program.image.functions[number]
         count = len(function.params)
+        for position, share in enumerate(marked_arguments(self.instructions, self.depths, depth - count, count)):
+            self.arguments.add(share)
+            if share >= 0 and self.graph.borrows(number, position):
+                self.unmarked.add(share)
+        if not self._wanted(caller, number):
+            self._emit(CALL, number, place, depth)
+            return
         inner = Inlined(number, caller, index, self.slots, depth - count)
         self.slots += function.slots
         for position in reversed(range(count)):

@@ -35,6 +35,7 @@ from ..values import (
 from ..values.access import key_not_found, map_store
 from ..values.arithmetic import float_div
 from ..values.limits import check_concat, collection_too_long, concat, join, limits
+from ..values.numerals import WHITE_SPACE
 from ..values.sharing import PLAIN
 
 TYPE_CHECKING = False
@@ -88,6 +89,16 @@ def found(value: Any) -> Any:
     return NONE if value is End else Some(share(value))
 
 
+def number(result: Any) -> Any:
+    """The Int in a Result, or the Err itself."""
+    return result.value if type(result) is Ok else result
+
+
+def numbered(value: Any) -> Any:
+    """That Result again."""
+    return value if type(value) is Err else Ok(value)
+
+
 def popped(value: Any) -> Any:
     """The Option of what was taken out of an Array."""
     return NONE if value is End else Some(value)
@@ -98,13 +109,6 @@ def taken(value: Any) -> Any:
     if type(value) not in PLAIN:
         share(value)
     return value
-
-
-def callee(closure: Any, count: int, functions: Any) -> Any:
-    """The Python function of a function value that takes `count` arguments, else None."""
-    if type(closure) is not Closure or closure.function.argc != count:
-        return None
-    return functions[closure.function]
 
 
 def not_a_bool(value: Any) -> NoReturn:
@@ -137,13 +141,14 @@ def caught(value: Any) -> Any:
 NAMES: dict[str, Any] = {
     value.__name__: value
     for value in (
-        Array, Cell, Closure, EnumValue, Err, ErrorValue, Ok, RangeValue, Some, Leave, callee, caught, changes_self, found,
-        popped, taken, key_of, key_not_found, map_store,
+        Array, Cell, Closure, EnumValue, Err, ErrorValue, Ok, RangeValue, Some, Leave, caught, changes_self, found,
+        number, numbered, popped, taken, key_of, key_not_found, map_store,
         check_concat, collection_too_long, concat, err_of,
         float_div, index_out_of_range, int_div, int_rem, join, no_arm, none_or_err, not_a_bool, overflow, own, own_cell, owned,
         share, shared_mark, span, math.sqrt, text_of, wrong_length,
     )
 }  # fmt: skip
+NAMES["WHITE_SPACE"] = WHITE_SPACE
 NAMES.update(EMPTY="", NONE_VALUE=NONE, NAN=math.nan, BEHIND=1 << 62, HOLDERS=HOLDERS, PLAIN=PLAIN, END=End, limits=limits, D=0)
 NAMES["new"] = object.__new__
 NAMES.update({f"op_{name}": function for name, function in vars(ops).items() if name.isupper() and callable(function)})

@@ -11,18 +11,19 @@ from ..values.errors import is_family
 from . import stack as s
 from .arithmetic import Arithmetic
 from .forms import counted
+from .kinds import EMPTY, joint
 from .stack import Entry
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .stack import Kind
 
+FAILURE = "failure "
 MOST_FIELDS = 12  # of a struct that is made slot by slot
 
 
 class Making(Arithmetic):
-    """Of what is made here more is known than its type: "ok", "err", and "failure", a built-in error, with the constant it is
-    made of."""
+    """Of what is made here more is known than its type: "ok", "err", and of a built-in error the constant it is made of."""
 
     def made(self, name: str, slots: list[tuple[str, str]], kind: Kind) -> None:
         """A new instance of a class, by the text for each of its slots, on the stack."""
@@ -41,13 +42,18 @@ class Making(Arithmetic):
         self.made("Err", [("value", self.pop().text)], ("err", -1))
 
     def op_ARRAY(self, operand: int) -> None:
-        items = ", ".join([part.text for part in self.taken(operand)])
-        self.made("Array", [("items", f"[{items}]"), ("shared", "False")], s.ARRAY)
+        parts = self.taken(operand)
+        items = ", ".join([part.text for part in parts])
+        kind = self.kinds.holding("array", joint([part.kind for part in parts])) if parts else ("array", EMPTY)
+        self.made("Array", [("items", f"[{items}]"), ("shared", "False")], kind)
+
+    def op_MAP(self, operand: int) -> None:
+        self.generic(BY_NAME["MAP"], operand)
+        self.stack[-1].kind = ("map", EMPTY) if operand == 0 else s.MAP
 
     def op_TUPLE(self, operand: int) -> None:
         parts = self.taken(operand)
-        plain = all(part.kind[0] in s.SCALARS for part in parts)
-        kind = s.PLAIN if plain else ("tuple", -1)
+        kind = self.kinds.tuple([part.kind for part in parts])
         self.give(f"({', '.join([part.text for part in parts])}{',' * (operand == 1)})", parts, kind)
 
     def op_STRUCT(self, operand: int) -> None:
@@ -82,19 +88,23 @@ class Making(Arithmetic):
             return
         name = self.constant(op, operand)
         slots = [("message", self.pop().text), ("family", f"{name}.family"), ("variant", f"{name}.variant")]
-        self.made("ErrorValue", [*slots, ("fields", "{}")], ("failure", operand))
+        self.made("ErrorValue", [*slots, ("fields", "{}")], (f"{FAILURE}{operand}", -1))
 
     # ------------------------------------------------------------ errors taken apart
+
+    def failure(self, entry: Entry) -> int:
+        """The constant of a built-in error that was made here; -1 for what was not."""
+        return int(entry.kind[0][len(FAILURE) :]) if entry.kind[0].startswith(FAILURE) else -1
 
     def op_IS(self, operand: int) -> None:
         """Most errors that are asked for are of the very family."""
         op = BY_NAME["IS"]
         descriptor = self.program.descriptors[operand]
-        made = self.stack[-1].kind
-        if made[0] != "failure" or descriptor[0] != "error" or len(descriptor) != 2:
+        made = self.failure(self.stack[-1])
+        if made < 0 or descriptor[0] != "error" or len(descriptor) != 2:
             self.generic(op, operand)
             return
-        if made[1] >= 0 and is_family(self.image.constants[made[1]][1][0], descriptor[1]):
+        if is_family(self.image.constants[made][1][0], descriptor[1]):
             self.pop()
             self.push(Entry("True", s.BOOL))
             return
@@ -113,10 +123,11 @@ class Making(Arithmetic):
     def error_member(self, op: str, operand: int) -> None:
         """A member that every built-in error has stands in a slot."""
         slot = {"message": "message", "kind": "family"}.get(self.image.constants[operand][1])
-        if slot is None or self.stack[-1].kind[0] not in ("failure", "error", ""):
+        made = self.failure(self.stack[-1])
+        if slot is None or self.stack[-1].kind[0] not in ("error", "") and made < 0:
             self.generic(BY_NAME[op], operand)
             return
-        if self.stack[-1].kind[0] == "failure":
+        if made >= 0:
             part = self.pop()
             self.give(f"{part.text}.{slot}", [part], s.STRING)
             return

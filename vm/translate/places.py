@@ -7,18 +7,17 @@ from __future__ import annotations
 
 from ..bytecode.opcodes import BY_NAME
 from . import stack as s
-from .expressions import Expressions
-from .stack import Entry
+from .borrowing import WHOLES
+from .expressions import CONTAINERS, NOTHING, Expressions
+from .stack import Entry, slot_of
 from .text import Branch, Loop
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
-    from .stack import Kind
-
-NOTHING = Entry("")
-CONTAINERS = frozenset({"array", "map", "struct", "schema", "set", "queue", "stack"})
+    from .stack import Kind, Limit
 
 
 class Places(Expressions):
@@ -28,6 +27,8 @@ class Places(Expressions):
     def __init__(self, program: Any, known: dict[Any, Entry]) -> None:
         super().__init__(program)
         self.known = known
+        self.unmarked: set[int] = set()  # SHARE that marks nothing
+        self.moved: set[int] = set()
         self.stored: dict[Any, list[Entry]] = {}
         self.marked: frozenset[str] = frozenset()  # variables whose value is marked as shared, or needs no mark
 
@@ -66,12 +67,40 @@ class Places(Expressions):
         self.push(self.local(operand))
 
     def local(self, slot: int) -> Entry:
-        known = self.known.get(slot, NOTHING)
-        name = f"l{slot}"
+        fact = self.facts.slots.get(slot)
+        name = f"l{slot}" if fact is None else fact.text
+        if name != f"l{slot}":
+            slot = int(name[1:])
+            fact = self.facts.slots.get(slot)
+        known = fact or self.known.get(slot, NOTHING)
         return Entry(name, known.kind, uses=frozenset({name}), low=known.low, high=known.high)
 
     def store(self, slot: Any, part: Entry) -> None:
         self.stored.setdefault(slot, []).append(part)
+
+    def assigned_here(self, slot: int, part: Entry) -> None:
+        """What is known of a local from now on: of its value, and what holds of it everywhere."""
+        name = f"l{slot}"
+        everywhere = self.known.get(slot, NOTHING)
+        open_kind = part.kind[0] not in s.SCALARS  # what is in a container may change in kind
+        kind = everywhere.kind if open_kind and everywhere.kind[0] == part.kind[0] else part.kind
+        kind = (kind[0], -1) if open_kind and kind is part.kind and kind[0] in ("array", "map") else kind
+        low = max([known for known in (part.low, everywhere.low) if known is not None], default=None)
+        high = min([known for known in (part.high, everywhere.high) if known is not None], default=None)
+        same = not open_kind and slot_of(part.text) >= 0
+        self.facts.changed(name)
+        kind = everywhere.kind if kind == s.ANY else kind
+        self.facts.slots[slot] = Entry(part.text if same else name, kind, low=low, high=high)
+
+    def learn(self, limits: Iterable[Limit]) -> None:
+        """Bounds of locals that hold on this path."""
+        for slot, low, high in limits:
+            now = self.local(slot)
+            if low is not None and (now.low is None or now.low < low):
+                now.low = low
+            if high is not None and (now.high is None or now.high > high):
+                now.high = high
+            self.facts.slots[slot] = now
 
     def op_STORE(self, operand: int) -> None:
         name = f"l{operand}"
@@ -80,6 +109,7 @@ class Places(Expressions):
         if part.text == name:
             return
         self.forget(name)
+        self.assigned_here(operand, part)
         self.marked = self.marked | {name} if part.text in self.marked else self.marked - {name}
         if part.pure:
             self.out.append(f"{name} = {part.text}")
@@ -98,7 +128,9 @@ class Places(Expressions):
         self.settle()
         self.marked -= {name}
         self.store(operand, Entry("", s.STRING))
-        check = Branch(f"(len({name}) + len({right.text})) * 4 > limits.surely")
+        self.facts.changed(name)
+        more = right.length or right.most
+        check = Branch(f"len({name}) + {f'len({right.text})' if more is None else more} > Q")
         check.yes.append(f"{self.here()}check_concat({name}, {right.text})")
         self.out += [check, f"{name} += {right.text}"]
         return True
@@ -122,6 +154,8 @@ class Places(Expressions):
     # ------------------------------------------------------------ sharing and owning
 
     def op_SHARE(self, operand: int) -> None:
+        if self.at in self.unmarked:
+            return
         part = self.pop()
         if part.kind[0] in s.SCALARS or part.text in self.marked:
             self.push(part)
@@ -132,6 +166,14 @@ class Places(Expressions):
             part = self.named(self.pop())
         else:
             self.pop()
+        self.facts.shown()
+        if self.at in self.moved and part.kind[0] in WHOLES:
+            kept = Branch("KEEP")  # the old place is shown when the run ends in a panic
+            kept.yes.append(f"{part.text}.shared = True")
+            self.settle()
+            self.out.append(kept)
+            self.push(part)
+            return
         self.marked |= {part.text}
         if part.kind[0] in CONTAINERS:
             self.statement(f"{part.text}.shared = True")
@@ -157,9 +199,27 @@ class Places(Expressions):
 
     def op_LOAD_OWN(self, operand: int) -> None:
         name = f"l{operand}"
-        self.forget(name)
-        self.own(name, self.known.get(operand, NOTHING).kind)
+        kind = self.local(operand).kind
+        if self.storage.uses.get(operand, {}).get(self.at) != 2:
+            self.put(name, s.ANY)
+        if name not in self.facts.owned:
+            self.forget(name)
+            if name in self.lists:
+                self.own_list(operand)
+            else:
+                self.own(name, kind)
+            self.facts.shown(name)
+            self.facts.owned |= {name} if kind[0] in CONTAINERS else frozenset()
         self.push(self.local(operand))
+
+    def own_list(self, slot: int) -> None:
+        """The same for an array whose list is in a variable: the first write in the loop asks, for all of them."""
+        self.settle()
+        self.marked -= {f"l{slot}"}
+        first, test = Branch(f"b{slot} is None"), Branch(f"l{slot}.shared")
+        test.yes.append(f"l{slot} = own(l{slot})")
+        first.yes += [test, f"a{slot} = b{slot} = l{slot}.items"]
+        self.out.append(first)
 
     def op_CELL_OWN(self, operand: int) -> None:
         name = self.temporary()
@@ -169,29 +229,56 @@ class Places(Expressions):
     def op_FIELD_OWN(self, operand: int) -> None:
         part = self.pop_named()
         name = self.temporary()
-        self.statement(f"{name} = {part.text}.f{operand}")
-        test = Branch(f"shared_mark({name})")
+        kind = self.kinds.field(part.kind, operand)
+        self.statement(f"{self.here()}{name} = {part.text}.f{operand}")
+        test = Branch(f"{name}.shared" if kind[0] in CONTAINERS else f"shared_mark({name})")
         test.yes.append(f"{name} = {part.text}.f{operand} = own({name})")
         self.out.append(test)
-        self.push(Entry(name))
+        self.push(Entry(name, kind))
 
     def op_INDEX_OWN(self, operand: int) -> None:
         index = self.pop_named()
         part = self.pop_named()
-        name = self.temporary()
         self.settle()
-        kind = self.inner(part.kind, 1)
+        kind = self.inner(part.kind)
+        if kind[0] in ("array", "map"):
+            self.put(part.text, (kind[0], -1), index.kind)
         if part.kind[0] == "array" and index.kind[0] == "int":
-            self.out.append(f"{name} = ({self.element(part, index)})")
-            branch = Branch(f"{name}.shared")
-            branch.yes.append(f"{name} = {part.text}.items[{index.text}] = own({name})")
-            attempt = Loop("try:", "except AttributeError:")
-            attempt.body.append(branch)
-            attempt.otherwise.append("pass")
-            self.out.append(branch if kind[0] in CONTAINERS else attempt)
+            name = self.own_element(part, index, kind)
         else:
+            name = self.temporary()
             self.out.append(f"{self.here()}{name} = op_INDEX_OWN({part.text}, {index.text})")
-        self.push(Entry(name, kind))
+            self.facts.written(part.text)
+        self.push(Entry(name, kind, pure=False, uses=frozenset({name})))
+
+    def own_element(self, part: Entry, index: Entry, kind: Kind) -> str:
+        """The variable with an element that only its array sees. Where a copy replaces it, those that may be the same follow."""
+        key = (part.text, index.text)
+        name, alone = self.facts.elements.get(key, ("", False))
+        if name:
+            self.read.add(name)
+        else:
+            name = self.temporary()
+            self.out.append(f"{name} = ({self.element(part, index)})")
+        if alone:
+            return name
+        known = self.facts.elements.items()
+        others = [(other, *place) for place, (other, _) in known if place != key and may_be(place[0], part.text)]
+        branch = Branch(f"{name}.shared")
+        for variable in [name, *[other for other, _, _ in others]]:
+            self.forget(variable)
+            self.marked -= {variable}
+        branch.yes.append(f"{name} = {self.items(part.text)}[{index.text}] = own({name})")
+        branch.yes += [f"{other} = {self.items(array)}[{position}]" for other, array, position in others]
+        attempt = Loop("try:", "except AttributeError:")
+        attempt.body.append(branch)
+        attempt.otherwise.append("pass")
+        self.out.append(branch if kind[0] in CONTAINERS else attempt)
+        self.facts.shown(name)
+        if kind[0] in CONTAINERS:
+            self.facts.elements[key] = (name, True)
+        self.reached(index)
+        return name
 
     # ------------------------------------------------------------ writing
 
@@ -205,7 +292,14 @@ class Places(Expressions):
             part = self.named(part)
         self.statement(f"{self.here()}{part.text}.f{operand} = {value.text}")
 
+    def put(self, array: str, kind: Kind, key: Kind = s.ANY) -> None:
+        """An element is put into a local Array or Map."""
+        if slot_of(array) >= 0:
+            self.store(("element", slot_of(array)), Entry("", kind))
+            self.store(("key", slot_of(array)), Entry("", key))
+
     def op_SET_INDEX(self, operand: int) -> None:
+        self.put(self.stack[-2].text, self.stack[-3].kind, self.stack[-1].kind)
         if self.stack[-2].kind[0] == "map":
             self.set_entry()
             return
@@ -224,6 +318,8 @@ class Places(Expressions):
             value = self.pop()
         self.settle()
         self.out.append(f"{self.element(part, index)} = {value.text}")
+        self.facts.written(part.text)
+        self.reached(index)
 
     def set_unknown(self) -> None:
         """An element at a position of which it is not known here that it is an Int."""
@@ -231,7 +327,8 @@ class Places(Expressions):
         index, part = self.pop(), self.pop_named()
         value = self.pop()
         plain = Branch(f"type({index.text}) is int and {index.text} >= 0")
-        plain.yes.append(f"{self.at_element(part.text, index.text)}{part.text}.items[{index.text}] = {value.text}")
+        self.facts.written(part.text)
+        plain.yes.append(f"{self.at_element(part.text, index.text)}{self.items(part.text)}[{index.text}] = {value.text}")
         plain.no.append(f"{self.here()}op_SET_INDEX({value.text}, {part.text}, {index.text})")
         self.out.append(plain)
 
@@ -241,7 +338,13 @@ class Places(Expressions):
         key, part = self.pop_named(), self.pop_named()
         value = self.pop()
         known = key.kind[0] in ("string", "int")
-        room = Branch(f"len({part.text}.items) < limits.items" + ("" if known else f" and type({key.text}) is str"))
-        room.yes.append(f"{part.text}.items[{key.text}] = {value.text}")
+        items = self.items(part.text)
+        room = Branch(f"len({items}) < M" + ("" if known else f" and type({key.text}) is str"))
+        room.yes.append(f"{items}[{key.text}] = {value.text}")
         room.no.append(f"{self.here()}map_store({part.text}, {key.text}, {value.text})")
         self.out.append(room)
+
+
+def may_be(array: str, other: str) -> bool:
+    """Whether two variables may hold the same array: locals hold their own, others may hold elements of one."""
+    return array == other or (array[0] != "l" and other[0] != "l")

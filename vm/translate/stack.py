@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     # word of a type descriptor, and its number in the image, -1 where it has none
     Kind = tuple[str, int]
+    Limit = tuple[int, int | None, int | None]  # of a local: at least, at most
 
 ANY: Kind = ("", -1)
 INT: Kind = ("int", -1)
@@ -29,6 +30,8 @@ PLAIN: Kind = ("plain", -1)
 ARRAY: Kind = ("array", -1)
 MAP: Kind = ("map", -1)
 SCALARS = frozenset({"int", "float", "string", "bool", "nil", "plain"})
+STEP = 16  # the largest step of a local that counts,
+COUNTED = 1 << 60  # and further than any run counts in such steps: at ten nanoseconds each it is twenty years away
 DEEPEST = 24  # parentheses around one another
 
 
@@ -36,7 +39,10 @@ class Entry:
     """`pure`: it cannot fail, and gives the same as long as the variables in `uses` do. `low`: what is known of an Int: it is
     at least that. `high`: at most."""
 
-    __slots__ = ("text", "kind", "pure", "uses", "deep", "low", "high", "bounds", "length", "raw")
+    __slots__ = (
+        "text", "kind", "pure", "uses", "deep", "low", "high", "bounds", "length", "raw", "inside", "bare", "if_true", "if_false",
+        "counts", "most", "hope",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -58,7 +64,14 @@ class Entry:
         self.high = high
         self.length: int | None = None  # of a String constant
         self.raw: str | None = None  # of what Map.get gives: the variable with the value or END
+        self.inside = ANY  # the kind of that value
         self.bounds: tuple[Entry, Entry, bool] | None = None  # of a range that nothing else sees
+        self.bare: tuple[str, str] | None = None  # where the text puts a value into a variable: that, and the text without it
+        self.if_true: tuple[Limit, ...] = ()  # what follows for locals from a Bool
+        self.if_false: tuple[Limit, ...] = ()
+        self.hope = False  # it is not negative either where what it is made from is not
+        self.most: int | None = None  # characters of a String at most
+        self.counts = ""  # the local that this is one step more than
 
     @property
     def simple(self) -> bool:
@@ -68,9 +81,15 @@ class Entry:
 
     def of_kind(self, kind: Kind) -> Entry:
         """The same value, of which more is known."""
-        found = Entry(self.text, kind, pure=self.pure, uses=self.uses, deep=self.deep, low=self.low, high=self.high)
-        found.length, found.raw, found.bounds = self.length, self.raw, self.bounds
+        found = Entry(self.text)
+        for name in self.__slots__:
+            setattr(found, name, getattr(self, name))
+        found.kind = kind
         return found
+
+    def renamed(self, text: str) -> Entry:
+        """What is known of it, of another variable."""
+        return Entry(text, self.kind, low=self.low, high=self.high)
 
 
 class Writer:
@@ -82,6 +101,7 @@ class Writer:
         self.sites: list[Site] = []
         self.at = 0
         self.temporaries = 0
+        self.read: set[str] = set()  # variables for elements that are read again
 
     # ------------------------------------------------------------ places
 
@@ -121,9 +141,7 @@ class Writer:
         """The same value under a name, so that it can be written more than once."""
         if entry.simple:
             return entry
-        name = self.temporary()
-        self.out.append(f"{name} = {entry.text}")
-        return Entry(name, entry.kind, low=entry.low, high=entry.high)
+        return self.named_anew(entry)
 
     def pop(self) -> Entry:
         return self.stack.pop()
@@ -150,18 +168,24 @@ class Writer:
 
     def forget(self, name: str) -> None:
         """A variable changes: what depends on it gets its old value."""
+        if any(name in entry.uses and not entry.pure and not entry.simple for entry in self.stack):
+            self.settle()
         for position, entry in enumerate(self.stack):
             if name in entry.uses:
-                if entry.pure:
-                    self.stack[position] = self.named_anew(entry)
-                else:
-                    self.settle()
-                    break
+                copy = self.temporary()
+                self.out.append(f"{copy} = {entry.text}")
+                self.stack[position] = Entry(copy, entry.kind, low=entry.low, high=entry.high)
 
     def named_anew(self, entry: Entry) -> Entry:
+        if entry.bare is not None:
+            name, text = entry.bare
+            self.out.append(f"{name} = {text}")
+            return Entry(name, entry.kind, pure=False, uses=frozenset({name}))
         name = self.temporary()
         self.out.append(f"{name} = {entry.text}")
-        return Entry(name, entry.kind, low=entry.low, high=entry.high)
+        found = Entry(name, entry.kind, low=entry.low, high=entry.high)
+        found.most = entry.most
+        return found
 
     def statement(self, text: str) -> None:
         """A statement with effects."""
@@ -181,6 +205,11 @@ class Writer:
                     self.stack[later] = self.named_anew(self.stack[later])
             self.out.append(f"{name} = {entry.text}")
             self.stack[position] = Entry(name, entry.kind, uses=frozenset({name}), low=entry.low)
+
+
+def slot_of(text: str) -> int:
+    """The local that a text is, else -1."""
+    return int(text[1:]) if text[:1] == "l" and text[1:].isdigit() else -1
 
 
 def joined(entries: Iterable[Entry]) -> frozenset[str]:

@@ -16,12 +16,18 @@ if TYPE_CHECKING:
     Statement = Union[str, "Line", "Branch", "Loop"]  # noqa: UP007 - classes of this module, named before they are there
 
 MARK, END = "\x01", "\x02"
+KEEP, KEPT = "\x03", "\x04"
 DEEPEST = 80  # levels of indentation; CPython has room for 100
 LOOPS = 18  # nested loops; CPython has room for 20 blocks
 
 
 def mark(site: int) -> str:
     return f"{MARK}{site}{END}"
+
+
+def keeping(name: str) -> str:
+    """Begins an expression in parentheses whose value a variable keeps, if that is read."""
+    return f"{KEEP}{name}{KEPT}"
 
 
 class Line:
@@ -55,13 +61,20 @@ class Loop:
 
 
 class Printer:
-    """`lines` of the text, `places`: site by line number."""
+    """`lines` of the text, `places`: site by line number. `read`: which variables that keep a value are read."""
 
-    def __init__(self) -> None:
+    def __init__(self, read: set[str]) -> None:
+        self.read = read
         self.lines: list[str] = []
         self.places: dict[int, int] = {}
 
     def line(self, indent: int, text: str) -> None:
+        if KEEP in text:
+            beginning, *kept = text.split(KEEP)
+            for part in kept:
+                name, _, rest = part.partition(KEPT)
+                beginning += f"{name} := {rest}" if name in self.read else rest
+            text = beginning
         first, *marked = text.split(MARK)
         if first or not marked:
             self.lines.append(" " * indent + first)
@@ -128,9 +141,9 @@ def ends(statements: list[Statement]) -> bool:
     return isinstance(last[0], Branch) and ends(last[0].yes) and ends(last[0].no)
 
 
-def printed(head: str, statements: list[Statement]) -> tuple[str, dict[int, int]]:
+def printed(head: str, statements: list[Statement], read: set[str]) -> tuple[str, dict[int, int]]:
     """The text of a function, and site by line."""
-    printer = Printer()
+    printer = Printer(read)
     printer.line(0, head)
     printer.block(1, statements, 0)
     return "\n".join(printer.lines) + "\n", printer.places

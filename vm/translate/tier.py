@@ -12,6 +12,7 @@ from types import FunctionType
 from ..dispatch import exec_call_inout, safe_method
 from ..panics import Panic
 from ..signals import Invoke
+from ..values.limits import limits
 from .analysis import TALLEST
 from .library import Leave
 from .program import Translation
@@ -53,7 +54,8 @@ class Calls(dict):  # type: ignore[type-arg]  # typing is not loaded to run
 class Tier:
     """`metered`: the run has a limit of steps, or its steps are to be counted. `names` are the globals of translated code: `S` is
     the stop flag, `L` the calls that must be left to go on, `F` holds the fuel left, below `LOW` the interpreter goes on, which
-    stops at the very instruction."""
+    stops at the very instruction. `Q` characters are surely not too many for a String of this run; a container has at most `M`
+    elements."""
 
     def __init__(self, machine: Any, metered: bool) -> None:
         self.machine = machine
@@ -68,13 +70,15 @@ class Tier:
         self.loops: dict[int, Any] = {}
         self.fuel = [0]
         self.names: dict[str, Any] = {
-            "S": False, "L": 1, "F": self.fuel, "LOW": PASSED, "MACHINE": machine, "FN": Calls(self), "D": NESTED,
+            "S": False, "L": 1, "F": self.fuel, "LOW": PASSED, "MACHINE": machine, "FN": Calls(self),
+            "D": NESTED, "KEEP": False, "Q": 0, "M": 0,
             "call_method": self.call_method, "call_inout": self.call_inout,
         }  # fmt: skip
 
     def flag(self, stopped: bool) -> None:
         """Whether translated code is to leave where it next looks: at the head of a loop, or on entry of a counted function."""
         self.names["S"], self.names["L"] = stopped, NEVER if stopped else 1
+        self.names["Q"], self.names["M"] = limits.surely // 4, limits.items
 
     # ------------------------------------------------------------ Python functions
 
@@ -175,6 +179,7 @@ class Tier:
     def run(self, task: Any, function: Any, arguments: list[Any], room: int) -> Any:
         machine = self.machine
         self.flag(False)
+        self.names["KEEP"] = machine.keeps_locals
         if room < 60 or machine.stop is not None:
             return False
         outer, total = self.fuel[0], machine.fuel + machine.reserve

@@ -11,6 +11,7 @@ from . import stack as s
 from .analysis import LEFT
 from .blocks import Shaper
 from .expressions import METHODS
+from .facts import Facts
 from .stack import Entry
 from .text import Branch
 
@@ -20,7 +21,9 @@ if TYPE_CHECKING:
 
     from ..bytecode.opcodes import Opcode
     from .analysis import CallGraph
+    from .facts import Storage
     from .inlining import Body
+    from .stack import Limit
 
 BRANCHES = frozenset({BY_NAME["JUMP_IF"].number, BY_NAME["JUMP_UNLESS"].number})
 CONCAT, STORE, ITERATE = (BY_NAME[name].number for name in ("CONCAT", "STORE", "ITERATE"))
@@ -30,10 +33,15 @@ class Translator(Shaper):
     """`surveying`: nothing is left to the interpreter, since all stores of the function are to be seen."""
 
     def __init__(
-        self, program: Any, graph: CallGraph, body: Body, known: dict[Any, Entry], metered: bool
+        self, program: Any, graph: CallGraph, body: Body, known: dict[Any, Entry], storage: Storage, metered: bool
     ) -> None:
         super().__init__(program, graph, body, known, metered)
         self.kept = body.kept
+        self.facts = Facts()
+        self.lists = {}
+        self.storage = storage
+        self.kinds = storage.kinds
+        self.known = storage.filled(known)
         self.walked = {}
         self.surveying = False
         self.trying = False
@@ -67,6 +75,7 @@ class Translator(Shaper):
             getattr(self, f"op_{op.name}")(operand)
         else:
             self.generic(op, operand)
+        self.facts.after(number)
 
     def unknown(self, op: Opcode, operand: int) -> None:
         """An instruction that only the interpreter does, as far as the stack goes."""
@@ -79,7 +88,14 @@ class Translator(Shaper):
     def iterate(self, op: Opcode) -> None:
         part = self.stack[-1]
         position = len(self.stack) - 1
-        self.walked[position] = Entry("", self.inner(part.kind, 1) if part.kind[0] == "array" else s.ANY)
+        inner = s.STRING if part.kind[0] == "string" else self.inner(part.kind) if part.kind[0] == "array" else s.ANY
+        if part.kind[0] == "map" and part.kind[1] >= 0:
+            inner = self.kinds.tuple([self.kinds.inner(part.kind, 1), self.kinds.inner(part.kind)])
+        self.walked[position] = Entry("", inner)
+        if part.bounds is None and part.kind[0] in ("array", "string"):
+            self.pop()
+            self.give(f"iter({part.text}{'.items' * (part.kind[0] == 'array')})", [part], fails=True)
+            return
         if part.bounds is None:
             self.generic(op, 0)
             return
@@ -91,7 +107,10 @@ class Translator(Shaper):
         else:
             self.give(f"span({start.text}, {end.text}, {inclusive})", [start, end], fails=True)
         low = start.low if start.kind[0] == "int" else None
-        self.walked[position] = Entry("", s.INT, low=low, high=(1 << 63) - 2 + inclusive)
+        last = end.high if end.kind[0] == "int" and end.high is not None else (1 << 63) - 1
+        if start.high is not None:
+            last = min(last, start.high + s.COUNTED)
+        self.walked[position] = Entry("", s.INT, low=low, high=last - 1 + inclusive)
 
     # ------------------------------------------------------------ ends of blocks
 
@@ -101,9 +120,10 @@ class Translator(Shaper):
             self.go(succs[0][0], start, True)
         elif name in ("JUMP_IF", "JUMP_UNLESS"):
             condition, yes, no = self.condition(last, succs)
-            condition, yes, no, _ = self.widened(start, condition, yes, no)
+            condition, yes, no, merged, known = self.widened(start, condition, yes, no)
+            self.ends.update(dict.fromkeys(merged, self.ends[start]))
             self.settle(raw=False)
-            self.split(start, condition.text, yes, no)
+            self.split(start, condition.text, yes, no, known)
         elif name == "NEXT":
             self.next_element(start, succs)
         elif name in ("TRY", "POP_TRY"):
@@ -116,12 +136,14 @@ class Translator(Shaper):
         else:
             getattr(self, f"op_{name}")(self.instructions[last][2])
 
-    def split(self, start: int, condition: str, yes: tuple[int, bool], no: tuple[int, bool]) -> None:
+    def split(
+        self, start: int, condition: str, yes: tuple[int, bool], no: tuple[int, bool], known: tuple[Facts, Facts]
+    ) -> None:
         branch = Branch(condition)
         before, stack, marked = self.out, list(self.stack), self.marked
-        self.out = branch.yes
+        self.out, self.facts = branch.yes, known[0]
         self.go(yes[0], start, yes[1])
-        self.out, self.stack, self.marked = branch.no, list(stack), marked
+        self.out, self.stack, self.marked, self.facts = branch.no, list(stack), marked, known[1]
         self.go(no[0], start, no[1])
         self.out = before
         self.out.append(branch)
@@ -143,52 +165,66 @@ class Translator(Shaper):
 
     def widened(
         self, start: int, condition: Entry, yes: tuple[int, bool], no: tuple[int, bool]
-    ) -> tuple[Entry, tuple[int, bool], tuple[int, bool], list[int]]:
-        """The condition joined with those of the blocks that it leads to, as long as these do nothing but compare."""
+    ) -> tuple[Entry, tuple[int, bool], tuple[int, bool], list[int], tuple[Facts, Facts]]:
+        """The condition joined with those of the blocks that it leads to, as long as these do nothing but compare; and what is
+        known when it holds, and when not."""
         merged: list[int] = []
+        known = (self.learned(self.facts, condition.if_true), self.learned(self.facts, condition.if_false))
         while not self.metered:
             for target, other, holds in ((no[0], yes[0], False), (yes[0], no[0], True)):
-                found = self.only_condition(target, {start, *merged})
+                found = self.only_condition(target, {start, *merged}, known[not holds])
                 if found is None:
                     continue
-                second, then, otherwise = found
+                second, then, otherwise, after = found
                 if other in (then[0], otherwise[0]) and then[0] != otherwise[0]:
                     straight = (then[0] == other) != holds
                     text = second.text if straight else f"(not {second.text})"
                     text = f"({condition.text} {'and' if holds else 'or'} {text})"
                     uses, deep = condition.uses | second.uses, max(condition.deep, second.deep) + 1
                     condition = Entry(text, s.BOOL, pure=False, uses=uses, deep=deep)
+                    after = self.learned(after, second.if_true if straight == holds else second.if_false)
                     if holds:
                         yes = then if straight else otherwise
+                        known = after, self.facts.copy()
                     else:
                         no = otherwise if straight else then
+                        known = self.facts.copy(), after
                     merged.append(target)
                     break
             else:
-                return condition, yes, no, merged
+                break
             if condition.deep > s.DEEPEST:
-                return condition, yes, no, merged
-        return condition, yes, no, merged
+                break
+        return condition, yes, no, merged, known
 
-    def only_condition(self, target: int, sources: set[int]) -> tuple[Entry, tuple[int, bool], tuple[int, bool]] | None:
-        """The condition of a block that does nothing else and is reached from `sources` alone."""
+    def learned(self, facts: Facts, limits: tuple[Limit, ...]) -> Facts:
+        """These facts, and bounds that hold too."""
+        before, self.facts = self.facts, facts.copy()
+        self.learn(limits)
+        found, self.facts = self.facts, before
+        return found
+
+    def only_condition(
+        self, target: int, sources: set[int], known: Facts
+    ) -> tuple[Entry, tuple[int, bool], tuple[int, bool], Facts] | None:
+        """The condition of a block that does nothing else and is reached from `sources` alone, and what is known behind it."""
         block = self.flow.blocks.get(target)
         if block is None or block.body or block.leaves or not sources.issuperset(block.preds) or len(block.preds) != 1:
             return None
         last = block.end - 1
         if self.instructions[last][1] not in BRANCHES:
             return None
-        kept = (self.out, list(self.stack), self.temporaries, len(self.sites), self.stored, self.at, self.marked)
-        self.out, self.stored = [], {}
+        kept = (self.out, list(self.stack), self.temporaries, len(self.sites), self.stored, self.at, self.marked, self.facts)
+        self.out, self.stored, self.facts = [], {}, known.copy()
         at = target
         while at < last:
             at = self.step(at)
         found = None
         if at == last and self.stack:
-            found = self.condition(last, block.succs)
+            found = (*self.condition(last, block.succs), self.facts)
         same = len(self.stack) == len(kept[1]) and all(a is b for a, b in zip(self.stack, kept[1], strict=True))
         failed = bool(self.out) or not same
-        self.out, self.stack, self.stored, self.at, self.marked = kept[0], kept[1], *kept[4:]
+        self.out, self.stack, self.stored, self.at, self.marked, self.facts = kept[0], kept[1], *kept[4:]
         if failed:
             self.temporaries = kept[2]
             del self.sites[kept[3] :]
@@ -202,8 +238,8 @@ class Translator(Shaper):
             return []
         if not any(len(self.flow.blocks[t].preds) == 1 for t, _ in block.succs if t in self.flow.blocks):
             return []
-        kept = (self.out, list(self.stack), self.temporaries, len(self.sites), self.stored, self.at, self.marked)
-        self.out, self.stored = [], {}
+        kept = (self.out, list(self.stack), self.temporaries, len(self.sites), self.stored, self.at, self.marked, self.facts)
+        self.out, self.stored, self.facts = [], {}, self.facts.copy()
         at = start
         while at < last:
             at = self.step(at)
@@ -212,7 +248,7 @@ class Translator(Shaper):
             condition, yes, no = self.condition(last, block.succs)
             merged = self.widened(start, condition, yes, no)[3]
         self.out, self.stack, self.temporaries = kept[0], kept[1], kept[2]
-        self.stored, self.at, self.marked = kept[4:]
+        self.stored, self.at, self.marked, self.facts = kept[4:]
         del self.sites[kept[3] :]
         return merged
 
@@ -222,11 +258,11 @@ class Translator(Shaper):
         name = self.temporary()
         self.out.append(f"{name} = next({self.stack[-1].text}, END)")
         branch = Branch(f"{name} is END")
-        before, stack, marked = self.out, list(self.stack), self.marked
+        before, stack, marked, facts = self.out, list(self.stack), self.marked, self.facts.copy()
         self.out = branch.yes
         self.pop()
         self.go(succs[1][0], start, True)
-        self.out, self.stack, self.marked = branch.no, [*stack, Entry(name)], marked
+        self.out, self.stack, self.marked, self.facts = branch.no, [*stack, Entry(name)], marked, facts
         self.go(succs[0][0], start)
         self.out = before
         self.out.append(branch)
@@ -237,14 +273,14 @@ class Translator(Shaper):
         self.settle()
         good = f"type({part.text}) is Ok or type({part.text}) is Some" if name == "TRY" else f"type({part.text}) is not Err"
         branch = Branch(good)
-        before, stack, marked = self.out, list(self.stack), self.marked
+        before, stack, marked, facts = self.out, list(self.stack), self.marked, self.facts.copy()
         self.out = branch.yes
         if name == "TRY":
             value = self.temporary()
             self.out.append(f"{value} = {part.text}.value")
             self.push(Entry(value, self.held(part.kind)))
         self.go(succs[0][0], start)
-        self.out, self.stack, self.marked = branch.no, list(stack), marked
+        self.out, self.stack, self.marked, self.facts = branch.no, list(stack), marked, facts
         error = self.temporary()
         self.at = last  # what follows when it went well has moved it
         wrapped = last in self.body.wraps

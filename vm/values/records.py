@@ -8,7 +8,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from typing import Any, ClassVar
 
     from .descriptors import Descriptor
@@ -65,6 +65,10 @@ class Struct:
         """The field values in order; each generated class has its own."""
         return tuple(getattr(self, slot) for slot in self.__class__.__slots__)
 
+    def copied(self, share: Callable[[Any], Any], plain: frozenset[Any]) -> Any:
+        """A copy of one level; what is of no plain kind is shared between both. Each generated class has its own."""
+        return type(self)(*[value if type(value) in plain else share(value) for value in self.values()])
+
     def get(self, field: str) -> Any:
         """The value of `field`, or nil for a field the type lacks (L-3.7.1)."""
         position = self.decl.index.get(field)
@@ -79,30 +83,35 @@ def field_index(decl: StructType, name: str) -> int:
     return decl.index[name]
 
 
-_CONSTRUCTORS: dict[int, tuple[Any, Any]] = {}
+_CONSTRUCTORS: dict[int, tuple[Any, Any, Any]] = {}
 
 
-def _constructors(count: int) -> tuple[Any, Any]:
-    """`__init__` and `values` for a class of `count` fields, compiled once per count: plain stores are what is fast."""
+def _constructors(count: int) -> tuple[Any, Any, Any]:
+    """`__init__`, `values` and `copied` for a class of `count` fields, compiled once per count: plain stores are what is fast."""
     if count not in _CONSTRUCTORS:
         slots = [f"f{i}" for i in range(count)]
         stores = "".join(f"\n    self.{slot} = {slot}" for slot in slots)
         source = f"def __init__(self, {', '.join(slots)}):\n    self.shared = False{stores}\n"
         source += f"def values(self):\n    return ({''.join(f'self.{slot}, ' for slot in slots)})\n"
-        namespace: dict[str, Any] = {}
+        source += "def copied(self, share, plain):\n    other = new(type(self))\n    other.shared = False\n"
+        for slot in slots:
+            source += f"    value = other.{slot} = self.{slot}\n    if type(value) not in plain:\n        share(value)\n"
+        source += "    return other\n"
+        namespace: dict[str, Any] = {"new": object.__new__}
         exec(source, namespace)
-        _CONSTRUCTORS[count] = (namespace["__init__"], namespace["values"])
+        _CONSTRUCTORS[count] = (namespace["__init__"], namespace["values"], namespace["copied"])
     return _CONSTRUCTORS[count]
 
 
 def make_struct_class(struct_type: StructType) -> type[Any]:
     """The Python class whose instances are the values of `struct_type`."""
     count = len(struct_type.fields)
-    init, values = _constructors(count)
+    init, values, copied = _constructors(count)
     body = {
         "__slots__": tuple(f"f{i}" for i in range(count)),
         "__init__": init,
         "values": values,
+        "copied": copied,
         "decl": struct_type,
         "type_name": struct_type.name,
     }

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 PLAIN = frozenset({int, float, str, bool, type(None), NoneOption, RangeValue, Closure})
 # Kinds that carry the mark; struct classes do too.
 CONTAINERS = frozenset({Array, Map, Set, Queue, Stack})
+MARKED = (Struct, *CONTAINERS)
 # Immutable wholes around values that may be containers.
 WRAPPERS = frozenset({tuple, Some, Ok, Err, EnumValue})
 
@@ -78,9 +79,14 @@ def wrapped(wrapper: Any) -> tuple[Any, ...]:
 def share_all(values: Iterable[Any]) -> list[Any]:
     """A new list of `values`, each marked: for built-ins that put elements of one container into another."""
     elements = list(values)
-    if not PLAIN.issuperset(map(type, elements)):
-        for element in elements:
-            share(element)
+    kinds = {*map(type, elements)}
+    if not kinds <= PLAIN:
+        if len(kinds) == 1 and issubclass(kinds.pop(), MARKED):
+            for element in elements:
+                element.shared = True
+        else:
+            for element in elements:
+                share(element)
     return elements
 
 
@@ -94,11 +100,11 @@ def own(value: Any) -> Any:
             return value
         share_all(value.items.values())
         return Map(value.items.copy())
-    if isinstance(value, Struct) and value.shared:
-        fields = value.values()
-        for field in fields:
-            share(field)
-        return Response(*fields).of_run(value.run) if isinstance(value, Response) else kind(*fields)
+    if isinstance(value, Struct):
+        if not value.shared:
+            return value
+        copy = value.copied(share, PLAIN)
+        return copy.of_run(value.run) if isinstance(value, Response) else copy
     if (kind is Set or kind is Queue or kind is Stack) and value.shared:
         return _collection_copy(value)
     return value

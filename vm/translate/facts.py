@@ -1,0 +1,194 @@
+"""What holds on the path that control is on: of locals, and of elements that variables hold (V-7.2).
+
+Hands on `Facts`, and `Storage`, the uses of arrays that let their lists be kept in variables. Must not know: Python text,
+opcodes' meaning.
+"""
+
+from __future__ import annotations
+
+from ..bytecode import image as im
+from ..bytecode import operands as k
+from ..bytecode.opcodes import BY_NAME, OPCODES
+from .kinds import Kinds
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from .flow import Flow
+    from .inlining import Body
+    from .stack import Entry
+
+LOAD, LOAD_OWN, STORE, SWAP, CALL_BUILTIN = (
+    BY_NAME[name].number for name in ("LOAD", "LOAD_OWN", "STORE", "SWAP", "CALL_BUILTIN")
+)  # fmt: skip
+# Opcodes, and the operand that is read or written in place: no other variable sees the array then.
+READS = {BY_NAME[name].number: 0 for name in ("INDEX_ARRAY", "INDEX", "LENGTH")}
+WRITES = {BY_NAME["SET_INDEX"].number: 1, BY_NAME["INDEX_OWN"].number: 0}
+READ_BY = frozenset({("Array", "len"), ("Array", "is_empty"), ("Map", "len"), ("Map", "has"), ("Map", "get")})
+WRITTEN_BY = frozenset({("Array", "push"), ("Array", "pop"), ("Map", "set")})
+INDEXING = frozenset({BY_NAME[name].number for name in ("INDEX_ARRAY", "INDEX", "INDEX_OWN")})
+# After these what is known of elements still holds, and who sees them.
+KEEPING = frozenset(
+    op.number for op in OPCODES if op.name in (
+        "CONST", "INT", "NIL", "TRUE", "FALSE", "NONE", "POP", "DUP", "SWAP", "LOAD", "STORE", "LOAD_CELL", "LOAD_OWN",
+        "SHARE", "CALL_BUILTIN",  # these say so themselves
+        "INDEX_OWN", "FIELD_OWN", "SET_FIELD", "SET_INDEX", "ADD", "SUB", "MUL", "DIV", "REM", "NEG", "NOT", "CONCAT", "JOIN",
+        "GET_FIELD", "GET_ELEMENT", "GET_PAYLOAD", "INDEX", "INDEX_ARRAY", "LENGTH", "INT_TO_FLOAT", "JUMP", "JUMP_IF",
+        "JUMP_UNLESS", "NEXT", "RANGE", "TUPLE", "ARRAY", "STRUCT",
+    ) or op.name.endswith(("_INT", "_FLOAT")) or op.name.startswith("IS_") or op.name in ("EQ", "NE", "LT", "LE", "GT", "GE")
+)  # fmt: skip
+# After these it holds too, but others may see the elements.
+SHOWING = frozenset({BY_NAME[name].number for name in ("CALL", "SOME", "OK", "ERR", "UNWRAP", "TRY")})
+
+
+class Facts:
+    """`slots`: what is known of locals here, beside what holds everywhere; its text is the local with the same value.
+    `elements`: by array and position, both as texts, the variable with the element and whether nothing else sees it. `owned`:
+    variables of arrays that nothing else sees."""
+
+    __slots__ = ("slots", "elements", "owned")
+
+    def __init__(self) -> None:
+        self.slots: dict[int, Entry] = {}
+        self.elements: dict[tuple[str, str], tuple[str, bool]] = {}
+        self.owned: frozenset[str] = frozenset()
+
+    def copy(self) -> Facts:
+        other = Facts()
+        other.slots, other.elements, other.owned = self.slots.copy(), self.elements.copy(), self.owned
+        return other
+
+    def limited(self, stored: Iterable[int]) -> Facts:
+        """What still holds of locals when these were assigned."""
+        other = Facts()
+        changed = set(stored)
+        for slot, entry in self.slots.items():
+            if slot not in changed:
+                lost = entry.text != f"l{slot}" and int(entry.text[1:]) in changed
+                other.slots[slot] = entry.renamed(f"l{slot}") if lost else entry
+        return other
+
+    def changed(self, name: str) -> None:
+        """A variable has another value."""
+        self.owned -= {name}
+        for slot, entry in list(self.slots.items()):
+            if name in (entry.text, f"l{slot}"):
+                self.slots[slot] = entry.renamed(f"l{slot}")
+                if name == f"l{slot}":
+                    del self.slots[slot]
+        for key, (variable, _) in list(self.elements.items()):
+            if name in key or name == variable:
+                del self.elements[key]
+
+    def written(self, array: str) -> None:
+        """An element of an array was replaced, by a position that may be any. Elements of elements may be of one array."""
+        for key in list(self.elements):
+            if key[0] == array or (array[0] != "l" and key[0][0] != "l"):
+                del self.elements[key]
+
+    def shown(self, array: str | None = None) -> None:
+        """Others may see the elements: of an array, or of all, and these arrays too."""
+        if array is None:
+            self.owned = frozenset()
+        for key, (variable, alone) in list(self.elements.items()):
+            if alone and (array is None or key[0] == array):
+                self.elements[key] = (variable, False)
+
+    def after(self, number: int) -> None:
+        """An instruction was done that says nothing of elements by itself."""
+        if number in KEEPING:
+            return
+        if number in SHOWING:
+            self.shown()
+        else:
+            self.forgotten()
+
+    def forgotten(self) -> None:
+        """Anything may have been done to elements."""
+        self.elements.clear()
+        self.owned = frozenset()
+
+
+class Storage:
+    """`uses`: by local, the instructions that load it, and whether they do so for a read in place (1), a write in place (2) or
+    anything else (0). `repeated`: locals of which more than one element is read or written. `parameters`: those that are never
+    assigned."""
+
+    def __init__(self, facts: Body, image: Any, parameters: int) -> None:
+        self.kinds = Kinds(image)
+        self.parameters = frozenset(range(parameters))
+        self.instructions = facts.instructions
+        self.depths = facts.depths
+        self.image = image
+        self.targets = {
+            facts.index_of[operand] for _, number, operand in facts.instructions if OPCODES[number].kind is k.LABEL
+        }
+        self.uses: dict[int, dict[int, int]] = {}
+        indexed: dict[int, int] = {}
+        for at, (_, number, operand) in enumerate(facts.instructions):
+            if number == STORE:
+                self.parameters -= {operand}
+            elif number in (LOAD, LOAD_OWN) and self.depths[at] >= 0:
+                by, position = self.consumer(at)
+                self.uses.setdefault(operand, {})[at] = self.use(number, by, position)
+                if by >= 0 and facts.instructions[by][1] in INDEXING and position == 0:
+                    indexed[operand] = indexed.get(operand, 0) + 1
+        self.repeated = frozenset(slot for slot, count in indexed.items() if count > 1)
+
+    def filled(self, known: dict[Any, Entry]) -> dict[Any, Entry]:
+        """What is known of locals, Arrays with what is put into them; a parameter's type says that already."""
+        found = known.copy()
+        for slot, entry in known.items():
+            if entry.kind[0] in ("array", "map") and slot not in self.parameters and ("element", slot) in known:
+                found[slot] = entry.renamed("")
+                found[slot].kind = self.kinds.filled(entry.kind, known["element", slot].kind, known["key", slot].kind)
+        return found
+
+    def consumer(self, at: int) -> tuple[int, int]:
+        """The instruction that pops what one pushes, and as which operand; -1 if paths part before."""
+        place = self.depths[at]
+        for by in range(at + 1, len(self.instructions) - 1):
+            op = OPCODES[self.instructions[by][1]]
+            if by in self.targets or op.flow in ("jump", "stop") or self.depths[by + 1] < 0:
+                break
+            depth = self.depths[by]
+            if op.number == SWAP and depth - place <= 2:
+                place = 2 * depth - 3 - place
+                continue
+            pops = depth - self.depths[by + 1] + len(op.pushes)
+            if depth - pops <= place:
+                return by, place - (depth - pops)
+            if op.flow != "next":
+                break
+        return -1, 0
+
+    def use(self, number: int, by: int, position: int) -> int:
+        if by < 0:
+            return 0
+        _, consumer, operand = self.instructions[by]
+        if consumer == CALL_BUILTIN and position == 0:
+            kind, value = self.image.constants[operand]
+            called = tuple(value) if kind == im.K_BUILTIN else ()
+            return 1 if called in READ_BY else 2 if called in WRITTEN_BY and number == LOAD_OWN else 0
+        if number == LOAD_OWN:
+            return 2 if WRITES.get(consumer) == position else 0
+        return 1 if READS.get(consumer) == position else 0
+
+    def kept(self, flow: Flow, body: frozenset[int]) -> dict[int, bool]:
+        """The locals whose list may stay in a variable throughout a loop, and whether it writes them: they are not
+        assigned in it, and seen by nothing else."""
+        found: dict[int, bool] = {}
+        refused: set[int] = set()
+        for start in body:
+            for at in range(start, flow.blocks[start].end):
+                _, number, operand = self.instructions[at]
+                if number == STORE:
+                    refused.add(operand)
+                elif number in (LOAD, LOAD_OWN):
+                    use = self.uses.get(operand, {}).get(at, 0)
+                    if not use:
+                        refused.add(operand)
+                    found[operand] = found.get(operand, False) or use == 2
+        return {slot: written for slot, written in sorted(found.items()) if slot not in refused}
