@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .analysis import CallGraph
-    from .parts import Site
 
 LARGEST = 4000  # instructions of a function that is translated
 MOST_PASSES = 8
