@@ -5,8 +5,6 @@ Hands on `conversation` to the performers of models and agents. Must not know: e
 
 from __future__ import annotations
 
-import os
-
 from .errors import CallFailure
 from .memory.errors import nested
 from .translation import to_plain
@@ -50,8 +48,8 @@ def conversation(
     if any(element.policy.recall is not None for element in made.attached):
         from .memory.recall_step import Recalling
 
-        made.recall = Recalling(effect.task)
-    made.locks = _turn_locks(run, made.memory)
+        made.recall = Recalling(effect.task.path)
+    made.locks = turn_locks(run, made.memory)
     if auto and made.memory.policy.on_conflict != "Append":
         _enter(run, effect, made)
     if auto and any(policy.summary is not None for policy in made.memory.views.values()):
@@ -86,13 +84,14 @@ def run_id(run: Running, name: str, number: int, conversation: Conversation | No
     return f"{name}-{number}{run.tag(conversation.shared)}"
 
 
-def _turn_locks(run: Running, memory: Memory) -> TurnLocks | None:
+def turn_locks(run: Running, memory: Memory) -> TurnLocks | None:
     """Those of the session, made when a memory needs one."""
     if memory.policy.on_conflict != "Serial":
         return None
     locks: TurnLocks | None = run.state.get("turn_locks")
     if locks is None:
+        from .memory.lease_owner import owner_name
         from .memory.locks import TurnLocks
 
-        locks = run.state["turn_locks"] = TurnLocks(os.urandom(8).hex(), loop=lambda: run.work.loop)
+        locks = run.state["turn_locks"] = TurnLocks(owner_name(), loop=lambda: run.work.loop)
     return locks

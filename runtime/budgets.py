@@ -71,7 +71,7 @@ class Account:
         """Waits while requests of other tasks than the owner may give back what they reserved; a panic when none can."""
         wanted = self._wanted(request, free, owner)
         while (excess := self._excess(wanted)) is not None:
-            if all(held.owner is owner for held in self.open):
+            if all(held.owner == owner for held in self.open):
                 raise excess
             turn = self.future()
             self.waiting.append(turn)

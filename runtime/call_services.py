@@ -93,7 +93,7 @@ class Services:
         self.limiters: dict[str, RateLimiter] = {}
         self.counter = "model_calls"
         self.account: Account | None = None
-        self.task: Any = None
+        self.task: str | None = None  # its path
 
     def asking(self, sender: Sender, counter: str = "model_calls") -> Services:
         """The same services, with one sender in place of every provider; `counter` of the metrics counts its requests."""
@@ -102,8 +102,8 @@ class Services:
         other.counter = counter
         return other
 
-    def of_task(self, task: Any) -> Services:
-        """The same services, for the calls of one task."""
+    def of_task(self, task: str) -> Services:
+        """The same services, for the calls of the task with that path."""
         other = copy(self)
         other.task = task
         return other

@@ -21,9 +21,11 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
     from typing import Any
 
+    from .budgets import Account
     from .call_services import Services
     from .call_settings import CallSettings
     from .memory.conversation import Conversation
+    from .rate_limit import RateLimiter
     from .schema.strategy import Schema
     from .schema.validation import Violation
     from .schema.verdict import Validators
@@ -137,7 +139,7 @@ class CallRun:
         self.run_id = run_id
         self.method = method
         self.messages = messages
-        self.asked = [m for m in messages if m.role != "system"] or [Msg("user", prompt)]
+        self.asked = ([m for m in messages if m.role != "system"] if messages else []) or [Msg("user", prompt)]
         self.head: list[Msg] = []
         self.rounds: list[Msg] = []  # tool units of the attempt
         self.tally = Tally()
@@ -275,14 +277,18 @@ class CallRun:
             self._log(attempt, reply=reply)
             return reply
 
-    async def _answer(self, request: Request) -> Reply:
-        return await self.provider.send(request)
+    def _answer(self, request: Request) -> Awaitable[Reply]:
+        return self.provider.send(request)
 
-    async def _exchange(self, request: Request) -> Reply:
-        """One request within the budgets of the run, which it draws on whatever becomes of it (O-1.133)."""
+    def _exchange(self, request: Request) -> Awaitable[Reply]:
+        """One request within the budgets of the run and the rate limits of its connection: what has neither is only sent."""
         account = self.services.account
         if account is None or self.provider.unmetered:
-            return await self._admitted(request)
+            return self._admitted(request)
+        return self._accounted(account, request)
+
+    async def _accounted(self, account: Account, request: Request) -> Reply:
+        """It draws on the budgets whatever becomes of it (O-1.133)."""
         held = await account.reserve(request, self.provider.free_and_instant, self.services.task)
         try:
             reply = await self._admitted(request)
@@ -295,12 +301,15 @@ class CallRun:
         held.replied(reply, self._price(request, reply))
         return reply
 
-    async def _admitted(self, request: Request) -> Reply:
-        """Under the rate limits of its connection; waiting for them counts nowhere (O-1.16)."""
+    def _admitted(self, request: Request) -> Awaitable[Reply]:
         limiter = self.services.limiter(self.settings.connection)
-        if limiter is None:
-            self.sent_at = self.services.clock()
-            return await self._answer(request)
+        if limiter is not None:
+            return self._limited(limiter, request)
+        self.sent_at = self.services.clock()
+        return self._answer(request)
+
+    async def _limited(self, limiter: RateLimiter, request: Request) -> Reply:
+        """Waiting for the limits counts nowhere (O-1.16)."""
         self.waited += await limiter.enter()
         self.sent_at = self.services.clock()
         tokens = 0

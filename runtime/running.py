@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from ..vm.effects import Effect
     from ..vm.link import Program
     from ..vm.machine import Machine
-    from ..vm.tasks import Task
     from .call_services import Services
     from .connections import ConnectionSettings
     from .emits import EmitBus
@@ -52,10 +51,10 @@ if TYPE_CHECKING:
             """An emit of the runtime itself (O-5.30)."""
 
         async def call(
-            self, effect: Effect, function: Any, arguments: Sequence[Any], started: Callable[[Task], object] | None = None
+            self, effect: Effect, function: Any, arguments: Sequence[Any], started: Callable[[str], object] | None = None
         ) -> Any:
             """The value of a function of the program (its Code, or a Closure), run as a child of the task that waits for
-            `effect`; `started` gets that child."""
+            `effect`; `started` gets the path of that child."""
 
         def future(self) -> Any:
             """A future of the loop that runs the session."""

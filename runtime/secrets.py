@@ -42,5 +42,23 @@ class Redactor:
                 text = text.replace(value, f"<secret {self._names[value]}>")
         return text
 
+    def split(self, text: str) -> list[str]:
+        """The text around the known values, with their names between: text, name, text, …"""
+        parts = [text]
+        for value in self._ordered:
+            if value in text:
+                parts = [piece for at, part in enumerate(parts) for piece in self._pieces(part, value, at % 2 == 1)]
+        return parts
+
+    def _pieces(self, part: str, value: str, is_name: bool) -> list[str]:
+        if is_name:
+            return [part]
+        found = part.split(value)
+        return [piece for each in found for piece in (self._names[value], each)][1:]
+
+    def value(self, name: str) -> str | None:
+        """What is known by a name."""
+        return next((value for value, known in self._names.items() if known == name), None)
+
     def __repr__(self) -> str:
         return f"Redactor({sorted(self._names.values())})"

@@ -242,6 +242,8 @@ class Session:
         self.builder = TreeBuilder(_classes(program))
         self.machine = Machine(program, self.memories)
         self.machine.tiers(host.tier == "both")
+        if earlier is not None:  # paths of tasks, by which memories know them, are not given twice
+            self.machine.root_count = earlier.machine.root_count
         self.state: dict[str, Any] = {}
         self.initialised = False
         self.unread: list[HashMapRef] = []  # of a state that was restored: hashmaps whose files are to be read
@@ -320,18 +322,18 @@ class Session:
                 await self._initialise()
             await self._read_files()
             passed = await arguments(self._give) if callable(arguments) else list(arguments)
-            value = await self._finish(machine.start(code, passed))
+            value = await self._finish(self.machine.start(code, passed))
         except Panic as raised:
             panic = raised
             self.emits.send("panic", self.redactor.clean(raised.message), True)
         finally:
             for timer in timers:
                 timer.cancel()
-            machine.cancel_all()
+            self.machine.cancel_all()
             await self.work.close_all()
             self.emits.flush()
         self.metrics.execution_time_ms += round((self.host.now() - started) * 1000)
-        return Outcome(value, panic, machine.used if machine.exact else None)
+        return Outcome(value, panic, self.machine.used if self.machine.exact else None)
 
     def _account(self, tokens: int | None, cost: float | None) -> Any:
         """What the requests of this run draw on (G-6.4)."""
@@ -342,7 +344,7 @@ class Session:
         return Account(tokens, cost, self.services.pricing, self.future)
 
     async def _initialise(self) -> None:
-        with self.memories.beginning(self.machine):
+        with self.memories.beginning(lambda: self.machine):
             for number in self.program.image.exports.init:
                 await self._finish(self.machine.start(self.program.codes[number], []))
         if self.earlier is not None:
@@ -406,15 +408,20 @@ class Session:
 
     async def _finish(self, task: Task) -> Any:
         """Run until this task has ended, and with it all that it started."""
+        root = self.machine.watched(task, lambda ended: None)
         while True:
-            effects = self.machine.step()
+            effects = self._step()
             for effect in effects:
                 await self._perform(effect)
             if effects:
                 continue
-            if task.status == DONE:
-                return task.result
+            if root.task.status == DONE:
+                return root.task.result
             await self._deliver()
+
+    def _step(self) -> list[Effect]:
+        """Between two steps the machine is data (G-13.7)."""
+        return self.machine.step()
 
     async def _give(self, number: int, arguments: list[Any]) -> Any:
         return await self._finish(self.machine.start(self.program.codes[number], list(arguments)))
@@ -457,10 +464,10 @@ class Session:
     # ------------------------------------------------------------ what performers use
 
     async def call(
-        self, effect: Effect, function: Any, arguments: Sequence[Any], started: Callable[[Task], object] | None = None
+        self, effect: Effect, function: Any, arguments: Sequence[Any], started: Callable[[str], object] | None = None
     ) -> Any:
         """Run a function of the program as a child of the task that waits for `effect`, and give its value; `started` gets the
-        child. A cancellation here cancels the child; a panic in it ends the run."""
+        path of the child. A cancellation here cancels the child; a panic in it ends the run."""
         future = self.future()
 
         def done(task: Task) -> None:
@@ -470,12 +477,12 @@ class Session:
         code, cells = (function.function, function.cells) if type(function) is Closure else (function, ())
         child = self.machine.call(effect, code, list(arguments), cells, done)
         if started is not None:
-            started(child)
+            started(child.task.path)
         self.work.stir()
         try:
             return await future
         finally:
-            if self.machine.cancel(child):
+            if self.machine.cancel(child.task):
                 self.work.stir()
 
     def hold(self, effect: Effect, work: Coroutine[Any, Any, Any]) -> None:

@@ -14,14 +14,15 @@ from ..vm.snapshot.errors import misshapen
 from ..vm.snapshot.reader import WRONG, Reader
 from ..vm.snapshot.writer import Writer
 from ..vm.values import Array, Map
-from .memory import states
 from .memory.errors import InvalidValue, MemoryFailure
+from .snapshot_secrets import SnapshotSecrets
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from typing import Any
 
+    from .memory.stores.volatile import VolatileStore
     from .model_instances import ModelInstance
     from .performers.models import ModelCalls
     from .session import Session
@@ -32,17 +33,34 @@ WHAT = "session state"
 
 def dumped(session: Session) -> bytes:
     """SnapshotError for what no state can hold: more than 64 MiB."""
-    w = Writer(session.program, session.redactor.clean)
+    w = Writer(session.program, SnapshotSecrets(session))
     roots = [
         session.initialised,
-        stores.lowered(w, session.machine),
-        states.lowered(session.memories),
+        stores.lowered(w, session.machine, False),
+        _logs(session),
         [[name, messages, _facts(w, facts)] for name, messages, facts in session.memories.beginnings()],
         _tool_states(w, session.state.get("tools")),
         _models(w, session.state.get("models")),
         getattr(session.state.get("agents"), "calls", 0),
+        session.machine.root_count,
     ]
     return w.sealed(WHAT, roots)
+
+
+def _logs(session: Session) -> list[Any]:
+    if not len(session.memories):
+        return []
+    from .memory import states  # with the code of a store, which a program without memories does not load (M-14.7)
+
+    return states.lowered(session.memories)
+
+
+def _read_logs(session: Session, rows: Any) -> VolatileStore | None:
+    if rows == []:
+        return None
+    from .memory import states
+
+    return states.read(session.memories, rows)
 
 
 def _facts(w: Writer, facts: list[Any]) -> list[Any]:
@@ -70,16 +88,17 @@ def _instance(w: Writer, name: str, number: int, made: ModelInstance) -> list[An
 def restored(session: Session, data: bytes) -> Callable[[], Awaitable[None]]:
     """SnapshotError, and nothing has changed; or what makes the session go on from that state. Everything is made and checked
     here: the rest only puts it in its place."""
-    r = Reader(session.program, data, WHAT)
+    r = Reader(session.program, data, WHAT, SnapshotSecrets(session))
     try:
-        initialised, machine, logs, beginnings, tools, models, agent_calls = r.roots
+        initialised, machine, logs, beginnings, tools, models, agent_calls, runs = r.roots
         r.flag(initialised)
-        state = stores.read(r, machine)
-        volatile = states.read(session.memories, logs)
+        state = stores.read(r, machine, False)
+        volatile = _read_logs(session, logs)
         begun = _beginnings(r, session, beginnings)
         tool_states = _read_tools(r, session, state.configured, tools)
         model_calls = _read_models(r, session, state.configured, models)
         r.index(agent_calls)
+        r.index(runs)
     except MemoryFailure as failure:
         raise misshapen(failure.message) from None
     except WRONG:
@@ -90,6 +109,7 @@ def restored(session: Session, data: bytes) -> Callable[[], Awaitable[None]]:
         if agents is not None:
             await agents.aclose()  # what they were told is no longer so; the next call starts them anew
         state.replace(session.machine)
+        session.machine.root_count = max(runs, session.machine.root_count)
         session.memories.begin_with(volatile, begun)
         session.state["tools"] = tool_states
         model_calls.calls = max(model_calls.calls, getattr(session.state.get("models"), "calls", 0))  # ids are not given twice

@@ -45,6 +45,9 @@ class NoMemories:
     def embeds(self, ref: Any) -> bool:
         return False
 
+    def waits(self, ref: Any, method: str, task: Any) -> bool:
+        return False
+
     def initial(self, name: str, role: str, content: str, pinned: bool) -> None:
         self[name]
 

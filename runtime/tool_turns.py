@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections import deque
 
 from ..vm.panics import Panic
+from ..vm.tasks import is_below
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from ..vm.tasks import Task
 
 
 class Turns:
@@ -29,11 +29,11 @@ class Turns:
         self.future = future
         self.all_of_them = all_of_them
         self.busy = False
-        self.waiting: deque[tuple[Any, Task]] = deque()  # a future, and the task that waits for it
-        self.runs: Task | None = None  # the method that has its turn
+        self.waiting: deque[tuple[Any, str]] = deque()  # a future, and the path of the task that waits for it
+        self.runs: str | None = None  # the path of the method that has its turn
 
-    async def take(self, task: Task) -> None:
-        """Returns when it is the turn of a call that `task` waits for."""
+    async def take(self, task: str) -> None:
+        """Returns when it is the turn of a call that the task with that path waits for."""
         if not self.busy:
             self.busy = True
             return
@@ -50,7 +50,7 @@ class Turns:
                 self.end()
             raise
 
-    def begin(self, task: Task) -> None:
+    def begin(self, task: str) -> None:
         self.runs = task
 
     def end(self) -> None:
@@ -63,7 +63,7 @@ class Turns:
                 return
         self.busy = False
 
-    def _refuse_circle(self, task: Task) -> None:
+    def _refuse_circle(self, task: str) -> None:
         """What `task` waits for must not wait for `task`: from each method that has its turn to the tools that tasks below it
         wait for."""
         reached: list[Turns] = []
@@ -77,19 +77,10 @@ class Turns:
             reached.append(turns)
             ahead += [other for other in self.all_of_them if other._waits_below(turns.runs)]
 
-    def _waits_below(self, running: Task) -> bool:
+    def _waits_below(self, running: str) -> bool:
         return any(is_below(task, running) for _, task in self.waiting)
 
     def _circle(self, last: Turns) -> str:
         if last is self:
             return f"tool {self.name}: a `mut self` method waits for itself; call it as `self.…`"
         return f"tools {last.name} and {self.name}: their `mut self` methods wait for each other"
-
-
-def is_below(task: Task, above: Task) -> bool:
-    at: Task | None = task
-    while at is not None:
-        if at is above:
-            return True
-        at = at.parent
-    return False

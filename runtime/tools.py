@@ -156,7 +156,7 @@ class Tools:
         if not method.changes_state:
             return await self.run.call(effect, method.code, [self._state(method.tool), *arguments])
         turns = self._turns(method.tool)
-        await turns.take(effect.task)
+        await turns.take(effect.task.path)
         try:
             state = self._state(method.tool)
             pair = await self.run.call(effect, method.code, [state, *arguments], turns.begin)

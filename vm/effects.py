@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         def written(self, ref: Any, task: Any) -> Memory: ...
         def perform(self, ref: Any, method: str, arguments: list[Any], task: Any) -> Any: ...
         def embeds(self, ref: Any) -> bool: ...
+        def waits(self, ref: Any, method: str, task: Any) -> bool: ...
 
     class Running(Protocol):
         """The part of the machine that methods of handles use."""
@@ -180,7 +181,8 @@ class ToolUse:
 
 
 class MemoryUse:
-    """Effect `memory`: a method of the direct API on a memory whose facts have vectors (M-10.16)."""
+    """Effect `memory`: a method of the direct API on a memory whose facts have vectors (M-10.16), or whose turn lock it takes
+    first (M-5.17)."""
 
     __slots__ = ("memory", "method", "arguments")
 

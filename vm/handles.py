@@ -88,10 +88,11 @@ def memory_method(machine: Running, task: Task, memory: MemoryRef, site: Site, a
     checked = _checked(site, arguments)
     if site.name == "pin":
         _check_role(checked[0])
-    if site.name in EMBEDDED and machine.memories.embeds(memory):
+    memories = machine.memories
+    if (site.name in EMBEDDED and memories.embeds(memory)) or memories.waits(memory, site.name, task):
         machine.suspend(task, "memory", MemoryUse(memory, site.name, checked))
         return SUSPENDED
-    return machine.memories.perform(memory, site.name, checked, task)
+    return memories.perform(memory, site.name, checked, task)
 
 
 def _checked(site: Site, arguments: list[Any]) -> list[Any]:
@@ -102,14 +103,18 @@ def _checked(site: Site, arguments: list[Any]) -> list[Any]:
     return [check(value, parameter.type) for value, parameter in zip(values, parameters, strict=True)]
 
 
-def memory_append(machine: Running, task: Task, memory: MemoryRef, site: Site, arguments: list[Any]) -> None:
+def memory_append(machine: Running, task: Task, memory: MemoryRef, site: Site, arguments: list[Any]) -> Any:
     role, content = arguments_of(site, arguments, ("role", "content"))
     expect(content, str, "String")
     _check_role(role)
+    if machine.memories.waits(memory, "append", task):
+        machine.suspend(task, "memory", MemoryUse(memory, "append", [role, content]))
+        return SUSPENDED
     try:
         machine.memories.written(memory, task).append(role, content)
     except machine.memories.failure as failure:
         raise store_failure(failure) from None
+    return None
 
 
 def memory_messages(machine: Running, task: Task, memory: MemoryRef, site: Site, arguments: list[Any]) -> Any:
@@ -145,8 +150,11 @@ def memory_is_empty(machine: Running, task: Task, memory: MemoryRef, site: Site,
         raise store_failure(failure) from None
 
 
-def memory_clear(machine: Running, task: Task, memory: MemoryRef, site: Site, arguments: list[Any]) -> None:
+def memory_clear(machine: Running, task: Task, memory: MemoryRef, site: Site, arguments: list[Any]) -> Any:
     arguments_of(site, arguments, ())
+    if machine.memories.waits(memory, "clear", task):
+        machine.suspend(task, "memory", MemoryUse(memory, "clear", []))
+        return SUSPENDED
     try:
         machine.memories.written(memory, task).clear()
     except machine.memories.failure as failure:

@@ -46,7 +46,7 @@ _NUMBER = tuple(NUMBERS[op.name] for op in OPCODES)
 
 
 def _lengths() -> dict[tuple[str, ...], tuple[int, ...]]:
-    """The lengths of the runs that become one node, longest first, by the first two opcodes of a run."""
+    """The lengths of the runs that become one node, longest first, by their first two opcodes."""
     found: dict[tuple[str, ...], set[int]] = {}
     for run in FUSED:
         found.setdefault(run[:2], set()).add(len(run))
@@ -352,28 +352,32 @@ def _memory(image: im.Image, memory: im.Memory) -> MemoryRef | KeyedRef:
 
 
 def fuse(code: Code, nodes: list[list[Any]], names: list[str], targets: set[int]) -> None:
-    """Replace runs of opcodes by one node each, longest first. A run is entered at its first opcode only, so the nodes inside
-    are never reached; they stay in place for positions."""
+    """Replace runs of opcodes by one node each, so that as few nodes as possible are left. A run is entered at its first opcode
+    only, so the nodes inside are never reached; they stay in place for positions."""
+    lengths = _fewest(names, targets)
     at = 0
     while at < len(nodes):
-        lengths = _LENGTHS.get(tuple(names[at : at + 2]))
-        length, found = (1, None) if lengths is None else _longest_run(names, at, targets, lengths)
-        if found is not None:
-            number, fault = found
+        length = lengths[at]
+        if length > 1:
+            number, fault = FUSED[tuple(names[at : at + length])]
             operands = tuple(nodes[i][1] for i in range(at, at + length) if _HAS_OPERAND[names[i]])
             nodes[at][:] = [number, operands, nodes[at + length - 1][2]]
             code.faults[at + length] = at + fault
         at += length
 
 
-def _longest_run(
-    names: list[str], at: int, targets: set[int], lengths: tuple[int, ...]
-) -> tuple[int, tuple[int, int] | None]:
-    for length in lengths:
-        found = FUSED.get(tuple(names[at : at + length]))
-        if found is not None and not any(inner in targets for inner in range(at + 1, at + length)):
-            return length, found
-    return 1, None
+def _fewest(names: list[str], targets: set[int]) -> list[int]:
+    """The length of the run that begins at each opcode, 1 for none, if there are to be the fewest from there to the end."""
+    chosen = [1] * len(names)
+    left = [0] * (len(names) + 1)
+    for at in range(len(names) - 1, -1, -1):
+        left[at] = left[at + 1] + 1
+        for length in _LENGTHS.get(tuple(names[at : at + 2]), ()):
+            end = at + length
+            fits = end <= len(names) and tuple(names[at:end]) in FUSED and targets.isdisjoint(range(at + 1, end))
+            if fits and left[end] < left[at] - 1:
+                left[at], chosen[at] = left[end] + 1, length
+    return chosen
 
 
 def run_costs(flows: list[str]) -> list[int]:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .link import Program
     from .linked import Code, LoopSite
     from .tasks import Task
+    from .waits import HostCall
 
 CHUNK = 10_000  # fuel handed to the loop at a time; between chunks deadline and cancellation are looked at
 UNLIMITED = 1 << 62
@@ -76,6 +77,15 @@ class Machine(Scheduler):
         self.depth_limit = depth + 1  # the bottom frame of a task is not a call
         self.task_limit = tasks
         self.value_bytes = value_bytes
+
+    def successor(self) -> Machine:
+        """A new machine under the same limits, for the same host, in which nothing runs."""
+        made = Machine(self.program, self.memories)
+        for name in ("steps", "depth_limit", "task_limit", "value_bytes", "keeps_locals", "calls_before", "loops_before"):
+            setattr(made, name, getattr(self, name))
+        made.reserve = made.steps
+        made.both, made.counted, made.stop = self.both, self.counted, self.stop
+        return made
 
     # ------------------------------------------------------------ the two tiers (V-7)
 
@@ -224,7 +234,7 @@ class Machine(Scheduler):
     def configure(self, target: tuple[str, int, str], value: Any) -> None:
         self.configured[target] = value
 
-    def call(self, effect: Effect, code: Code, arguments: list[Any], captured: Any, done: Callable[[Task], None]) -> Task:
+    def call(self, effect: Effect, code: Code, arguments: list[Any], captured: Any, done: Callable[[Task], None]) -> HostCall:
         """What runs for an effect is one call deeper than the task that waits for it: P012 (G-6.1)."""
         parent = effect.task
         if parent.base + len(parent.frames) >= self.depth_limit:

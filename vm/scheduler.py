@@ -220,13 +220,8 @@ class Scheduler:
             raise Panic("P007", f"expected Int as the limit of parallel for, found {typeof(limit)}")
         if limit < 1:
             raise Panic("P013", f"parallel for: limit {limit} is below 1")
-        captured = copies(code, cells)
-
-        def start(element: Any) -> Task:
-            return self.new_task(task, code, [element], [cell and Cell(share(cell.value)) for cell in captured])
-
-        each = Each(task, iterate(iterable, self), min(limit, self.task_limit), start)
-        each.fill()
+        each = Each(task, iterate(iterable, self), min(limit, self.task_limit), code, copies(code, cells))
+        each.fill(self)
         return self.wait(each, []) if each.places else Array([])
 
     def settle(self, task: Task, value: Any, depth: int) -> Any:
@@ -259,7 +254,7 @@ class Scheduler:
 
     # ------------------------------------------------------------ what the host calls
 
-    def call(self, effect: Effect, code: Code, arguments: list[Any], captured: Any, done: Callable[[Task], None]) -> Task:
+    def call(self, effect: Effect, code: Code, arguments: list[Any], captured: Any, done: Callable[[Task], None]) -> HostCall:
         """Run a function as a child of the task that waits for `effect`; `done` gets the child when it has ended."""
         parent = effect.task
         if parent.effect is not effect:
@@ -267,8 +262,13 @@ class Scheduler:
         parent.calls += 1
         self._rest(parent)  # it waits for its child: all places could be taken by such parents
         task = self.new_task(parent, code, arguments, [*captured, *[None] * (code.cell_count - len(captured))])
-        task.watchers.append(HostCall(done))
-        return task
+        return self.watched(task, done)
+
+    def watched(self, task: Task, done: Callable[[Task], None]) -> HostCall:
+        """The host's record of a task that it waits for."""
+        call = HostCall(task, done)
+        task.watchers.append(call)
+        return call
 
     def end_calls(self, parent: Task) -> None:
         """The effect is answered: whatever still runs for it is cancelled."""

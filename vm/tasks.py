@@ -20,6 +20,11 @@ READY, WAITING, DONE = "ready", "waiting", "done"
 NOTHING = object()
 
 
+def is_below(path: str, above: str) -> bool:
+    """Whether the task with a path is the one with the other path, or was started below it."""
+    return path == above or path.startswith(f"{above}.")
+
+
 class Task:
     """`number` is the order of creation; `path` names the task whatever the order of running (V-6.5).
 

@@ -7,7 +7,7 @@ what it needs. Must not know: instructions, effects, the host.
 from __future__ import annotations
 
 from .panics import Panic
-from .values import Array, Err, make_error, share
+from .values import Array, Cell, Err, make_error, share
 from .values.limits import check_items
 
 TYPE_CHECKING = False
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from typing import Any, Protocol
 
     from .link import Program
+    from .linked import Code
     from .tasks import Task
 
     class Machine(Protocol):
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
         def fail(self, wait: Wait, panic: Panic) -> None: ...
         def cancel(self, task: Task) -> bool: ...
         def call_ended(self, parent: Task) -> None: ...
+        def new_task(self, parent: Task | None, code: Code, arguments: list[Any], cells: list[Any]) -> Task: ...
 
 
 def outcome(machine: Machine, ended: Task) -> Any:
@@ -94,24 +96,27 @@ class First(Wait):
 
 
 class Each(Wait):
-    """`parallel for`: a task per element, at most `limit` at a time; the values in input order."""
+    """`parallel for`: a task per element, at most `limit` at a time; the values in input order. `captured`: the cells that each
+    task gets copies of."""
 
-    __slots__ = ("start", "elements", "limit", "results", "places")
+    __slots__ = ("code", "captured", "elements", "limit", "results", "places")
 
-    def __init__(self, task: Task, elements: Iterator[Any], limit: int, start: Callable[[Any], Task]) -> None:
+    def __init__(self, task: Task, elements: Iterator[Any], limit: int, code: Code, captured: list[Any]) -> None:
         super().__init__(task)
-        self.start = start
+        self.code = code
+        self.captured = captured
         self.elements = elements
         self.limit = limit
         self.results: list[Any] = []
         self.places: dict[Task, int] = {}  # of the running ones
 
-    def fill(self) -> None:
+    def fill(self, machine: Machine) -> None:
         """Start tasks while there is room."""
         while len(self.places) < self.limit:
             for element in self.elements:
                 check_items(len(self.results) + 1)
-                started = self.start(share(element))
+                cells = [cell and Cell(share(cell.value)) for cell in self.captured]
+                started = machine.new_task(self.task, self.code, [share(element)], cells)
                 started.watchers.append(self)
                 self.places[started] = len(self.results)
                 self.results.append(None)
@@ -126,7 +131,7 @@ class Each(Wait):
             return
         self.results[place] = ended.result
         try:
-            self.fill()
+            self.fill(machine)
         except Panic as panic:
             machine.fail(self, panic)
         if not self.places:
@@ -150,11 +155,12 @@ class AllEnded(Wait):
 
 
 class HostCall:
-    """A function the host runs for an effect: `done` gets the task when it has ended."""
+    """What the host runs in a task, for an effect or as the root of a run: `done` gets the task when it has ended."""
 
-    __slots__ = ("done",)
+    __slots__ = ("task", "done")
 
-    def __init__(self, done: Callable[[Task], None]) -> None:
+    def __init__(self, task: Task, done: Callable[[Task], None]) -> None:
+        self.task = task
         self.done = done
 
     def ended(self, machine: Machine, ended: Task) -> None:

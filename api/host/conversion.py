@@ -97,7 +97,10 @@ def read_value(
     """As `from_python`, with the functions of the fields that are left out; these hold nothing until `defaults` has their
     values, in the same order."""
     reader = _Reader(program, defaults)
-    return reader.read(value, wanted, what), reader.left_out
+    try:
+        return reader.read(value, wanted, what), reader.left_out
+    except RecursionError:
+        raise TypeError(f"{what}: it is nested too deep, or holds itself") from None
 
 
 class _Reader:

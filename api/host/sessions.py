@@ -17,11 +17,9 @@ from typing import Any, Self, TypeVar
 from ..runtime import session as runtime
 from ..runtime.emits import NoListener
 from ..runtime.errors import ConfigFailure
-from ..runtime.session_state import dumped, restored
 from ..vm import link, values
 from ..vm.machine import Stopped
 from ..vm.panics import Panic as RaisedPanic
-from ..vm.snapshot.errors import SnapshotError
 from .conversion import Run, from_python, read_value, to_python
 from .errors import Frame, ImageError, Panic, ProgramError
 from .options import Budgets, Options, check_options, host_of
@@ -154,9 +152,14 @@ class Session:
             self._session.host.args = args
             outcome = await self._outcome(number, [])
             emits, self._emits = self._emits, []
-        error = self._error(outcome)
-        value = None if error is not None or outcome is None else self._success(outcome.value)
-        exit_code = 130 if outcome is None else outcome.exit_code
+        value = None
+        try:
+            error = self._error(outcome)
+            if error is None and outcome is not None:
+                value = self._success(outcome.value)
+        except Panic as panic:
+            error = panic
+        exit_code = 130 if outcome is None else 1 if isinstance(error, Panic) else outcome.exit_code
         return RunResult(error is None, value, error, exit_code, emits, self.metrics())
 
     def call(self, function: str, /, *args: Any, **named: Any) -> Any:
@@ -178,7 +181,7 @@ class Session:
         if isinstance(error, Panic):
             raise error
         if error is not None:
-            value = error if outcome is None else to_python(self._session.clean(outcome.error))
+            value = error if outcome is None else self._given(outcome.error)
             raise ProgramError(value, error)
         assert outcome is not None
         return self._success(outcome.value)
@@ -239,7 +242,7 @@ class Session:
             return _panic(outcome.panic, clean)
         if outcome.error is None:
             return None
-        error = to_python(self._session.clean(outcome.error))
+        error = self._given(outcome.error)
         if isinstance(error, ErrorValue):
             return error
         variant = error.variant if isinstance(error, Enum) else None
@@ -247,7 +250,14 @@ class Session:
 
     def _success(self, value: Any) -> Any:
         """What a call gives: of `Ok(value)` the value."""
-        return to_python(self._session.clean(value.value if type(value) is values.Ok else value))
+        return self._given(value.value if type(value) is values.Ok else value)
+
+    def _given(self, value: Any) -> Any:
+        """A value of the machine as Python has it. Raises Panic for one that is nested deeper than Python can follow."""
+        try:
+            return to_python(self._session.clean(value))
+        except RecursionError:
+            raise Panic("P103", "nesting limit exceeded: the value is nested too deep to be given to Python") from None
 
     def cancel(self) -> None:
         """Stop the call that runs, from any thread: a run ends with exit code 130, a call raises ProgramError."""
@@ -279,6 +289,8 @@ class Session:
 
     async def adump(self) -> bytes:
         """As `dump`, within a running event loop."""
+        from ..runtime.session_state import dumped  # loaded by who keeps states (M-14.7)
+
         async with self._turns:
             return _refusing(lambda: dumped(self._session))
 
@@ -291,6 +303,8 @@ class Session:
         """As `restore`, within a running event loop."""
         if not isinstance(state, bytes | bytearray | memoryview):
             raise TypeError(f"a state is bytes, given {type(state).__name__}")
+        from ..runtime.session_state import restored
+
         async with self._turns:
             replace = _refusing(lambda: restored(self._session, bytes(state)))
             await replace()
@@ -334,6 +348,8 @@ class Session:
 
 def _refusing(work: Callable[[], T]) -> T:
     """What `work` gives, its refusals as the API has them."""
+    from ..vm.snapshot.errors import SnapshotError
+
     try:
         return work()
     except SnapshotError as error:

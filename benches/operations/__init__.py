@@ -15,9 +15,10 @@ from .growing import growth
 from .loading import image_loading, verifier
 from .long_memories import bytes_of_memories, durable_log, long_views
 from .memories import memory_append, memory_append_in_program, request_assembly
-from .recalling import recall
+from .recalling import followed_recall, index_of_facts, recall
 from .schemas import extraction, retry_growth
 from .serving import calls_over_the_wire
+from .snapshots import snapshots
 from .starting import cold_start
 from .waiting import concurrent_calls
 
@@ -31,6 +32,8 @@ OPERATIONS: dict[str, Callable[[Plan], list[Figure]]] = {
     "durable_log": durable_log,
     "memory_bytes": bytes_of_memories,
     "recall": recall,
+    "followed_recall": followed_recall,
+    "index_of_facts": index_of_facts,
     "retry": retry_growth,
     "extraction": extraction,
     "compile": compile_speed,
@@ -39,5 +42,6 @@ OPERATIONS: dict[str, Callable[[Plan], list[Figure]]] = {
     "verifier": verifier,
     "waiting": concurrent_calls,
     "serving": calls_over_the_wire,
+    "snapshots": snapshots,
     "start": cold_start,
 }

@@ -38,12 +38,14 @@ from concerto.runtime.records import Call, Reply, Request
 from concerto.runtime.schema.json_text import compact_json
 from concerto.runtime.performers.tests import EMITS
 from concerto.runtime.session import Host, Outcome, Session
+from concerto.runtime.suspension import resume, snapshot
 from concerto.runtime.testing import judged as judge
 from concerto.runtime.virtual_time import VirtualLoop
 from concerto.vm.bytecode.asm import assemble
 from concerto.vm.bytecode.codec import encode
 from concerto.vm.bytecode.disasm import disassemble
 from concerto.vm.bytecode.image import ImageError
+from concerto.vm.effects import Effect
 from concerto.vm.link import Program
 from concerto.vm.load import load_bytes, load_image
 from concerto.vm.values import display, from_json, to_json, typeof
@@ -51,7 +53,7 @@ from concerto.vm.values import display, from_json, to_json, typeof
 Json = dict[str, Any]
 HELLO = {
     "event": "hello", "name": "concerto", "version": VERSION, "spec": "1.0", "protocol": 1,
-    "levels": [0, 1, 2, 3, 4, 5], "features": [], "routes": ["interp", "trans", "image", "asm"],
+    "levels": [0, 1, 2, 3, 4, 5], "features": [], "routes": ["interp", "trans", "image", "asm", "resume"],
 }  # fmt: skip
 
 
@@ -201,7 +203,7 @@ def no_main(file: str) -> Json:
 def by_route(route: str, result: Compilation) -> Program | str:
     """The program as the route makes it; a text when assembling changed the bytes."""
     assert result.image is not None
-    if route in ("interp", "trans"):
+    if route in ("interp", "trans", "resume"):
         return load_image(result.image)
     data = encode(result.image)
     if route == "image":
@@ -243,6 +245,14 @@ def permissions_of(op: Json) -> Permissions:
 
 class Cancelled(Exception):
     """The runner cancelled the run."""
+
+
+class Resumed(Session):
+    """Before each step its machine is written, dropped, and made anew from the bytes (C-7.1)."""
+
+    def _step(self) -> list[Effect]:
+        resume(self, snapshot(self))
+        return super()._step()
 
 
 class World:
@@ -289,7 +299,7 @@ class World:
             tier="both" if op["route"] in TRANSLATED else "interp",
             hears=lambda: bool(op.get("listen")),
         )
-        self.session = Session(program, host)
+        self.session = (Resumed if op["route"] == "resume" else Session)(program, host)
         if op["route"] in TRANSLATED:
             self.session.machine.tiers(True, at_once=True, counted=op["route"] == "trans")
         if function is not None:

@@ -19,12 +19,12 @@ sys.path[0] = str(Path(__file__).resolve().parents[2])
 from conformance.oracle.evaluate import Evaluator
 from conformance.oracle.scopes import Function, Program
 from conformance.oracle.types import NotClaimed
-from conformance.oracle.values import RESULT, Case, Err, Panic, display, is_good, kind_of
+from conformance.oracle.values import Err, Panic, display, is_error, kind_of
 
 Json = dict[str, Any]
+Emits = list[tuple[str, str]]
 STACK = 512 * 1024 * 1024
 MEMORY = 2560 * 1024 * 1024  # a program that outgrows it is not claimed
-LARGEST, DEEPEST = 1024 * 1024, 256  # limits of the machine (G-6.1), which the evaluator does not have
 HELLO = {
     "event": "hello", "name": "oracle", "version": "1", "spec": "1.0", "protocol": 1, "levels": [0, 1, 2], "features": [],
     "routes": ["interp"], "diagnostics": False,
@@ -35,13 +35,13 @@ def send(message: Json) -> None:
     sys.stdout.write(json.dumps(message, ensure_ascii=False, separators=(",", ":")) + "\n")
 
 
-def evaluate(files: dict[str, bytes], main: str, depth: int = 10_000) -> tuple[Json, list[tuple[str, str]]]:
+def evaluate(files: dict[str, bytes], main: str, depth: int = 10_000, steps: int | None = None) -> tuple[Json, Emits]:
     """The result of the program and its emits; raises NotClaimed."""
     outcome: list[Any] = []
 
     def work() -> None:
         try:
-            outcome.append(started(files, main, depth))
+            outcome.append(started(files, main, depth, steps))
         except Exception as error:
             outcome.append(error)
 
@@ -60,17 +60,17 @@ def evaluate(files: dict[str, bytes], main: str, depth: int = 10_000) -> tuple[J
     return outcome[0]  # type: ignore[no-any-return]
 
 
-def started(files: dict[str, bytes], main: str, depth: int) -> tuple[Json, list[tuple[str, str]]]:
+def started(files: dict[str, bytes], main: str, depth: int, steps: int | None) -> tuple[Json, Emits]:
     program = Program(files, main)
     function = program.root.find("main")
     if not isinstance(function, Function):
         raise NotClaimed("no main")
-    evaluator = Evaluator(program, depth)
+    evaluator = Evaluator(program, depth, steps)
     emits = evaluator.emits
     try:
         value, _ = evaluator.enter(function, [])
         result: Json = {"status": "ok", "exit": 0}
-        if isinstance(value, Case) and value.item is RESULT and not is_good(value):
+        if is_error(value):
             error = value.payload[0]
             variant = error.variant if isinstance(error, Err) else None
             fails = {"kind": kind_of(error), "variant": variant, "message": display(error)}
@@ -80,23 +80,18 @@ def started(files: dict[str, bytes], main: str, depth: int) -> tuple[Json, list[
         file, line = panic.at or (function.node.span.file, 1)
         where = {"file": file, "line": line, "column": 1, "trace": []}
         result = {"status": "panic", "exit": 1, "panic": {"code": panic.code, "message": panic.message, **where}}
+    if steps is not None and result.get("panic", {}).get("code") != "P101":
+        raise NotClaimed("how much fuel is used")
     return {**result, "asserts": evaluator.asserts, "diagnostics": []}, emits
-
-
-def nesting(payload: str) -> int:
-    """At most how deep the payload is, at little cost: brackets that open before the first one closes."""
-    return payload.partition("]")[0].count("[")
 
 
 def run(op: Json) -> None:
     limits = op.get("limits") or {}
     try:
-        if op["op"] != "run" or op["mode"] != "run" or set(limits) - {"depth"} or op["permissions"]:
+        if op["op"] != "run" or op["mode"] != "run" or set(limits) - {"depth", "steps"} or op["permissions"]:
             raise NotClaimed(f"{op['op']} with these fields")
         files = {name: c.encode() if isinstance(c, str) else base64.b64decode(c["base64"]) for name, c in op["files"].items()}
-        result, emits = evaluate(files, op["main"], limits.get("depth", 10_000))
-        if any(len(payload) > LARGEST or nesting(payload) > DEEPEST for _, payload in emits):
-            raise NotClaimed("limits of size")
+        result, emits = evaluate(files, op["main"], limits.get("depth", 10_000), limits.get("steps"))
     except NotClaimed as reason:
         send({"id": op["id"], "status": "not claimed", "reason": str(reason)})
         return

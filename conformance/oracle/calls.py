@@ -5,8 +5,6 @@ the conversion to the type expected where the node stands (L-3.3). The environme
 one-element cells; a closure keeps the cells that exist when it is made, so it sees later assignments.
 """
 
-import functools
-from typing import Any
 
 from concerto.compiler import ast
 
@@ -14,9 +12,9 @@ from .library.table import json_parse, map_good
 from .places import Code, Place, write
 from .scopes import (DISCARD, METHODS, Function, Item, Join, Local, Missing, Program, Scope, Variant, declared, resolve,
     texts, type_of)  # fmt: skip
-from .types import (ANY, FLOAT, INT, NIL, STRING, NotClaimed, Param, Type, Var, checked, claimed, convert, deep, inside,
-    known, prune, served, substitute, to_float)  # fmt: skip
-from .values import NONE, Case, Err, Fn, Panic, Rec, ancestors, display, head_of, kind_of, stop
+from .types import (ANY, FLOAT, INT, NIL, STRING, Misfit, NotClaimed, Param, Type, Var, built, checked, claimed,
+    convert, has_kind, inside, known, prune, served, substitute, to_float)  # fmt: skip
+from .values import NONE, Any, Case, Err, Fn, Panic, Rec, ancestors, failed, head_of, kind_of, sized, stop
 
 Typed = tuple[Type, Code]
 BRANCHING = (ast.Block, ast.GroupExpr, ast.If, ast.Match, ast.Try, ast.For, ast.While, ast.Loop)
@@ -52,19 +50,16 @@ def located(code: Code, at: Any, panic_code: str | None = None) -> Code:
 
 
 class Calls:
-    place: Any
-
-    def __init__(self, program: Program, limit: int) -> None:
+    def __init__(self, program: Program, limit: int, steps: int | None = None) -> None:
         self.program, self.limit, self.depth, self.asserts = program, limit, 0, 0
-        self.emits: list[tuple[str, str]] = []
-        self.offered, self.conversions = {}, {}  # methods of traits, by head of the type; of From, by what they give
-        self.piped, self.values = {}, {}  # left sides of pipes, by node; functions that are used as values
+        self.steps = iter(range(2**63 if steps is None else steps))
+        # traits that have impls; left sides of pipes, by node; functions that are used as values
+        self.emits, self.traits, self.piped, self.values = [], [], {}, {}
 
     # ------------------------------------------------------------ elaboration
 
     def expr(self, node: ast.Expr, scope: Scope, expected: Type | None = None) -> Typed:
-        name = type(node).__name__
-        elaborate = getattr(self, "on_" + name, None) or stop(NotClaimed(name))
+        elaborate = getattr(self, f"on_{type(node).__name__}", None) or stop(NotClaimed(type(node).__name__))
         expected = None if expected == DISCARD and not isinstance(node, BRANCHING) else known(expected)
         type_, code = elaborate(node, scope, expected)
         if id(node) in self.piped:
@@ -107,29 +102,35 @@ class Calls:
                 target[0].methods.update(made)
             elif trait == "Error":
                 target[0].parent = "Error"
-            elif trait == "From":
-                self.conversions.setdefault(target[0], []).extend(made.values())
-                self.offered[target[0], "from"] = made["from"]
-            else:
-                self._implemented(trait, arguments, (heads, target), made)
+            else:  # default methods of the trait count as if they stood in the impl
+                names = dict(zip((p.name for p in trait.params), arguments, strict=True))
+                own = Scope(trait.scope, barrier=True, Self=target, **names)
+                offered = {name: Function(m.node, own, (heads, target)) for name, m in trait.methods.items()}
+                trait.impls.setdefault(target[0], []).append(offered | made)
+                self.traits.append(trait)
 
-    def _implemented(self, trait: Item, arguments: Any, owner: Any, made: dict[str, Function]) -> None:
-        """The trait learns of the impl; its default methods count as if they stood there."""
-        head, own = owner[1][0], Scope(trait.scope, barrier=True)
-        claimed(head not in trait.impls, "one trait with several arguments")
-        own.names = {"Self": owner[1], **dict(zip((p.name for p in trait.params), arguments, strict=True))}
-        trait.impls[head] = {name: made.get(name) or Function(m.node, own, owner) for name, m in trait.methods.items()}
-        for name, function in trait.impls[head].items():  # of two traits none is meant
-            self.offered[head, name] = None if (head, name) in self.offered else function
+    def offered(self, trait: Item, head: Any, name: str) -> Any:
+        """The method of an impl; of several (L-3.10.3), a generic one that chooses among theirs."""
+        first, *others = [made[name] for made in trait.impls[head]]
+        if not others:
+            return first
+        heads, target = first.owner
+        own = Scope(trait.scope, barrier=True, Self=target, **{p.name: (p,) for p in trait.params})
+        owner, choices = ((*heads, *trait.params), target), [first, *others]
+        return Function(trait.methods[name].node, own, owner, trait=trait, choices=choices)
 
     def method(self, head: Any, name: str, scope: Scope) -> Any:
         """An inherent or built-in method, then one of a trait (L-3.10.3)."""
         self.register()
         if isinstance(head, Param):
             bounds = [declared(resolve(scope, texts(b.path))) for b in head.bounds]
-            return next((b.methods[name] for b in bounds if name in b.methods), None)
+            return next((b.methods[name] for b in bounds if name in b.methods), METHODS.get(("Any", name)))
         found = head.methods.get(name) if isinstance(head, Item) else METHODS.get((head, name))
-        return found or next(filter(None, (self.offered.get((h, name)) for h in ancestors(head))), None)
+        for h in () if found else ancestors(head):
+            traits = {t for t in self.traits if h in t.impls and name in t.methods}
+            if len(traits) == 1:  # of two none is meant
+                return self.offered(traits.pop(), h, name)
+        return found or METHODS.get(("Any", name))
 
     # ------------------------------------------------------------ functions
 
@@ -142,9 +143,8 @@ class Calls:
         run = landing((lambda env: (tail(env), None)[1]) if discards else tail, scope.frame)
 
         def call(env: Any, given: list[Any]) -> Any:
-            if self.depth >= self.limit:
-                raise Panic("P012", f"call depth exceeded: {self.limit}")
-            self.depth += 1
+            self.tick()
+            self.depth += 1 if self.depth < self.limit else stop(Panic("P012", f"call depth exceeded: {self.limit}"))
             try:
                 for (bind, default), value in zip(rows, given, strict=True):
                     bind(env, default(env) if value is Missing else value)
@@ -169,28 +169,37 @@ class Calls:
         if function.trait is not None:
             function, given = self._chosen(function, given)
         function.code = function.code or self._elaborate(function)
-        env: dict[Local, list[Any]] = {}
-        result = function.code(env, given)
-        return result, next(iter(env.values()), [None])[0]
+        return function.code(env := {}, given), next(iter(env.values()), [None])[0]
 
     def _chosen(self, asked: Function, given: list[Any]) -> tuple[Function, list[Any]]:
-        """The function of the impl, the defaults of the trait (L-3.10.4)."""
-        function = asked.trait.impls[served(asked.trait, given[0])][asked.name]
-        rows = zip(given[1:], function.signature.types, asked.signature.defaults, strict=True)
-        values = [(self.alone(d, t, asked.scope) if v is Missing else v, t) for v, t, d in rows]
-        check = located(lambda row: checked(*row), self.program.at(function.node))
-        return function, [given[0], *map(check, values)]
+        """The function of the impl, the defaults of the trait (L-3.10.4); among impls arguments choose (L-3.10.3)."""
+        found = asked.choices or [made[asked.name] for made in asked.trait.impls[served(asked.trait, given[0])]]
+        own = given[bool(asked.signature.receiver) :]
+        rows = zip(own, asked.signature.types, asked.signature.defaults, strict=True)
+        own = [self.alone(d, t, asked.scope) if v is Missing else v for v, t, d in rows]
+        for view in (lambda v: v, to_float) if len(found) > 1 else ():
+            found = [f for f in found if all(map(has_kind, map(view, own), f.signature.types))] or found
+        claimed(len(found) == 1, "several impls that fit")
+        check = located(lambda row: checked(*row), self.program.at(found[0].node))
+        return found[0], [*given[: -len(own) or None], *map(check, zip(own, found[0].signature.types, strict=True))]
 
     def perform(self, target: Any, given: list[Any]) -> tuple[Any, Any]:
         """Calls a function or method whose arguments, receiver first, are known; gives result and receiver."""
         if target.kind is None:
             return self.enter(target, given)
         signature = target.signature
-        claimed(not signature.receiver or kind_of(given[0]) == target.kind, "another kind behind an unchecked element")
+        claimed(signature.receiver in (None, ANY) or kind_of(given[0]) == target.kind, "an element nobody checked")
         defaults = [None] * (len(given) - len(signature.types)) + signature.defaults
         values = [getattr(d, "value", None) if v is Missing else v for v, d in zip(given, defaults, strict=True)]
         made = target.run(self, *values) if target.kind == "World" else target.run(*values)
-        return made if signature.mut else (made, None)
+        result, receiver = made if signature.mut else (made, None)
+        return sized(result), sized(receiver)
+
+    def tick(self) -> None:
+        """One for each call and each round of a loop: there are no fewer of any fuel (C-12.3)."""
+        if next(self.steps, None) is None:
+            claimed(not self.emits, "where the fuel ends")
+            raise Panic("P101", "step limit exceeded")
 
     # ------------------------------------------------------------ what a path denotes
 
@@ -202,7 +211,7 @@ class Calls:
             owner, trait = declared(resolve(scope, names[:-1])), None
             if owner is None and len(names) > 2:  # T::X::m
                 owner, trait = declared(resolve(scope, names[:-2])), declared(resolve(scope, [names[-2]]))
-            found = trait.impls[owner][names[-1]] if isinstance(trait, Item) else self.method(owner, names[-1], scope)
+            found = self.offered(trait, owner, names[-1]) if trait else self.method(owner, names[-1], scope)
         if found is None and len(names) == 1:
             found = METHODS.get(("Core", names[0])) or METHODS.get(("World", names[0]))
         return stop(NotClaimed(f"name {'::'.join(names)}")) if found is None and names != ["None"] else found
@@ -222,8 +231,7 @@ class Calls:
         if isinstance(found, Local):
             return found.type, lambda env: env[found][0]
         if isinstance(found, Item):
-            value = functools.cache(lambda: self.constant(found))
-            return type_of(found.node.type, found.scope), lambda env: value()
+            return type_of(found.node.type, found.scope), lambda env: self.constant(found)
         if found is None:
             return ("Option", Var()), lambda env: NONE
         signature = found.signature
@@ -251,8 +259,17 @@ class Calls:
             return self._method(found, names, self._receiver(rest[0].value, scope), rest[1:], scope, expected)
         codes, result = self.arguments(found, names, rest, scope, expected)
         if found is METHODS["json", "parse_as"]:
-            return result, lambda env: map_good(json_parse(*codes(env)), lambda v: deep(v, result[1], json=True))
+            return result, lambda env: self.parsed(*codes(env), result[1])
         return result, lambda env: self.perform(found, codes(env))[0]
+
+    def parsed(self, text: str, type_: Type) -> Case:
+        """L-7.1.2: defaults of fields are evaluated when all the rest fits."""
+        made = json_parse(text)
+        try:
+            map_good(made, lambda v: built(v, type_, lambda *_: None))
+        except Misfit as misfit:
+            return failed("JsonError", str(misfit))
+        return map_good(made, lambda v: built(v, type_, lambda i, n, t: self.alone(i.defaults()[n], t, i.scope)))
 
     def call_value(self, type_: Type, code: Code, rest: Any, scope: Scope) -> Typed:
         _, result, *types = prune(type_) if prune(type_)[0] == "Function" else (ANY,) * (len(rest) + 2)
@@ -306,8 +323,6 @@ class Calls:
         found = self.method(head, name, scope)
         if found is not None:
             return self._method(found, self._instance(found, node, scope), place, node.arguments, scope, expected)
-        if name == "to_string":
-            return self._dynamic(node, Place(ANY, None, [], self.expr(node.receiver, scope)[1]), scope)
         types = head.parts(place.type) if isinstance(head, Item) else stop(NotClaimed(f"method {name} of {head}"))
         read = lambda env: place.read(env, place.steps(env)).fields[name]  # noqa: E731
         return self.call_value(types[name], read, node.arguments, scope)
@@ -321,9 +336,8 @@ class Calls:
 
         def run(env: Any) -> Any:
             steps = place.steps(env)
-            if place.root is not None and signature.mut:
-                return self.change(env, place, steps, found, codes(env))
-            made = self.perform(found, [place.read(env, steps), *codes(env)])[0]
+            value = None if signature.mut and place.root else place.read(env, steps)
+            made = self.applied(env, place, steps, found, [value, *codes(env)])
             return to_float(made) if result == FLOAT else made  # the sum of no Floats
 
         return result, run
@@ -340,22 +354,19 @@ class Calls:
             found = self.method(head_of(value), name, scope)
             if found is None and isinstance(value, Rec) and isinstance(value.fields.get(name), Fn):
                 return value.fields[name](*[v for _, v in given])
-            if found is None and name == "to_string":
-                return display(value)
-            mut = found is not None and found.signature.mut
-            if found is None or found.signature.receiver is None or mut and place.root and not place.root.mutable:
+            shape = found and found.signature
+            if found is None or shape.receiver is None or shape.mut and place.root and not place.root.mutable:
                 raise Panic("P014", f"{kind_of(value)} has no method {name}")
-            ordered = _ordered(name, found.signature, given)
-            if mut and place.root:
-                return self.change(env, place, steps, found, ordered)
-            return self.perform(found, [value, *ordered])[0]
+            return self.applied(env, place, steps, found, [value, *_ordered(name, shape, given)])
 
         return STRING if name == "to_string" else ANY, run
 
-    def change(self, env: Any, place: Place, steps: list[Any], found: Any, given: list[Any]) -> Any:
+    def applied(self, env: Any, place: Place, steps: list[Any], found: Any, given: list[Any]) -> Any:
         """A *mut* method works in place on its receiver place (L-5.5.6)."""
-        result, new = self.perform(found, [place.read(env, steps, exists=True), *given])
-        env[place.root][0] = write(env[place.root][0], steps, new)
+        changes = found.signature.mut and place.root
+        result, new = self.perform(found, [place.read(env, steps, exists=True), *given[1:]] if changes else given)
+        if changes:
+            env[place.root][0] = write(env[place.root][0], steps, new)
         return result
 
 
@@ -366,5 +377,5 @@ def _ordered(called: str, signature: Any, given: list[tuple[str | None, Any]]) -
     required = {n for n, d in zip(names, signature.defaults, strict=True) if d is None}
     if len(found) < len(given) or not required <= found.keys() <= set(names):
         raise Panic("P015", f"{called} expects {count} arguments, {len(given)} given")
-    conversions = [convert(ANY, substitute(t, anything)) for t in signature.types]
-    return [c(found[n]) if c and n in found else found.get(n, Missing) for n, c in zip(names, conversions, strict=True)]
+    rows = [(name, substitute(t, anything)) for name, t in zip(names, signature.types, strict=True)]
+    return [checked(found[name], t) if name in found else Missing for name, t in rows]

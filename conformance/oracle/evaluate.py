@@ -3,18 +3,17 @@
 A loop body makes new cells for its variables every round (L-5.9.3). What else elaboration means: `calls`.
 """
 
-from typing import Any
 
 from concerto.compiler import ast
 
-from .calls import Calls, Code, Leave, Place, Typed, landing
-from .library.table import elements
-from .places import Patterns, read, write
+from .calls import Calls, Leave, Typed, landing
+from .places import Code, Patterns, Place, read, write
 from .scopes import DISCARD, Item, Join, Local, Scope, Variant, declared, resolve, texts, type_of
 from .types import (ANY, BOOL, FLOAT, INT, NEVER, NIL, RANGE, STRING, NotClaimed, Type, Var, cast, claimed, closed,
     convert, has_kind, inside, join, joined, known, prune)  # fmt: skip
-from .values import (COMPARISONS, KINDS, NONE, PARENTS, RESULT, Arr, Case, Err, Fn, Map, Panic, Rec, Rng, Tup,
-    arithmetic, display, err, in_range, is_good, key_of, kind_of, mismatch, number, ok, stop)  # fmt: skip
+from .values import (COMPARISONS, NONE, PARENTS, Any, Arr, Case, Err, Fn, Map, Panic, Rec, Rng, Tup, arithmetic,
+    display, elements, err, in_range, is_error, is_good, key_of, kind_of, mismatch, number, ok, sized,
+    stop)  # fmt: skip
 
 OF_ERRORS = {"kind": STRING, "message": STRING, "variant": ("Nilable", STRING)}
 LITERALS: dict[Any, Any] = {ast.ArrayExpr: Arr, ast.TupleExpr: Tup, ast.MapExpr: Map}
@@ -25,8 +24,7 @@ class Evaluator(Calls):
     # ------------------------------------------------------------ literals
 
     def on_IntLiteral(self, node: Any, scope: Scope, expected: Type | None) -> Typed:
-        value = getattr(node, "value", None)
-        return (kind_of(value),), lambda env: value
+        return (kind_of(value := getattr(node, "value", None)),), lambda env: value
 
     on_FloatLiteral = on_StringLiteral = on_BoolLiteral = on_NilLiteral = on_IntLiteral
 
@@ -35,11 +33,11 @@ class Evaluator(Calls):
 
     def on_Interpolation(self, node: ast.Interpolation, scope: Scope, expected: Type | None) -> Typed:
         codes = [self.expr(part, scope)[1] for part in node.parts]
-        return STRING, lambda env: "".join([display(code(env)) for code in codes])
+        return STRING, lambda env: sized("".join([display(code(env)) for code in codes]))
 
     def on_ArrayExpr(self, node: Any, scope: Scope, expected: Type | None) -> Typed:
         """Array, tuple or map: one Join per type argument, with what is expected there."""
-        kind, head = LITERALS[type(node)], KINDS[LITERALS[type(node)]]
+        kind, head = LITERALS[type(node)], LITERALS[type(node)].__name__
         nodes = [part for e in node.entries for part in (e.key, e.value)] if kind is Map else node.items
         count, wanted = {Arr: 1, Map: 2}.get(kind, len(nodes)), inside(expected, head)
         types = wanted[1:] if wanted and len(wanted) == count + 1 else [ANY if wanted == ANY else None] * count
@@ -56,16 +54,15 @@ class Evaluator(Calls):
     def on_StructExpr(self, node: ast.StructExpr, scope: Scope, expected: Type | None) -> Typed:
         found = resolve(scope, texts(node.path))
         of = found if isinstance(found, Variant) else None
-        item = of.item if of else declared(found)
+        item = of.item if of else declared(found) or stop(NotClaimed("a record of the host"))
         if of and isinstance(item, str):
             extra = [(f.name.text, self.expr(f.value, scope)[1]) for f in node.fields]
             made = lambda env: {"message": of.name, **{name: code(env) for name, code in extra}}  # noqa: E731
             return (item,), lambda env: Err(item, of.name, (given := made(env)).pop("message"), given)
-        claimed(isinstance(item, Item), "a record of the host")
         written = (item, *[type_of(t, scope) for t in node.type_arguments or []])
         type_ = found if isinstance(found, tuple) else written if written[1:] else item.instance(lambda p: Var())
         convert(type_, inside(expected, item) or ANY)
-        types, rest = item.parts(type_, of), [(f.name.text, f.default) for f in (of or item).node.fields or []]
+        types, rest = item.parts(type_, of and of.name), item.defaults(of and of.name).items()
         rows = [(f.name.text, self.site(f.value, scope, types[f.name.text])) for f in node.fields]
         base = None if node.base is None else self.site(node.base, scope, type_)
 
@@ -137,8 +134,8 @@ class Evaluator(Calls):
         head = t[0]
         if isinstance(node, ast.FieldAccess):
             name, how = node.name.text, "index" if place and head == "Map" else "error" if head in PARENTS else "field"
-            type_ = OF_ERRORS.get(name, ANY) if how == "error" else ANY
-            type_ = head.parts(t)[name] if isinstance(head, Item) else type_
+            types = head.parts(t) if isinstance(head, Item) else OF_ERRORS if how == "error" else {}
+            type_ = types.get(name, ANY)
             if head == "Map":
                 type_ = t[2] if place or prune(t[2]) == ANY else join(t[2], NIL)
             return type_, how, lambda env: name
@@ -199,8 +196,6 @@ class Evaluator(Calls):
                 made, code = self.expr(statement.expr, inner, DISCARD)
                 type_ = NEVER if prune(made) == NEVER else type_
                 codes.append(self._thrown(made, code, scope))
-            elif not isinstance(statement, (ast.ItemStmt, ast.EmptyStmt)):
-                raise NotClaimed(type(statement).__name__)
         codes.append(lambda env: None)
         if node.result is not None:
             type_, result = self.expr(node.result, inner, expected)  # L-3.12.9 puts discarded tails beside statements
@@ -210,17 +205,10 @@ class Evaluator(Calls):
     def _thrown(self, type_: Type, code: Code, scope: Scope) -> Code:
         """L-5.12.2: a statement of a `try` body throws its Err."""
         target, type_ = scope.target, known(type_)
-        if target is None:
-            return code
-        if type_ and type_[0] == "Result":
+        if target and type_ and type_[0] == "Result":
             target.raised.append(type_[2])
-
-        def run(env: Any) -> Any:
-            value = code(env)
-            is_error = isinstance(value, Case) and value.item is RESULT and not is_good(value)
-            return stop(Leave(target, value)) if is_error else value
-
-        return run
+        thrown = lambda value: stop(Leave(target, value)) if is_error(value) else value  # noqa: E731
+        return code if target is None else lambda env: thrown(code(env))
 
     def _let(self, node: ast.Let, scope: Scope) -> Code:
         type_ = None if node.type is None else type_of(node.type, scope)
@@ -274,6 +262,7 @@ class Evaluator(Calls):
 
         def run(env: Any) -> None:
             for _ in rounds(env):
+                self.tick()
                 body(env)
 
         return type_, landing(run, loop)
@@ -321,7 +310,8 @@ class Evaluator(Calls):
             return error
         if wanted[0] in PARENTS and isinstance(error, str):
             return Err("RuntimeError", None, error, {})
-        fitting = [f for f in self.conversions.get(wanted[0], ()) if has_kind(error, f.signature.types[0])]
+        rows = [made["from"] for made in self.program.prelude.names["From"].impls.get(wanted[0], ())]
+        fitting = [f for f in rows if has_kind(error, f.signature.types[0])]
         conversion = None if fitting else convert(type_, wanted)
         return self.enter(fitting[0], [error])[0] if fitting else conversion(error) if conversion else error
 
@@ -359,7 +349,8 @@ class Evaluator(Calls):
         rows: list[tuple[Type, Any, Code]] = []
         for clause in node.catches:
             inner, type_ = Scope(scope), ANY if clause.type is None else type_of(clause.type, scope)
-            local = inner.declare(clause.name.text if clause.name else "_", type_)
+            seen = (type_[0].item,) if isinstance(type_[0], Variant) else type_
+            local = inner.declare(clause.name.text if clause.name else "_", seen)
             rows.append((type_, local.bind, self.collect(both, clause.body, inner)))
         if all(test != ANY for test, *_ in rows):
             leave = self.raiser(ANY, scope)
@@ -380,22 +371,16 @@ class Evaluator(Calls):
     def on_Closure(self, node: ast.Closure, scope: Scope, expected: Type | None) -> Typed:
         wanted = inside(expected, "Function")
         count = len(node.parameters) + 2
-        matching = wanted if wanted and len(wanted) == count else ("Function", None, *[ANY] * count)
-        result = known(matching[1])
-        if node.result is not None or node.function_form:
-            result = type_of(node.result, scope)
-        inner, rows, types = Scope(scope, Join(DISCARD if result == NIL else result)), [], []
-        for p, t in zip(node.parameters, matching[2:], strict=False):
-            types.append(type_of(p.type, scope) if p.type else closed(t))
+        fit = wanted if wanted and len(wanted) == count else ("Function", None, *[ANY] * (count - 2))
+        result = type_of(node.result, scope) if node.result or node.function_form else known(fit[1])
+        inner, rows = Scope(scope, Join(DISCARD if result == NIL else result)), []
+        types = [type_of(p.type, scope) if p.type else closed(t) for p, t in zip(node.parameters, fit[2:], strict=True)]
+        for p, t in zip(node.parameters, types, strict=True):
             pattern = p.pattern or ast.BindPattern(span=p.span, name=p.name, mutable=False)
-            rows.append((self.binder(pattern, types[-1], inner), None))
+            rows.append((self.binder(pattern, t, inner), None))
         type_, call = self.body(node.body, inner, rows)
-
-        def make(env: Any) -> Fn:
-            captured = dict(env)
-            return Fn(None, len(rows), lambda given: call(dict(captured), given))
-
-        return ("Function", type_, *types), make
+        made = lambda own: Fn(None, len(rows), lambda given: call(dict(own), given))  # noqa: E731
+        return ("Function", type_, *types), lambda env: made(dict(env))
 
 
 def element_type(t: Type) -> Type:

@@ -5,18 +5,15 @@ and the key. A pattern becomes a function that tests a value and fills the varia
 """
 
 from collections import namedtuple
-from collections.abc import Callable
-from typing import Any
 
 from concerto.compiler import ast
 
-from .library.table import bounds, clamped, element
 from .scopes import Item, Local, Scope, Variant, declared, resolve, texts
-from .types import ANY, STRING, NotClaimed, Type, has_kind, known, prune
-from .values import (NUMERIC, OPTION, PARENTS, RESULT, Arr, Case, Err, Map, Panic, Rec, Rng, Tup, display, equal,
-    key_of, kind_of, stop)  # fmt: skip
+from .types import ANY, STRING, Type, has_kind, known, prune
+from .values import (NUMERIC, OPTION, PARENTS, RESULT, Any, Arr, Err, Map, Panic, Rec, Rng, Tup, bounds, clamped,
+    display, element, equal, key_of, kind_of, stop)  # fmt: skip
 
-Code = Callable[[Any], Any]
+Code = Any  # a function of the environment
 
 
 def part(value: Any, name: Any, of_error: bool = False) -> Any:
@@ -75,10 +72,13 @@ class Place(namedtuple("Place", "type root rows code")):
         return value
 
 
+CASES = {name: Variant(RESULT if name in ("Ok", "Err") else OPTION, name) for name in ("Some", "None", "Ok", "Err")}
+
+
 class Patterns:
     """One pattern: the variables it binds go to `scope`; alternatives share them (L-5.8.6)."""
 
-    def __init__(self, scope: Scope, constant: Callable[[Item], Any]) -> None:
+    def __init__(self, scope: Scope, constant: Any) -> None:
         self.scope, self.constant, self.bound = scope, constant, {}
 
     def of(self, node: Any, type_: Type) -> Any:
@@ -88,13 +88,11 @@ class Patterns:
         match node:
             case ast.WildcardPattern() | ast.RestPattern(name=None):
                 return lambda env, value: True
-            case ast.RestPattern():
-                return self._variable(node.name.text, type_, False, None)
             case ast.LiteralPattern():
                 return lambda env, value: equal(value, node.value)
             case ast.RangePattern():
                 return lambda env, value: type(value) in NUMERIC and _in_interval(node, value)
-            case ast.BindPattern():
+            case ast.BindPattern() | ast.RestPattern():
                 return self._bind(node, type_)
             case ast.OrPattern():
                 alternatives = [self.of(p, type_) for p in node.alternatives]
@@ -105,29 +103,19 @@ class Patterns:
                 inner = type_[1] if type_[0] == "Array" else ANY
                 types = [("Array", inner) if isinstance(p, ast.RestPattern) else inner for p in node.items]
                 return self._sequence(Arr, node.items, types)
-            case ast.PathPattern() | ast.TupleStructPattern() | ast.StructPattern():
+            case _:
                 nodes = {f.name.text: f.pattern for f in getattr(node, "fields", ())}
-                target = resolve(self.scope, texts(node.path)) or node.path[-1].text
+                target = resolve(self.scope, texts(node.path)) or CASES[node.path[-1].text]
                 return self._parts(target, {**nodes, **dict(enumerate(getattr(node, "items", ())))}, type_)
-        raise NotClaimed(f"pattern {type(node).__name__}")
 
-    def _bind(self, node: ast.BindPattern, type_: Type) -> Any:
-        name = node.name.text
-        item = self.scope.find(name)
-        is_value = isinstance(item, Variant) or is_constant(item) or name == "None" and item is None
-        if is_value and node.inner is None and not node.mutable:
-            return self._parts(item or name, {}, type_)
-        return self._variable(name, type_, node.mutable, node.inner)
-
-    def _variable(self, name: str, type_: Type, mutable: bool, inner: ast.Pattern | None) -> Any:
-        test = self.of(inner or ast.WildcardPattern(span=None), type_)  # type: ignore[arg-type]
+    def _bind(self, node: Any, type_: Type) -> Any:
+        name, inner, mutable = node.name.text, getattr(node, "inner", None), getattr(node, "mutable", False)
+        item = self.scope.find(name) or CASES.get(name)
+        if (isinstance(item, Variant) or is_constant(item)) and inner is None and not mutable:
+            return self._parts(item, {}, type_)
+        test = self.of(inner, type_) if inner else lambda env, value: True
         self.scope.names[name] = local = self.bound.setdefault(name, Local(type_, mutable))
-
-        def bind(env: Any, value: Any) -> bool:
-            local.bind(env, value)
-            return test(env, value)
-
-        return bind
+        return lambda env, value: local.bind(env, value) or test(env, value)
 
     def _sequence(self, kind: type, nodes: Any, types: Any) -> Any:
         """Every part of a tuple or an array; `..` takes what the others leave."""
@@ -148,28 +136,20 @@ class Patterns:
         """A constant, or what has fields or a payload: `nodes` by name or position."""
         if is_constant(target):
             return lambda env, value: equal(value, self.constant(target))
-        item = declared(getattr(target, "item", target))
+        item, name = declared(getattr(target, "item", target)), getattr(target, "name", None)
         if isinstance(item, Item):
-            types = item.parts(type_ if type_[0] is item else item.instance(lambda p: ANY), target)
+            types = item.parts(type_ if type_[0] is item else item.instance(lambda p: ANY), name)
         elif item in PARENTS:
             types = {name: STRING if name in (0, "kind", "message") else ANY for name in nodes}
         else:
-            types = {0: type_[2 if target == "Err" else 1] if type_[0] in ("Option", "Result") else ANY}
+            types = {0: type_[2 if name == "Err" else 1] if type_[0] in ("Option", "Result") else ANY}
         made, of_error = [(name, self.of(p, types[name])) for name, p in nodes.items()], target in PARENTS
-        return lambda env, value: _denotes(target, value) and all(p(env, part(value, n, of_error)) for n, p in made)
+        kind = (declared(target),)
+        return lambda env, value: has_kind(value, kind) and all(p(env, part(value, n, of_error)) for n, p in made)
 
 
 def is_constant(item: Any) -> bool:
     return isinstance(item, Item) and isinstance(item.node, ast.Const)
-
-
-def _denotes(target: Any, value: Any) -> bool:
-    """Whether a value is of the variant, family or type."""
-    if isinstance(target, Variant):
-        return isinstance(value, (Case, Err)) and value[:2] == (target.item, target.name)
-    if target in ("Some", "None", "Ok", "Err"):
-        return isinstance(value, Case) and value.item in (OPTION, RESULT) and value.variant == target
-    return has_kind(value, (declared(target),))
 
 
 def _in_interval(node: ast.RangePattern, value: Any) -> bool:

@@ -6,16 +6,15 @@ Declarations are looked at when something asks for them: order of declaration ne
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable
 from types import SimpleNamespace
-from typing import Any
 
 from concerto.compiler import ast
 from concerto.compiler.diagnostics import Diagnostics
 from concerto.compiler.parse import decode_source, parse
 
-from .types import ANY, NEVER, NIL, PLAIN, STRUCTURAL, Param, Type, claimed, convert, joined, known, prune, substitute
-from .values import PARENTS, Case
+from .types import (ANY, NEVER, NIL, PLAIN, STRUCTURAL, NotClaimed, Param, Type, claimed, convert, joined, known, prune,
+    substitute)  # fmt: skip
+from .values import PARENTS, Any, Case, stop
 
 DISCARD = ("Discard",)  # expected of a value nobody uses: its branches are not joined (L-3.2.7, L-3.4.1)
 Missing = object()  # an argument that is left to the parameter's default
@@ -37,9 +36,11 @@ class Function:
     A built-in one has `run`, in Python, and the `kind` or module it belongs to; a *mut* one gives result and receiver.
     """
 
-    def __init__(self, node: ast.Function, scope: Scope, owner: Any = ((), None), trait: Item | None = None) -> None:
-        self.node, self.name, self.scope = node, node.name.text, Scope(scope, barrier=True)
-        self.owner, self.trait, self.code, self.run, self.kind = owner, trait, None, None, None
+    code, run, kind, trait, choices = None, None, None, None, ()
+
+    def __init__(self, node: ast.Function, scope: Scope, owner: Any = ((), None), **more: Any) -> None:
+        self.node, self.name, self.scope, self.owner = node, node.name.text, Scope(scope, barrier=True), owner
+        self.__dict__.update(more)
 
     @functools.cached_property
     def signature(self) -> SimpleNamespace:
@@ -53,42 +54,55 @@ class Function:
 
 
 METHODS: dict[tuple[str, str], Function] = {}  # by kind or library module, and name
+MESSAGE = "fn {0}(s: String) -> Message {{ Message {{ role: \"{0}\", content: s }} }}"
+CHANGED = "fn with_{0}(self, x: {1}) -> Prompt {{ Prompt {{ {0}: x, ..self }} }}"
+PRELUDE = f"""trait From<T> {{ fn from(x: T) -> Self; }} struct Emit {{ channel: String, payload: Any }}
+struct RegexMatch {{ text: String, start: Int, end: Int, groups: Array<Option<String>> }}
+struct ToolCall {{ id: String, name: String, arguments: Map<String, Any> }}
+struct Message {{ role: String, content: String, tool_calls: Array<ToolCall> = [], tool_call_id: String? = nil }}
+impl Message {{ {" ".join(map(MESSAGE.format, ("system", "user", "assistant")))}
+fn tool(id: String, s: String) -> Message {{ Message {{ role: "tool", content: s, tool_call_id: id }} }} }}
+struct Prompt {{ text: String, model: String? = nil, temperature: Float? = nil, max_tokens: Int? = nil }}
+impl Prompt {{ fn new(text: String) -> Prompt {{ Prompt {{ text: text }} }}
+{CHANGED.format("model", "String")} {CHANGED.format("temperature", "Float")} {CHANGED.format("max_tokens", "Int")} }}"""
 
 
 class Item:
     """A struct, schema, enum, trait, alias or constant. `methods`: of impls too; `impls`: of a trait, by head."""
 
-    parent = ""  # "Error" if it implements it
+    parent, hidden = "", ()  # "Error" if it implements it; fields that have no text when nothing is in them
 
     def __init__(self, node: Any, scope: Scope) -> None:
         self.node, self.name, self.scope = node, node.name.text, Scope(scope, barrier=True)
         self.params, self.impls = self.scope.parameters(node), {}
         self.variants = {v.name.text: v for v in getattr(node, "variants", ())}
-        inner, me = Scope(self.scope, barrier=True), Param("Self")
-        inner.names["Self"] = (me,)
-        owner = ((*self.params, me), (me,))  # those of a trait are chosen by the run-time type of `self` (L-3.10.4)
-        self.methods = {m.name.text: Function(m, inner, owner, self) for m in getattr(node, "methods", ())}
+        me = Param("Self")  # methods of a trait are chosen by the run-time type of `self` (L-3.10.4)
+        inner, owner = Scope(self.scope, barrier=True, Self=(me,)), ((*self.params, me), (me,))
+        self.methods = {m.name.text: Function(m, inner, owner, trait=self) for m in getattr(node, "methods", ())}
 
-    def instance(self, argument: Callable[[Param], Type]) -> Type:
+    def instance(self, argument: Any) -> Type:
         return (self, *map(argument, self.params))
 
-    def parts(self, t: Type, of: Any = None) -> dict[Any, Type]:
+    def parts(self, t: Type, variant: str | None = None) -> dict[Any, Type]:
         """Types of the fields or of the payload (of the item, or of one of its variants) in the instance `t`."""
-        given, node = dict(zip(self.params, t[1:], strict=False)), of.node if isinstance(of, Variant) else self.node
+        given, node = dict(zip(self.params, t[1:], strict=False)), self.variants.get(variant, self.node)
         rows = {f.name.text: f.type for f in node.fields or []} | dict(enumerate(getattr(node, "items", None) or []))
         types = {name: type_of(part, self.scope) for name, part in rows.items()}
         types.update((f.name.text, ("Option", types[f.name.text])) for f in node.fields or [] if f.optional)
         return {name: substitute(t, given) for name, t in types.items()}
 
+    def defaults(self, variant: str | None = None) -> dict[str, Any]:
+        """Of the fields, None where there is none."""
+        return {f.name.text: f.default for f in self.variants.get(variant, self.node).fields or []}
+
 
 class Variant:
-    """A variant of a declared enum, or of an error family; a tuple variant can be called."""
+    """A variant of an enum, or of an error family; one of a declared enum that is a tuple can be called."""
 
     kind, trait, signature = "", None, None
 
     def __init__(self, item: Any, name: str) -> None:
-        self.item, self.name = item, name
-        self.node = item.variants[name] if isinstance(item, Item) else None
+        self.item, self.name, self.node = item, name, item.variants[name] if isinstance(item, Item) else None
         if self.node is not None and self.node.items is not None:
             itself, types = item.instance(lambda p: (p,)), [type_of(t, item.scope) for t in self.node.items]
             shape = {"heads": item.params, "receiver": None, "mut": False, "names": [], "defaults": [None] * len(types)}
@@ -107,7 +121,7 @@ class Join:
         self.expected, self.label, self.again = known(expected), label, object()
         self.rows, self.raised = [], []
 
-    def add(self, type_: Type, code: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def add(self, type_: Type, code: Any) -> Any:
         later = [None if self.expected in (None, DISCARD) else convert(type_, self.expected)]
         self.rows.append((type_, later))
         return lambda env: later[0](code(env)) if later[0] else code(env)
@@ -128,10 +142,10 @@ class Scope:
     `frame`, the Join of what is returned, `loops` and `target`, the innermost `try` body, are those of the function.
     """
 
-    def __init__(self, parent: Scope, frame: Join | None = None, barrier: bool = False) -> None:
+    def __init__(self, parent: Scope, frame: Join | None = None, barrier: bool = False, **names: Any) -> None:
         self.parent, self.module, self.barrier = parent, getattr(parent, "module", None), barrier
         self.frame: Join = frame or getattr(parent, "frame", None) or Join(None)
-        self.names, self.globs = {}, []
+        self.names, self.globs = names, []
         self.loops, self.target = ((), None) if frame or parent is None else (parent.loops, parent.target)
 
     def own(self, name: str) -> Any:
@@ -152,7 +166,8 @@ class Scope:
             if (found := scope.own(name)) is not None and not isinstance(found, hidden):
                 return found
             hidden, scope = Local if scope.barrier else hidden, scope.parent
-        return self.module.program.file_module(self.module.program.root, name)
+        program = self.module.program
+        return program.file_module(program.root, name) or program.prelude.names.get(name)
 
     def declare(self, name: str, type_: Type, mutable: bool = False) -> Local:
         self.names[name] = local = Local(type_, mutable)
@@ -172,8 +187,7 @@ class Scope:
             elif isinstance(item, ast.Impl):
                 self.module.program.impls.append((item, self.module))
             else:
-                claimed(type(item) in DECLARATIONS, f"item {type(item).__name__}")
-                self.names[item.name.text] = DECLARATIONS[type(item)](item, self)
+                self.names[item.name.text] = chosen(DECLARATIONS, item)(item, self)
 
     def use(self, tree: ast.UseTree, before: list[str]) -> None:
         path = [*before, *texts(tree.path)]
@@ -207,15 +221,16 @@ class Program:
     """All files. Modules are read when a name leads to them."""
 
     def __init__(self, files: dict[str, bytes], main: str) -> None:
-        self.files, self.sources, self.found, self.impls = files, {}, {}, []
+        self.files, self.sources, self.found, self.impls = {"": PRELUDE.encode(), **files}, {}, {}, []
+        self.prelude = Module(self, "", None, self.parsed(""))
+        self.prelude.names["Message"].hidden = ("tool_calls", "tool_call_id")
         self.root = Module(self, main.rpartition("/")[0], None, self.parsed(main))
 
     def parsed(self, name: str) -> list[Any]:
         found = Diagnostics()
-        source = decode_source(name, self.files[name], found)
+        self.sources[name] = source = decode_source(name, self.files[name], found)
         tree = None if source is None else parse(source, found)
         claimed(tree is not None and not found.has_errors, "no program")
-        self.sources[name] = source
         return tree.items
 
     def file_module(self, above: Module, name: str) -> Module | None:
@@ -229,7 +244,11 @@ class Program:
         return node.span.file, self.sources[node.span.file].position(node.span.start).line
 
 
-def texts(path: Iterable[ast.Ident]) -> list[str]:
+def chosen(table: dict[type, Any], node: ast.Node) -> Any:
+    return table.get(type(node)) or stop(NotClaimed(type(node).__name__))
+
+
+def texts(path: Any) -> list[str]:
     return [part.text for part in path]
 
 
@@ -262,8 +281,7 @@ def member(owner: Any, name: str) -> Any:
 
 def type_of(node: ast.TypeExpr | None, scope: Scope) -> Type:
     """The type a type expression denotes."""
-    claimed(node is None or type(node) in TYPES, f"type {type(node).__name__}")
-    return NIL if node is None else TYPES[type(node)](node, scope)
+    return NIL if node is None else chosen(TYPES, node)(node, scope)
 
 
 def _nilable(node: ast.NilableType, scope: Scope) -> Type:
@@ -276,13 +294,13 @@ def _named(node: ast.NamedType, scope: Scope) -> Type:
     found = resolve(scope, texts(node.path))
     if isinstance(found, Item) and isinstance(found.node, ast.TypeAlias):
         return substitute(type_of(found.node.target, found.scope), dict(zip(found.params, arguments, strict=True)))
-    if isinstance(found, (Item, tuple)):
-        return (found, *arguments) if isinstance(found, Item) else found
-    claimed(name in PLAIN or STRUCTURAL.get(name, -1) == len(arguments), f"type {name}")
-    return (name, *arguments)
+    if isinstance(found, (Item, Variant, tuple)):
+        return found if isinstance(found, tuple) else (found, *arguments)
+    is_known = name in PLAIN or STRUCTURAL.get(name, -1) == len(arguments)
+    return (name, *arguments) if is_known else stop(NotClaimed(f"type {name}"))
 
 
-TYPES: dict[Any, Callable[[Any, Scope], Type]] = {ast.NamedType: _named, ast.NilableType: _nilable,
+TYPES: dict[Any, Any] = {ast.NamedType: _named, ast.NilableType: _nilable,
     ast.LiteralType: lambda n, _: (frozenset([n.value]),),
     ast.TupleType: lambda n, scope: ("Tuple", *(type_of(item, scope) for item in n.items)),
     ast.FunctionType: lambda n, scope: ("Function", *(type_of(part, scope) for part in (n.result, *n.parameters))),

@@ -6,11 +6,10 @@ that is still open (L-3.2.2, L-3.2.6).
 """
 
 import functools
-from collections.abc import Callable, Iterable
-from typing import Any
 
-from .values import (NONE, OPTION, PARENTS, RESULT, Arr, Case, Map, Panic, Rec, Tup, ancestors, display, head_of,
-    is_good, mismatch, parse_float, parse_int, saturated, some, stop)  # fmt: skip
+from .values import (NONE, PARENTS, SEQUENCES, Any, Arr, Case, Err, Map, Panic, Rec, Tup, ancestors, display, head_of,
+    is_error, is_good, key_of, kind_of, mismatch, parse_float, parse_int, quoted, saturated, some, stop,
+    unique)  # fmt: skip
 
 Type = Any  # a tuple or a Var
 
@@ -39,7 +38,7 @@ class Param:
 
 INT, FLOAT, STRING, BOOL, NIL = ("Int",), ("Float",), ("String",), ("Bool",), ("Nil",)
 ANY, NEVER, RANGE, ERROR = ("Any",), ("Never",), ("Range",), ("Error",)
-STRUCTURAL = {"From": 1, "Tuple": -1, "Array": 1, "Map": 2, "Option": 1, "Result": 2, "Set": 1, "Queue": 1, "Stack": 1}
+STRUCTURAL = {"Tuple": -1, "Array": 1, "Map": 2, "Option": 1, "Result": 2, "Set": 1, "Queue": 1, "Stack": 1}
 PLAIN = {"Int", "Float", "String", "Bool", "Nil", "Any", "Never", "Range", "Number", *PARENTS}
 
 
@@ -81,7 +80,7 @@ def to_float(value: Any) -> Any:
     return float(value) if type(value) is int else value
 
 
-def convert(a: Type, b: Type) -> Callable[[Any], Any] | None:
+def convert(a: Type, b: Type) -> Any:
     """What a value of type `a` undergoes where `b` is expected (L-3.3); None if nothing. Open parts become known."""
     a, b = prune(a), prune(b)
     if isinstance(a, Var) or isinstance(b, Var):
@@ -94,6 +93,8 @@ def convert(a: Type, b: Type) -> Callable[[Any], Any] | None:
         return lambda value: checked(value, b)
     if (a, b) == (INT, FLOAT):
         return to_float
+    if a == STRING and getattr(b[0], "name", None) == "Prompt":
+        return lambda text: Rec(b[0], {**dict.fromkeys(b[0].parts(b)), "text": text})
     if b[0] == "Nilable" and a[0] != "Nilable":
         return None if a == NIL else convert(a, b[1])
     if b[0] == "Option" and not (a[0] == "Option" and (prune(a[1]) == ANY or convert(a[1], b[1]) is None)):
@@ -116,6 +117,8 @@ def has_kind(value: Any, t: Type) -> bool:
         return value is None or has_kind(value, t[1])
     if isinstance(head, frozenset):
         return type(value) is str and value in head
+    if hasattr(head, "item"):  # a variant
+        return isinstance(value, (Case, Err)) and value[:2] == (head.item, head.name)
     by_impl = not isinstance(head, str) and served(head, value) is not None
     return by_impl or head in ancestors(head_of(value))
 
@@ -146,21 +149,20 @@ def join(a: Type, b: Type) -> Type:
         return ("Nilable", join(plain[0], plain[-1]))
     if a[0] in PARENTS and b[0] in PARENTS:
         return a if a[0] in ancestors(b[0]) else join((PARENTS[a[0]],), b)
-    if all(t == STRING or isinstance(t[0], frozenset) for t in (a, b)):
-        return STRING
+    words = all(t == STRING or isinstance(t[0], frozenset) for t in (a, b))
     if a[0] == b[0] in STRUCTURAL and len(a) == len(b):
         return (a[0], *map(join, a[1:], b[1:]))
-    return ERROR if a[0] in PARENTS or b[0] in PARENTS else ANY  # of raised errors (L-3.12.6)
+    return STRING if words else ERROR if a[0] in PARENTS or b[0] in PARENTS else ANY  # of raised errors (L-3.12.6)
 
 
-def joined(types: Iterable[Type]) -> Type:
+def joined(types: Any) -> Type:
     return functools.reduce(join, types, NEVER)
 
 
 def show(t: Type) -> str:
     t = known(t) or ("_",)
     head, inner = getattr(t[0], "name", t[0]), ", ".join(map(show, t[1:]))
-    return f"{head}<{inner}>" if inner else head
+    return f"({inner})" if head == "Tuple" else f"{head}<{inner}>" if inner else head
 
 
 # ---------------------------------------------------------------- values rebuilt by a type
@@ -174,48 +176,83 @@ def cast(value: Any, t: Type) -> Any:
     if t == STRING:
         return display(value)
     if t == BOOL:
-        is_case = isinstance(value, Case) and value.item in (OPTION, RESULT)
-        return is_good(value) if is_case else type(value) not in MAYBE_FALSE or bool(value)
-    if t in (INT, FLOAT) and type(value) is str:
-        parsed = (parse_int if t == INT else parse_float)(value)
-        value = parsed.payload[0] if is_good(parsed) else value
-    elif t == INT and type(value) in (float, bool):
-        value = saturated(value)
-    return deep(value, t)
+        return value != NONE and not is_error(value) and (type(value) not in MAYBE_FALSE or bool(value))
+    if t == INT and type(value) in (float, bool):
+        return saturated(value)
+    return deep(scalar(value, t) if t in (INT, FLOAT) and type(value) is str else value, t)
 
 
-def deep(value: Any, t: Type, json: bool = False) -> Any:
-    """Checked through all elements and fields, Int to Float where asked (L-3.5.6); `json`: what a JSON text held."""
+def scalar(text: str, t: Type) -> Any:
+    """What a text is as an Int, Float or Bool, or the text."""
+    parsed = (parse_int if t == INT else parse_float)(text) if t in (INT, FLOAT) else NONE
+    return parsed.payload[0] if is_good(parsed) else text == "true" if t == BOOL and text in ("true", "false") else text
+
+
+class Misfit(Exception):
+    """A JSON value is not of the type."""
+
+
+def deep(value: Any, t: Type) -> Any:
+    """Checked through all elements and fields, Int to Float where asked (L-3.5.6)."""
     t = prune(t)
-    head, value = t[0], opened(value, t) if json else to_float(value) if t == FLOAT else value
+    head, value = t[0], to_float(value) if t == FLOAT else value
     if not has_kind(value, t) or head == "Tuple" and len(value) != len(t) - 1:
-        claimed(not json, "the text of a mismatch")
         raise Panic("P008", f"cannot cast {display(value)} to {show(t)}")
     if head == "Nilable":
-        return None if value is None else deep(value, t[1], json)
+        return None if value is None else deep(value, t[1])
     if head == "Map":
-        return Map({(k, deep(key, t[1], json)): deep(v, t[2], json) for (k, key), v in value.items()})
-    if head in ("Tuple", "Array", "Set", "Queue", "Stack"):
-        types = t[1:] if head == "Tuple" else t[1:] * len(value)
-        return type(value)(deep(v, part, json) for v, part in zip(value, types, strict=True))
+        return Map({(k, deep(key, t[1])): deep(v, t[2]) for (k, key), v in value.items()})
+    if head in SEQUENCES:
+        return type(value)(map(deep, value, t[1:] if head == "Tuple" else t[1:] * len(value)))
     if head in ("Option", "Result"):
         part = t[2 if value.variant == "Err" else 1]
-        return value._replace(payload=value.payload and (deep(value.payload[0], part, json),))
+        return value._replace(payload=value.payload and (deep(value.payload[0], part),))
     if isinstance(value, Rec) and value.item is head:
-        return Rec(value.item, {name: deep(value.fields[name], part, json) for name, part in head.parts(t).items()})
+        return Rec(value.item, {name: deep(value.fields[name], part) for name, part in head.parts(t).items()})
     return value
 
 
-def opened(value: Any, t: Type) -> Any:
-    """A JSON value as a `t`, its parts still JSON (L-7.1.2)."""
-    head = t[0]
-    is_enum = getattr(head, "variants", None)
-    claimed(head not in ("Set", "Queue", "Stack", "Result") and not is_enum, f"parse_as of {show(t)}")
-    if not isinstance(head, str) and isinstance(value, Map):
-        types, defaults = head.parts(t), {f.name.text: f.default for f in head.node.fields or []}
-        for name in [name for name in types if (str, name) not in value]:
-            claimed(defaults[name] is None and prune(types[name])[0] in ("Option", "Nilable"), "parse_as with defaults")
-        return Rec(head, {name: value.get((str, name)) for name in types})
-    if head == "Tuple" and type(value) is Arr:
-        return Tup(value)
-    return to_float(value) if t == FLOAT else value if head != "Option" else NONE if value is None else some(value)
+def built(value: Any, t: Type, default: Any, path: str = "$") -> Any:
+    """A JSON value as a `t` (L-7.1.2); `default` gives that of a field, when all else of its struct is there."""
+    t = prune(t)
+    head, value = t[0], to_float(value) if t == FLOAT else value
+    if head in ("Option", "Nilable"):
+        made = None if value is None else built(value, t[1], default, path)
+        return made if head == "Nilable" else NONE if value is None else some(made)
+    if type(value) is Arr and head in SEQUENCES and (head != "Tuple" or len(value) == len(t) - 1):
+        types = t[1:] if head == "Tuple" else t[1:] * len(value)
+        made = SEQUENCES[head](built(v, types[i], default, f"{path}[{i}]") for i, v in enumerate(value))
+        return unique(made) if head == "Set" else made
+    claimed(head not in ("Result", "Range"), f"parse_as of {head}")
+    if isinstance(value, Map) and head == "Map":
+        rows = {name: built(v, t[2], default, f"{path}.{name}") for (_, name), v in value.items()}
+        return Map({key_of(built(scalar(name, prune(t[1])), t[1], default, path)): v for name, v in rows.items()})
+    if isinstance(value, Map) and hasattr(head, "parts"):
+        return _case(value, t, default, path) if head.variants else Rec(head, _fields(value, t, default, path))
+    if not has_kind(value, t):
+        claimed(not isinstance(head, frozenset), "the text of a mismatch")
+        found = "null" if value is None else quoted(value[:40]) if type(value) is str else kind_of(value)
+        raise Misfit(f"expected {show(t)}, found {found} at {path}")
+    return value
+
+
+def _fields(value: Map, t: Type, default: Any, path: str, variant: str | None = None) -> dict[str, Any]:
+    types, defaults, made = t[0].parts(t, variant), t[0].defaults(variant), {}
+    for name, part in types.items():
+        if (str, name) in value or defaults[name] is None and prune(part)[0] in ("Option", "Nilable"):
+            made[name] = built(value.get((str, name)), part, default, f"{path}.{name}")
+        elif defaults[name] is None:
+            raise Misfit(f"missing field `{name}` of {show(t)} at {path}")
+    return {name: made[name] if name in made else default(t[0], name, part) for name, part in types.items()}
+
+
+def _case(value: Map, t: Type, default: Any, path: str) -> Case:
+    """Of the shape of L-5.1.9."""
+    variant, data, path = value.get((str, "variant")), value.get((str, "data")), path + ".data"
+    types = t[0].parts(t, variant) if variant in t[0].variants else stop(NotClaimed("the text of a mismatch"))
+    if 0 not in types:
+        claimed(isinstance(data, Map) if types else data is None, "the text of a mismatch")
+        return Case(t[0], variant, _fields(data, t, default, path, variant) if types else None)
+    one = len(types) == 1
+    payload = built(data, types[0] if one else ("Tuple", *types.values()), default, path)
+    return Case(t[0], variant, (payload,) if one else tuple(payload))

@@ -11,9 +11,7 @@ import math
 import operator
 import re
 from collections import namedtuple
-from collections.abc import Callable, Iterator
 from decimal import Decimal
-from types import SimpleNamespace
 from typing import Any
 
 MAX, MIN, NUMERIC = 2**63 - 1, -(2**63), {int, float}
@@ -31,35 +29,17 @@ def stop(error: Exception) -> Any:
     raise error
 
 
-class Arr(tuple[Any, ...]): ...
-
-
-class Tup(tuple[Any, ...]): ...
-
-
-class Set(tuple[Any, ...]): ...
-
-
-class Queue(tuple[Any, ...]): ...
-
-
-class Stack(tuple[Any, ...]): ...
-
-
-class Map(dict[Any, Any]): ...
-
-
+SEQUENCES = {name: type(name, (tuple,), {}) for name in ("Array", "Tuple", "Set", "Queue", "Stack")}
+Arr, Tup, Set, Queue, Stack = SEQUENCES.values()
+Map = type("Map", (dict,), {})
 Rec = namedtuple("Rec", "item fields")  # a struct or schema value; `item` is its declaration
 Case = namedtuple("Case", "item variant payload", defaults=[None])  # payload: None, a tuple, or a dict of fields
 Err = namedtuple("Err", "family variant message extra")  # a built-in error (L-3.11.1)
-Rng = namedtuple("Rng", "start end inclusive")
+Rng = namedtuple("Range", "start end inclusive")
 
 
-class Fn:
+class Fn(namedtuple("Fn", "name arity call")):
     """A function value; calling it makes a call of the program."""
-
-    def __init__(self, name: str | None, arity: int, call: Any) -> None:
-        self.name, self.arity, self.call = name, arity, call
 
     def __call__(self, *arguments: Any) -> Any:
         if len(arguments) != self.arity:
@@ -67,26 +47,17 @@ class Fn:
         return self.call(list(arguments))
 
 
-OPTION, RESULT = SimpleNamespace(name="Option"), SimpleNamespace(name="Result")  # in place of a declaration
+OPTION, RESULT = [type(name, (), {"name": name}) for name in ("Option", "Result")]  # in place of declarations
 NONE = Case(OPTION, "None")
 FAMILIES = ["Agent", "Tool", "HashMap", "Emit", "Runtime", "Json", "Parse", "Regex", "Http", "Fs", "Env"]
 PARENTS = {"Error": "", **{f"{name}Error": "Error" for name in FAMILIES}}
-PARENTS.update({f"{name}Error": "AgentError" for name in ("Schema", "Connection", "Timeout")})
+PARENTS |= {f"{name}Error": "AgentError" for name in ("Schema", "Connection", "Timeout")}
 BRACKETS = {Arr: "[]", Tup: "()", Set: ("Set {", "}"), Queue: ("Queue [", "]"), Stack: ("Stack [", "]")}
-KINDS = {int: "Int", float: "Float", str: "String", bool: "Bool", type(None): "Nil", Arr: "Array", Tup: "Tuple"}
-KINDS.update({Map: "Map", Set: "Set", Queue: "Queue", Stack: "Stack", Rng: "Range", Fn: "Function"})
+KINDS = {int: "Int", float: "Float", str: "String", bool: "Bool", type(None): "Nil", Fn: "Function"}
 
 
-def some(value: Any) -> Case:
-    return Case(OPTION, "Some", (value,))
-
-
-def ok(value: Any) -> Case:
-    return Case(RESULT, "Ok", (value,))
-
-
-def err(value: Any) -> Case:
-    return Case(RESULT, "Err", (value,))
+some, ok, err = [lambda value, case=case: case._replace(payload=(value,))
+    for case in (Case(OPTION, "Some"), Case(RESULT, "Ok"), Case(RESULT, "Err"))]  # fmt: skip
 
 
 def is_good(value: Case) -> bool:
@@ -94,9 +65,14 @@ def is_good(value: Case) -> bool:
     return value.variant in ("Some", "Ok")
 
 
+def is_error(value: Any) -> bool:
+    return isinstance(value, Case) and value.item is RESULT and not is_good(value)
+
+
 def kind_of(value: Any) -> str:
     """`typeof` (L-5.1)."""
-    return KINDS.get(type(value)) or str(value.family if type(value) is Err else value.item.name)
+    named = value.item.name if isinstance(value, (Rec, Case)) else getattr(value, "family", None)
+    return named or KINDS.get(type(value)) or type(value).__name__
 
 
 def head_of(value: Any) -> Any:
@@ -104,27 +80,88 @@ def head_of(value: Any) -> Any:
     return value.item if isinstance(value, (Rec, Case)) and value.item not in (OPTION, RESULT) else kind_of(value)
 
 
-def ancestors(head: Any) -> Iterator[Any]:
+def ancestors(head: Any) -> Any:
     """A family and those above it; a declaration that implements Error, and Error; another head alone."""
     while head:
         yield head
         head = getattr(head, "parent", None) or PARENTS.get(head)
 
 
+def limited(value: Any, size: int, what: str, limit: int) -> Any:
+    return value if size <= limit else stop(Panic("P103", f"{what} limit exceeded: {limit}"))
+
+
+def sized(value: Any) -> Any:
+    """A new String or collection within the limits of G-6.1."""
+    if type(value) is str:
+        return limited(value, 4 * len(value) > 1 << 24 and len(value.encode()), "string size", 1 << 24)
+    return limited(value, len(value), "collection size", 1_000_000) if isinstance(value, (tuple, dict)) else value
+
+
+def nested(walk: Any) -> Any:
+    """A function that calls itself for the parts of a value, to the depth of G-6.1."""
+    level = 0
+
+    def run(*given: Any) -> Any:
+        nonlocal level
+        level = limited(level + 1, level, "nesting", 256)
+        try:
+            return walk(*given)
+        finally:
+            level -= 1
+
+    return run
+
+
 def mismatch(expected: str, value: Any) -> Panic:
     return Panic("P007", f"expected {expected}, found {kind_of(value)}")
 
 
-def of_kind(value: Any, expected: str, *kinds: type) -> Any:
+def of_kind(expected: str, kinds: Any, value: Any) -> Any:
     return value if type(value) in kinds else stop(mismatch(expected, value))
 
 
-def number(value: Any) -> Any:
-    return of_kind(value, "a number", int, float)
+number = functools.partial(of_kind, "a number", NUMERIC)
 
 
 def key_of(value: Any) -> tuple[type, Any]:
-    return type(value), of_kind(value, "a key", str, int, bool)
+    return type(value), of_kind("a key", (str, int, bool), value)
+
+
+# ---------------------------------------------------------------- positions, elements
+
+
+def clamped(start: int, end: int, length: int) -> slice:
+    """L-5.6.2."""
+    return slice(max(0, min(start, length)), max(0, min(end, length)))
+
+
+def element(items: Any, index: Any, extra: int = 0) -> int:
+    """An index that must exist; `extra`: 1 if the end is one too."""
+    exists = 0 <= of_kind("Int", (int,), index) < size(items) + extra
+    return int(index) if exists else stop(Panic("P004", f"index out of range: {index} of {size(items)}"))
+
+
+def bounds(r: Rng) -> range:
+    """L-5.7.6."""
+    end = MAX if r.end is None else r.end
+    return range(r.start or 0, end + (r.inclusive or r.end is None))
+
+
+def elements(value: Any, expected: str = "a value to walk") -> Any:
+    """What a loop walks (L-5.7.4 to L-5.7.10), and `len` counts."""
+    items = {Map: entries, Rng: bounds}.get(type(value))
+    return items(value) if items else of_kind(expected, (str, *SEQUENCES.values()), value)
+
+
+def size(value: Any) -> int:
+    """`len`; a range may be longer than Python's `len` can say."""
+    counted = elements(value, "a value with a length")
+    return max(0, counted.stop - counted.start) if isinstance(counted, range) else len(counted)
+
+
+def entries(m: Map) -> Arr:
+    return Arr(Tup((key, v)) for (_, key), v in m.items())
 
 
 # ---------------------------------------------------------------- texts
@@ -147,6 +184,11 @@ def fields(found: Any, debug: bool) -> str:
     return "{" + ", ".join(f"{name}: {display(v, debug)}" for name, v in found) + "}"
 
 
+def shown(value: Rec) -> list[Any]:
+    """The fields; those of a Message that are left out have no text (L-6.9.3)."""
+    return [(name, v) for name, v in value.fields.items() if v or name not in getattr(value.item, "hidden", ())]
+
+
 def case_text(value: Case, debug: bool) -> str:
     item, variant, payload = value
     name = variant if item in (OPTION, RESULT) else f"{item.name}::{variant}"
@@ -160,15 +202,16 @@ def bracketed(value: Any, debug: bool) -> str:
     return start + listed(value, debug) + ("," if type(value) is Tup and len(value) == 1 else "") + end
 
 
-TEXTS: dict[type, Callable[[Any, bool], str]] = {type(None): lambda v, debug: "nil", int: lambda v, debug: str(v),
+TEXTS: dict[type, Any] = {type(None): lambda v, debug: "nil", int: lambda v, debug: str(v),
     bool: lambda v, debug: str(v).lower(), float: float_text, str: lambda v, debug: quoted(v) if debug else v,
-    Case: case_text, Rec: lambda v, debug: f"{v.item.name} {fields(v.fields.items(), debug)}",
+    Case: case_text, Rec: lambda v, debug: f"{v.item.name} {fields(shown(v), debug)}",
     Rng: lambda v, debug: ("..=" if v.inclusive else "..").join("" if e is None else str(e) for e in v[:2]),
     Err: lambda v, debug: f"{v.family}::{v.variant} {fields([('message', v.message)], debug)}" if debug else v.message,
     Fn: lambda v, debug: f"<fn {v.name}>" if v.name else "<fn>", **dict.fromkeys(BRACKETS, bracketed),
     Map: lambda v, debug: fields([(display(k, t is str), x) for (t, k), x in v.items()], debug)}  # fmt: skip
 
 
+@nested
 def display(value: Any, debug: bool = False) -> str:
     """Display text (L-5.1), or the debug form (L-5.1.19)."""
     return TEXTS[type(value)](value, debug)
@@ -179,25 +222,22 @@ def json_object(found: Any) -> str:
 
 
 def case_json(value: Case) -> str:
-    item, variant, payload = value
-    data = Rec(None, payload) if isinstance(payload, dict) else None if payload is None else Arr(payload)
-    data = data[0] if type(data) is Arr and len(data) == 1 else data
+    item, variant, held = value
+    data = Rec(None, held) if isinstance(held, dict) else held and (held[0] if len(held) == 1 else Arr(held))
     row = [(variant.lower(), data)] if item is RESULT else [("variant", variant), ("data", data)]
     return json_text(data) if item is OPTION else json_object(row)
 
 
-def error_json(value: Err) -> str:
-    variant = {"variant": value.variant} if value.variant else {}
-    return json_object({"kind": value.family, **variant, "message": value.message, **value.extra}.items())
-
-
-JSON: dict[type, Callable[[Any], str]] = {float: lambda v: display(v, debug=True) if math.isfinite(v) else "null",
-    Case: case_json, Err: error_json, Rec: lambda v: json_object(v.fields.items()), Fn: lambda v: quoted(display(v)),
+JSON: dict[type, Any] = {float: lambda v: display(v, True) if math.isfinite(v) else "null",
+    Case: case_json, Rec: lambda v: json_object(shown(v)), Fn: lambda v: quoted(display(v)),
+    Err: lambda v: json_object((name, x) for name, x in {"kind": v.family, "variant": v.variant, "message": v.message,
+        **v.extra}.items() if x is not None or name != "variant"),
     Rng: lambda v: json_object(v._asdict().items()), **dict.fromkeys([type(None), bool, int, str], quoted),
     Map: lambda v: json_object((display(key), x) for (_, key), x in v.items()),
     **dict.fromkeys(BRACKETS, lambda v: "[" + ",".join(map(json_text, v)) + "]")}  # fmt: skip
 
 
+@nested
 def json_text(value: Any) -> str:
     """The JSON column of L-5.1, compact."""
     return JSON[type(value)](value)
@@ -206,20 +246,27 @@ def json_text(value: Any) -> str:
 # ---------------------------------------------------------------- equality, order
 
 
+@nested
 def equal(a: Any, b: Any) -> bool:
     """L-5.3.1, L-5.3.2. Python compares Int with Float by mathematical value too."""
     if {type(a), type(b)} <= NUMERIC:
         return bool(a == b)
-    if type(a) is not type(b) or (isinstance(a, (Rec, Case)) and a.item is not b.item):
+    if isinstance(a, (Rec, Case)) and type(a) is type(b) and a[:-1] == b[:-1]:
+        a, b = a[-1], b[-1]
+    if type(a) is not type(b) or isinstance(a, (tuple, dict)) and len(a) != len(b):
         return False
     if isinstance(a, dict):
         return a.keys() == b.keys() and all(equal(v, b[key]) for key, v in a.items())
-    if type(a) is Set:
-        return len(a) == len(b) and all(any(equal(x, y) for y in b) for x in a)
-    if not isinstance(a, tuple):
-        return bool(a == b)
-    start = 1 if isinstance(a, (Rec, Case)) else 0
-    return len(a) == len(b) and all(map(equal, a[start:], b[start:]))
+    pairs = (has(b, x) for x in a) if type(a) is Set else map(equal, a, b) if isinstance(a, tuple) else (a == b,)
+    return all(pairs)
+
+
+def has(xs: Any, x: Any) -> bool:
+    return any(equal(x, y) for y in xs)
+
+
+def unique(xs: Any) -> Set:
+    return Set(x for i, x in enumerate(xs) if not has(xs[:i], x))
 
 
 def compared(op: str, a: Any, b: Any) -> bool:
@@ -234,8 +281,7 @@ COMPARISONS.update({"==": equal, "!=": lambda a, b: not equal(a, b)})
 
 # ---------------------------------------------------------------- arithmetic
 
-SPACES = [*range(9, 14), 32, 133, 160, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000]
-WHITE = "".join(map(chr, SPACES))
+WHITE = "".join(c for c in map(chr, range(0x3001)) if c.isspace() and not "\x1c" <= c <= "\x1f")
 EXACT = {"+": operator.add, "-": operator.sub, "*": operator.mul}
 
 
@@ -251,8 +297,7 @@ def saturated(value: Any) -> int:
 def arithmetic(op: str, a: Any, b: Any) -> Any:
     """L-5.2, L-3.6.1 to L-3.6.3."""
     if op == "+" and str in (type(a), type(b)):
-        text = display(a) + display(b)  # what is too long fails early: memory would run out in what runs next too
-        return text if len(text) < 1 << 26 else stop(MemoryError())
+        return sized(display(a) + display(b))
     if not {type(a), type(b)} <= NUMERIC:
         raise Panic("P007", f"expected numbers, found {kind_of(a)} and {kind_of(b)}")
     if op in EXACT:
@@ -291,5 +336,5 @@ def parse_int(text: str, form: str = "[+-]?[0-9]+", kind: type = int) -> Case:
     return ok(kind(trimmed)) if good else failed("ParseError", f"not a number: {text}", input=text)
 
 
-def parse_float(text: str) -> Case:
-    return parse_int(text, r"[+-]?([0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?|inf|nan)", float)
+FLOAT_FORM = r"[+-]?([0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?|inf|nan)"
+parse_float = functools.partial(parse_int, form=FLOAT_FORM, kind=float)

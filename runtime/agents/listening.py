@@ -43,11 +43,15 @@ class Listening:
         self.effect = effect
         self.agent = call.agent
         self.listens = call.handlers is not None
-        self.handlers = {kind: (handler, schema) for kind, handler, schema in call.handlers or ()}
+
+    def _handler(self, wanted: str) -> tuple[Any, str | None]:
+        """What the effect has for messages of a type: a closure, and the schema of its parameter."""
+        rows = {kind: (handler, schema) for kind, handler, schema in self.effect.payload.handlers or ()}
+        return rows.get(wanted, (None, None))
 
     async def heard(self, message: dict[str, Any]) -> Any:
         """Plain data to send back, None for nothing."""
-        handler, schema = self.handlers.get(message["type"], (None, None))
+        handler, schema = self._handler(message["type"])
         if handler is None:
             self.run.runtime_emit(UNHANDLED, message)
             return None

@@ -110,7 +110,8 @@ class Conversation:
             await self.locks.take(self.memory, timeout)
             self._locked = True
 
-        await self._embed(prompt)
+        if self.recall is not None:
+            await self._embed(prompt)
         self.run = open_run(
             self.attached, run_id, prompt, system=system, auto=self.auto, tools_offered=tools_offered, tokens=self.tokens,
             by=by, meta=self.meta, recall=self.recall,

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from time import time
 
 from ...vm.panics import Panic
+from ...vm.tasks import is_below
 from .errors import InvalidValue, MemoryFailure
 from .keys import MAIN_BRANCH, branch_of, key_values, memory_key
 from .policy import Policy
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
     from .views import Recalled, View
 
     Allow = tuple[frozenset[str], frozenset[str]]
+
+LOCKED = frozenset(("append", "append_all", "pin", "set_pinned", "clear", "rewind", "load", "erase"))
+"""Direct writes that are turns for those who wait (M-5.17)."""
 
 
 class Declaration:
@@ -149,7 +153,7 @@ class Memories:
 
     __slots__ = (
         "_declared", "_views", "_volatile", "_earlier", "_open", "_namespace", "_clock", "_listener", "_hears", "_stores",
-        "_embedders", "_embeddings", "initialising", "failure", "turns",
+        "_embedders", "_embeddings", "initialising", "failure", "turns", "serial",
     )  # fmt: skip
 
     def __init__(
@@ -179,16 +183,19 @@ class Memories:
         self.initialising = False
         self.failure = MemoryFailure  # what a store that fails raises
         self.turns: dict[Any, Any] = {}
-        """The conversations of turns in progress, of memories without `Append`, by the effect that began each."""
+        """The conversations of turns in progress, of memories without `Append`, and direct writes that hold the lock, by the
+        effect that began each."""
+        self.serial = frozenset([each.name for each in made if each.of is None and each.policy.on_conflict == "Serial"])
 
     @contextmanager
-    def beginning(self, machine: Any) -> Iterator[None]:
-        """While the program is initialised: `append` and `pin` are kept for the logs that begin (M-2.10)."""
-        machine.memories, self.initialising = _Beginning(self), True
+    def beginning(self, machine: Callable[[], Any]) -> Iterator[None]:
+        """While the program is initialised: `append` and `pin` are kept for the logs that begin (M-2.10). `machine` gives the one
+        that runs."""
+        machine().memories, self.initialising = _Beginning(self), True
         try:
             yield
         finally:
-            machine.memories, self.initialising = self, False
+            machine().memories, self.initialising = self, False
 
     def is_open(self, name: str) -> bool:
         """Whether it was read or written already."""
@@ -214,11 +221,7 @@ class Memories:
 
     def turn_around(self, task: Any, memory: Memory) -> Any:
         """The turn in progress of this memory that the task runs within: its tools, hooks, loop body, child tasks (M-5.20)."""
-        inside = set()
-        while task is not None:
-            inside.add(task)
-            task = task.parent
-        found = (turn for effect, turn in self.turns.items() if effect.task in inside and turn.memory == memory)
+        found = (turn for effect, turn in self.turns.items() if turn.memory == memory and is_below(task.path, effect.task.path))
         return next(found, None)
 
     def written(self, ref: MemoryRef, task: Any) -> Any:
@@ -228,6 +231,12 @@ class Memories:
             return memory
         turn = self.turn_around(task, memory)
         return memory if turn is None or turn.run is None else turn.run.frame()
+
+    def waits(self, ref: MemoryRef, method: str, task: Any) -> bool:
+        """Whether a direct write takes the turn lock first (M-5.17): not within a turn on its key, which it joins."""
+        if ref.name not in self.serial or method not in LOCKED:
+            return False
+        return self.turn_around(task, self.at(ref)) is None
 
     def _at_key(self, ref: MemoryRef) -> Any:
         of = self._declared[ref.name].of
@@ -242,7 +251,7 @@ class Memories:
             memory = self.written(ref, task) if method in WRITES else self.at(ref)
             return memory, isinstance(memory, DerivedMemory)
 
-        return perform(ref, opened, method, arguments, task)
+        return perform(ref, opened, method, arguments, task.path)
 
     def keyed(self, ref: KeyedRef, method: str, values: dict[str, Any]) -> Any:
         """`key`, `keys` and `erase` with values of the machine (M-7.3)."""
@@ -352,7 +361,7 @@ class Memories:
         """What initialisation statements give a log that begins, by memory: messages, facts."""
         return [(name, each.initial, each.facts) for name, each in self._declared.items() if each.initial or each.facts]
 
-    def begin_with(self, store: VolatileStore, beginnings: dict[str, tuple[list[Any], list[Any]]]) -> None:
+    def begin_with(self, store: VolatileStore | None, beginnings: dict[str, tuple[list[Any], list[Any]]]) -> None:
         """Go on with other volatile logs, and other beginnings, than before; logs in a store are opened anew."""
         self._volatile = store
         self._earlier.clear()
@@ -417,6 +426,10 @@ class _Beginning:
 
     def keyed(self, ref: KeyedRef, method: str, values: dict[str, Any]) -> Any:
         return self.memories.keyed(ref, method, values)
+
+    def waits(self, ref: MemoryRef, method: str, task: Any) -> bool:
+        """What initialisation writes begins a log, or has it to itself."""
+        return False
 
     def embeds(self, ref: MemoryRef) -> bool:
         """Facts of initialisation get their vectors with a later commit."""

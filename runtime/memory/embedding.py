@@ -76,12 +76,13 @@ class Embedding:
         self._known[text] = vector
 
     def with_vector(self, fact: Fact) -> Fact:
-        """Itself, or with the vector that is known by now."""
-        if fact.tier == PERSISTENT and not self.has_vector(fact):
-            vector = self.known(fact.text)
-            if vector is not None:
-                fact.vector = (self.label, vector)
-        return fact
+        """Itself, or one with the vector that is known by now."""
+        vector = self.known(fact.text) if fact.tier == PERSISTENT and not self.has_vector(fact) else None
+        if vector is None:
+            return fact
+        made = fact.changed()
+        made.vector = (self.label, vector)
+        return made
 
     def has_vector(self, fact: Fact) -> bool:
         return fact.vector is not None and fact.vector[0] == self.label

@@ -1,4 +1,5 @@
-"""An index of facts for recall: words, trigrams and entities, so that a query looks at few of many facts (M-10.9, M-14.4).
+"""An index of facts for recall, so that a query looks at few of many facts (M-10.9, M-14.4): their words and trigrams, beside the
+graph of their entities and the bands of their accesses.
 
 It holds facts by their numbers and follows their changes one by one. What contains a term is also a set of bits, one per slot of
 a fact, so that counting the trigrams of a query over all facts is arithmetic on long integers.
@@ -8,25 +9,22 @@ Must not know: scores, clocks, stores.
 from __future__ import annotations
 
 from array import array
-from collections import Counter
+from collections import Counter, defaultdict
 from functools import lru_cache
-from unicodedata import normalize
 
+from .fact_graph import Graph, entities
 from .facts import PERSISTENT
+from .recency_bands import Bands
+from .slot_bits import Term
 from .terms import terms
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from .facts import Fact
 
-HOPS = 2
-DENSE = 256
-"""The bits of a term that more than one in so many facts contains are kept; those of others are made when asked for."""
-
-
-@lru_cache(maxsize=32_768)
+@lru_cache(maxsize=1_024)  # a fact that is written again; those of all facts would take more than the index
 def words(text: str) -> tuple[Counter[str], int, frozenset[str]]:
     """Tokens with their counts, how many, and their trigrams."""
     found = terms(text)
@@ -34,129 +32,29 @@ def words(text: str) -> tuple[Counter[str], int, frozenset[str]]:
 
 
 def trigrams(tokens: Iterable[str]) -> frozenset[str]:
+    return frozenset().union(*map(_trigrams_of, tokens))
+
+
+@lru_cache(maxsize=16_384)
+def _trigrams_of(token: str) -> frozenset[str]:
     """Of a token shorter than three characters: itself."""
-    return frozenset(part for t in tokens for part in ([t[at : at + 3] for at in range(len(t) - 2)] or [t]))
+    return frozenset([token[at : at + 3] for at in range(len(token) - 2)] or [token])
 
 
-def folded(name: str) -> str:
-    return normalize("NFKC", name).casefold()
-
-
-def entities(fact: Fact) -> dict[str, str]:
-    """Those of a fact, by their folded names, with the form they are written in (M-10.10)."""
-    found = {folded(name): name for name in fact.about}
-    for token in terms(fact.name):
-        found.setdefault(token, token)
-    return found
-
-
-def slots_in(bits: int) -> Iterator[int]:
-    """The places of the ones, lowest first."""
-    text = bin(bits)[:1:-1]
-    at = text.find("1")
-    while at >= 0:
-        yield at
-        at = text.find("1", at + 1)
-
-
-def bits_of(slots: Iterable[int], width: int) -> int:
-    made = bytearray(width // 8 + 1)
-    for slot in slots:
-        made[slot >> 3] |= 1 << (slot & 7)
-    return int.from_bytes(made, "little")
-
-
-class Term:
-    """The slots whose facts contain it, some of which may be given up; `live` counts the others. `most`: how often one of them
-    contains it, at most."""
-
-    __slots__ = ("slots", "live", "most", "_bits")
-
-    def __init__(self) -> None:
-        self.slots = array("I")
-        self.live = 0
-        self.most = 1
-        self._bits: int | None = None
-
-    def add(self, slot: int) -> None:
-        self.slots.append(slot)
-        self.live += 1
-        if self._bits is not None:
-            self._bits |= 1 << slot
-
-    def bits(self, width: int) -> int:
-        if self._bits is not None:
-            return self._bits
-        made = bits_of(self.slots, width)
-        if self.live * DENSE > width:
-            self._bits = made
-        return made
-
-
-class Graph:
-    """Entities of persistent facts and the number of facts each pair of them shares (M-10.10)."""
-
-    __slots__ = ("edges", "by_word", "facts")
-
-    def __init__(self) -> None:
-        self.edges: dict[str, Counter[str]] = {}
-        self.by_word: dict[str, set[str]] = {}
-        self.facts: dict[str, set[int]] = {}
-
-    def add(self, slot: int, held: Iterable[str]) -> None:
-        held = list(held)
-        for entity in held:
-            if entity not in self.edges:
-                self.edges[entity] = Counter()
-                for word in terms(entity):
-                    self.by_word.setdefault(word, set()).add(entity)
-            self.edges[entity].update(other for other in held if other != entity)
-            self.facts.setdefault(entity, set()).add(slot)
-
-    def remove(self, slot: int, held: Iterable[str]) -> None:
-        held = list(held)
-        for entity in held:
-            edges = self.edges[entity]
-            edges.subtract(other for other in held if other != entity)
-            for other in held:
-                if edges.get(other) == 0:
-                    del edges[other]
-            self.facts[entity].discard(slot)
-            if not self.facts[entity]:
-                del self.edges[entity], self.facts[entity]
-                for word in terms(entity):
-                    self.by_word[word].discard(entity)
-
-    def activations(self, asked: frozenset[str]) -> dict[str, float]:
-        """Of what the query names, and of what is at most two hops away."""
-        named = {entity for word in asked for entity in self.by_word.get(word, ())}
-        active = {entity: 1.0 for entity in named if all(word in asked for word in terms(entity))}
-        newest = dict(active)
-        for _ in range(HOPS):
-            newest = self._spread(newest, active)
-        return active
-
-    def _spread(self, sources: dict[str, float], active: dict[str, float]) -> dict[str, float]:
-        reached: dict[str, float] = {}
-        for entity, value in sources.items():
-            edges = self.edges[entity]
-            most = max(edges.values(), default=1)
-            for other, weight in edges.items():
-                given = value * 0.5 * weight / most
-                if given > active.get(other, 0.0):
-                    active[other] = reached[other] = given
-        return reached
+def _words_of(fact: Fact) -> tuple[str, str, list[str], str]:
+    """What the index has of a fact."""
+    return fact.tier, fact.name, fact.about, fact.text
 
 
 class FactIndex:
-    """Facts by number. `stamp` says in which state of a store it was read."""
+    """Facts by number. `stamp`: the change of a store it was read after."""
 
     __slots__ = (
         "facts", "stamp", "slots", "lengths", "length", "shortest", "tokens", "often", "counts", "trigrams", "graph", "live",
-        "_slot_of", "_names", "_highest",
+        "bands", "_slot_of", "_names", "_highest",
     )  # fmt: skip
 
-    def __init__(self, facts: Iterable[Fact] = (), stamp: object = None) -> None:
+    def __init__(self, facts: Iterable[Fact] = (), stamp: int = 0) -> None:
         self.stamp = stamp
         self._clear()
         self.change(facts, ())
@@ -167,12 +65,13 @@ class FactIndex:
         self.lengths = array("I")
         self.length = 0
         self.shortest = 1 << 30
-        self.tokens: dict[str, Term] = {}
-        self.often: dict[str, Term] = {}  # of facts that contain a token more than once
-        self.counts: dict[str, dict[int, int]] = {}
-        self.trigrams: dict[str, Term] = {}
-        self.graph = Graph()
+        self.tokens = defaultdict[str, Term](Term)
+        self.often = defaultdict[str, Term](Term)  # of facts that contain a token more than once
+        self.counts = defaultdict[str, dict[int, int]](dict)
+        self.trigrams = defaultdict[str, Term](Term)
+        self.graph = Graph(self._entities)
         self.live = 0
+        self.bands = Bands(self._accessed)
         self._slot_of: dict[int, int] = {}
         self._names: dict[tuple[str, str], int] = {}
         self._highest: int | None = None
@@ -196,22 +95,40 @@ class FactIndex:
             self._remove(number)
         for fact in facts:
             held = self.facts.get(fact.id)
-            if held is None or held.text != fact.text or held.tier != fact.tier or held.about != fact.about:
+            if held is None or _words_of(held) != _words_of(fact):
                 self._remove(fact.id)
                 self._add(fact)
             else:
-                self.facts[fact.id] = self.slots[self._slot_of[fact.id]] = fact
+                self._replace(held, fact)
         if len(self.slots) > 64 and len(self.slots) > 2 * len(self.facts):
             kept = list(self.facts.values())
             self._clear()
             for fact in kept:
                 self._add(fact)
 
-    def reconcile(self, facts: Sequence[Fact], stamp: object) -> None:
+    def reconcile(self, facts: Sequence[Fact], stamp: int) -> None:
         """These and no others are there now."""
         there = {fact.id for fact in facts}
         self.change(facts, [number for number in self.facts if number not in there])
         self.stamp = stamp
+
+    def _accessed(self, slot: int) -> int:
+        fact = self.slots[slot]
+        assert fact is not None, "only live slots are in the bands"
+        return fact.accessed
+
+    def _entities(self, slot: int) -> Iterable[str]:
+        fact = self.slots[slot]
+        return () if fact is None else entities(fact)
+
+    def _replace(self, held: Fact, fact: Fact) -> None:
+        """By one of the same words."""
+        slot = self._slot_of[fact.id]
+        if held.accessed != fact.accessed:
+            self.bands.remove(slot, held.accessed)
+        self.facts[fact.id] = self.slots[slot] = fact
+        if held.accessed != fact.accessed:
+            self.bands.add(slot, fact.accessed)
 
     def _add(self, fact: Fact) -> None:
         slot = len(self.slots)
@@ -225,15 +142,16 @@ class FactIndex:
         self.length += length
         self.shortest = min(self.shortest, length)
         self.live |= 1 << slot
+        self.bands.add(slot, fact.accessed)
         for token, count in found.items():
-            self.tokens.setdefault(token, Term()).add(slot)
-            self.counts.setdefault(token, {})[slot] = count
+            self.tokens[token].add(slot)
+            self.counts[token][slot] = count
             if count > 1:
-                often = self.often.setdefault(token, Term())
+                often = self.often[token]
                 often.add(slot)
                 often.most = max(often.most, count)
         for part in parts:
-            self.trigrams.setdefault(part, Term()).add(slot)
+            self.trigrams[part].add(slot)
         if fact.tier == PERSISTENT:
             self.graph.add(slot, entities(fact))
 
@@ -243,8 +161,10 @@ class FactIndex:
             return
         slot = self._slot_of.pop(number)
         found, length, parts = words(fact.text)
-        self._names.pop((fact.tier, fact.name), None)
+        if self._names.get((fact.tier, fact.name)) == number:  # or another number has the name since
+            del self._names[fact.tier, fact.name]
         self._highest = None
+        self.bands.remove(slot, fact.accessed)
         self.slots[slot] = None
         self.length -= length
         self.live &= ~(1 << slot)
@@ -275,6 +195,10 @@ class FactIndex:
 
     def _bits(self, term: Term | None) -> int:
         return term.bits(len(self.slots)) & self.live if term is not None and term.live else 0
+
+    def about(self, names: Iterable[str]) -> int:
+        """The persistent facts of these entities, as bits."""
+        return self.graph.bits(names, len(self.slots)) & self.live
 
     def by_trigrams(self, asked: Iterable[str]) -> dict[int, int]:
         """Number of these trigrams to the facts, as bits, that contain so many."""

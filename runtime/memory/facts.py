@@ -22,7 +22,7 @@ FIELDS = (
 
 class Fact:
     """`content` is JSON; `c0` the confidence it was remembered with; times are Unix ms. `seqs`: the entries it derives from.
-    `task`: of an ephemeral fact, who wrote it. `vector`: that of its text with the label of its embedder, beside its JSON."""
+    `task`: of an ephemeral fact, the path of who wrote it. `vector`: of its text, with its embedder's label, beside the JSON."""
 
     __slots__ = (*FIELDS, "task", "vector")
 

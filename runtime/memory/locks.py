@@ -5,10 +5,12 @@ The lease orders; the version check protects when it is lost. Must not know: cal
 
 from __future__ import annotations
 
+import time
 from collections import deque
 
 from ..jobs import asyncio_loop
 from .errors import waited_too_long
+from .lease_owner import has_died
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -85,10 +87,28 @@ class TurnLocks:
         loop = self.loop()
         until = None if timeout is None else loop.time() + timeout
         while not self._acquire(memory):
+            if self._orphaned(memory):
+                continue
             if until is not None and loop.time() >= until:
                 raise waited_too_long(memory.version())
-            await self._sleep(LEASE_POLL)
+            await self._rest()
         self._renewals[memory] = loop.create_task(self._renew(memory))
+
+    def _orphaned(self, memory: Memory) -> bool:
+        """Takes the lease from a process that is over."""
+        store: Any = memory.store
+        holder = store.holder(memory.key) if hasattr(store, "holder") else None
+        if holder is None or not has_died(holder):
+            return False
+        store.release(memory.key, holder)
+        return True
+
+    async def _rest(self) -> None:
+        """Until the lease is asked for again: in real time, since other processes have no other (G-14.5). A clock that jumps
+        has let everybody else go first by then."""
+        begun = time.monotonic()
+        await self._sleep(LEASE_POLL)
+        time.sleep(max(0.0, begun + LEASE_POLL - time.monotonic()))
 
     async def _renew(self, memory: Memory) -> None:
         while True:

@@ -152,7 +152,7 @@ class MemoryReader:
         """Parts 2 to 5 of a request without computing a view, None when the memory has a step or something to be rendered. The
         list belongs to the log."""
         log = self._log
-        if log is None or not self.policy.shows_all or (log.holds_calls() and not tools_offered):
+        if log is None or not self.policy.shows_all or (not tools_offered and log.holds_calls()):
             return None
         return log.messages()
 
@@ -246,7 +246,11 @@ class MemoryReader:
 
     def stored_facts(self) -> list[Fact]:
         """The persistent ones; of an expired key none (M-8.9)."""
-        return stored_facts(self.store, self.key) if self.keeps and not self._is_expired() else []
+        if not self.keeps or self._is_expired():
+            return []
+        if hasattr(self.store, "index"):
+            return sorted(self.store.index(self.key).facts.values(), key=lambda fact: fact.id)
+        return stored_facts(self.store, self.key)
 
     def stored_index(self) -> FactIndex:
         """Of the persistent ones; a store may keep one that follows its changes."""

@@ -7,17 +7,19 @@ no other can be among the first k. Hands on `rank`, `neighbors`. Must not know: 
 from __future__ import annotations
 
 from collections import Counter
-from heapq import heappush, heappushpop
+from heapq import heappop, heappush, heappushpop
 from math import log
 
-from .fact_index import FactIndex, bits_of, entities, folded, slots_in, trigrams
+from .fact_graph import entities, folded
+from .fact_index import FactIndex, trigrams
 from .facts import PERSISTENT, archived, confidence
 from .policy import HALF_LIFE
+from .slot_bits import slots_in
 from .terms import terms
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from .facts import Decay, Fact
 
@@ -28,9 +30,19 @@ DIGITS = 9
 """Scores are compared rounded to so many (M-10.12)."""
 
 
+SLACK = 1e-12
+"""A limit and what it limits are computed in another order: so much their roundings may differ."""
+SMALL = 64
+"""A bucket of no more facts is looked at in one piece."""
+
+
 def recency(fact: Fact, now: int, half_life: int) -> float:
     """M-10.12."""
-    return float(0.5 + 0.5 * 2.0 ** (-max(0, now - fact.accessed) / half_life))
+    return recency_at(fact.accessed, now, half_life)
+
+
+def recency_at(accessed: int, now: int, half_life: int) -> float:
+    return float(0.5 + 0.5 * 2.0 ** (-max(0, now - accessed) / half_life))
 
 
 class Found:
@@ -67,23 +79,24 @@ def rank(
     parts = [_Part(index, asked) for index in indexes if len(index)]
     best: list[float] = []
     found: list[Found] = []
-    for bound, part, count, bits in sorted(_buckets(parts, near), key=lambda bucket: -bucket[0]):
-        if k <= 0 or (len(best) >= k and bound < best[0]):
+    least = -1.0  # what a hit must reach, once there are k
+    for bound, most, part, count, bits in _newest_first(_buckets(parts, near), now, half_life):
+        if k <= 0 or round(most + SLACK, DIGITS) < least:
             break
         inflected = 1 - asked.inflected(count) / 2
         for slot in slots_in(bits):
-            fact, missing = part.worth(slot, inflected)
+            fact = part.fact(slot)
+            factor = recency(fact, now, half_life) * fact.c0
+            if round(bound * factor + SLACK, DIGITS) < least:  # nearly all end here
+                continue
+            missing = part.missing(slot, fact, inflected)
             if near is not None and fact.tier == PERSISTENT:
                 missing *= 1 - near(fact)
-            if missing >= 1:
+            if missing >= 1 or round((1 - missing) * factor + SLACK, DIGITS) < least:
                 continue
-            if len(best) >= k:  # nearly all end here
-                most = (1 - missing) * recency(fact, now, half_life) * fact.c0
-                if round(most, DIGITS) < best[0]:
-                    continue
             hit = Found(fact, 1 - missing, now, decay, half_life)
             score = round(hit.score, DIGITS)
-            if len(best) >= k and score < best[0]:
+            if score < least:
                 continue
             if accepts(hit):
                 found.append(hit)
@@ -91,8 +104,28 @@ def rank(
                     heappush(best, score)
                 else:
                     heappushpop(best, score)
+                least = best[0] if len(best) >= k else least
     found.sort(key=lambda hit: (-round(hit.score, DIGITS), -hit.fact.accessed, hit.fact.id))
     return found[: max(0, k)]
+
+
+def _newest_first(buckets: Iterable[Bucket], now: int, half_life: int) -> Iterator[tuple[float, float, _Part, int, int]]:
+    """Buckets in pieces: relevance and score that no fact of a piece exceeds, and no fact of the later ones that score. A large
+    bucket is taken band by band, and only as far as somebody asks; `left`: the bands that are, 0 for a bucket in one piece."""
+    queue: list[tuple[float, int, Bucket, int]] = []
+
+    def put(number: int, bucket: Bucket, left: int) -> None:
+        newest = bucket[1].index.bands.newest[left - 1]
+        heappush(queue, (-bucket[0] * recency_at(newest, now, half_life), number, bucket, left))
+
+    for number, bucket in enumerate(buckets):
+        put(number, bucket, len(bucket[1].index.bands.bits) if bucket[3].bit_count() > SMALL else 0)
+    while queue:
+        most, number, bucket, left = heappop(queue)
+        bound, part, count, bits = bucket
+        if left > 1:
+            put(number, bucket, left - 1)
+        yield bound, -most, part, count, bits & part.index.bands.bits[left - 1] if left else bits
 
 
 def _buckets(parts: Sequence[_Part], near: Callable[[Fact], float] | None) -> Iterable[Bucket]:
@@ -140,20 +173,10 @@ class _Part:
             self.repeated |= index.repeating(token)[0]
         self.scored = [(idf * 2.2, index.counts[token]) for token, idf in query.idf.items() if token in index.counts]
         self.damping = 1.2 * 0.25, 1.2 * 0.75 / query.average
-        self.active = self._reached()
-        self.near, self.far = (
-            bits_of([slot for slot, value in self.active.items() if (value > 0.5) is near], len(index.slots))
-            for near in (True, False)
-        )
+        self.active = index.graph.activations(query.asked)
+        self.near = index.about(entity for entity, value in self.active.items() if value > 0.5)
+        self.far = index.about(entity for entity, value in self.active.items() if value <= 0.5) & ~self.near
         self.worths = [self._worths(False), self._worths(True)]
-
-    def _reached(self) -> dict[int, float]:
-        """r_g of the facts of active entities."""
-        graph = self.index.graph
-        found: dict[int, float] = {}
-        for entity, value in sorted(graph.activations(self.query.asked).items(), key=lambda pair: pair[1]):
-            found.update(dict.fromkeys(graph.facts[entity], value))
-        return found
 
     def split(self, count: int, bits: int) -> Iterable[tuple[float, int]]:
         """By the rarest token, whether a token is repeated, and what the graph gives, with the most that is worth."""
@@ -194,11 +217,20 @@ class _Part:
             found.append((idf * 2.2 * most / (most + damping), self.query.own[token]))
         return found
 
-    def worth(self, slot: int, inflected: float) -> tuple[Fact, float]:
-        """The fact, and what its relevance lacks of 1 (M-10.11); `inflected`: 1 − ½·r_t."""
+    def fact(self, slot: int) -> Fact:
         fact = self.index.slots[slot]
         assert fact is not None, "only live slots are in the bits"
-        return fact, (1 - self._lexical(slot)) * inflected * (1 - self.active.get(slot, 0.0) / 2)
+        return fact
+
+    def missing(self, slot: int, fact: Fact, inflected: float) -> float:
+        """What the relevance of its fact lacks of 1 (M-10.11); `inflected`: 1 − ½·r_t."""
+        return (1 - self._lexical(slot)) * inflected * (1 - self._reached(fact) / 2)
+
+    def _reached(self, fact: Fact) -> float:
+        """r_g."""
+        if not self.active or fact.tier != PERSISTENT:
+            return 0.0
+        return max((self.active.get(entity, 0.0) for entity in entities(fact)), default=0.0)
 
     def _lexical(self, slot: int) -> float:
         damping = self.damping[0] + self.damping[1] * self.index.lengths[slot]

@@ -38,12 +38,14 @@ class Facts:
 
     def all(self) -> list[Fact]:
         """Those the task sees, by tier and id."""
-        found = [fact for fact in self.memory.session_facts() if fact.tier != EPHEMERAL or fact.task is self.task]
+        found = [fact for fact in self.memory.session_facts() if fact.tier != EPHEMERAL or fact.task == self.task]
         found += self.memory.stored_facts()
         return sorted(found, key=lambda fact: (TIERS.index(fact.tier), fact.id))
 
     def _named(self, name: str) -> list[Fact]:
-        return [fact for fact in self.all() if fact.name == name]
+        indexes = self._indexes()
+        found = (index.named(tier, name) for tier in TIERS for index in indexes)
+        return [fact for fact in found if fact is not None]
 
     def fact(self, name: str) -> Found | None:
         named = self._named(name)
@@ -56,10 +58,10 @@ class Facts:
     def slots(self, wanted: Sequence[tuple[str, str]]) -> list[list[Any]]:
         """The contents of slots by tier and name, each in a list that is empty for a slot without value: one snapshot, and an
         access of all that are there (M-10.4, M-10.14)."""
-        found = {(fact.tier, fact.name): fact for fact in self.all()}
-        held = [found[at] for at in wanted if at in found]
-        self._touch(held)
-        return [[found[at].content] if at in found else [] for at in wanted]
+        indexes = self._indexes()
+        found = [next(filter(None, (index.named(*at) for index in indexes)), None) for at in wanted]
+        self._touch([fact for fact in found if fact is not None])
+        return [[] if fact is None else [fact.content] for fact in found]
 
     def recall(
         self,
@@ -94,7 +96,7 @@ class Facts:
     def _indexes(self) -> list[FactIndex]:
         """Of what the task sees: facts of the session, its ephemeral ones, those of the store."""
         memory = self.memory
-        own = [fact for fact in memory.session.ephemeral(memory.key) if fact.task is self.task]
+        own = [fact for fact in memory.session.ephemeral(memory.key) if fact.task == self.task]
         return [memory.session.index(memory.key), FactIndex(own), memory.stored_index()]
 
     def _candidates(self, query: str, k: int) -> frozenset[int] | None:
@@ -159,10 +161,10 @@ class Facts:
         while True:
             if self.number(fact) and (fact.tier, fact.name) in self.memory.fixed:
                 raise FixedSlot(f"the slot {fact.name} of {self.memory.name} is written once: it is not `mut`")
-            if self.memory.embedding is not None:
-                self.memory.embedding.with_vector(fact)
+            embedding = self.memory.embedding
+            kept = fact if embedding is None else embedding.with_vector(fact)
             try:
-                return self.store_of(fact.tier).keep(self.memory.key, self.memory.now(), [fact], self._expired())
+                return self.store_of(fact.tier).keep(self.memory.key, self.memory.now(), [kept], self._expired())
             except MemoryFailure as failure:
                 if failure.variant != "Conflict":  # another process took the number
                     raise

@@ -12,7 +12,6 @@ from .facts import fact_of
 from .keys import key_values
 from .observations import observation_of
 from .stores.protocol import Batch, Head
-from .stores.volatile import VolatileStore
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
     from .declared import Memories
     from .keys import Key
-    from .stores.volatile import VolatileLog
+    from .stores.volatile import VolatileLog, VolatileStore
 
 
 def lowered(memories: Memories) -> list[Any]:
@@ -29,7 +28,7 @@ def lowered(memories: Memories) -> list[Any]:
 
 
 def _log(key: Key, log: VolatileLog) -> list[Any]:
-    """Key, version, time of the last change, dump (M-8.10); vectors of facts, and the numbers of those that belong to a task."""
+    """Key, version, time of the last change, dump (M-8.10); of facts the vectors, and the paths of tasks."""
     head = log.head()
     facts = [fact for _, fact in sorted(log.facts.items())]
     text = dumped(
@@ -40,11 +39,14 @@ def _log(key: Key, log: VolatileLog) -> list[Any]:
         )
     )  # fmt: skip
     vectors = [[fact.id, *fact.vector] for fact in facts if fact.vector is not None]
-    return [list(key), head.version, head.touched, text, vectors, [fact.id for fact in facts if fact.task is not None]]
+    owned = [[fact.id, fact.task] for fact in facts if fact.task is not None]
+    return [list(key), head.version, head.touched, text, vectors, owned]
 
 
 def read(memories: Memories, rows: Any) -> VolatileStore:
     """MemoryFailure, or what Python says of a malformed row, unless all of it can be taken."""
+    from .stores.volatile import VolatileStore
+
     store = VolatileStore()
     for row in rows:
         _fill(store, memories, *row)
@@ -66,16 +68,15 @@ def _fill(
         if type(label) is not str or type(vector) is not bytes or len(vector) % 4:
             raise corrupt("a vector is malformed")
         facts[number].vector = (label, vector)
-    for number in owned:
-        facts[number].task = _PAST
+    for number, path in owned:
+        if type(path) is not str:
+            raise corrupt("a fact of no task")
+        facts[number].task = path
     tokens = sum(entry.tokens for entry in content.entries)
     head = Head(version, content.next, content.turns, len(content.entries), tokens, touched)
     batch = Batch(head, entries=content.entries, turns=content.rows, views=content.states)
     batch.facts, batch.seen = list(facts.values()), list(seen.values())
     store.log(at).apply(batch)
-
-
-_PAST = object()  # the task of a call that is over: no other is the same
 
 
 def _checked_key(memories: Memories, key: Any) -> Key:

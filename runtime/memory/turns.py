@@ -93,16 +93,15 @@ class Run:
         """One reply that calls tools, with the results there are. `tokens`: the reported output tokens less reasoning."""
         self.rounds.append(Draft(Msg("assistant", text, calls), "model", by=self.by, tokens=tokens))
         self.rounds += [Draft(result, "tool") for result in results]
-        self._tell_step([Msg("assistant", text, calls), *results], self._round_number())
+        self._tell_step([Msg("assistant", text, calls), *results])
 
-    def _tell_step(self, messages: Sequence[Msg], round: int) -> None:
-        """Of each reply, one with calls when their results are there, the last when the turn is stored (M-6.25)."""
-        if self.target is not None:
+    def _tell_step(self, messages: Sequence[Msg], more: int = 0) -> None:
+        """Of each reply, one with calls when their results are there, the last, which is one more, when the turn is stored
+        (M-6.25)."""
+        if self.target is not None and self.target.listener is not None:
             appended = [_as_data(message) for message in messages]
+            round = sum(draft.origin == "model" for draft in self.rounds) + more
             self.target.tell("memory:step", {"run": self.run_id, "round": round, "appended": appended})
-
-    def _round_number(self) -> int:
-        return sum(draft.origin == "model" for draft in self.rounds)
 
     def frame(self) -> Frame:
         return Frame(self)
@@ -119,11 +118,11 @@ class Run:
             self.target.end_ephemeral()
             stored = [*prompt, *self.rounds, last] if self.target.policy.tools else [*prompt, last]
             self._store(stored, tokens_in, tokens_out, self._lesson(reply, tokens_in, tokens_out))
-            self._tell_step([answer], self._round_number() + 1)
+            self._tell_step([answer], 1)
             for access in self.accesses:
                 access()
-        asked = (message for message in self.prompt if message.role != "system")
-        return [*asked, *(draft.message for draft in self.rounds), answer]
+        asked = [message for message in self.prompt if message.role != "system"]
+        return [*asked, *[draft.message for draft in self.rounds], answer] if self.rounds else [*asked, answer]
 
     def _lesson(self, reply: str, tokens_in: int, tokens_out: int) -> Learn | None:
         """What rules learn from the turn (M-10.22)."""

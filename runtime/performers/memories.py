@@ -1,11 +1,15 @@
-"""Facts of a memory with the step `embed` (M-10.16): the vectors first, then the method, when the task goes on.
+"""Direct writes that wait: for vectors of facts (M-10.16), and for the turn lock of their memory (M-5.17). The method itself is
+performed when the task goes on.
 
-Must not know: how facts are ranked, which embedder it is.
+Must not know: how facts are ranked, which embedder it is, who holds the lock.
 """
 
 from __future__ import annotations
 
+from ...vm.handles import EMBEDDED
 from ...vm.panics import Panic
+from ..attached import turn_locks
+from ..jobs import gather
 from ..memory.direct_facts import drafted
 from ..memory.errors import InvalidValue, MemoryFailure
 from ..memory.lacking_vectors import pending, store_pending
@@ -14,6 +18,7 @@ from ..settled import Settled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from ...vm.effects import Effect, MemoryUse
@@ -24,23 +29,68 @@ if TYPE_CHECKING:
 async def perform(run: Running, effect: Effect) -> Any:
     use: MemoryUse = effect.payload
     stores = use.method not in ("recall", "view")
+    turn: HeldTurn | None = None
     try:
         opened = run.memories.at(use.memory)
         memory: Memory = getattr(opened, "memory", opened)  # a derived view has the facts of its memory
-        assert memory.embedding is not None, "the machine asks for memories that embed"
-        await memory.embedding.fill(_texts(memory, effect.task, use, stores))
+        if run.memories.waits(use.memory, use.method, effect.task):
+            turn = await _held(run, effect, memory)
+        if memory.embedding is not None and use.method in EMBEDDED:
+            await memory.embedding.fill(_texts(memory, effect.task.path, use, stores))
     except InvalidValue as error:
         raise Panic("P452", str(error)) from None
     except MemoryFailure as failure:
         raise Panic("P451", failure.message) from None
 
     def commit() -> Any:
-        value = run.memories.perform(use.memory, use.method, use.arguments, effect.task)
-        if stores:
+        try:
+            value = _performed(run, use, effect.task)
+        finally:
+            if turn is not None:
+                turn.close()
+        if stores and memory.embedding is not None:
             store_pending(memory)
         return value
 
     return Settled(commit)
+
+
+class HeldTurn:
+    """The turn lock in the hands of a direct write, among the turns in progress; `close` gives it back."""
+
+    run = None
+
+    def __init__(self, memory: Memory, give_back: Callable[[], None]) -> None:
+        self.memory = memory
+        self.close = give_back
+
+
+async def _step() -> None:
+    """Lets jobs that were begun before go first."""
+
+
+async def _held(run: Running, effect: Effect, memory: Memory) -> HeldTurn:
+    locks = turn_locks(run, memory)
+    assert locks is not None, "only memories with Serial wait"
+    await gather(run.work.loop, [_step()])  # as a model call is performed in a job of its instance: in source order (M-5.18)
+    await locks.take(memory)
+    turns = run.memories.turns
+
+    def give_back() -> None:
+        del turns[effect]
+        locks.release(memory)
+
+    held = turns[effect] = HeldTurn(memory, give_back)
+    return held
+
+
+def _performed(run: Running, use: MemoryUse, task: Any) -> Any:
+    if use.method not in ("append", "clear"):
+        return run.memories.perform(use.memory, use.method, use.arguments, task)
+    try:
+        return getattr(run.memories.written(use.memory, task), use.method)(*use.arguments)
+    except MemoryFailure as failure:
+        raise Panic("P451", failure.message) from None
 
 
 def _texts(memory: Memory, task: Any, use: MemoryUse, stores: bool) -> list[str]:

@@ -95,7 +95,7 @@ class ModelCalls:
 
     async def _call(self, effect: Effect, instance: ModelInstance, number: int) -> Any:
         call: ModelCall = effect.payload
-        services = self._services(call.model).of_task(effect.task)
+        services = self._services(call.model).of_task(effect.task.path)
         settings = self._settings(instance, call)
         offered = await self._offered(effect, instance)
         if offered is not None:

@@ -29,6 +29,7 @@ pub fn get(key: String) -> Any { held.get(key) ?? nil }
 pub fn say(text: String) -> Int { log.append("user", text); log.len() }
 pub fn variable() -> Result<String, EnvError> { std::env::require("MY_TOKEN") }
 pub fn keep() -> Result<Nil, EnvError> { held.set("token", "it is ${std::env::require("MY_TOKEN")?}"); Ok(nil) }
+pub fn length() -> Int { "${held.get("token") ?? ""}".len() }
 pub async fn ask() -> Result<Any, EmitError> { await emit("ask", nil) }
 """
 PROGRAM = concerto.compile(TEXT)
@@ -191,11 +192,19 @@ def test_a_log_in_a_store_goes_on_with_its_store(tmp_path: Path) -> None:
         assert other.call("say", "d") == 9 and other.call("noted") == "n"
 
 
-def test_no_secret_is_in_a_state() -> None:
-    with PROGRAM.session(env={"MY_TOKEN": "hunter2hunter2"}, permissions=concerto.Permissions(env=True)) as session:
+def test_a_secret_stands_in_a_state_by_its_name() -> None:
+    granted: Any = {"env": {"MY_TOKEN": "hunter2hunter2"}, "permissions": concerto.Permissions(env=True)}
+    with PROGRAM.session(**granted) as session, PROGRAM.session(**granted) as other:
         session.call("keep")
         state = session.dump()
-        assert b"hunter2" not in state and b"<secret MY_TOKEN>" in state
+        assert b"hunter2" not in state and b"MY_TOKEN" in state
+        other.restore(state)
+        assert other.dump() == state
+        assert other.call("length") == session.call("length") == len("it is hunter2hunter2")
+        assert other.call("get", "token") == "it is <secret MY_TOKEN>"
+    with PROGRAM.session(env=granted["env"]) as denied:
+        denied.restore(state)
+        assert denied.call("length") == len("it is <secret MY_TOKEN>")
 
 
 # ---------------------------------------------------------------- what is refused

@@ -98,3 +98,28 @@ def test_every_option_is_checked() -> None:
 def test_options_that_are_right(options: Any) -> None:
     with PLAIN.session(**options) as session:
         assert session.call("f") is None
+
+
+DEEP = """
+fn nested(n: Int) -> Any { let mut a: Any = [1]; for _i in 0..n { a = [a]; } a }
+pub fn deep(n: Int) -> Any { nested(n) }
+pub fn failing(n: Int) -> Result<Any, Any> { Err(nested(n)) }
+pub fn one(_x: Any) -> Int { 1 }
+fn main() -> Result<Any, Any> { if std::env::args().is_empty() { Ok(nested(900)) } else { Err(nested(900)) } }
+"""
+
+
+def test_what_is_nested_too_deep_is_refused_on_both_ways() -> None:
+    endless: list[Any] = []
+    endless.append(endless)
+    with concerto.compile(DEEP).session() as session:
+        for function in ("deep", "failing"):
+            with pytest.raises(concerto.Panic) as panic:
+                session.call(function, 900)
+            assert panic.value.code == "P103"
+        with pytest.raises(TypeError, match=r"argument '_x' of one: it is nested too deep, or holds itself"):
+            session.call("one", endless)
+        for arguments in ((), ("x",)):
+            result = session.run(*arguments)
+            assert (result.ok, result.exit_code, result.error.code) == (False, 1, "P103")
+        assert session.call("one", [[1]]) == 1

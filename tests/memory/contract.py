@@ -250,6 +250,8 @@ def a_lease_has_one_owner(open_store):
     assert other.acquire(OTHER, "two", 60)
     other.release(KEY, "two")
     assert not other.acquire(KEY, "two", 60)
+    if hasattr(store, "holder"):
+        assert (store.holder(KEY), store.holder(("other",))) == ("one", None)
     store.release(KEY, "one")
     assert other.acquire(KEY, "two", 60)
 

@@ -200,10 +200,10 @@ MUTANTS = {
     "M-12.14": {
         "last writer wins": Mutant(sql, "if not done:", "if False:", finding.store),
         "check outside the transaction": Mutant(
-            sql, "        try:\n            with self._transaction():\n                for key, expect, batch in writes:",
+            sql, "        try:\n            with self._transaction():\n                changes = [",
             "        for key, expect, _ in writes:\n            if self.head(key).version != expect:\n"
             "                raise conflict(expect, self.head(key).version)\n"
-            "        try:\n            with self._transaction():\n                for key, expect, batch in writes:",
+            "        try:\n            with self._transaction():\n                changes = [",
             finding.racing, (("if not done:", "if False:"),),
         ),
         "lock per operation": Mutant(

@@ -233,10 +233,10 @@ def test_a_damaged_entry_is_reported(tmp_path):
 def test_a_newer_format_is_refused(tmp_path):
     path = tmp_path / "memory.db"
     store = SqliteStore(str(path))
-    store._connection.execute("UPDATE meta SET format = 2")
+    store._connection.execute("UPDATE meta SET format = 3")
     store.close()
     failure = refused(path)
-    assert (failure.variant, failure.fields) == ("Version", {"found": 2, "supported": 1})
+    assert (failure.variant, failure.fields) == ("Version", {"found": 3, "supported": 2})
 
 
 def test_another_programs_database_is_refused(tmp_path):

@@ -1,16 +1,13 @@
 """Runs, conflicts, locks and folds (M-5, M-8.13, M-9), the parts that no store changes."""
 
 import asyncio
-import sqlite3
 
 import pytest
-from concerto.runtime.memory import locks
 from concerto.runtime.memory.conversation import Conversation
 from concerto.runtime.memory.errors import MemoryFailure
 from concerto.runtime.memory.locks import TurnLocks
 from concerto.runtime.memory.memory import Memory
 from concerto.runtime.memory.policy import Policy, SummaryPolicy
-from concerto.runtime.memory.stores.sqlite import SqliteStore
 from concerto.runtime.memory.summaries import due_fold, store_fold
 from concerto.runtime.memory.turns import Attached, open_run
 from concerto.runtime.records import Call, Msg
@@ -223,50 +220,6 @@ def test_waiting_for_the_lock_ends_with_the_timeout_and_by_cancellation():
         await patient
         locks.release(memory)
         await locks.take(memory)  # free again
-
-    asyncio.run(main())
-
-
-def test_the_lease_orders_processes(tmp_path):
-    async def main():
-        path = str(tmp_path / "m.db")
-        ours, theirs = (Memory(Policy(on_conflict="Serial"), store=SqliteStore(path)) for _ in range(2))
-        mine, other = TurnLocks("one"), TurnLocks("two")
-        await mine.take(ours)
-        with pytest.raises(MemoryFailure):
-            await other.take(theirs, timeout=0.1)
-        mine.release(ours)
-        await other.take(theirs, timeout=5)
-        other.release(theirs)
-        ours.store.close()
-        theirs.store.close()
-
-    asyncio.run(main())
-
-
-def test_a_lease_is_renewed_until_it_is_given_back(tmp_path, monkeypatch):
-    assert (locks.LEASE_SECONDS, locks.RENEWED_EVERY) == (60, 20)
-    monkeypatch.setattr(locks, "RENEWED_EVERY", 0.01)
-
-    async def main():
-        memory = Memory(Policy(on_conflict="Serial"), store=SqliteStore(str(tmp_path / "m.db")))
-        held = sqlite3.connect(tmp_path / "m.db")
-
-        def leases():
-            return held.execute("SELECT owner, until FROM lease").fetchall()
-
-        mine = TurnLocks("one")
-        await mine.take(memory)
-        taken = leases()
-        async with asyncio.timeout(30):
-            while leases() == taken:
-                await asyncio.sleep(0.01)
-        assert [owner for owner, _ in leases()] == ["one"] and leases() > taken
-        mine.release(memory)
-        await asyncio.sleep(0.1)
-        assert leases() == []
-        held.close()
-        memory.store.close()
 
     asyncio.run(main())
 

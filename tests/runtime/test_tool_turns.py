@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from types import SimpleNamespace
+from itertools import count
 from typing import Any
 
 import pytest
 from concerto.runtime.tool_turns import Turns
 from concerto.vm.panics import Panic
 
+NUMBERS = count()
 
-def task(parent: Any = None) -> Any:
-    return SimpleNamespace(parent=parent)
+
+def task(parent: str = "") -> str:
+    """The path of a new task."""
+    return f"{parent}.{next(NUMBERS)}" if parent else str(next(NUMBERS))
 
 
 def run(work: Any) -> None:

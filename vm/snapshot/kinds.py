@@ -59,6 +59,9 @@ if TYPE_CHECKING:
     Build = Callable[..., Any]
 
 
+ANY = ("any",)  # of fields that no family names: a host may add them
+
+
 class Kind:
     """`parts`: the values inside, which are written first; `lower`: the fields of its row; `build`: the value of the fields."""
 
@@ -78,6 +81,10 @@ def _nothing(value: Any) -> tuple[Any, ...]:
 
 
 # ---------------------------------------------------------------- text, containers
+
+
+def _no_row(w: Writer, value: Any) -> list[Any]:
+    raise AssertionError("the writer finds secrets itself")
 
 
 def _text(r: Reader, text: Any) -> str:
@@ -143,12 +150,14 @@ def _lower_struct(w: Writer, value: Any) -> list[Any]:
 
 def _build_struct(r: Reader, number: Any, shared: Any, fields: Any) -> Any:
     cls, types = r.layout.fields(r.index(number))
-    return _filled(r, cls, types, shared, fields)
+    return _filled(r, cls, types, shared, fields, r.holes)
 
 
-def _filled(r: Reader, cls: Any, types: Any, shared: Any, fields: Any) -> Any:
+def _filled(r: Reader, cls: Any, types: Any, shared: Any, fields: Any, holes: bool) -> Any:
+    """`holes`: a field may lack its value, which the program is about to give it (`json::parse_as`)."""
     values = r.values(fields)
-    if len(values) != len(types) or not all(map(fits, values, types)):
+    fitting = [fits(value, kind) or (holes and value is None) for value, kind in zip(values, types, strict=True)]
+    if not all(fitting):
         raise misshapen(f"fields that no {cls.decl.name} has")
     made = cls.of(values)
     made.shared = r.flag(shared)
@@ -168,7 +177,7 @@ def _lower_record(w: Writer, value: Any) -> list[Any]:
 
 def _build_record(r: Reader, name: Any, shared: Any, fields: Any, *run: Any) -> Any:
     cls = RECORDS[r.text(name)]
-    made = _filled(r, cls, cls.decl.types, shared, fields)
+    made = _filled(r, cls, cls.decl.types, shared, fields, False)
     if cls is Response:
         of, messages = run
         found = tuple(r.values(messages))
@@ -197,17 +206,17 @@ def _build_enum(r: Reader, number: Any, variant: Any, shared: Any, payload: Any)
 
 def _lower_error(w: Writer, value: ErrorValue) -> list[Any]:
     fields = [part for name, held in value.fields.items() for part in (name, w.place(held))]
-    return [value.family, value.variant, w.clean(value.message), fields]
+    return [value.family, value.variant, w.place(value.message), fields]
 
 
 def _build_error(r: Reader, family: Any, variant: Any, message: Any, fields: Any) -> ErrorValue:
     row = FAMILIES[r.text(family)]
     if variant is not None and variant not in row.variants:
         raise misshapen(f"an error {family}::{variant}")
-    names, values = r.list(fields)[::2], r.values(r.list(fields)[1::2])
-    if not all(fits(held, FIELD_TYPES[name]) for name, held in zip(names, values, strict=True)):
+    names, values = list(map(r.text, r.list(fields)[::2])), r.values(r.list(fields)[1::2])
+    if not all(fits(held, FIELD_TYPES.get(name, ANY)) for name, held in zip(names, values, strict=True)):
         raise misshapen(f"fields that no {family} has")
-    made = ErrorValue(family, variant, r.text(message))
+    made = ErrorValue(family, variant, r.text(r.value(message)))
     made.fields = dict(zip(names, values, strict=True))
     return made
 
@@ -328,22 +337,25 @@ def _build_task(r: Reader, task: Any, name: Any) -> TaskHandle:
 
 
 def _lower_stream(w: Writer, value: Stream) -> list[Any]:
-    if value.response is None:
-        raise SnapshotError("V008", f"a reply of {value.name} is on its way; read the stream to its end first")
-    return [value.name, w.place(value.response), value.walked, w.place(value.failure)]
+    key = w.stream_key(value) if value.response is None else None
+    return [value.name, key, w.place(value.response), value.walked, w.place(value.failure)]
 
 
-def _build_stream(r: Reader, name: Any, response: Any, walked: Any, failure: Any) -> Stream:
+def _build_stream(r: Reader, name: Any, key: Any, response: Any, walked: Any, failure: Any) -> Stream:
     made = Stream(r.declared("ModelRef", name), None)
     made.response, made.walked, made.failure = r.value(response), r.flag(walked), r.value(failure)
-    if type(made.response) is not Response or type(made.failure) not in (Err, type(None)):
+    if type(made.response) is not (type(None) if key else Response) or type(made.failure) not in (Err, type(None)):
         raise misshapen("a stream that ended in neither a Response nor an Err")
+    if key is not None:
+        made.effect = r.stream_effect(key)
+        r.streams[key] = made
     return made
 
 
 
 KINDS: tuple[Kind, ...] = (
-    Kind("text", (str,), _nothing, lambda w, value: [w.clean(value)], _text),
+    Kind("text", (str,), _nothing, lambda w, value: [value], _text),
+    Kind("text with secrets", (), _nothing, _no_row, lambda r, parts: r.joined(parts)),
     _container(Array, list),
     Kind("map", (Map,), _map_parts, _lower_map, _build_map),
     Kind("set", (Set,), lambda value: value.items.values(), _lower_set, _build_set),
@@ -353,7 +365,7 @@ KINDS: tuple[Kind, ...] = (
     Kind("struct", (Struct,), lambda value: value.values(), _lower_struct, _build_struct),
     Kind("record", tuple(RECORDS.values()), _record_parts, _lower_record, _build_record),
     Kind("enum", (EnumValue,), lambda value: value.payload or (), _lower_enum, _build_enum),
-    Kind("error", (ErrorValue,), lambda value: value.fields.values(), _lower_error, _build_error),
+    Kind("error", (ErrorValue,), lambda value: (value.message, *value.fields.values()), _lower_error, _build_error),
     _wrapper(Some),
     _wrapper(Ok),
     _wrapper(Err),

@@ -20,21 +20,27 @@ if TYPE_CHECKING:
 
     from ..link import Program
     from ..linked import Code
+    from ..values import Stream
+    from .protocols import Secrets
 
 # What Python says where a row is not what its kind has: too few fields, a list where a number stands, an unknown name.
 WRONG = (TypeError, ValueError, LookupError, AttributeError, OverflowError, RecursionError, MemoryError, Panic)
 
 
 class Reader:
-    """`roots` is the plain data that the writer was given."""
+    """`roots` is the plain data that the writer was given. `holes`: whether a struct may lack values of fields."""
 
-    def __init__(self, program: Program, data: bytes, what: str) -> None:
+    holes = False
+
+    def __init__(self, program: Program, data: bytes, what: str, secrets: Secrets) -> None:
         self.program = program
         self.layout = layout_of(program)
+        self.secrets = secrets
         rows, cells, tasks, self.roots = self._body(unseal(data, what, program), what)
         self._cells = [Cell() for _ in cells]
         self._tasks = [_ended_task(program) for _ in tasks]
         self._built: list[Any] = []
+        self.streams: dict[str, Stream] = {}  # that have not ended, by the keys of the effects that began them
         for number, row in enumerate(rows):
             try:
                 self._built.append(KINDS[self.index(row[0])].build(self, *row[1:]))
@@ -44,7 +50,7 @@ class Reader:
             cell.value = self.value(held)
         for task, row in zip(self._tasks, tasks, strict=True):
             try:
-                self._end(task, *row)
+                self.end_task(task, *row)
             except WRONG:
                 raise misshapen(f"a task of the {what} is malformed") from None
 
@@ -53,7 +59,7 @@ class Reader:
             raise misshapen(f"the {what} has not its tables")
         return body
 
-    def _end(self, task: Task, function: Any, cancelled: Any, result: Any) -> None:
+    def end_task(self, task: Task, function: Any, cancelled: Any, result: Any) -> None:
         task.code = self.function(function)
         task.cancelled = self.flag(cancelled)
         task.result = self.value(result)
@@ -90,6 +96,13 @@ class Reader:
             raise misshapen("a part that is no text")
         return given
 
+    def joined(self, parts: Any) -> str:
+        """A String of texts and, between them, names of secrets."""
+        texts = list(map(self.text, self.list(parts)))
+        if len(texts) % 2 == 0:
+            raise misshapen("a text that ends in a secret's name")
+        return "".join(self.secrets.value(text) if at % 2 else text for at, text in enumerate(texts))
+
     def flag(self, given: Any) -> bool:
         if type(given) is not bool:
             raise misshapen("a part that is neither true nor false")
@@ -108,6 +121,10 @@ class Reader:
 
     def task(self, number: Any) -> Task:
         return self._tasks[self.index(number)]
+
+    def stream_effect(self, key: Any) -> Any:
+        """The effect that began a reply which has not ended; only a run has one."""
+        raise misshapen("a reply that is on its way")
 
     def declared(self, kind: str, name: Any) -> str:
         """The name of a declaration of the program, to which a handle of that kind leads."""

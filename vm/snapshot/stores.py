@@ -1,7 +1,7 @@
 """Hashmaps, ledgers and configured fields of a machine as parts of a snapshot (G-13.7: state).
 
-A hashmap with a file keeps its entries there: only its watchers are written. Hands on `lowered`, and `read`, whose outcome
-`replace` puts in place of a machine's own without fail. Must not know: bytes, tasks.
+In the state of a session a hashmap with a file keeps its entries there: only its watchers are written. Hands on `lowered`, and
+`read`, whose outcome `replace` puts in place of a machine's own without fail. Must not know: bytes, tasks.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
     from .writer import Writer
 
 
-def lowered(w: Writer, machine: Machine) -> list[Any]:
-    """Configured fields, hashmaps, ledgers."""
+def lowered(w: Writer, machine: Machine, with_files: bool) -> list[Any]:
+    """Configured fields, hashmaps, ledgers; `with_files`: entries of hashmaps with a file too, which a run goes on with."""
     configured = [[list(target), w.put(value)] for target, value in machine.configured.items()]
     stores = machine.stores
-    hashmaps = [[name, _entries(w, store), _watchers(w, store)] for name, store in stores.hashmaps.items()]
+    hashmaps = [[name, _entries(w, store, with_files), _watchers(w, store)] for name, store in stores.hashmaps.items()]
     ledgers = [[name, list(map(w.clean, scope)), _records(w, held)] for (name, scope), held in stores.ledgers.items()]
     return [configured, hashmaps, ledgers]
 
 
-def _entries(w: Writer, store: HashStore) -> list[Any] | None:
-    if store.path is not None:
+def _entries(w: Writer, store: HashStore, with_files: bool) -> list[Any] | None:
+    if store.path is not None and not with_files:
         return None
     return [part for key, value in store.items.items() for part in (w.put(unkey(key)), w.put(value))]
 
@@ -46,7 +46,7 @@ def _watchers(w: Writer, store: HashStore) -> list[Any]:
 
 
 def _records(w: Writer, ledger: Ledger) -> list[Any]:
-    return [[w.put(name), list(map(w.clean, keys)), w.put(value)] for name, (keys, value) in ledger.entries.items()]
+    return [[w.put(name), [w.put(key) for key in keys], w.put(value)] for name, (keys, value) in ledger.entries.items()]
 
 
 class Read:
@@ -64,11 +64,11 @@ class Read:
         machine.configured = self.configured
 
 
-def read(r: Reader, part: Any) -> Read:
+def read(r: Reader, part: Any, with_files: bool) -> Read:
     try:
         configured, hashmaps, ledgers = part
         stores = Stores(r.program)
-        _fill_hashmaps(r, stores, hashmaps)
+        _fill_hashmaps(r, stores, hashmaps, with_files)
         for row in ledgers:
             _fill_ledger(r, stores, *row)
         return Read(stores, _configured(r, configured))
@@ -86,12 +86,12 @@ def _configured(r: Reader, rows: Any) -> dict[tuple[str, int, str], Any]:
     return found
 
 
-def _fill_hashmaps(r: Reader, stores: Stores, rows: Any) -> None:
+def _fill_hashmaps(r: Reader, stores: Stores, rows: Any, with_files: bool) -> None:
     if [row[0] for row in rows] != list(stores.hashmaps):
         raise misshapen("other hashmaps than those of the program")
     for name, entries, watchers in rows:
         store = stores.hashmaps[name]
-        if (entries is None) is not (store.path is not None):
+        if (entries is None) is with_files if store.path is not None else entries is None:
             raise misshapen(f"entries that the hashmap {name} keeps elsewhere")
         values = r.values(entries or [])
         for key, value in zip(values[::2], values[1::2], strict=True):
@@ -117,6 +117,6 @@ def _fill_ledger(r: Reader, stores: Stores, name: Any, scope: Any, records: Any)
         raise misshapen(f"a ledger {name} that the program has not")
     ledger = stores.ledgers[at] = Ledger(name)
     for identifier, keys, value in records:
-        ledger.put(r.text(r.value(identifier)), list(map(r.text, r.list(keys))), r.text(r.value(value)))
+        ledger.put(r.text(r.value(identifier)), list(map(r.text, r.values(keys))), r.text(r.value(value)))
     if len(ledger.entries) != len(records):
         raise misshapen(f"the ledger {name} holds one identifier twice")

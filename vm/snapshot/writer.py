@@ -15,26 +15,27 @@ from .layout import layout_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any
 
     from ..link import Program
     from ..linked import Code
     from ..tasks import Task
-    from ..values import Cell
+    from ..values import Cell, Stream
+    from .protocols import Secrets
 
 SHORT = 32  # code points: longer Strings have rows, since many places may hold one
 _SCALARS = frozenset({int, float, bool, type(None)})
-_TEXT = KINDS[0]
+_TEXT, _WITH_SECRETS = KINDS[:2]
 
 
 class Writer:
-    """`clean` is what stands before every sink: it leaves out secrets (G-10.3)."""
+    """In Strings of the program secrets stand by name; `clean` leaves them out of names (G-10.3)."""
 
-    def __init__(self, program: Program, clean: Callable[[str], str]) -> None:
+    def __init__(self, program: Program, secrets: Secrets) -> None:
         self.program = program
         self.layout = layout_of(program)
-        self.clean = clean
+        self.secrets = secrets
+        self.clean = secrets.clean
         self.rows: list[list[Any]] = []
         self._places: dict[int, int] = {}  # rows of values by identity
         self._texts: dict[str, int] = {}
@@ -52,6 +53,10 @@ class Writer:
             if self._has_place(top):
                 pending.pop()
                 continue
+            if type(top) is str:
+                pending.pop()
+                self._put_text(top)
+                continue
             kind = kind_of(top)
             missing = [part for part in kind.parts(top) if not self._has_place(part)]
             if missing:
@@ -59,19 +64,20 @@ class Writer:
                 pending += missing
                 continue
             pending.pop()
-            number = len(self.rows)
-            if kind is _TEXT:
-                self._texts[top] = number
-            else:
-                self._places[id(top)] = number
-                self._kept.append(top)
+            self._places[id(top)] = len(self.rows)
+            self._kept.append(top)
             self.rows.append([kind.number, *kind.lower(self, top)])
         return self.place(value)
+
+    def _put_text(self, text: str) -> None:
+        parts = self.secrets.split(text)
+        self._texts[text] = len(self.rows)
+        self.rows.append([_TEXT.number, text] if len(parts) == 1 else [_WITH_SECRETS.number, parts])
 
     def _has_place(self, value: Any) -> bool:
         kind = type(value)
         if kind is str:
-            return len(value) <= SHORT or value in self._texts
+            return value in self._texts or (len(value) <= SHORT and len(self.secrets.split(value)) == 1)
         return kind in _SCALARS or value is NONE or id(value) in self._places
 
     def place(self, value: Any) -> Any:
@@ -80,7 +86,7 @@ class Writer:
         if kind in _SCALARS:
             return value
         if kind is str:
-            return self.clean(value) if len(value) <= SHORT else [self._texts[value]]
+            return [self._texts[value]] if value in self._texts else value
         return [] if value is NONE else [self._places[id(value)]]
 
     def function(self, code: Code) -> int:
@@ -102,6 +108,10 @@ class Writer:
     def task(self, task: Task) -> int:
         return _number(self._tasks, self._task_list, task)
 
+    def stream_key(self, stream: Stream) -> str:
+        """The key of the effect that began a reply which has not ended; only a run has one."""
+        raise SnapshotError("V008", f"a reply of {stream.name} is on its way; read the stream to its end first")
+
     def sealed(self, what: str, roots: Any) -> bytes:
         """The bytes of a snapshot; `roots` are plain data in which values stand as `put` gave them."""
         cells: list[Any] = []
@@ -110,10 +120,10 @@ class Writer:
             if len(cells) < len(self._cell_list):
                 cells.append(self.put(self._cell_list[len(cells)].value))
             else:
-                tasks.append(self._ended(self._task_list[len(tasks)]))
+                tasks.append(self.task_row(self._task_list[len(tasks)]))
         return seal(what, identity_of(self.program), [self.rows, cells, tasks, roots])
 
-    def _ended(self, task: Task) -> list[Any]:
+    def task_row(self, task: Task) -> list[Any]:
         """What a handle tells of a task that is over."""
         if task.status is not DONE:
             raise SnapshotError("V008", f"the task {task.code.label} runs; wait for its end first")

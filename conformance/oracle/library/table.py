@@ -11,56 +11,20 @@ import json
 import math
 import operator
 import re
-from collections.abc import Callable
 from decimal import ROUND_HALF_UP, Decimal
-from typing import Any
 
 from ..scopes import METHODS, Function, Program
 from ..types import BOOL, cast
-from ..values import (MAX, MIN, NONE, WHITE, Arr, Case, Err, Map, Panic, Queue, Rec, Rng, Set, Stack, Tup, arithmetic,
-    compared, display, equal, err, failed, in_range, is_good, json_text, key_of, kind_of, number, of_kind, ok,
-    parse_float, parse_int, saturated, some, stop)  # fmt: skip
+from ..values import (MAX, MIN, NONE, WHITE, Any, Arr, Case, Err, Map, Panic, Queue, Rec, Set, Stack, Tup, arithmetic,
+    bounds, clamped, compared, display, element, elements, entries, equal, err, failed, has, in_range, is_good,
+    json_text, key_of, kind_of, limited, number, of_kind, ok, parse_float, parse_int, saturated, size, some, stop,
+    unique)  # fmt: skip
 
-RECORD = b"struct RegexMatch { pub text: String, pub start: Int, pub end: Int, pub groups: Array<Option<String>> }"
-MATCH = Program({"records": RECORD}, "records").root.names["RegexMatch"]
-
-
-def truth(value: Any) -> bool:
-    return of_kind(value, "Bool", bool) is True
-
-
-def clamped(start: int, end: int, length: int) -> slice:
-    """L-5.6.2."""
-    return slice(max(0, min(start, length)), max(0, min(end, length)))
+truth = functools.partial(of_kind, "Bool", (bool,))
 
 
 def at(items: Any, index: int) -> Case:
     return some(items[index]) if 0 <= index < len(items) else NONE
-
-
-def element(items: Any, index: Any, extra: int = 0) -> int:
-    """An index that must exist; `extra`: 1 if the end is one too."""
-    exists = 0 <= of_kind(index, "Int", int) < size(items) + extra
-    return int(index) if exists else stop(Panic("P004", f"index out of range: {index} of {size(items)}"))
-
-
-def bounds(r: Rng) -> range:
-    """L-5.7.6."""
-    end = MAX if r.end is None else r.end
-    return range(r.start or 0, end + (r.inclusive or r.end is None))
-
-
-def elements(value: Any, expected: str = "a value to walk") -> Any:
-    """What a loop walks (L-5.7.4 to L-5.7.10), and `len` counts."""
-    if isinstance(value, (Map, Rng)):
-        return entries(value) if isinstance(value, Map) else bounds(value)
-    return of_kind(value, expected, str, Arr, Tup, Set, Queue, Stack)
-
-
-def size(value: Any) -> int:
-    """`len`; a range may be longer than Python's `len` can say."""
-    counted = elements(value, "a value with a length")
-    return max(0, counted.stop - counted.start) if isinstance(counted, range) else len(counted)
 
 
 def length(value: Any) -> int:
@@ -70,19 +34,17 @@ def length(value: Any) -> int:
 # ---------------------------------------------------------------- numbers, String
 
 
-def extreme(pick: Callable[..., Any], *given: Any) -> Any:
+def extreme(pick: Any, *given: Any) -> Any:
     if all(type(number(x)) is int for x in given):
         return pick(given)
     return math.nan if any(x != x for x in given) else pick([float(x) for x in given])
 
 
-def clamp(x: Any, low: Any, high: Any) -> Any:
-    if number(low) > number(high):
-        raise Panic("P013", f"clamp: {display(low)} is above {display(high)}")
-    return extreme(lambda given: max(given[1], min(given[0], given[2])), x, low, high)
+def clamp(x: Any, lo: Any, hi: Any) -> Any:
+    return extreme(lambda xs: sorted(xs)[1], x, lo, hi) if number(lo) <= number(hi) else stop(Panic("P013", "clamp"))
 
 
-def whole(toward: Callable[[Any], Any]) -> Callable[[Any], int]:
+def whole(toward: Any) -> Any:
     return lambda x: number(x) if type(x) is int else saturated(toward(x) if math.isfinite(number(x)) else x)
 
 
@@ -118,31 +80,11 @@ def kept(xs: Any, f: Any) -> Arr:
 
 
 def flat_map(xs: Arr, f: Any) -> Arr:
-    return Arr(x for part in xs for x in of_kind(f(part), "Array", Arr))
+    return Arr(x for part in xs for x in of_kind("Array", (Arr,), f(part)))
 
 
 def joined(xs: Any, separator: str) -> str:
     return separator.join(map(display, xs))
-
-
-def where(xs: Any, x: Any) -> Case:
-    return next((some(i) for i, y in enumerate(xs) if equal(x, y)), NONE)
-
-
-def has(xs: Any, x: Any) -> bool:
-    return is_good(where(xs, x))
-
-
-def entries(m: Map) -> Arr:
-    return Arr(Tup((key, v)) for (_, key), v in m.items())
-
-
-def step_by(r: Rng, n: int) -> Arr:
-    return Arr(bounds(r)[::n] if n > 0 else stop(Panic("P013", f"step_by of {n}")))
-
-
-def unique(xs: Any) -> Set:
-    return Set(x for i, x in enumerate(xs) if not has(xs[:i], x))
 
 
 # ---------------------------------------------------------------- Option, Result
@@ -152,12 +94,8 @@ def map_good(value: Case, f: Any) -> Case:
     return value._replace(payload=(f(*value.payload),)) if is_good(value) else value
 
 
-def unwrap(value: Case, message: str = "unwrap of") -> Any:
-    return value.payload[0] if is_good(value) else stop(Panic("P006", f"{message} {display(value)}"))
-
-
-def unwrap_err(value: Case) -> Any:
-    return stop(Panic("P006", f"unwrap_err of {display(value)}")) if is_good(value) else value.payload[0]
+def unwrap(value: Case, message: str = "unwrap of", good: bool = True) -> Any:
+    return value.payload[0] if is_good(value) is good else stop(Panic("P006", f"{message} {display(value)}"))
 
 
 def context(r: Case, message: str) -> Case:
@@ -201,13 +139,10 @@ def formatted(template: str, args: Arr) -> str:
 
 
 def template(text: str, names: Map) -> str:
-    def filled(found: re.Match[str]) -> str:
-        return display(names.get((str, found[1] or found[2]), found[0]))
-
-    return re.sub(r"\$\{(\w+)\}|\{\{(\w+)\}\}", filled, text)
+    return re.sub(r"\$\{(\w+)\}|\{\{(\w+)\}\}", lambda m: display(names.get((str, m[1] or m[2]), m[0])), text)
 
 
-def matching(use: Callable[..., Any]) -> Callable[..., Case]:
+def matching(use: Any) -> Any:
     """A function of a compiled pattern; a pattern that is none gives Err."""
 
     def run(pattern: str, *rest: Any) -> Case:
@@ -232,7 +167,7 @@ def expanded(pattern: re.Pattern[str], text: str, template: str) -> str:
     return pattern.sub(re.sub(r"\$(?:(\$)|(\d)|<(\w+)>)", lambda m: m[1] or rf"\g<{m[2] or m[3]}>", escaped), text)
 
 
-def first(made: Callable[..., Any]) -> Callable[[re.Pattern[str], str], Case]:
+def first(made: Any) -> Any:
     return lambda p, s: NONE if (found := p.search(s)) is None else some(made(found))
 
 
@@ -245,6 +180,10 @@ def asserted(world: Any, holds: bool, message: str | None, *values: Any) -> None
     if not holds:
         shown = " and ".join(display(v, True) for v in values)
         raise Panic("P011", f"assertion failed: {shown if message is None else message}")
+
+
+def emitted(world: Any, channel: str, payload: Any) -> None:
+    world.emits.append((channel, limited(text := json_text(payload), len(text.encode()), "emit payload", 1 << 20)))
 
 
 # ---------------------------------------------------------------- the table
@@ -264,27 +203,25 @@ NUMBERS: Rows = {"abs(self) -> Number": lambda x: in_range(abs(number(x))), "flo
     "max(self, o: Any) -> Number": functools.partial(extreme, max),
     "round(self) -> Int": whole(lambda x: Decimal(x).to_integral_value(ROUND_HALF_UP))}  # fmt: skip
 SIZED: Rows = {"len(self) -> Int": len, "is_empty(self) -> Bool": operator.not_}
-STRINGS: Rows = {**SIZED, "contains(self, part: String) -> Bool": operator.contains,
-    "to_upper(self) -> String": str.upper, "starts_with(self, part: String) -> Bool": str.startswith,
-    "ends_with(self, part: String) -> Bool": str.endswith, "trim(self) -> String": lambda s: s.strip(WHITE),
-    "trim_start(self) -> String": lambda s: s.lstrip(WHITE), "trim_end(self) -> String": lambda s: s.rstrip(WHITE),
-    "to_lower(self) -> String": str.lower, "chars(self) -> Array<String>": Arr, "lines(self) -> Array<String>": lines,
-    "to_uppercase(self) -> String": str.upper, "to_lowercase(self) -> String": str.lower,
-    "repeat(self, n: Int) -> String": operator.mul, "reverse(self) -> String": lambda s: s[::-1],
-    "replace(self, from: String, to: String) -> String": str.replace, "get(self, i: Int) -> Option<String>": at,
-    "split(self, sep: String) -> Array<String>": lambda s, sep: Arr(s.split(sep) if sep else s),
-    "substring(self, a: Int, b: Int) -> String": lambda s, a, b: s[clamped(a, b, len(s))],
-    "parse_int(self) -> Result<Int, ParseError>": parse_int,
+STRINGS: Rows = {**SIZED, "split(self, sep: String) -> Array<String>": lambda s, sep: Arr(s.split(sep) if sep else s),
     "index_of(self, part: String) -> Option<Int>": lambda s, part: some(s.find(part)) if part in s else NONE,
-    "parse_float(self) -> Result<Float, ParseError>": parse_float}  # fmt: skip
+    "substring(self, a: Int, b: Int) -> String": lambda s, a, b: s[clamped(a, b, len(s))],
+    "replace(self, from: String, to: String) -> String": str.replace, "trim(self) -> String": lambda s: s.strip(WHITE),
+    "parse_float(self) -> Result<Float, ParseError>": parse_float, "repeat(self, n: Int) -> String": operator.mul,
+    "contains(self, part: String) -> Bool": operator.contains, "trim_start(self) -> String": lambda s: s.lstrip(WHITE),
+    "starts_with(self, part: String) -> Bool": str.startswith, "parse_int(self) -> Result<Int, ParseError>": parse_int,
+    "ends_with(self, part: String) -> Bool": str.endswith, "trim_end(self) -> String": lambda s: s.rstrip(WHITE),
+    "reverse(self) -> String": lambda s: s[::-1], "to_uppercase(self) -> String": str.upper,
+    "to_lowercase(self) -> String": str.lower, "get(self, i: Int) -> Option<String>": at,
+    "to_upper(self) -> String": str.upper, "to_lower(self) -> String": str.lower, "lines(self) -> Array<String>": lines,
+    "chars(self) -> Array<String>": Arr}  # fmt: skip
 BAG: Rows = {**SIZED, "to_array(self) -> Array<T>": Arr}
 # of Result and, with its words, of Option
 CASES: Rows = {"unwrap(self) -> T": unwrap, "map<U>(self, f: fn(T) -> U) -> Result<U, E>": map_good,
-    "expect(self, msg: String) -> T": lambda v, message: unwrap(v, message + ":"),
     "unwrap_or(self, v: T) -> T": lambda v, other: v.payload[0] if is_good(v) else other,
     "unwrap_or_else(self, f: fn(E) -> T) -> T": lambda v, f: v.payload[0] if is_good(v) else f(*v.payload or ()),
     "and_then<U>(self, f: fn(T) -> Result<U, E>) -> Result<U, E>": lambda v, f: f(*v.payload) if is_good(v) else v,
-}  # fmt: skip
+    "expect(self, msg: String) -> T": lambda v, message: unwrap(v, message + ":")}  # fmt: skip
 # of a compiled pattern
 PATTERNS: Rows = {"is_match(pattern: String, s: String) -> Result<Bool, RegexError>": lambda p, s: bool(p.search(s)),
     "find(pattern: String, s: String) -> Result<Option<RegexMatch>, RegexError>": first(record),
@@ -292,97 +229,88 @@ PATTERNS: Rows = {"is_match(pattern: String, s: String) -> Result<Bool, RegexErr
     "captures(pattern: String, s: String) -> Result<Option<Array<Option<String>>>, RegexError>": first(groups),
     "replace(pattern: String, s: String, with: String) -> Result<String, RegexError>": expanded}  # fmt: skip
 LIBRARY: dict[str, Rows] = {
-    "Core": {"len(x: Any) -> Int": length, "typeof(x: Any) -> String": kind_of, "Some<T>(x: T) -> Option<T>": some,
-        "Ok<T, E>(x: T = nil) -> Result<T, E>": ok, "Err<T, E>(e: E) -> Result<T, E>": err,
-        "print(x: Any = nil)": display, "println(x: Any = nil)": display,
-        "panic(msg: String) -> Never": lambda message: stop(Panic("P001", message))},
-    "World": {"assert(c: Any, msg: String = nil)": lambda w, c, m: asserted(w, cast(c, BOOL), m, c),
-        "assert_eq(a: Any, b: Any, msg: String = nil)": lambda w, a, b, m: asserted(w, equal(a, b), m, a, b),
-        "assert_ne(a: Any, b: Any, msg: String = nil)": lambda w, a, b, m: asserted(w, not equal(a, b), m, a, b),
-        "emit<T>(channel: String, payload: T = nil)": lambda w, c, p: w.emits.append((c, json_text(p)))},
+    "Any": {"to_string(self) -> String": display}, "Core": {"Ok<T, E>(x: T = nil) -> Result<T, E>": ok,
+    "panic(msg: String) -> Never": lambda message: stop(Panic("P001", message)), "Err<T, E>(e: E) -> Result<T, E>": err,
+    "typeof(x: Any) -> String": kind_of, "Some<T>(x: T) -> Option<T>": some, "println(x: Any = nil)": display,
+    "print(x: Any = nil)": display, "len(x: Any) -> Int": length}, "World": {"flush_emits()": lambda w: None,
+    "assert_ne(a: Any, b: Any, msg: String = nil)": lambda w, a, b, m: asserted(w, not equal(a, b), m, a, b),
+    "assert_eq(a: Any, b: Any, msg: String = nil)": lambda w, a, b, m: asserted(w, equal(a, b), m, a, b),
+    "assert(c: Any, msg: String = nil)": lambda w, c, m: asserted(w, cast(c, BOOL), m, c),
+    "emit<T>(channel: String, payload: T = nil)": emitted, "test_emits() -> Array<Emit>": lambda w: Arr()},
     "Int": NUMBERS, "Float": NUMBERS, "String": STRINGS, "Tuple": {"len(self) -> Int": len},
-    "Array<T>": {**SIZED, "get(self, i: Int) -> Option<T>": at, "first(self) -> Option<T>": lambda xs: at(xs, 0),
-        "last(self) -> Option<T>": lambda xs: at(xs, len(xs) - 1), "push(mut self, x: T)": push, "sort(mut self)": sort,
-        "pop(mut self) -> Option<T>": pop, "clear(mut self)": lambda xs: (None, type(xs)()),
-        "insert(mut self, i: Int, x: T)": lambda xs, i, x: (None, Arr((*xs[: element(xs, i, 1)], x, *xs[i:]))),
-        "remove(mut self, i: Int) -> T": lambda xs, i: (xs[element(xs, i)], Arr(xs[:i] + xs[i + 1 :])),
-        "reverse(mut self)": lambda xs: (None, Arr(xs[::-1])), "contains(self, x: T) -> Bool": has,
-        "index_of(self, x: T) -> Option<Int>": where, "map<U>(self, f: fn(T) -> U) -> Array<U>": mapped,
-        "sort_by(mut self, f: fn(T, T) -> Int)": lambda xs, f: (None, Arr(sorted(xs, key=functools.cmp_to_key(f)))),
-        "filter(self, f: fn(T) -> Bool) -> Array<T>": kept, "join(self, sep: String = \"\") -> String": joined,
-        "flat_map<U>(self, f: fn(T) -> Array<U>) -> Array<U>": flat_map,
-        "find(self, f: fn(T) -> Bool) -> Option<T>": lambda xs, p: next((some(x) for x in xs if truth(p(x))), NONE),
-        "any(self, f: fn(T) -> Bool) -> Bool": lambda xs, p: any(truth(p(x)) for x in xs),
-        "all(self, f: fn(T) -> Bool) -> Bool": lambda xs, p: all(truth(p(x)) for x in xs),
-        "reduce<A>(self, init: A, f: fn(A, T) -> A) -> A": lambda xs, init, f: functools.reduce(f, xs, init),
-        "enumerate(self) -> Array<(Int, T)>": lambda xs: Arr(map(Tup, enumerate(xs))),
-        "zip<U>(self, o: Array<U>) -> Array<(T, U)>": lambda xs, o: Arr(map(Tup, zip(xs, o, strict=False))),
-        "slice(self, a: Int, b: Int) -> Array<T>": lambda xs, a, b: Arr(xs[clamped(a, b, len(xs))]),
-        "concat(self, o: Array<T>) -> Array<T>": lambda xs, o: Arr((*xs, *o)),
-        "sum(self) -> T": lambda xs: functools.reduce(lambda a, x: arithmetic("+", a, number(x)), xs, 0)},
-    "Map<K, V>": {**SIZED, "has(self, k: K) -> Bool": lambda m, k: key_of(k) in m,
-        "entries(self) -> Array<(K, V)>": entries, "clear(mut self)": lambda xs: (None, type(xs)()),
-        "delete(mut self, k: K) -> Bool": lambda m, k: (key_of(k) in m, Map({i: m[i] for i in m if i != key_of(k)})),
-        "keys(self) -> Array<K>": lambda m: Arr(k for _, k in m), "values(self) -> Array<V>": lambda m: Arr(m.values()),
-        "get(self, k: K) -> Option<V>": lambda m, k: some(m[key_of(k)]) if key_of(k) in m else NONE,
-        "set(mut self, k: K, v: V)": lambda m, k, v: (None, Map({**m, key_of(k): v})),
-        "merge(self, o: Map<K, V>) -> Map<K, V>": lambda m, o: Map({**m, **o})},
-    "Range": {"len(self) -> Int": length, "is_empty(self) -> Bool": lambda r: not size(r),
-        "step_by(self, n: Int) -> Array<Int>": step_by, "to_array(self) -> Array<Int>": lambda r: Arr(bounds(r)),
-        "contains(self, i: Int) -> Bool": lambda r, i: i in bounds(r),
-        "rev(self) -> Array<Int>": lambda r: Arr(reversed(bounds(r))),
-        "filter(self, f: fn(Int) -> Bool) -> Array<Int>": kept, "map<U>(self, f: fn(Int) -> U) -> Array<U>": mapped},
+    "Array<T>": {**SIZED, "slice(self, a: Int, b: Int) -> Array<T>": lambda xs, a, b: Arr(xs[clamped(a, b, len(xs))]),
+    "index_of(self, x: T) -> Option<Int>": lambda xs, x: next((some(i) for i, y in enumerate(xs) if equal(x, y)), NONE),
+    "sort_by(mut self, f: fn(T, T) -> Int)": lambda xs, f: (None, Arr(sorted(xs, key=functools.cmp_to_key(f)))),
+    "find(self, f: fn(T) -> Bool) -> Option<T>": lambda xs, p: next((some(x) for x in xs if truth(p(x))), NONE),
+    "insert(mut self, i: Int, x: T)": lambda xs, i, x: (None, Arr((*xs[: element(xs, i, 1)], x, *xs[i:]))),
+    "reduce<A>(self, init: A, f: fn(A, T) -> A) -> A": lambda xs, init, f: functools.reduce(f, xs, init),
+    "zip<U>(self, o: Array<U>) -> Array<(T, U)>": lambda xs, o: Arr(map(Tup, zip(xs, o, strict=False))),
+    "sum(self) -> T": lambda xs: functools.reduce(lambda a, x: arithmetic("+", a, number(x)), xs, 0),
+    "remove(mut self, i: Int) -> T": lambda xs, i: (xs[element(xs, i)], Arr(xs[:i] + xs[i + 1 :])),
+    "any(self, f: fn(T) -> Bool) -> Bool": lambda xs, p: any(truth(p(x)) for x in xs), "push(mut self, x: T)": push,
+    "all(self, f: fn(T) -> Bool) -> Bool": lambda xs, p: all(truth(p(x)) for x in xs), "sort(mut self)": sort,
+    "enumerate(self) -> Array<(Int, T)>": lambda xs: Arr(map(Tup, enumerate(xs))), "get(self, i: Int) -> Option<T>": at,
+    "concat(self, o: Array<T>) -> Array<T>": lambda xs, o: Arr((*xs, *o)), "contains(self, x: T) -> Bool": has,
+    "flat_map<U>(self, f: fn(T) -> Array<U>) -> Array<U>": flat_map, "filter(self, f: fn(T) -> Bool) -> Array<T>": kept,
+    "last(self) -> Option<T>": lambda xs: at(xs, len(xs) - 1), "reverse(mut self)": lambda xs: (None, Arr(xs[::-1])),
+    "join(self, sep: String = \"\") -> String": joined, "map<U>(self, f: fn(T) -> U) -> Array<U>": mapped,
+    "first(self) -> Option<T>": lambda xs: at(xs, 0), "clear(mut self)": lambda xs: (None, type(xs)()),
+    "pop(mut self) -> Option<T>": pop}, "Map<K, V>": {**SIZED, "keys(self) -> Array<K>": lambda m: Arr(k for _, k in m),
+    "delete(mut self, k: K) -> Bool": lambda m, k: (key_of(k) in m, Map({i: m[i] for i in m if i != key_of(k)})),
+    "get(self, k: K) -> Option<V>": lambda m, k: some(m[key_of(k)]) if key_of(k) in m else NONE,
+    "set(mut self, k: K, v: V)": lambda m, k, v: (None, Map({**m, key_of(k): v})),
+    "merge(self, o: Map<K, V>) -> Map<K, V>": lambda m, o: Map({**m, **o}), "entries(self) -> Array<(K, V)>": entries,
+    "has(self, k: K) -> Bool": lambda m, k: key_of(k) in m, "values(self) -> Array<V>": lambda m: Arr(m.values()),
+    "clear(mut self)": lambda xs: (None, type(xs)())}, "Range": {"filter(self, f: fn(Int) -> Bool) -> Array<Int>": kept,
+    "step_by(self, n: Int) -> Array<Int>": lambda r, n: Arr(bounds(r)[::n] if n > 0 else stop(Panic("P013", "step"))),
+    "contains(self, i: Int) -> Bool": lambda r, i: i in bounds(r), "map<U>(self, f: fn(Int) -> U) -> Array<U>": mapped,
+    "rev(self) -> Array<Int>": lambda r: Arr(reversed(bounds(r))), "is_empty(self) -> Bool": lambda r: not size(r),
+    "to_array(self) -> Array<Int>": lambda r: Arr(bounds(r)), "len(self) -> Int": length},
     "Option<T>": {**renamed(renamed(CASES, "Result<U, E>", "Option<U>"), "fn(E)", "fn()"),
-        "is_some(self) -> Bool": is_good, "is_none(self) -> Bool": lambda o: not is_good(o),
-        "or(self, o: Option<T>) -> Option<T>": lambda o, p: o if is_good(o) else p,
-        "filter(self, f: fn(T) -> Bool) -> Option<T>": lambda o, p: o if o.payload and truth(p(*o.payload)) else NONE,
-        "ok_or<E>(self, e: E) -> Result<T, E>": lambda o, e: ok(*o.payload) if is_good(o) else err(e)},
-    "Result<T, E>": {**CASES, "is_ok(self) -> Bool": is_good, "is_err(self) -> Bool": lambda r: not is_good(r),
-        "unwrap_err(self) -> E": unwrap_err, "context(self, msg: String) -> Result<T, Any>": context,
-        "map_err<A>(self, f: fn(E) -> A) -> Result<T, A>": lambda r, f: r if is_good(r) else err(f(*r.payload)),
-        "ok(self) -> Option<T>": lambda r: some(*r.payload) if is_good(r) else NONE,
-        "err(self) -> Option<E>": lambda r: NONE if is_good(r) else some(*r.payload)},
-    "Set<T>": {**BAG, "new() -> Set<T>": Set, "from(xs: Array<T>) -> Set<T>": unique,
-        "contains(self, v: T) -> Bool": has, "union(self, o: Set<T>) -> Set<T>": lambda s, o: unique((*s, *o)),
-        "insert(mut self, v: T) -> Bool": lambda s, x: (not has(s, x), unique((*s, x))),
-        "remove(mut self, v: T) -> Bool": lambda s, x: (has(s, x), Set(y for y in s if not equal(x, y))),
-        "intersection(self, o: Set<T>) -> Set<T>": lambda s, o: Set(x for x in s if has(o, x)),
-        "difference(self, o: Set<T>) -> Set<T>": lambda s, o: Set(x for x in s if not has(o, x))},
-    "Queue<T>": {**BAG, "new() -> Queue<T>": Queue, "enqueue(mut self, v: T)": push,
-        "peek(self) -> Option<T>": lambda q: at(q, 0), "rest(self) -> Queue<T>": lambda q: Queue(q[1:]),
-        "dequeue(mut self) -> Option<T>": lambda q: (at(q, 0), Queue(q[1:]))},
-    "Stack<T>": {**BAG, "new() -> Stack<T>": Stack, "push(mut self, v: T)": push, "pop(mut self) -> Option<T>": pop,
-        "peek(self) -> Option<T>": lambda s: at(s, len(s) - 1), "rest(self) -> Stack<T>": lambda s: Stack(s[:-1])},
+    "filter(self, f: fn(T) -> Bool) -> Option<T>": lambda o, p: o if o.payload and truth(p(*o.payload)) else NONE,
+    "ok_or<E>(self, e: E) -> Result<T, E>": lambda o, e: ok(*o.payload) if is_good(o) else err(e),
+    "or(self, o: Option<T>) -> Option<T>": lambda o, p: o if is_good(o) else p, "is_some(self) -> Bool": is_good,
+    "is_none(self) -> Bool": lambda o: not is_good(o)}, "Result<T, E>": {**CASES, "is_ok(self) -> Bool": is_good,
+    "map_err<A>(self, f: fn(E) -> A) -> Result<T, A>": lambda r, f: r if is_good(r) else err(f(*r.payload)),
+    "err(self) -> Option<E>": lambda r: NONE if is_good(r) else some(*r.payload),
+    "ok(self) -> Option<T>": lambda r: some(*r.payload) if is_good(r) else NONE,
+    "unwrap_err(self) -> E": lambda r: unwrap(r, "unwrap_err of", False),
+    "context(self, msg: String) -> Result<T, Any>": context, "is_err(self) -> Bool": lambda r: not is_good(r)},
+    "Set<T>": {**BAG, "remove(mut self, v: T) -> Bool": lambda s, x: (has(s, x), Set(y for y in s if not equal(x, y))),
+    "difference(self, o: Set<T>) -> Set<T>": lambda s, o: Set(x for x in s if not has(o, x)), "new() -> Set<T>": Set,
+    "intersection(self, o: Set<T>) -> Set<T>": lambda s, o: Set(x for x in s if has(o, x)),
+    "insert(mut self, v: T) -> Bool": lambda s, x: (not has(s, x), unique((*s, x))),
+    "union(self, o: Set<T>) -> Set<T>": lambda s, o: unique((*s, *o)), "from(xs: Array<T>) -> Set<T>": unique,
+    "contains(self, v: T) -> Bool": has}, "Queue<T>": {**BAG, "rest(self) -> Queue<T>": lambda q: Queue(q[1:]),
+    "dequeue(mut self) -> Option<T>": lambda q: (at(q, 0), Queue(q[1:])), "peek(self) -> Option<T>": lambda q: at(q, 0),
+    "enqueue(mut self, v: T)": push, "new() -> Queue<T>": Queue}, "Stack<T>": {**BAG, "pop(mut self) -> Option<T>": pop,
+    "peek(self) -> Option<T>": lambda s: at(s, len(s) - 1), "rest(self) -> Stack<T>": lambda s: Stack(s[:-1]),
+    "push(mut self, v: T)": push, "new() -> Stack<T>": Stack},
     "math": {**renamed(NUMBERS, "self", "x: Any"), "clamp(x: Any, lo: Any, hi: Any) -> Number": clamp},
     "string": {**renamed(STRINGS, "self", "s: String"), "join(xs: Array<Any>, sep: String) -> String": joined},
-    "fmt": {"format(t: String, args: Array<Any>) -> String": formatted,
-        "debug(v: Any) -> String": lambda v: display(v, True),
-        "pad_left(s: String, width: Int, ch: String = \" \") -> String": lambda s, n, ch: s.rjust(n, (ch or " ")[0]),
-        "pad_right(s: String, width: Int, ch: String = \" \") -> String": lambda s, n, ch: s.ljust(n, (ch or " ")[0]),
-        "truncate(s: String, n: Int) -> String": lambda s, n: s[: max(0, n)],
-        "indent(s: String, n: Int) -> String": lambda s, n: re.sub(r"(?m)^(?!\Z)", " " * n, s)},
-    "json": {"parse(s: String) -> Result<Any, JsonError>": json_parse, "stringify(v: Any) -> String": json_text,
-        "is_valid(s: String) -> Bool": lambda s: is_good(json_parse(s)),
-        "stringify_pretty(v: Any, indent: Int = 2) -> String": pretty,
-        "parse_as<T>(s: String) -> Result<T, JsonError>": json_parse},
+    "fmt": {"indent(s: String, n: Int) -> String": lambda s, n: re.sub(r"(?m)^(?!\Z)", " " * n, s),
+    "pad_right(s: String, width: Int, ch: String = \" \") -> String": lambda s, n, ch: s.ljust(n, (ch or " ")[0]),
+    "pad_left(s: String, width: Int, ch: String = \" \") -> String": lambda s, n, ch: s.rjust(n, (ch or " ")[0]),
+    "truncate(s: String, n: Int) -> String": lambda s, n: s[: max(0, n)],
+    "format(t: String, args: Array<Any>) -> String": formatted, "debug(v: Any) -> String": lambda v: display(v, True)},
+    "json": {"is_valid(s: String) -> Bool": lambda s: is_good(json_parse(s)), "stringify(v: Any) -> String": json_text,
+    "stringify_pretty(v: Any, indent: Int = 2) -> String": pretty,
+    "parse_as<T>(s: String) -> Result<T, JsonError>": json_parse,
+    "parse(s: String) -> Result<Any, JsonError>": json_parse},
     "crypto": {"sha256(s: String) -> String": lambda s: hashlib.sha256(s.encode()).hexdigest(),
-        "md5(s: String) -> String": lambda s: hashlib.md5(s.encode()).hexdigest()},
+    "md5(s: String) -> String": lambda s: hashlib.md5(s.encode()).hexdigest()},
     "log": {f"{level}(v: Any)": lambda v: None for level in ("debug", "info", "warn", "error")},
     "prompt": {"template(t: String, vars: Map<String, Any>) -> String": template},
-    "regex": {signature: matching(use) for signature, use in PATTERNS.items()},
-}  # fmt: skip
+    "regex": {signature: matching(use) for signature, use in PATTERNS.items()}}  # fmt: skip
 
 
-def declare() -> None:
-    """Files the table under METHODS."""
-    source = "".join(f"trait {head} {{ {' '.join(f'fn {s};' for s in rows)} }}" for head, rows in LIBRARY.items())
-    module = Program({"library": source.encode()}, "library").root
-    traits, module.names = list(module.names.values()), {"RegexMatch": MATCH}  # the others denote what is predeclared
-    for trait, rows in zip(traits, LIBRARY.values(), strict=True):
-        itself = (trait.name, *((p,) for p in trait.params))
-        for node, run in zip(trait.node.methods, rows.values(), strict=True):
-            METHODS[trait.name, node.name.text] = method = Function(node, trait.scope, (trait.params, itself))
-            method.run, method.kind = run, trait.name
+# ---------------------------------------------------------------- filed under METHODS
 
-
-declare()
+SOURCE = "".join(f"trait {head} {{ {' '.join(f'fn {s};' for s in rows)} }}" for head, rows in LIBRARY.items())
+MODULE = Program({"library": SOURCE.encode()}, "library").root
+TRAITS, MODULE.names = MODULE.names, {}  # the names denote what is predeclared
+MATCH = MODULE.find("RegexMatch")
+for trait, rows in zip(TRAITS.values(), LIBRARY.values(), strict=True):
+    itself = (trait.name, *((p,) for p in trait.params))
+    for f, run in zip(trait.methods.values(), rows.values(), strict=True):
+        METHODS[trait.name, f.name] = Function(f.node, trait.scope, (trait.params, itself), run=run, kind=trait.name)

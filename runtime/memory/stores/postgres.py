@@ -39,7 +39,7 @@ class PostgresStore(SqlStore):
         self._schema = schema
         self._alone = RLock()
         self._connection: Any = None
-        self._indexes = Indexes()
+        self._indexes = Indexes(self._notes, self._facts)
         with self._guard():
             self._connect()
 

@@ -99,6 +99,8 @@ if TYPE_CHECKING:
             """Takes or renews the lease; False while another owner holds it."""
 
         def release(self, key: Key, owner: str) -> None: ...
+        def holder(self, key: Key) -> str | None:
+            """Optional: who holds the lease, or held it last."""
 
 
 class Head:

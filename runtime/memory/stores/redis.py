@@ -12,7 +12,7 @@ from json import dumps, loads
 from ..entries import Turn, ViewState, entry_json, entry_of
 from ..errors import conflict, corrupt, newer_version, store_failed
 from ..keys import decode, encode
-from .indexes import Indexes
+from .indexes import NAMED, NOTES, Indexes, first_change
 from .protocol import Head
 from .redis_scripts import COMMIT, EXPIRE, KEEP, LEASE, PARTS, RELEASE, REMOVE
 from .rows import fact_of_row, fact_row, seen_of_row, seen_row
@@ -27,9 +27,11 @@ if TYPE_CHECKING:
     from ..facts import Fact
     from ..keys import Key
     from ..observations import Observation
+    from .indexes import Note
     from .protocol import Batch, Write
 
-FORMAT = 1
+FORMAT = 2
+"""1 had no notes of changed facts."""
 
 
 class RedisStore:
@@ -44,7 +46,7 @@ class RedisStore:
             raise store_failed(name, "redis is not installed: pip install 'concerto-lang[redis]'") from None
         self.name = name
         self._redis = redis
-        self._indexes = Indexes()
+        self._indexes = Indexes(self._notes, self._facts)
         self._prefix = prefix.encode()
         with self._guard():
             self._server: Any = redis.Redis.from_url(url)
@@ -56,6 +58,8 @@ class RedisStore:
         held = int(self._server.get(self._prefix + b":format"))
         if held > FORMAT:
             raise newer_version(held, FORMAT)
+        if held < FORMAT:
+            self._server.set(self._prefix + b":format", FORMAT)
 
     def _names(self, key: bytes, tag: bytes) -> dict[str, bytes]:
         """The Redis keys of a log. The tag in braces decides the slot; the whole key follows, so that none meets another."""
@@ -135,13 +139,25 @@ class RedisStore:
         return {state.name: state for state in (ViewState(**loads(text)) for text in held)}
 
     def facts(self, key: Key) -> list[Fact]:
+        return self._facts(key, None)
+
+    def _facts(self, key: Key, numbers: Sequence[int] | None) -> list[Fact]:
+        """All, or those of some numbers."""
+        name = self._of(key)["facts"]
         with self._guard():
-            held = self._server.hvals(self._of(key)["facts"])
-        return sorted((fact_of_row(text.partition(b" ")[2]) for text in held), key=lambda fact: fact.id)
+            held = self._server.hvals(name) if numbers is None else self._server.hmget(name, numbers) if numbers else []
+        found = (fact_of_row(text.partition(b" ")[2]) for text in held if text is not None)
+        return sorted(found, key=lambda fact: fact.id)
+
+    def _notes(self, key: Key, since: int) -> list[Note]:
+        with self._guard():
+            held = self._server.zrangebyscore(self._of(key)["changed"], since, "+inf")
+        split = [text.decode().partition(":") for text in held]
+        return [(int(number), None if facts == "*" else facts) for number, _, facts in split]
 
     def index(self, key: Key) -> FactIndex:
-        """What recall looks through; another program may have written at any time."""
-        return self._indexes.of(key, None, self.facts)
+        """What recall looks through (M-14.4)."""
+        return self._indexes.of(key)
 
     def seen(self, key: Key) -> list[Observation]:
         with self._guard():
@@ -172,9 +188,11 @@ class RedisStore:
             answer = self._scripts[COMMIT](keys=names, args=[dumps(plans)])
             if answer == b"stored":
                 return False
-            if answer != b"ok":
+            if not answer.startswith(b"ok"):
                 at, actual = loads(answer)
                 raise conflict(writes[at][1], actual)
+        for (key, _, batch), change in zip(writes, answer.split()[1:], strict=True):
+            self._indexes.follow_commit(key, int(change), batch)
         return True
 
     def keep(
@@ -189,9 +207,11 @@ class RedisStore:
         plan = {**_kept(facts, gone, seen, unseen), "facts_anew": False}
         with self._guard():
             self._server.zadd(self._prefix + b":keys", {encode(key): 0})
-            if self._scripts[KEEP](keys=list(self._of(key).values()), args=[dumps(plan), at]) != b"ok":
-                number = facts[0].id if facts else seen[0].n
-                raise conflict(number, number + 1)
+            answer = self._scripts[KEEP](keys=list(self._of(key).values()), args=[dumps(plan), at])
+        if not answer.startswith(b"ok"):
+            number = facts[0].id if facts else seen[0].n
+            raise conflict(number, number + 1)
+        self._indexes.follow(key, int(answer.split()[1]), facts, gone)
 
     def remove(self, keys: Sequence[Key]) -> None:
         with self._guard():
@@ -221,6 +241,11 @@ class RedisStore:
     def release(self, key: Key, owner: str) -> None:
         with self._guard():
             self._scripts[RELEASE](keys=[self._lease(key)], args=[owner])
+
+    def holder(self, key: Key) -> str | None:
+        with self._guard():
+            found = self._server.get(self._lease(key))
+        return None if found is None else found.decode()
 
     def _lease(self, key: Key) -> bytes:
         return self._of(key)["head"] + b":lease"
@@ -258,6 +283,9 @@ def _kept(
     held = [(fact.id, *fact_row(fact)) for fact in facts]
     rows = [seen_row(one) for one in seen]
     return {
+        "first": first_change(),
+        "notes": NOTES,
+        "named": NAMED,
         "facts": [[str(number), name.hex(), _ascii(data)] for number, name, data in held],
         "gone": [str(number) for number in gone],
         "seen": [[f"{topic.hex()}:{n}", _ascii(data)] for topic, n, data in rows],

@@ -1,9 +1,9 @@
-"""What the Redis store does in one step on the server. KEYS are the eleven parts of each log, in the order of `PARTS`.
+"""What the Redis store does in one step on the server. KEYS are the twelve parts of each log, in the order of `PARTS`.
 
 Texts pass through unread, so that what Lua's JSON cannot keep apart is never written again. Must not know: Python's side.
 """
 
-PARTS = ("head", "entries", "pins", "order", "turns", "runs", "views", "left", "facts", "names", "seen")
+PARTS = ("head", "entries", "pins", "order", "turns", "runs", "views", "left", "facts", "names", "seen", "changed")
 
 REMOVE = """
 for i = 1, #KEYS do redis.call('DEL', KEYS[i]) end
@@ -56,18 +56,34 @@ local function keep(plan, facts, names, seen)
 end
 """
 
-KEEP = FACTS + """
+# Every change of facts is noted under its number, which is its score too; "*" when all may be others.
+NOTE = """
+local function note(plan, changed)
+  if not plan.facts_anew and #plan.facts == 0 and #plan.gone == 0 then return '0' end
+  local newest = redis.call('ZREVRANGE', changed, 0, 0, 'WITHSCORES')[2]
+  local number = string.format('%.0f', newest and tonumber(newest) + 1 or plan.first)
+  local facts = {}
+  for _, id in ipairs(plan.gone) do facts[#facts + 1] = id end
+  for _, fact in ipairs(plan.facts) do facts[#facts + 1] = fact[1] end
+  local said = (plan.facts_anew or #facts > plan.named) and '*' or table.concat(facts, ' ')
+  redis.call('ZADD', changed, number, number .. ':' .. said)
+  redis.call('ZREMRANGEBYRANK', changed, 0, -plan.notes - 1)
+  return number
+end
+"""
+
+KEEP = FACTS + NOTE + """
 local plan = cjson.decode(ARGV[1])
 if clash(plan, KEYS[9], KEYS[10], KEYS[11]) then return 'taken' end
 keep(plan, KEYS[9], KEYS[10], KEYS[11])
 local head = redis.call('GET', KEYS[1]) or '[0, 0, 0, 0, 0, 0]'
 redis.call('SET', KEYS[1], (string.gsub(head, '[^, ]+%]$', ARGV[2] .. ']')))
-return 'ok'
+return 'ok ' .. note(plan, KEYS[12])
 """
 
-COMMIT = FACTS + """
+COMMIT = FACTS + NOTE + """
 local plans = cjson.decode(ARGV[1])
-local function part(i, n) return KEYS[(i - 1) * 11 + n] end
+local function part(i, n) return KEYS[(i - 1) * 12 + n] end
 for i, plan in ipairs(plans) do
   if not plan.everything then
     for _, turn in ipairs(plan.turns) do
@@ -80,6 +96,7 @@ for i, plan in ipairs(plans) do
     return cjson.encode({i - 1, version})
   end
 end
+local changes = {}
 for i, plan in ipairs(plans) do
   local entries, pins, order, left = part(i, 2), part(i, 3), part(i, 4), part(i, 8)
   if plan.everything then
@@ -116,8 +133,9 @@ for i, plan in ipairs(plans) do
   for _, view in ipairs(plan.views) do redis.call('HSET', part(i, 7), view[1], view[2]) end
   keep(plan, part(i, 9), part(i, 10), part(i, 11))
   redis.call('SET', part(i, 1), plan.head)
+  changes[i] = note(plan, part(i, 12))
 end
-return 'ok'
+return 'ok ' .. table.concat(changes, ' ')
 """
 
 LEASE = """

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from base64 import b64decode, b64encode
 from json import dumps, loads
+from json.decoder import scanstring  # type: ignore[attr-defined]
 from zlib import compress, decompress
 from zlib import error as ZlibError
 
+from ...records import Msg
 from ..entries import Entry, Turn, ViewState, message_of, part_json, part_of
 from ..errors import corrupt
 from ..facts import Fact, fact_of
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
 PLAIN, DEFLATED = b"j", b"z"
 WORTH_DEFLATING = 1024
+ONE_TEXT = '[{"kind":"text","text":"'
 
 
 def encode_parts(entry: Entry, deflate: bool) -> bytes:
@@ -46,11 +49,22 @@ def entry_of_row(row: Sequence[Any]) -> Entry:
     seq, turn, run, by, role, parts, origin, pinned, tokens, at = row
     try:
         data = bytes(parts)
-        held = decompress(data[1:]) if data[:1] == DEFLATED else data[1:]
-        message, opaque = message_of(role, [part_of(part) for part in loads(held.decode("utf-8", "surrogatepass"))])
+        held = (decompress(data[1:]) if data[:1] == DEFLATED else data[1:]).decode("utf-8", "surrogatepass")
+        text = _only_text(held) if role != "tool" else None
+        if text is not None:
+            return Entry(seq, turn, Msg(role, text), run=run, by=by, origin=origin, pinned=bool(pinned), tokens=tokens, at=at)
+        message, opaque = message_of(role, [part_of(part) for part in loads(held)])
     except (ValueError, KeyError, TypeError, AttributeError, ZlibError) as error:
         raise corrupt(f"entry {seq} does not decode ({type(error).__name__})") from None
     return Entry(seq, turn, message, run=run, by=by, origin=origin, pinned=bool(pinned), tokens=tokens, at=at, opaque=opaque)
+
+
+def _only_text(held: str) -> str | None:
+    """Of a message that is one text, as nearly all are, and is written as `encode_parts` does it."""
+    if not held.startswith(ONE_TEXT):
+        return None
+    text, end = scanstring(held, len(ONE_TEXT))
+    return text if held[end:] == "}]" else None
 
 
 def turn_row(turn: Turn) -> tuple[Any, ...]:

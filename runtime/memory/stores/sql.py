@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ..errors import MemoryFailure, conflict
 from ..keys import decode, encode
-from .indexes import Indexes
+from .indexes import NAMED, NOTES, Indexes, first_change
 from .protocol import Head
 from .rows import (
     entry_of_row,
@@ -34,9 +34,11 @@ if TYPE_CHECKING:
     from ..facts import Fact
     from ..keys import Key
     from ..observations import Observation
+    from .indexes import Note
     from .protocol import Batch, Write
 
-FORMAT = 1
+FORMAT = 2
+"""1 had no notes of changed facts."""
 
 TABLES = (
     "CREATE TABLE IF NOT EXISTS meta (format {number} NOT NULL PRIMARY KEY)",
@@ -56,9 +58,13 @@ TABLES = (
     " PRIMARY KEY (key, id), UNIQUE (key, name)){rows}",
     "CREATE TABLE IF NOT EXISTS seen (key {bytes} NOT NULL, topic {bytes} NOT NULL, n {number} NOT NULL, data {bytes} NOT NULL,"
     " PRIMARY KEY (key, topic, n)){rows}",
+    "CREATE TABLE IF NOT EXISTS changed (key {bytes} NOT NULL, n {number} NOT NULL, facts TEXT, PRIMARY KEY (key, n)){rows}",
     "CREATE TABLE IF NOT EXISTS lease (key {bytes} NOT NULL PRIMARY KEY, owner TEXT NOT NULL, until {number} NOT NULL)",
 )
-OF_A_KEY = ("log", "entry", "turn", "view", "fact", "seen")
+OF_A_KEY = ("log", "entry", "turn", "view", "fact", "seen", "changed")
+
+AT_ONCE = 500
+"""Facts that one statement reads by their numbers."""
 
 ENTRY_COLUMNS = "seq, turn, run, author, role, parts, origin, pinned, tokens, at_ms"
 TURN_COLUMNS = "n, run, author, at_ms, tokens_in, tokens_out, meta"
@@ -79,6 +85,7 @@ PUT_FACT = (
     "INSERT INTO fact (key, id, name, data) VALUES (?, ?, ?, ?) ON CONFLICT (key, id) DO UPDATE SET data = excluded.data"
     " WHERE fact.name = excluded.name"
 )
+NEWEST_CHANGE = "SELECT n FROM changed WHERE key = ? ORDER BY n DESC LIMIT 1"
 PUT_SEEN = "INSERT INTO seen (key, topic, n, data) VALUES (?, ?, ?, ?) ON CONFLICT (key, topic, n) DO NOTHING"
 INSERT_ENTRY = f"INSERT INTO entry ({ENTRY_COLUMNS}, key) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 INSERT_TURN = f"INSERT INTO turn ({TURN_COLUMNS}, key) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
@@ -121,10 +128,6 @@ class SqlStore:
     def _guard(self) -> AbstractContextManager[None]:
         """The same translation of errors for readers."""
         raise NotImplementedError
-
-    def _stamp(self) -> object:
-        """Changes when another handle changes the database; None where that is not known."""
-        return None
 
     def _scrub(self) -> None:
         """After a commit: removed data leaves the files too."""
@@ -187,13 +190,28 @@ class SqlStore:
         return {row[0]: view_of_row(row) for row in rows}
 
     def facts(self, key: Key) -> list[Fact]:
+        return self._facts(key, None)
+
+    def _facts(self, key: Key, numbers: Sequence[int] | None) -> list[Fact]:
+        """All, or those of some numbers."""
+        statement, rows = "SELECT data FROM fact WHERE key = ?", []
         with self._guard():
-            rows = self._rows("SELECT data FROM fact WHERE key = ? ORDER BY id", (encode(key),))
+            if numbers is None:
+                rows = self._rows(f"{statement} ORDER BY id", (encode(key),))
+            for at in range(0, len(numbers or ()), AT_ONCE):
+                some = (numbers or ())[at : at + AT_ONCE]
+                places = ", ".join("?" * len(some))
+                rows += self._rows(f"{statement} AND id IN ({places}) ORDER BY id", (encode(key), *some))
         return [fact_of_row(row[0]) for row in rows]
+
+    def _notes(self, key: Key, since: int) -> list[Note]:
+        with self._guard():
+            rows = self._rows("SELECT n, facts FROM changed WHERE key = ? AND n >= ? ORDER BY n", (encode(key), since))
+        return [(number, facts) for number, facts in rows]
 
     def index(self, key: Key) -> FactIndex:
         """What recall looks through (M-14.4)."""
-        return self._indexes.of(key, self._stamp(), self.facts)
+        return self._indexes.of(key)
 
     def seen(self, key: Key) -> list[Observation]:
         with self._guard():
@@ -211,17 +229,17 @@ class SqlStore:
     def commit(self, writes: Sequence[Write], *, scrub: bool = False) -> bool:
         try:
             with self._transaction():
-                for key, expect, batch in writes:
-                    self._write(encode(key), expect, batch)
+                changes = [self._write(encode(key), expect, batch) for key, expect, batch in writes]
         except _AlreadyStored:
             return False
-        for key, _, batch in writes:
-            self._indexes.follow_commit(key, batch)
+        for (key, _, batch), change in zip(writes, changes, strict=True):
+            self._indexes.follow_commit(key, change, batch)
         if scrub:
             self._scrub()
         return True
 
-    def _write(self, key: bytes, expect: int, batch: Batch) -> None:
+    def _write(self, key: bytes, expect: int, batch: Batch) -> int | None:
+        """The change of its facts. The first thing is the row of the key, which others wait for."""
         self._refuse_stored_runs(key, batch)
         values = (*batch.head.values(), key)
         done = self._change(INSERT_HEAD, values) if expect == 0 else self._change(UPDATE_HEAD, (*values, expect))
@@ -241,9 +259,10 @@ class SqlStore:
         if batch.facts_anew:
             for table in ("fact", "seen"):
                 self._change(f"DELETE FROM {table} WHERE key = ?", (key,))
-        if batch.has_facts:
-            self._keep(key, batch.facts, batch.gone)
-            self._observe(key, batch.seen, batch.unseen)
+        if not batch.has_facts:
+            return None
+        self._observe(key, batch.seen, batch.unseen)
+        return self._keep(key, batch.facts, batch.gone, anew=batch.facts_anew)
 
     def keep(
         self,
@@ -257,9 +276,9 @@ class SqlStore:
         at_key = encode(key)
         with self._transaction():
             self._change(TOUCH, (at, at_key))
-            self._keep(at_key, facts, gone)
+            change = self._keep(at_key, facts, gone)
             self._observe(at_key, seen, unseen)
-        self._indexes.follow(key, facts, gone)
+        self._indexes.follow(key, change, facts, gone)
 
     def _observe(self, key: bytes, seen: Sequence[Observation], unseen: Sequence[tuple[str, int]]) -> None:
         places = [(key, topic.encode("utf-8", "surrogatepass"), n) for topic, n in unseen]
@@ -268,13 +287,25 @@ class SqlStore:
             if not self._change(PUT_SEEN, (key, *seen_row(one))):
                 raise conflict(one.n, one.n + 1)
 
-    def _keep(self, key: bytes, facts: Sequence[Fact], gone: Sequence[int]) -> None:
+    def _keep(self, key: bytes, facts: Sequence[Fact], gone: Sequence[int], anew: bool = False) -> int | None:
         self._change_all("DELETE FROM fact WHERE key = ? AND id = ?", [(key, number) for number in gone])
         for fact in facts:
             name, data = fact_row(fact)
             taken = self._rows("SELECT id FROM fact WHERE key = ? AND name = ?", (key, name))
             if (taken and taken[0][0] != fact.id) or not self._change(PUT_FACT, (key, fact.id, name, data)):
                 raise conflict(fact.id, taken[0][0] if taken else fact.id)
+        if not (facts or gone or anew):
+            return None
+        changed = [*gone, *(fact.id for fact in facts)]
+        return self._note(key, None if anew or len(changed) > NAMED else " ".join(map(str, changed)))
+
+    def _note(self, key: bytes, facts: str | None) -> int:
+        """The number of the change, in the order of the transactions: each holds the row of the key."""
+        rows = self._rows(NEWEST_CHANGE, (key,))
+        number: int = rows[0][0] + 1 if rows else first_change()
+        self._change("INSERT INTO changed (key, n, facts) VALUES (?, ?, ?)", (key, number, facts))
+        self._change("DELETE FROM changed WHERE key = ? AND n <= ?", (key, number - NOTES))
+        return number
 
     def _refuse_stored_runs(self, key: bytes, batch: Batch) -> None:
         if batch.everything:
@@ -329,6 +360,11 @@ class SqlStore:
         with self._transaction():
             self._change("DELETE FROM lease WHERE key = ? AND owner = ?", (encode(key), owner))
 
+    def holder(self, key: Key) -> str | None:
+        with self._guard():
+            rows = self._rows("SELECT owner FROM lease WHERE key = ?", (encode(key),))
+        return rows[0][0] if rows else None
+
     def _check_format(self) -> None:
         """Inside the transaction that creates missing tables."""
         from ..errors import newer_version
@@ -336,6 +372,8 @@ class SqlStore:
         rows = self._rows("SELECT format FROM meta")
         if not rows:
             self._change("INSERT INTO meta (format) VALUES (?) ON CONFLICT (format) DO NOTHING", (FORMAT,))
+        elif rows[0][0] < FORMAT:
+            self._change("UPDATE meta SET format = ?", (FORMAT,))
         elif rows[0][0] > FORMAT:
             raise newer_version(rows[0][0], FORMAT)
 

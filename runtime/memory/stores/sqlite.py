@@ -41,7 +41,7 @@ class SqliteStore(SqlStore):
         self.name = name
         self.deflates = deflates
         self._connection: sqlite3.Connection | None = None
-        self._indexes = Indexes()
+        self._indexes = Indexes(self._notes, self._facts)
         self._alone = RLock()  # leases are given back from another thread than that of the turns
         folder = os.path.dirname(self.path)
         try:
@@ -128,11 +128,6 @@ class SqliteStore(SqlStore):
             if any(word in reason for word in DAMAGED):
                 raise corrupt(f"{self.path}: {reason}") from None
             raise store_failed(self.name, f"{self.path}: {reason}") from None
-
-    def _stamp(self) -> object:
-        with self._guard():
-            (version,) = self._live().execute("PRAGMA data_version").fetchone()
-        return version
 
     def _scrub(self) -> None:
         """secure_delete has overwritten the pages; the log of the writes goes too (M-8.14). Erasing again tries again."""

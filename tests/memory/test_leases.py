@@ -1,0 +1,113 @@
+"""The turn lock between processes: a lease with an owner (M-5.17, M-8.13)."""
+
+import asyncio
+import sqlite3
+import subprocess
+import sys
+import time
+
+import pytest
+from concerto.runtime.memory import locks
+from concerto.runtime.memory.errors import MemoryFailure
+from concerto.runtime.memory.lease_owner import has_died, owner_name
+from concerto.runtime.memory.locks import TurnLocks
+from concerto.runtime.memory.memory import Memory
+from concerto.runtime.memory.policy import Policy
+from concerto.runtime.memory.stores.sqlite import SqliteStore
+from concerto.runtime.offline_loop import OfflineLoop
+
+
+def test_the_lease_orders_processes(tmp_path):
+    async def main():
+        path = str(tmp_path / "m.db")
+        ours, theirs = (Memory(Policy(on_conflict="Serial"), store=SqliteStore(path)) for _ in range(2))
+        mine, other = TurnLocks("one"), TurnLocks("two")
+        await mine.take(ours)
+        with pytest.raises(MemoryFailure):
+            await other.take(theirs, timeout=0.1)
+        mine.release(ours)
+        await other.take(theirs, timeout=5)
+        other.release(theirs)
+        ours.store.close()
+        theirs.store.close()
+
+    asyncio.run(main())
+
+
+def test_the_lease_of_a_process_that_was_killed_is_taken_at_once(tmp_path):
+    path = str(tmp_path / "m.db")
+    source = (
+        "import sys\nfrom concerto.runtime.memory.lease_owner import owner_name\n"
+        "from concerto.runtime.memory.stores.sqlite import SqliteStore\n"
+        f"SqliteStore({path!r}).acquire(('a', 'main'), owner_name(), 600)\nprint('held', flush=True)\nsys.stdin.read()\n"
+    )
+    holder = subprocess.Popen([sys.executable, "-c", source], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert holder.stdout.readline() == "held\n"
+    memory = Memory(Policy(on_conflict="Serial"), store=SqliteStore(path), key=("a", "main"))
+
+    async def main():
+        mine = TurnLocks(owner_name())
+        with pytest.raises(MemoryFailure):
+            await mine.take(memory, timeout=0.1)
+        holder.kill()
+        await mine.take(memory, timeout=0.1)  # it may be a zombie as yet
+        mine.release(memory)
+
+    try:
+        asyncio.run(main())
+    finally:
+        holder.kill()
+        holder.communicate()
+        memory.store.close()
+
+
+@pytest.mark.parametrize("owner", ["one", "", "///", "a/1/2/3", f"{owner_name().split('/')[0]}/x/1/2"])
+def test_of_a_foreign_owner_nothing_is_known(owner):
+    assert not has_died(owner)
+
+
+def test_a_clock_that_jumps_waits_for_the_lease_in_real_time(tmp_path):
+    path = str(tmp_path / "m.db")
+    ours, theirs = (Memory(Policy(on_conflict="Serial"), store=SqliteStore(path)) for _ in range(2))
+    theirs.store.acquire(theirs.key, "other", 0.3)
+    loop = OfflineLoop()
+    mine = TurnLocks("one", loop=lambda: loop)
+
+    async def main():
+        await mine.take(ours, timeout=60)
+        await loop.sleep(0)
+        mine.release(ours)
+        await loop.sleep(0)
+
+    begun = time.monotonic()
+    loop.run_until_complete(main())
+    assert time.monotonic() - begun >= 0.25 and loop.time() < 60
+    ours.store.close()
+    theirs.store.close()
+
+
+def test_a_lease_is_renewed_until_it_is_given_back(tmp_path, monkeypatch):
+    assert (locks.LEASE_SECONDS, locks.RENEWED_EVERY) == (60, 20)
+    monkeypatch.setattr(locks, "RENEWED_EVERY", 0.01)
+
+    async def main():
+        memory = Memory(Policy(on_conflict="Serial"), store=SqliteStore(str(tmp_path / "m.db")))
+        held = sqlite3.connect(tmp_path / "m.db")
+
+        def leases():
+            return held.execute("SELECT owner, until FROM lease").fetchall()
+
+        mine = TurnLocks("one")
+        await mine.take(memory)
+        taken = leases()
+        async with asyncio.timeout(30):
+            while leases() == taken:
+                await asyncio.sleep(0.01)
+        assert [owner for owner, _ in leases()] == ["one"] and leases() > taken
+        mine.release(memory)
+        await asyncio.sleep(0.1)
+        assert leases() == []
+        held.close()
+        memory.store.close()
+
+    asyncio.run(main())

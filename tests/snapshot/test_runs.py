@@ -1,0 +1,200 @@
+"""Runs as bytes: nothing shows that the machine was made anew, tiers give the same bytes, what does not fit is refused (V-5.8,
+V-5.9, G-13.7, G-13.9, C-7.1)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from concerto.runtime.suspension import resume, snapshot
+from concerto.vm import effects
+from concerto.vm.bytecode.codec import MAGIC as IMAGE_MAGIC
+from concerto.vm.snapshot import envelope
+from concerto.vm.snapshot.errors import SnapshotError
+from concerto.vm.snapshot.iterators import KINDS, lowered_iterator
+from concerto.vm.snapshot.payloads import RECORDS
+
+from .programs import EVERYTHING, Between, Run, program_of
+
+EXAMPLES = Path(__file__).resolve().parent.parent.parent / "examples"
+PROGRAM = program_of(EVERYTHING)
+TIERS = ("interp", "both")
+
+
+def anew(session: Between) -> None:
+    resume(session, snapshot(session))
+
+
+def left_alone(session: Between) -> None:
+    pass
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_a_run_made_anew_before_each_step_shows_the_same(tier: str) -> None:
+    shown = Run(PROGRAM, left_alone).shown()
+    assert Run(PROGRAM, anew, tier).shown() == shown
+    assert len(shown[0]) > 40 and shown[2] is not None
+
+
+def test_both_tiers_write_the_same_bytes() -> None:
+    written: dict[str, list[bytes]] = {tier: [] for tier in TIERS}
+    for tier in TIERS:
+        Run(PROGRAM, lambda session, seen=written[tier]: seen.append(snapshot(session)), tier).outcome()
+    assert written["interp"] == written["both"] and len(set(written["interp"])) > 60
+
+
+def test_what_was_read_is_written_as_it_was() -> None:
+    def twice(session: Between) -> None:
+        data = snapshot(session)
+        resume(session, data)
+        assert snapshot(session) == data
+
+    run = Run(PROGRAM, twice)
+    run.outcome()
+    assert run.session.steps > 60
+
+
+def test_limits_end_the_run_at_the_same_instruction() -> None:
+    for steps in (300, 700, 1000):
+        assert Run(PROGRAM, anew).shown(steps=steps) == Run(PROGRAM, left_alone).shown(steps=steps)
+
+
+def test_the_limits_are_those_of_the_host() -> None:
+    """They are not in the bytes: who forges some gets no more than the host gave."""
+    run = Run(program_of("fn main() { emit(\"a\", 1); loop { emit(\"b\", 2); } }"), anew)
+    outcome = run.outcome(steps=50)
+    assert outcome.panic is not None and outcome.panic.code == "P101"
+
+
+def test_a_secret_is_in_no_snapshot() -> None:
+    from concerto.runtime.permissions import Permissions
+
+    seen: list[bytes] = []
+
+    def watched(session: Between) -> None:
+        seen.append(snapshot(session))
+        resume(session, seen[-1])
+
+    run = Run(program_of("""
+        fn main() { let t = std::env::require("MY_TOKEN"); emit("a", 1); emit("length", "${t}".len()); emit("t", t); }
+    """), watched)  # fmt: skip
+    run.session.host.permissions = Permissions.of_texts(["env=MY_TOKEN"])
+    shown = run.shown()
+    assert dict(shown[0])["length"] == "18" and "<secret MY_TOKEN>" in dict(shown[0])["t"]
+    assert not any(b"hunter2" in data for data in seen) and any(b"MY_TOKEN" in data for data in seen[1:])
+
+
+# ---------------------------------------------------------------- what is refused
+
+
+def at_step(number: int, source: str = EVERYTHING) -> tuple[list[bytes], Any]:
+    """The bytes before each step up to that one, and a function that holds the run there."""
+    seen: list[bytes] = []
+    checks: list[Any] = []
+
+    def between(session: Between) -> None:
+        seen.append(snapshot(session))
+        if len(seen) == number:
+            for check in checks:
+                check(session)
+
+    def run(check: Any) -> None:
+        checks.append(check)
+        Run(program_of(source), between).outcome()
+        assert len(seen) >= number
+
+    return seen, run
+
+
+def refused(session: Between, data: bytes, code: str, part: str) -> None:
+    before, machine = snapshot(session), session.machine
+    with pytest.raises(SnapshotError, match=part) as caught:
+        resume(session, data)
+    assert caught.value.code == code and ";" in caught.value.message
+    assert session.machine is machine and snapshot(session) == before
+
+
+def test_the_bytes_of_another_moment_are_refused() -> None:
+    """Effects in them are none that the session performs now."""
+    source = "async fn w(n: Int) { std::time::sleep(n); } async fn main() { await (w(1), w(2)); await (w(3), w(4)); }"
+    seen, run = at_step(5, source)
+
+    def checked(session: Between) -> None:
+        waiting = [data for data in seen[:-1] if data != seen[-1]]
+        assert waiting
+        refused(session, waiting[1], "V008", "an effect .* that the host does not perform|malformed")
+
+    run(checked)
+    assert len(seen) > 5
+
+
+def test_the_bytes_of_another_program_are_refused() -> None:
+    seen: list[bytes] = []
+    Run(program_of("fn main() { emit(\"x\", 1); }"), lambda session: seen.append(snapshot(session))).outcome()
+    _, run = at_step(3)
+    run(lambda session: refused(session, seen[0], "V005", "of the program .*, this is main"))
+
+
+def test_a_state_of_a_session_is_no_snapshot() -> None:
+    def checked(session: Between) -> None:
+        data = snapshot(session)
+        refused(session, data[:-1], "V004", "damaged")
+        refused(session, IMAGE_MAGIC + data[6:], "V002", "no snapshot")
+        body = envelope.unseal(data, "snapshot of a run", session.program)
+        state = envelope.seal("session state", envelope.identity_of(session.program), body)
+        refused(session, state, "V008", "no bytes of a snapshot of a run")
+
+    at_step(3)[1](checked)
+
+
+def changed(session: Between, change: Any) -> bytes:
+    body = envelope.unseal(snapshot(session), "snapshot of a run", session.program)
+    change(body)
+    return envelope.seal("snapshot of a run", envelope.identity_of(session.program), body)
+
+
+ROWS, CELLS, TASKS, ROOTS = range(4)
+PATH, FUNCTION, PARENT, FLAGS, NUMBERS, FRAMES, STACK = range(7)
+
+
+@pytest.mark.parametrize(
+    ("change", "part"),
+    [
+        (lambda task: task[FRAMES][0].__setitem__(2, task[FRAMES][0][2] + 1), "no suspension point"),
+        (lambda task: task[FRAMES][0].__setitem__(1, bytes(32)), "a frame of another main"),
+        (lambda task: task[FRAMES][0][3].append(1), "a frame that main has not"),
+        (lambda task: task[FRAMES][0][4].append(None), "a frame that main has not"),
+        (lambda task: task[STACK].append(1), "another depth"),
+        (lambda task: task[NUMBERS].__setitem__(0, 99), "was not created"),
+        (lambda task: task[FLAGS].__setitem__(0, not task[FLAGS][0]), "another depth|nothing is awaited|waits for nothing"),
+        (lambda task: task.__setitem__(PARENT, 0), "has not started"),
+        (lambda task: task.__setitem__(FUNCTION, 1 - task[FUNCTION]), "another function"),
+    ],
+)
+def test_a_frame_that_cannot_be_is_refused(change: Any, part: str) -> None:
+    def checked(session: Between) -> None:
+        refused(session, changed(session, lambda body: change(body[TASKS][0])), "V008", part)
+
+    source = "fn other() { } fn main() { let n = 1; other(); emit(\"n\", n); std::time::sleep(n); emit(\"n\", n + 1); }"
+    at_step(4, source)[1](checked)
+
+
+def test_every_record_of_an_effect_has_a_form() -> None:
+    """G-13.8: one without fails here, before a program waits for it."""
+    records = {made for made in vars(effects).values() if isinstance(made, type) and hasattr(made, "__slots__")}
+    assert records - {effects.Effect} == set(RECORDS)
+
+
+def test_a_walk_keeps_its_place() -> None:
+    class Kept:
+        def put(self, value: Any) -> Any:
+            return value
+
+    for walked in (iter([1, 2, 3]), iter((1, 2, 3)), iter({"a": 1, "b": 2, "c": 3}.values()), iter("abc"), iter(range(1, 4))):
+        assert type(walked) in KINDS
+        next(walked)
+        rest = lowered_iterator(Kept(), walked)
+        assert rest == lowered_iterator(Kept(), walked)
+        assert (list(range(*rest[1:])) if rest[0] == 0 else rest[1]) == list(walked)  # and nothing was taken from it
+    assert lowered_iterator(Kept(), iter(range(-(2**63), 2**63)))[1:] == [-(2**63), 2**63]
