@@ -51,8 +51,8 @@ class Maker:
         return self.random.choice(choices)
 
     def index(self) -> str:
-        rarely = self.random.random() < 0.04
-        usual = ("i % 4", "j % 4", "k % 4", "0", "1", "2", "3", "n % 4", "(i + j) % 4")
+        rarely = self.random.random() < 0.01
+        usual = ("i", "j", "i", "j", "k", "0", "1", "3", "n % 4", "(i + j) % 4")
         return self.one("9", "i - 3", "u") if rarely else self.one(*usual)
 
     def array(self) -> str:
@@ -88,28 +88,37 @@ class Maker:
     def statement(self, deep: int) -> list[str]:
         kind = self.random.randrange(30)
         if kind < 5:
-            return [f"{self.one('i', 'j', 'k', 'u')} = ({self.value()}) % 50;"]
+            return [self.one(f"{self.one('i', 'j', 'k')} = (({self.value()}) % 4 + 4) % 4;", f"u = ({self.value()}) % 50;")]
         if kind < 8:
-            return [f"{self.one('i', 'j', 'k', 'u')} += {self.one('1', '1', '2')};"]
+            return [self.one("i = (i + 1) % 4;", "j = (j + 1) % 4;", "if k < 3 { k += 1; } else { k = 0; }", "u += 1;")]
         if kind < 12:
             return [f"{self.array()}[{self.index()}] {self.one('=', '+=', '-=')} {self.value(1)};"]
         if kind < 17:
             return [f"{self.people()}[{self.index()}].{self.one('x', 'y')} {self.one('=', '+=')} {self.value(1)} % 1000;"]
+        if kind < 20:
+            return [self.one(
+                "u += a[i]; a[j] = u % 30; u += a[i];", "u += b[i]; c.push(b[j]); b[j] += 1; u += b[i] % 7;",
+                "qs = ps; u += ps[i].x; ps[j].x += 7; u += ps[i].x; ps[i].y = u % 9; u += ps[j].y + qs[j].x;",
+                "ps[i].x += 1; let s = ps[j]; ps[i].x += 2; ps[j].y += 3; u += s.x + s.y;",
+                "qs[j].x += 1; let s = qs; qs[j].x += 2; u += s[j].x; qs[i] = qs[j]; qs[j].x += 1; u += qs[i].x;",
+                "u += m.get(words[i]) ?? 1; m[words[j]] = u % 8; u += m.get(words[i]) ?? 2;",
+                "let r = rows[k % 3]; rows[k % 3][i] += 1; u += r[i]; rows[0][j] = u % 20; u += rows[k % 3][j];",
+            )]  # fmt: skip
         if kind < 24:
             return [self.one(
-                "b = a;", "a = b;", "qs = ps;", "c.push(i);", "c.push(a[i % 4]);", "rows[i % 3] = a;", "a = rows[j % 3];",
-                "p = ps[i % 4];", "ps[j % 4] = p;", "p.x += 1;", "a = changed(a, j % 4);", "qs = moved(ps, i % 4);",
+                "b = a;", "a = b;", "qs = ps;", "c.push(i);", "c.push(a[i]);", "rows[i % 3] = a;", "a = rows[j % 3];",
+                "p = ps[i];", "ps[j] = p;", "p.x += 1;", "a = changed(a, j);", "qs = moved(ps, i);",
                 "ps = moved(ps, 1);", "u += total(ps) % 9;",
                 "flags[i % 6] = j > k;", f"m[{self.key()}] = j;", f"m[{self.key()}] = (m.get({self.key()}) ?? 0) + 1;",
-                f"m.set({self.key()}, u);", "if !c.is_empty() { k = c.pop().unwrap() % 40; }", "nest[0] = nest[1];",
+                f"m.set({self.key()}, u);", "if !c.is_empty() { u = c.pop().unwrap() % 40; }", "nest[0] = nest[1];",
                 "nest[i % 2].p = ps[1];",
                 "nest[i % 2].p.x += 5;", "nest[1].list[1] += 1;", "for x in a { u += x % 5; }", "for q in ps { u += q.x % 3; }",
                 "big += k % 3;", "for x in words { u += x.len(); }",
-                "let saved = ps[i % 4]; ps[i % 4].x = 77; u += saved.x % 10;",
-                "let old = a; a[0] += 1; u += old[0] % 10;", "ps[i % 4].t = ps[j % 4].t + \"!\";",
+                "let saved = ps[i]; ps[i].x = 77; u += saved.x % 10;",
+                "let old = a; a[0] += 1; u += old[0] % 10;", "ps[i].t = ps[j].t + \"!\";",
             )]  # fmt: skip
         if deep == 0:
-            return ["k += 1;"]
+            return ["u += 1;"]
         body = self.block(deep - 1)
         if kind < 27:
             return [f"if {self.condition()} {{", *body, *(["} else {", *self.block(deep - 1)] if kind == 26 else []), "}"]

@@ -17,7 +17,10 @@ from concerto.vm.load import load_image
 from concerto.vm.values import records
 
 HOSTILE = ['__import__("os")', '");raise SystemExit("', "\\n    raise SystemExit\\n", "${7 * 6} {0} %s", "\\u{2028}'''"]
-WORDS = {"def", "self", "shared", "False", "return", "values", "__init__"}
+WORDS = {
+    "def", "self", "shared", "False", "return", "values", "__init__", "copied", "share", "plain", "other", "new", "type", "value",
+    "if", "not", "in",
+}  # fmt: skip
 SOURCE = """
 struct Import__ { raise1: String, exec: Int }
 schema Class__ { __dict__: String }

@@ -265,6 +265,8 @@ class Arithmetic(Forms):
         number = self.image.constants[operand][1][1]
         if part.kind[0] == "enum" and part.kind[1] == self.image.constants[operand][1][0]:
             self.give(f"({part.text}.variant == {number})", [part], s.BOOL)
+            if slot_of(part.text) >= 0:
+                self.stack[-1].if_true = ((slot_of(part.text), None, None, number),)
         else:
             text = f"(type({part.text}) is EnumValue and {part.text}.decl is {name}.decl and {part.text}.variant == {number})"
             self.give(text, [part], s.BOOL)
@@ -280,7 +282,7 @@ def follows(sign: str, a: Entry, b: Entry) -> tuple[Limit, ...]:
     least = None if a.low is None else a.low + step
     most = None if b.high is None else b.high - step
     found = [(a, a.low if sign != "==" else b.low, most), (b, least, b.high if sign != "==" else a.high)]
-    return tuple([(slot_of(part.text), low, high) for part, low, high in found if slot_of(part.text) >= 0])
+    return tuple([(slot_of(part.text), low, high, None) for part, low, high in found if slot_of(part.text) >= 0])
 
 
 def bounds(entry: Entry) -> tuple[int, int]:

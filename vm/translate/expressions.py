@@ -98,7 +98,8 @@ class Expressions(Making):
 
     def op_GET_PAYLOAD(self, operand: int) -> None:
         part = self.pop()
-        self.give(f"{part.text}.payload[{operand}]", [part])
+        kind = s.ANY if part.variant is None else self.kinds.payload(part.kind, part.variant, operand)
+        self.give(f"{part.text}.payload[{operand}]", [part], kind)
 
     def element(self, array: Entry, index: Entry) -> str:
         """An element of an array by position, both under names, or P004."""
@@ -113,7 +114,7 @@ class Expressions(Making):
         """A position that was not refused is one of an array."""
         slot = slot_of(index.text)
         if slot >= 0:
-            self.learn([(slot, 0, LONGEST)])
+            self.learn([(slot, 0, LONGEST, None)])
             self.facts.slots[slot].kind = s.INT
 
     def learn(self, limits: Iterable[Limit]) -> None:

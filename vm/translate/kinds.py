@@ -86,6 +86,13 @@ class Kinds:
             return self.of_type(fields[position][1]) if position < len(fields) else s.ANY
         return s.ANY
 
+    def payload(self, kind: Kind, variant: int, position: int) -> Kind:
+        """The kind of a part of an enum value of a variant."""
+        if kind[0] != "enum" or kind[1] < 0 or variant >= len(self.descriptor(kind[1])[2]):
+            return s.ANY
+        parts = self.descriptor(kind[1])[2][variant][1]
+        return self.of_type(parts[position]) if position < len(parts) else s.ANY
+
     def result(self, descriptor: Any, receiver: Any, kind: Kind) -> Kind:
         """What a built-in method gives, by its signature, on a receiver of that kind."""
         word = descriptor[0]

@@ -73,7 +73,9 @@ class Places(Expressions):
             slot = int(name[1:])
             fact = self.facts.slots.get(slot)
         known = fact or self.known.get(slot, NOTHING)
-        return Entry(name, known.kind, uses=frozenset({name}), low=known.low, high=known.high)
+        found = Entry(name, known.kind, uses=frozenset({name}), low=known.low, high=known.high)
+        found.variant = None if fact is None else fact.variant
+        return found
 
     def store(self, slot: Any, part: Entry) -> None:
         self.stored.setdefault(slot, []).append(part)
@@ -94,8 +96,9 @@ class Places(Expressions):
 
     def learn(self, limits: Iterable[Limit]) -> None:
         """Bounds of locals that hold on this path."""
-        for slot, low, high in limits:
+        for slot, low, high, variant in limits:
             now = self.local(slot)
+            now.variant = now.variant if variant is None else variant
             if low is not None and (now.low is None or now.low < low):
                 now.low = low
             if high is not None and (now.high is None or now.high > high):
@@ -237,12 +240,19 @@ class Places(Expressions):
         self.push(Entry(name, kind))
 
     def op_INDEX_OWN(self, operand: int) -> None:
-        index = self.pop_named()
-        part = self.pop_named()
-        self.settle()
+        part, index = self.stack[-2:]
         kind = self.inner(part.kind)
         if kind[0] in ("array", "map"):
             self.put(part.text, (kind[0], -1), index.kind)
+        name, alone = self.facts.elements.get((part.text, index.text), ("", False))
+        if alone:  # nothing to do, so what is pending may wait
+            self.taken(2)
+            self.read.add(name)
+            self.push(Entry(name, kind, pure=False, uses=frozenset({name})))
+            return
+        index = self.pop_named()
+        part = self.pop_named()
+        self.settle()
         if part.kind[0] == "array" and index.kind[0] == "int":
             name = self.own_element(part, index, kind)
         else:
@@ -254,14 +264,12 @@ class Places(Expressions):
     def own_element(self, part: Entry, index: Entry, kind: Kind) -> str:
         """The variable with an element that only its array sees. Where a copy replaces it, those that may be the same follow."""
         key = (part.text, index.text)
-        name, alone = self.facts.elements.get(key, ("", False))
+        name, _ = self.facts.elements.get(key, ("", False))
         if name:
             self.read.add(name)
         else:
             name = self.temporary()
             self.out.append(f"{name} = ({self.element(part, index)})")
-        if alone:
-            return name
         known = self.facts.elements.items()
         others = [(other, *place) for place, (other, _) in known if place != key and may_be(place[0], part.text)]
         branch = Branch(f"{name}.shared")
@@ -284,7 +292,7 @@ class Places(Expressions):
 
     def op_SET_FIELD(self, operand: int) -> None:
         value, part = self.taken(2)
-        if not part.simple or not value.pure:
+        if not part.simple:
             self.push(value)
             self.push(part)
             self.settle()
@@ -312,12 +320,7 @@ class Places(Expressions):
         index = self.pop_named()
         part = self.pop_named()
         value = self.pop()
-        if not value.pure:
-            self.push(value)
-            self.settle()
-            value = self.pop()
-        self.settle()
-        self.out.append(f"{self.element(part, index)} = {value.text}")
+        self.statement(f"{self.element(part, index)} = {value.text}")
         self.facts.written(part.text)
         self.reached(index)
 

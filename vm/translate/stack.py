@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     # word of a type descriptor, and its number in the image, -1 where it has none
     Kind = tuple[str, int]
-    Limit = tuple[int, int | None, int | None]  # of a local: at least, at most
+    Limit = tuple[int, int | None, int | None, int | None]  # of a local: at least, at most; which variant of its enum
 
 ANY: Kind = ("", -1)
 INT: Kind = ("int", -1)
@@ -41,7 +41,7 @@ class Entry:
 
     __slots__ = (
         "text", "kind", "pure", "uses", "deep", "low", "high", "bounds", "length", "raw", "inside", "bare", "if_true", "if_false",
-        "counts", "most", "hope",
+        "counts", "most", "hope", "variant",
     )  # fmt: skip
 
     def __init__(
@@ -69,6 +69,7 @@ class Entry:
         self.bare: tuple[str, str] | None = None  # where the text puts a value into a variable: that, and the text without it
         self.if_true: tuple[Limit, ...] = ()  # what follows for locals from a Bool
         self.if_false: tuple[Limit, ...] = ()
+        self.variant: int | None = None  # of an enum value
         self.hope = False  # it is not negative either where what it is made from is not
         self.most: int | None = None  # characters of a String at most
         self.counts = ""  # the local that this is one step more than
