@@ -7,6 +7,7 @@ granted what it says, where sources are searched.
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from collections.abc import Callable
 from typing import Any
@@ -162,8 +163,8 @@ def _connections(manifest: Manifest, table: dict[str, Any]) -> None:
         for key, value in fields.items():
             if key == "api_key":
                 help = 'write `api_key_env = "NAME"`; the key stays outside'
-                manifest.report("E4005", ("connections", key), f"{where} holds a key", help)
-            elif _fits(manifest, ("connections", key), where, key, value):
+                manifest.report("E4005", ("connections", name, key), f"{where} holds a key", help)
+            elif _fits(manifest, ("connections", name, key), where, key, value):
                 held[key] = value
 
 
@@ -220,12 +221,12 @@ def _pricing(manifest: Manifest, table: dict[str, Any]) -> None:
             continue
         for key in prices:
             if key not in PRICES:
-                manifest.report("E4001", ("pricing", key), f"{where} has no key `{key}`", known("keys", key, PRICES))
+                manifest.report("E4001", ("pricing", model, key), f"{where} has no key `{key}`", known("keys", key, PRICES))
         for key in PRICES:
             if key not in prices:
-                manifest.report("E4002", ("pricing",), f"{where} lacks `{key}`", example(("pricing", key)))
+                manifest.report("E4002", ("pricing", model), f"{where} lacks `{key}`", example(("pricing", model, key)))
             elif not _holds(number(0), prices[key]):
-                manifest.report("E4004", ("pricing", key), f"`{key}` of {where} is {number(0).words}")
+                manifest.report("E4004", ("pricing", model, key), f"`{key}` of {where} is {number(0).words}")
         if not manifest.diagnostics.has_errors:
             manifest.pricing[model] = [float(prices[key]) for key in PRICES]
 
@@ -268,27 +269,32 @@ TABLES: dict[str, Callable[[Manifest, dict[str, Any]], None]] = {
 
 
 def place_of(source: Source, path: tuple[str, ...]) -> tuple[int, int]:
-    """Where the last name of a path is written, as far as a look at the lines tells: the parser keeps no places."""
+    """Where the last name of a path is written, as far as a look at the lines tells: the parser keeps no places. What stands in
+    no line of its own is at what holds it."""
     if not path:
         return 0, 0
-    table, key = path[0], path[-1]
-    inside = len(path) == 1
+    key, inside = path[-1], len(path) == 1
     for start in source.line_starts:
         line = source.text[start:].partition("\n")[0]
         words = line.strip()
         if words.startswith("["):
-            header = [name.strip().strip("\"'") for name in words.strip("[] \t\r").split(".")]
-            inside = header[0] == table
-            if len(path) > 1 and header == [*path]:
-                at = start + line.rindex(key)
+            header = _names(words.partition("]")[0])
+            inside = header[:1] == [path[0]] if len(path) < 3 or len(header) == 1 else header == [*path[:2]]
+            if (inside and len(path) == 1) or (len(path) > 1 and header == [*path]):
+                at = start + (line.index(key) if len(path) == 1 else line.rindex(key))
                 return at, at + len(key)
-            if inside and len(path) == 1:
-                at = start + line.index(table)
-                return at, at + len(table)
-        elif inside and words.partition("=")[0].strip().strip("\"'").partition(".")[0].strip() == key:
+        elif inside and _names(words.partition("=")[0])[:1] == [key]:
             at = start + line.index(key)
             return at, at + len(key)
-    return 0, 0
+    return place_of(source, path[:-1])
+
+
+_NAME_OF_A_KEY = re.compile(r"""[^\s."'\[\]]+|"[^"]*"|'[^']*'""")
+
+
+def _names(text: str) -> list[str]:
+    """The names of `a."b.c"`."""
+    return [name.strip("\"'") for name in _NAME_OF_A_KEY.findall(text)]
 
 
 def find_manifest(folder: str) -> str | None:

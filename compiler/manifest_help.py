@@ -115,7 +115,8 @@ def example(path: tuple[str, ...]) -> str | None:
     if not path or path[0] not in EXAMPLES:
         return None
     rows = EXAMPLES[path[0]] | EXAMPLES.get(f"{path[0]}.defaults", {})
-    line = rows.get(path[1]) if len(path) > 1 else None
+    keys = path[2:] if "." in HEADERS[path[0]] else path[1:]  # behind the name of `[stores.NAME]`
+    line = rows.get(keys[0]) if keys else None
     if line is None:
         return f"write {_shown(HEADERS[path[0]])} with {_shown(next(iter(rows.values())))}"
     return f"write {_shown(line)}"

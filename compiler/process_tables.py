@@ -71,9 +71,9 @@ def read_agents(table: dict[str, Any], report: Report) -> dict[str, dict[str, An
     found = _read("agents", KEYS, table, report)
     for name, fields in found.items():
         if "command" not in table[name]:
-            report("E4002", ("agents",), f"[agents.{name}] lacks `command`", example(("agents", "command")))
+            report("E4002", ("agents", name), f"[agents.{name}] lacks `command`", example(("agents", name, "command")))
         elif "command" in fields and "args" not in table[name] and not has_words(fields["command"]):
-            report("E4004", ("agents", "command"), f"`command` of [agents.{name}] is {WORDS}", None)
+            report("E4004", ("agents", name, "command"), f"`command` of [agents.{name}] is {WORDS}", None)
     return found
 
 
@@ -92,9 +92,9 @@ def _read(section: str, keys: Keys, table: dict[str, Any], report: Report) -> di
         sound = found[name] = {}
         for key, value in fields.items():
             if key not in keys:
-                report("E4001", (section, key), f"{where} has no key `{key}`", known("keys", key, [*keys]))
+                report("E4001", (section, name, key), f"{where} has no key `{key}`", known("keys", key, [*keys]))
             elif not keys[key][0](value):
-                report("E4004", (section, key), f"`{key}` of {where} is {keys[key][1]}", None)
+                report("E4004", (section, name, key), f"`{key}` of {where} is {keys[key][1]}", None)
             else:
                 sound[key] = value
     return found

@@ -25,15 +25,15 @@ def read_stores(tables: MemoryTables, table: Mapping[str, Any], report: Report) 
             continue
         for key, value in fields.items():
             if key not in STORE_KEYS:
-                report("E4001", ("stores", key), f"[stores.{name}] has no key `{key}`", known("keys", key, STORE_KEYS))
+                report("E4001", ("stores", name, key), f"[stores.{name}] has no key `{key}`", known("keys", key, STORE_KEYS))
             elif not isinstance(value, str):
-                report("E4004", ("stores", key), f"`{key}` of [stores.{name}] is a string", None)
+                report("E4004", ("stores", name, key), f"`{key}` of [stores.{name}] is a string", None)
         kind = fields.get("kind")
         if kind not in STORE_KINDS:
             report("E4004", place, f"`kind` of [stores.{name}] is one of {', '.join(STORE_KINDS)}", None)
         elif kind in ("redis", "postgres") and "url_env" not in fields:
             message = f"[stores.{name}] lacks `url_env`, the variable that holds the address"
-            report("E4002", place, message, example(("stores", "url_env")))
+            report("E4002", place, message, example(("stores", name, "url_env")))
         else:
             tables.stores[name] = {key: fields[key] for key in STORE_KEYS if key in fields}
 
@@ -47,7 +47,7 @@ def read_embedders(tables: MemoryTables, table: Mapping[str, Any], report: Repor
             continue
         unknown = [key for key in fields if key not in EMBEDDER_KEYS]
         for key in unknown:
-            report("E4001", ("embedders", key), f"{where} has no key `{key}`", known("keys", key, EMBEDDER_KEYS))
+            report("E4001", ("embedders", name, key), f"{where} has no key `{key}`", known("keys", key, EMBEDDER_KEYS))
         if unknown:
             continue
         if name in EMBEDDERS:
@@ -56,7 +56,7 @@ def read_embedders(tables: MemoryTables, table: Mapping[str, Any], report: Repor
             tables.embedders[name] = {"kind": "host"}
         elif "kind" in fields:
             message = f'`kind` of {where} is "host" and then stands alone, or is left out'
-            report("E4004", place, message, example(("embedders", "kind")))
+            report("E4004", place, message, example(("embedders", name, "kind")))
         else:
             _read_embedder(tables, name, fields, report)
 
@@ -64,9 +64,9 @@ def read_embedders(tables: MemoryTables, table: Mapping[str, Any], report: Repor
 def _read_embedder(tables: MemoryTables, name: str, fields: Mapping[str, Any], report: Report) -> None:
     for key in ("connection", "model"):
         if key not in fields:
-            report("E4002", ("embedders", name), f"[embedders.{name}] lacks `{key}`", example(("embedders", key)))
+            report("E4002", ("embedders", name), f"[embedders.{name}] lacks `{key}`", example(("embedders", name, key)))
         elif not (isinstance(fields[key], str) and fields[key]):
-            report("E4004", ("embedders", key), f"`{key}` of [embedders.{name}] is a string", None)
+            report("E4004", ("embedders", name, key), f"`{key}` of [embedders.{name}] is a string", None)
     held = {key: fields.get(key) for key in ("connection", "model")}
     if all(isinstance(value, str) and value for value in held.values()):
         tables.embedders[name] = {"kind": "connection", **held}

@@ -137,7 +137,8 @@ class Steps:
             message = f"the argument `{label}` of the step `{name}` is given twice"
             self.c.report("E4502", argument.name.span, message, help=f"drop one of them; {arguments}")
         else:
-            help = f"{near} {arguments}" if (near := did_you_mean(label, known)) else arguments
+            other = next((f"; `{label}` is an argument of `{step}`" for step, taken in STEPS.items() if label in taken), "")
+            help = f"{near} {arguments}" if (near := did_you_mean(label, known)) else arguments + other
             self.c.report("E4502", argument.name.span, f"the step `{name}` has no argument `{label}`", help=help)
 
     def _value(self, step: str, field: str, kind: Any, value: ast.Expr) -> Any:
