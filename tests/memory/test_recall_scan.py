@@ -14,14 +14,14 @@ from concerto.runtime.memory.remembering import Facts
 from concerto.runtime.memory.slot_bits import bits_of, slots_in
 from concerto.runtime.memory.stores.sqlite import SqliteStore
 from concerto.runtime.memory.stores.volatile import VolatileStore
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
 from .planting import mutated
 from .scanning import DAY, faded, plainly
 
 LAW = settings(
-    max_examples=60, deadline=None, database=None, derandomize=True, phases=[Phase.generate],
+    max_examples=60, deadline=None, database=None, derandomize=True, phases=[Phase.explicit, Phase.generate],
     suppress_health_check=list(HealthCheck),
 )  # fmt: skip
 WORDS = ("tea", "teas", "green", "greens", "Bonn", "Rhine", "tower", "東京", "user_name")
@@ -118,7 +118,14 @@ DECAYS = st.none() | st.builds(
 )  # fmt: skip
 
 
+# Three facts in an old band, of which a question touches one.
+OLD = [("remember", f"tea {n}", "tea", 1.0, "session", []) for n in range(3)]
+NEW = [step for n in range(12) for step in (("wait", DAY), ("remember", f"green {n}", "green", 1.0, "session", []))]
+TOUCHED = [*OLD, *NEW, ("recall", "tea", 1), ("wait", DAY)]
+
+
 @LAW
+@example(None, TOUCHED, [("tea", 5, None, 0.0, True)] * 4)
 @given(DECAYS, STEPS, QUERIES)
 def scan_law(decay, steps, queries):
     store = VolatileStore()
