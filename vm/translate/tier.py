@@ -10,6 +10,7 @@ from __future__ import annotations
 from types import FunctionType
 
 from ..dispatch import exec_call_inout, safe_method
+from ..linked import Code
 from ..panics import Panic
 from ..signals import Invoke
 from ..values.limits import limits
@@ -23,13 +24,14 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..link import Program
-    from ..linked import Code, LoopSite, Site
+    from ..linked import LoopSite, Site
     from .parts import Inlined, Part
     from .parts import Site as Place
 
 NESTED = 100  # calls of translated functions in one another; CPython has room for 1,000 of its own
 WORDS = {"None": None, "True": True, "False": False}
 WARM = 1 << 30
+PATIENCE = 50  # times that a function or loop may leave
 NEVER = 1 << 30  # more calls than may nest
 PASSED = 5_000  # fuel that a loop uses before it asks how much is left
 
@@ -68,6 +70,7 @@ class Tier:
         self.parts: dict[Any, Part] = {}
         self.functions: dict[int, Any] = {}
         self.loops: dict[int, Any] = {}
+        self.leaves: dict[Any, int] = {}
         self.fuel = [0]
         self.names: dict[str, Any] = {
             "S": False, "L": 1, "F": self.fuel, "LOW": PASSED, "MACHINE": machine, "FN": Calls(self),
@@ -156,7 +159,7 @@ class Tier:
             arguments.append(tuple(cells[: len(code.captures)]))
         if self.translation.graph.counted[code.number]:
             arguments.append(min(NESTED, room - 50))
-        return self.run(task, function, arguments, room)
+        return self.run(task, function, arguments, room, code)
 
     def loop(self, task: Any, site: LoopSite, locs: list[Any], cells: list[Any], stack: list[Any], room: int) -> Any:
         """Run a loop from its head on; `stack` is what its frame has on the operand stack."""
@@ -174,9 +177,9 @@ class Tier:
         arguments = [*locs, *stack, *cells]
         if self.translation.graph.counted[site.code.number]:
             arguments.append(min(NESTED, room - 50))
-        return self.run(task, function, arguments, room)
+        return self.run(task, function, arguments, room, site)
 
-    def run(self, task: Any, function: Any, arguments: list[Any], room: int) -> Any:
+    def run(self, task: Any, function: Any, arguments: list[Any], room: int, unit: Code | LoopSite) -> Any:
         machine = self.machine
         self.flag(False)
         self.names["KEEP"] = machine.keeps_locals
@@ -191,6 +194,7 @@ class Tier:
             return (function(*arguments),)
         except Leave as leave:
             self.rebuild(task, leave.__traceback__)
+            self.left(unit)
             return None
         except BaseException as error:
             machine.raised = self.meant(error)
@@ -200,6 +204,17 @@ class Tier:
             if self.metered:
                 machine.pay(total - self.fuel[0])
                 self.fuel[0] = outer
+
+    def left(self, unit: Code | LoopSite) -> None:
+        """What leaves often stays with the interpreter: frames made anew cost more than they save. Of a function that is most of
+        its calls; of a loop nobody counts the rounds between."""
+        count = self.leaves[unit] = self.leaves.get(unit, 0) + 1
+        if count <= PATIENCE:
+            return
+        if not isinstance(unit, Code):
+            unit.unhook()
+        elif 2 * count > unit.hits % WARM:
+            self.program.untranslated(unit)
 
     def meant(self, error: BaseException) -> BaseException:
         """Python's own test of a position is the machine's: P004."""
