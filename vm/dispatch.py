@@ -27,6 +27,7 @@ from .values import (
     debug,
     get_member,
     make_error,
+    matches,
     share,
     typeof,
 )
@@ -99,12 +100,12 @@ def _found(machine: Running, receiver: Any, site: Site) -> Any:
     return _pure_call
 
 
-def program_method(machine: Running, receiver: Any, site: Site) -> Any:
+def program_method(machine: Running, receiver: Any, site: Site, arguments: list[Any] | None = None) -> Any:
     """The method that an impl of the program gives this receiver, or None: its own one, then, unless there is a built-in one,
     that of a trait (L-3.10.3). A site of a trait means that trait's."""
     program, name = machine.program, site.name
     if site.trait:
-        return _of_trait(machine, receiver, site)
+        return _of_trait(machine, receiver, site, arguments)
     for kind in kinds_of(receiver):
         own = program.methods.get((kind, name))
         if own is not None:
@@ -112,17 +113,36 @@ def program_method(machine: Running, receiver: Any, site: Site) -> Any:
     row = lookup(kind_of(receiver), name)
     if (row is not None and row.receiver != "Any") or (kind_of(receiver), name) in HANDLERS:
         return None
-    return _of_trait(machine, receiver, site)
+    return _of_trait(machine, receiver, site, arguments)
 
 
-def _of_trait(machine: Running, receiver: Any, site: Site) -> Any:
+def _of_trait(machine: Running, receiver: Any, site: Site, arguments: list[Any] | None) -> Any:
     for kind in kinds_of(receiver):
         offers = machine.program.trait_methods.get((site.trait, kind, site.name), ())
         if len(offers) > 1:
-            raise Panic("P014", f"{typeof(receiver)} has several methods {site.name}, of different traits or impls")
+            return _one_of(machine, receiver, site, list(offers), arguments)
         for code in offers:
             return code
     return None
+
+
+def _one_of(machine: Running, receiver: Any, site: Site, offers: list[Any], arguments: list[Any] | None) -> Any:
+    """Among impls of one trait the arguments choose (L-3.10.3); without them, any of those that are alike."""
+    if len({code.label.rpartition("::")[0] for code in offers}) == 1 or site.trait:
+        if arguments is None and len({code.inout for code in offers}) == 1:
+            return offers[0]
+        fitting = [code for code in offers if arguments is not None and _takes(machine, code, site, arguments)]
+        if len(fitting) == 1:
+            return fitting[0]
+    raise Panic("P014", f"{typeof(receiver)} has several methods {site.name}, of different traits or impls")
+
+
+def _takes(machine: Running, code: Any, site: Site, arguments: list[Any]) -> bool:
+    """Whether positional arguments are of the types of its parameters as they are."""
+    params = machine.program.image.functions[code.number].params[1:]
+    given = arguments[: len(arguments) - len(site.names)]
+    kinds = [machine.program.descriptors[type_] for _, type_, _ in params]
+    return len(given) <= len(kinds) and all(map(matches, given, kinds))
 
 
 def kinds_of(value: Any) -> Iterable[str]:
@@ -147,7 +167,7 @@ def _tool_call(machine: Running, task: Task, receiver: Any, site: Site, argument
 
 
 def _program_call(machine: Running, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
-    code = program_method(machine, receiver, site)
+    code = program_method(machine, receiver, site, arguments)
     if code is None:
         raise Panic("P014", f"{typeof(receiver)} does not implement {plain_name(site.trait)}")
     if code.inout:
@@ -164,7 +184,7 @@ def changes_self(machine: Running, receiver: Any, site: Site) -> bool:
 
 def exec_call_inout(machine: Running, receiver: Any, site: Site, arguments: list[Any]) -> Invoke:
     """Run a method with `mut self`; it gives its result and the new receiver."""
-    code = program_method(machine, receiver, site)
+    code = program_method(machine, receiver, site, arguments)
     if code is None or not code.inout:
         raise no_such_member(receiver, site.name)
     code, placed = in_places(machine, code, site, arguments)

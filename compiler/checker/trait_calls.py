@@ -127,13 +127,24 @@ def _fitting(offers: list[Chosen], given: list[Type]) -> list[Chosen]:
 
 def _takes(offer: Chosen, given: list[Type], exactly: bool) -> bool:
     wanted = offer.symbol.parameters[1:] if offer.symbol.takes_self else offer.symbol.parameters
+    inside = _inside(offer)
     if len(given) > len(wanted):
         return False
-    for found, type_ in zip(given, wanted, strict=False):
+    for found, declared in zip(given, wanted, strict=False):
+        type_ = replaced(declared, inside)
         bare = isinstance(type_, Nominal) and isinstance(found, Nominal) and type_.bare == found.bare
         if not (found == type_ or bare) and (exactly or isinstance(convert(found, type_), _Mismatch)):
             return False
     return True
+
+
+def _inside(offer: Chosen) -> Matching:
+    """What the type parameters of the trait are for a default that it gives."""
+    owner = offer.symbol.owner
+    if not isinstance(owner, TraitSymbol):
+        return {}
+    parameters = [(p.name, p.type) for p in owner.type_parameters]
+    return {t.unique_name: offer.inside[name] for name, t in parameters if name in offer.inside and isinstance(t, Nominal)}
 
 
 # ---------------------------------------------------------------- paths

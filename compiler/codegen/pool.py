@@ -91,7 +91,9 @@ class Pool:
                 rows[position].append(function)
 
     def trait(self, type_: t.Nominal) -> tuple[int, str]:
-        """Index and name of a trait type. Type arguments choose among its impls, so a part of them is an entry of its own."""
+        """Index and name of a trait type. Type arguments choose among its impls, so a part of them is an entry of its own; a type
+        parameter may be any of them."""
+        type_ = type_.of(tuple(map(_at_run_time, type_.arguments))) if type_.arguments else type_
         every = type_.facts.implementations
         suiting = [made for made in every if could_be(made, type_)]
         key = ("trait", type_.unique_name, *(str(every.index(made)) for made in suiting))
@@ -139,6 +141,18 @@ class Pool:
 def could_be(made: t.Implementation, trait: t.Nominal) -> bool:
     """Whether an impl may be meant where the trait has these type arguments."""
     return all(matched(own, wanted, {}, made.parameters) for own, wanted in zip(made.arguments, trait.arguments, strict=False))
+
+
+def _at_run_time(type_: t.Type) -> t.Type:
+    """A type argument with its type parameters as Any."""
+    match type_:
+        case t.Nominal(kind="parameter"):
+            return _ANY
+        case t.Nominal():
+            return type_.of(tuple(map(_at_run_time, type_.arguments))) if type_.arguments else type_
+        case t.Generic():
+            return t.Generic(type_.name, tuple(map(_at_run_time, type_.arguments)))
+    return type_
 
 
 def erased(type_: t.Type) -> t.Type:
