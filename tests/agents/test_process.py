@@ -276,7 +276,7 @@ HOSTILE = {
     "subprocess.Popen([sys.executable, '-I', '-S', '-c', 'import time; time.sleep(600)', 'MARK'])\ntime.sleep(600)",
     "closes its output": "import os, time\nos.close(1); time.sleep(600)",
     "breaks the protocol": "print('no json', flush=True); input(); input()",
-    "answers": "print('{\"a\":1}', flush=True); input()",
+    "answers": "print('{\"a\":1}', flush=True); input(); input()",
 }
 ROUNDS = max(1, int(os.environ.get("CONCERTO_CYCLES", "8")) // len(HOSTILE))
 
@@ -298,7 +298,7 @@ def test_no_hostile_agent_outlives_its_session(monkeypatch: pytest.MonkeyPatch) 
                 work = asyncio.ensure_future(made.exchange("x", (), Deaf()))
                 while not work.done():
                     seen.update([shape] if running(mark) else [])
-                    await asyncio.sleep(0.01)
+                    await asyncio.sleep(0.001)
                 with contextlib.suppress(CallFailure):
                     await work
                 seen.update([shape] if running(mark) else [])  # one that answered at once still runs
