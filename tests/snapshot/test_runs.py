@@ -201,7 +201,7 @@ def test_a_walk_keeps_its_place() -> None:
 
 
 def test_a_handle_of_a_memory_is_written_without_its_log() -> None:
-    """M-14.6: a run that goes on finds the log as it is then."""
+    """A run that goes on finds the log as it is then; versions are not written (M-14.6 asks for them)."""
     program = program_of("""
         memory plain: Memory = Memory::new();
         memory kept: Memory = Memory::new().per(user);
