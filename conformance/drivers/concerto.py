@@ -33,7 +33,8 @@ from concerto.runtime.mcp.settings import McpSettings
 from concerto.runtime.permissions import Permissions
 from concerto.runtime.providers.base import Provider
 from concerto.runtime.performers.tests import EMITS
-from concerto.runtime.session import Host, Outcome, Session
+from concerto.runtime.host import Host
+from concerto.runtime.session import Outcome, Session
 from concerto.runtime.suspension import resume, snapshot
 from concerto.runtime.testing import judged as judge
 from concerto.runtime.virtual_time import VirtualLoop
