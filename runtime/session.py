@@ -94,9 +94,9 @@ class Session:
         self.emits = EmitBus(host.emit, host.emit_interval, lambda: self.work.loop)
         self.open_stores = open_stores(image, host)
         self.memories = Memories(
-            declarations(image, lambda step, place: StepFunction(lambda: self.machine, step, place), host.token_counter),
-            namespace=namespace(image), clock=host.wall, listener=self.runtime_emit, hears=host.hears, stores=self.open_stores,
-            embedders=self._embedding,
+            declarations(image, self._step_function, host.token_counter, self.redactor.clean),
+            namespace=namespace(image), clock=host.wall, stored_clock=None if host.volatile else host.stored_wall,
+            listener=self.runtime_emit, hears=host.hears, stores=self.open_stores, embedders=self._embedding,
         )  # fmt: skip
         layers: list[Mapping[str, Mapping[str, Any]]] = [host.connections, {c.name: c.fields for c in image.connections}]
         check_connections(layers)
@@ -146,6 +146,9 @@ class Session:
             remaining=self.remaining,
             future=self.future,
         )
+
+    def _step_function(self, step: str, place: Sequence[int]) -> StepFunction:
+        return StepFunction(lambda: self.machine, step, place)
 
     def _embedding(self, said: dict[str, Any]) -> Embedding:
         from .embedders import embedding
