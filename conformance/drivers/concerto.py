@@ -38,7 +38,7 @@ from concerto.runtime.records import Call, Reply, Request
 from concerto.runtime.schema.json_text import compact_json
 from concerto.runtime.performers.tests import EMITS
 from concerto.runtime.session import Host, Outcome, Session
-from concerto.runtime.suspension import resume, snapshot
+from concerto.runtime.suspension import Snapshots, Told, resume
 from concerto.runtime.testing import judged as judge
 from concerto.runtime.virtual_time import VirtualLoop
 from concerto.vm.bytecode.asm import assemble
@@ -248,10 +248,16 @@ class Cancelled(Exception):
 
 
 class Resumed(Session):
-    """Before each step its machine is written, dropped, and made anew from the bytes (C-7.1)."""
+    """Before each step it is written, dropped, and made anew from the bytes: the machine, and volatile logs of memories, of which
+    each snapshot has only what came since the one before (C-7.1, M-14.6)."""
+
+    def __init__(self, program: Program, host: Host) -> None:
+        super().__init__(program, host)
+        self.snapshots = Snapshots(self)
+        self.told = Told()
 
     def _step(self) -> list[Effect]:
-        resume(self, snapshot(self))
+        resume(self, self.snapshots.write(), self.told)
         return super()._step()
 
 

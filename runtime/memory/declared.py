@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from .embedding import Embedding
     from .keys import Key
     from .memory import Listener, Memory
+    from .states import Changes, Logs
     from .stores.protocol import Store
     from .stores.volatile import VolatileStore
 
@@ -76,7 +77,7 @@ class Memories:
 
     __slots__ = (
         "_declared", "_views", "_volatile", "_earlier", "_open", "_namespace", "_clock", "_listener", "_hears", "_stores",
-        "_embedders", "_embeddings", "initialising", "failure", "turns", "serial",
+        "_embedders", "_embeddings", "_met", "initialising", "failure", "turns", "serial",
     )  # fmt: skip
 
     def __init__(
@@ -103,6 +104,7 @@ class Memories:
         self._stores = stores
         self._embedders = embedders
         self._embeddings: dict[str, Embedding] = {}
+        self._met: dict[Key, int] = {}  # versions that keys in stores had when the session last met them (M-14.6)
         self.initialising = False
         self.failure = MemoryFailure  # what a store that fails raises
         self.turns: dict[Any, Any] = {}
@@ -224,6 +226,7 @@ class Memories:
             declared.policy, name=declared.name, store=self._store_of(declared), key=key, clock=self._clock,
             views=self._views.get(declared.name), listener=self._listener if self._hears() else None,
             session=self._session(declared.name), embedding=self._embedding(declared), fixed=declared.fixed,
+            met=None if declared.store is None else self._met,
         )  # fmt: skip
         if declared.facts:
             from .direct_facts import initial_facts
@@ -266,6 +269,11 @@ class Memories:
     # ------------------------------------------------------------ the state of a session
 
     @property
+    def lasting(self) -> bool:
+        """Whether a store holds logs that outlive the session."""
+        return any(declared.store is not None for declared in self._declared.values())
+
+    @property
     def namespace(self) -> str:
         return self._namespace
 
@@ -276,19 +284,79 @@ class Memories:
             raise KeyError(name)
         return declared.per
 
-    def volatile_stores(self) -> list[VolatileStore]:
-        """Those whose logs end with the session."""
-        return [store for store in (self._volatile, *self._earlier.values()) if store is not None]
+    def volatile_stores(self) -> list[tuple[str | None, VolatileStore]]:
+        """Those whose logs end with the session; in a test also the stores, by their names (M-8.15)."""
+        made: dict[int, tuple[str | None, VolatileStore]] = {}
+        for store in (self._volatile, *self._earlier.values()):
+            if store is not None:
+                made[id(store)] = (None, store)
+        if self._are_volatile():
+            made.update((id(store), (name, store)) for name, store in self._stores.open.items())  # type: ignore[union-attr]
+        return list(made.values())
+
+    def _are_volatile(self) -> bool:
+        return bool(getattr(self._stores, "volatile", False))
+
+    def volatile(self, label: str | None, key: Key) -> VolatileStore | None:
+        """The store of the session where that log is; `label`: the name of a store in a test. None when it is elsewhere."""
+        declared = self._declared[str(key[1])]
+        if label is None:
+            return self._session(declared.name)
+        if label != declared.store or not self._are_volatile():
+            return None
+        store: Any = self._store_of(declared)
+        return store  # type: ignore[no-any-return]
+
+    def hold(self, logs: Logs) -> None:
+        """Go on with what these volatile logs hold, in the logs that memories have in their hands."""
+        for label, store in self.volatile_stores():
+            for key, log in store.logs.items():
+                if self.volatile(label, key) is store:
+                    log.become(logs.log(label, key))
+        for label, store in logs.stores.items():
+            for key, held in store.logs.items():
+                mine = self.volatile(label, key)
+                assert mine is not None, "it was checked when it was read"
+                mine.log(key).become(held)
+
+    def _log_of(self, ref: MemoryRef) -> tuple[Declaration, Key]:
+        of = self._declared[self._declared[ref.name].of or ref.name]
+        return of, memory_key(self._namespace, of.name, ref.key, ref.branch)
+
+    def head(self, ref: MemoryRef) -> tuple[str | None, int]:
+        """The store of a handle, and the version of its log when the session last met it (M-14.6)."""
+        declared, key = self._log_of(ref)
+        store = self.volatile(declared.store, key) if declared.store is None or self._are_volatile() else None
+        return declared.store, self._met.get(key, 0) if store is None else store.head(key).version
+
+    def differs(self, ref: MemoryRef, version: int, changes: Changes) -> bool:
+        """Whether the volatile log of a handle will have another version; one in a store goes its own way."""
+        declared, key = self._log_of(ref)
+        return (declared.store is None or self._are_volatile()) and changes.version(declared.store, key) != version
+
+    def went_back(self, ref: MemoryRef, version: int) -> int | None:
+        """The version in the store when it is an earlier one. A store that cannot be read says so when it is used (M-8.6)."""
+        declared, key = self._log_of(ref)
+        if declared.store is None or self._are_volatile() or not version:
+            return None
+        try:
+            found = self._store_of(declared).head(key).version
+        except MemoryFailure:
+            return None
+        self._met[key] = found
+        return found if found < version else None
 
     def beginnings(self) -> list[tuple[str, list[Any], list[Any]]]:
         """What initialisation statements give a log that begins, by memory: messages, facts."""
         return [(name, each.initial, each.facts) for name, each in self._declared.items() if each.initial or each.facts]
 
-    def begin_with(self, store: VolatileStore | None, beginnings: dict[str, tuple[list[Any], list[Any]]]) -> None:
+    def begin_with(self, logs: Logs | None, beginnings: dict[str, tuple[list[Any], list[Any]]]) -> None:
         """Go on with other volatile logs, and other beginnings, than before; logs in a store are opened anew."""
-        self._volatile = store
+        self._volatile = None
         self._earlier.clear()
         self._open.clear()
+        if logs is not None:
+            self.hold(logs)
         for name, declared in self._declared.items():
             declared.initial, declared.facts = beginnings.get(name, ([], []))
 
