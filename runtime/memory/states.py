@@ -10,7 +10,7 @@ from __future__ import annotations
 from .dumps import Content, dumped, loaded
 from .errors import InvalidValue, corrupt
 from .facts import fact_of
-from .keys import key_values
+from .keys import encode, key_values
 from .observations import observation_of
 from .stores.news import News, split
 from .stores.protocol import Batch, Head
@@ -46,11 +46,12 @@ if TYPE_CHECKING:
 
 def lowered(memories: Memories, secrets: Secrets, whole: bool) -> list[Any]:
     """A row for each log; unless `whole` only what is not written yet, of stores that know."""
-    rows = []
+    found = []
     for label, store in memories.volatile_stores():
         logs = store.logs if whole or store.changed is None else store.changed
-        rows += [_row(label, log, whole, secrets) for key, log in logs.items() if memories.volatile(label, key) is store]
-    return rows
+        found += [(label, log) for key, log in logs.items() if memories.volatile(label, key) is store]
+    found.sort(key=lambda one: (one[0] or "", encode(one[1].key)))
+    return [_row(label, log, whole, secrets) for label, log in found if not (whole and log.is_blank())]
 
 
 def _row(label: Label, log: VolatileLog, whole: bool, secrets: Secrets) -> list[Any]:

@@ -128,7 +128,7 @@ class VolatileStore:
 
     def keys(self, prefix: Key) -> Iterator[Key]:
         under = [(key, log) for key, log in self.logs.items() if key[: len(prefix)] == prefix]
-        found = [key for key, log in under if log.facts or log.seen or log.head().version]
+        found = [key for key, log in under if not log.is_blank()]
         return iter(sorted(found, key=encode))
 
     def expire(self, prefix: Key, before: int, limit: int) -> None:

@@ -178,6 +178,10 @@ class VolatileLog:
 
     # ------------------------------------------------------------ reading
 
+    def is_blank(self) -> bool:
+        """As one that was never used."""
+        return not (self.facts or self.seen or self.head().version)
+
     def head(self) -> Head:
         self.settle()
         return self.stored

@@ -1,0 +1,359 @@
+"""Memories in snapshots: a handle holds store, key and version; of a volatile log a snapshot has what came since the one before,
+and all of them together give the log (M-14.6, G-13.7)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from concerto.runtime.memory.errors import MemoryFailure
+from concerto.runtime.memory.learning import observe
+from concerto.runtime.memory.remembering import Facts
+from concerto.runtime.memory.summaries import due_fold, store_fold
+from concerto.runtime.memory.turns import Attached, open_run
+from concerto.runtime.records import Call, Msg
+from concerto.runtime.suspension import Snapshots, Told, resume, snapshot
+from concerto.vm.snapshot import envelope
+from concerto.vm.snapshot.errors import SnapshotError
+from concerto.vm.values import MemoryRef
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from .programs import Between, Run, program_of
+
+WHAT = "snapshot of a run"
+ROOTS, OWN = 3, -1
+PROGRAM = program_of("""
+    fn short(before: String, new: Array<Message>) -> String { "short" }
+    memory plain: Memory = Memory::new();
+    memory bounded: Memory = Memory::new(4);
+    memory kept: Memory = Memory::new(6, tools: true).per(user).pin([System]);
+    memory cut: Memory = Memory::new().window(4, low: 2);
+    memory folded: Memory = Memory::new(5).window(2).summary(short);
+    fn main() { }
+""")
+MEMORIES = ("plain", "bounded", "ada", "bob", "cut", "folded")
+USED = [MemoryRef("plain"), MemoryRef("bounded"), MemoryRef("kept", "", ("ada",)), MemoryRef("cut"), MemoryRef("folded")]
+
+
+def idle() -> Any:
+    return Run(PROGRAM, lambda session: None).session
+
+
+def memory(session: Any, name: str) -> Any:
+    return session.memories["kept"].key(user=name) if name in ("ada", "bob") else session.memories[name]
+
+
+def rows(data: bytes, program: Any = PROGRAM) -> list[Any]:
+    found: list[Any] = envelope.unseal(data, WHAT, program)[ROOTS][OWN][-1]
+    return found
+
+
+# ---------------------------------------------------------------- the whole log from its news
+
+
+def run_turn(memory: Any, run: str, tools: bool) -> None:
+    made = open_run([Attached(memory)], run, [Msg("user", f"asked in {run}")], tools_offered=tools)
+    if tools:
+        made.add_round("looks", [Call("c", "find", {"q": 1})], [Msg("tool", "found", (), "c")])
+    made.commit(f"said in {run}", tokens_in=3, tokens_out=4)
+
+
+def fold(memory: Any) -> None:
+    due = due_fold(memory, "")
+    if due is not None:
+        store_fold(memory, due, "in short")
+
+
+def remember(memory: Any, name: str, tier: str, task: Any = None) -> None:
+    facts = Facts(memory, task)
+    facts.keep(facts.drafted(name, {"n": name}, tier=tier))
+
+
+def fork(memory: Any, name: str) -> None:
+    try:
+        made = memory.fork(name)
+    except MemoryFailure as failure:
+        assert failure.variant == "Exists"
+        made = memory.branch(name)
+    made.append("user", "in a branch")
+    made.erase(run="r1")
+
+
+def load(memory: Any) -> None:
+    memory.load(memory.dump())
+
+
+DEEDS: dict[str, Any] = {
+    "append": lambda m, n: m.append("user", f"text {n}"),
+    "append many": lambda m, n: [m.append("assistant", f"{n}.{i}") for i in range(n)],
+    "system": lambda m, n: m.append("system", "rule"),
+    "pin": lambda m, n: m.pin("user", f"pinned {n}"),
+    "turn": lambda m, n: run_turn(m, f"r{n}", False),
+    "turn with tools": lambda m, n: run_turn(m, f"t{n}", True),
+    "set pinned": lambda m, n: m.set_pinned(n, True),
+    "set unpinned": lambda m, n: m.set_pinned(n, False),
+    "rewind": lambda m, n: m.rewind(n),
+    "rewind back": lambda m, n: m.rewind(max(m.head().turns - 1 - n % 3, -1)),
+    "erase seqs": lambda m, n: m.erase([n, n + 2]),
+    "erase run": lambda m, n: m.erase(run=f"r{n}"),
+    "erase": lambda m, n: m.erase(),
+    "clear": lambda m, n: m.clear(),
+    "fold": lambda m, n: fold(m),
+    "load": lambda m, n: load(m),
+    "fork": lambda m, n: fork(m, f"b{n % 3}"),
+    "remember": lambda m, n: remember(m, f"f{n % 4}", "session"),
+    "ephemeral": lambda m, n: remember(m, f"f{n % 4}", "ephemeral", "0"),
+    "forget": lambda m, n: Facts(m, "0").forget(f"f{n % 4}"),
+    "access": lambda m, n: Facts(m, "0").fact(f"f{n % 4}"),
+    "observe": lambda m, n: observe(Facts(m), "t", {"n": n}),
+}
+DEED = st.tuples(st.sampled_from(sorted(DEEDS)), st.sampled_from(MEMORIES), st.integers(0, 9))
+SNAPSHOT = st.sampled_from(["snapshot", "resume", "begin anew"])
+
+
+@settings(max_examples=250, deadline=None)
+@given(st.lists(DEED | SNAPSHOT | st.tuples(st.just("append"), st.sampled_from(MEMORIES), st.integers(0, 9)), max_size=40))
+def test_snapshots_one_after_another_give_the_logs(deeds: list[Any]) -> None:
+    """Whatever was done between them, also where the run went on from one of them."""
+    session, told = idle(), Told()
+    snapshots = Snapshots(session)
+    chain: list[bytes] = []
+    for deed in [*deeds, "snapshot"]:
+        if deed == "begin anew":
+            snapshots, told, chain = Snapshots(session), Told(), []
+        elif type(deed) is str:
+            chain.append(snapshots.write())
+            if deed == "resume":
+                resume(session, chain[-1], told)
+            else:
+                told.add(session, chain[-1])
+        else:
+            kind, name, number = deed
+            DEEDS[kind](memory(session, name), number)
+    other, told = idle(), Told()
+    for data in chain[:-1]:
+        told.add(other, data)
+    resume(other, chain[-1], told)
+    assert snapshot(other) == snapshot(session)
+    for name in MEMORIES:
+        one, two = memory(session, name), memory(other, name)
+        assert (one.dump(), one.head(), one.branches()) == (two.dump(), two.head(), two.branches())
+        for memory_of in (one, two):
+            memory_of.clock = lambda: 1_000.0
+            memory_of.append("user", "goes on")
+        assert one.dump() == two.dump()
+
+
+def test_a_snapshot_costs_what_is_new() -> None:
+    """After 10 000 messages one more is written as one; an eviction adds a number."""
+    session = idle()
+    for name in ("plain", "bounded", "ada", "cut"):
+        for number in range(10_000 if name == "plain" else 300):
+            memory(session, name).append("user", f"message {number}")
+    snapshots = Snapshots(session)
+    whole, nothing = snapshots.write(), snapshots.write()
+    assert len(whole) > 1_000_000 and len(nothing) < 300 and rows(nothing) == []
+    sizes = []
+    for name in MEMORIES:
+        memory(session, name).append("user", "one more")
+        sizes.append(len(snapshots.write()) - len(nothing))
+    assert max(sizes) < 500, sizes
+
+
+def test_the_work_of_a_snapshot_is_that_of_its_news(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Entries that were written are not looked at again, however many they are."""
+    from concerto.runtime.memory import entries
+
+    session = idle()
+    for number in range(2_000):
+        memory(session, "plain").append("user", str(number))
+    snapshots = Snapshots(session)
+    snapshots.write()
+    looked: list[Any] = []
+    real = entries.message_parts
+    monkeypatch.setattr(entries, "message_parts", lambda *given: looked.append(given) or real(*given))
+    memory(session, "plain").append("user", "one more")
+    snapshots.write()
+    assert len(looked) == 1
+
+
+def test_between_snapshots_news_are_never_larger_than_the_log() -> None:
+    session = idle()
+    memory(session, "bounded").append("user", "the first")
+    snapshots = Snapshots(session)
+    snapshots.write()
+    for number in range(500):
+        run_turn(memory(session, "bounded"), f"r{number}", False)
+        remember(memory(session, "bounded"), f"e{number}", "ephemeral", "0")
+        memory(session, "bounded").end_ephemeral()
+    (log,) = session.memories.volatile_stores()[0][1].changed.values()
+    assert len(log.news.turns) <= 2 and log.news.gone == {0} and log.news.facts == {}
+
+
+# ---------------------------------------------------------------- handles
+
+
+HANDLES = """
+    memory plain: Memory = Memory::new();
+    memory kept: Memory = Memory::new().per(user);
+    memory stored: Memory = Memory::new().store("durable");
+    memory seen: Memory = Memory::of(stored).window(1);
+    fn main() {
+        let handles = [plain, kept.key(user: "ada"), stored, seen];
+        plain.append("user", "a"); plain.append("user", "b"); stored.append("user", "c");
+        emit("between", 0);
+        emit("after", handles.len());
+    }"""
+
+
+def handles_in(data: bytes, program: Any) -> dict[str, Any]:
+    from concerto.vm.snapshot.kinds import KINDS
+
+    number = next(kind.number for kind in KINDS if kind.name == "MemoryRef")
+    found = [row[1:] for row in envelope.unseal(data, WHAT, program)[0] if row[0] == number]
+    return {row[0]: row[1:] for row in found}
+
+
+def test_a_handle_is_written_with_store_key_and_version(tmp_path: Any) -> None:
+    program = program_of(HANDLES)
+    seen: list[bytes] = []
+    run = Run(program, lambda session: seen.append(snapshot(session)) if len(run.emits) == 1 else None, folder=str(tmp_path))
+    assert run.shown()[0][-1] == ("after", "4")
+    assert handles_in(seen[0], program) == {
+        "plain": ["", [], None, 2], "kept": ["", ["ada"], None, 0], "stored": ["", [], "durable", 1], "seen": ["", [], "durable", 1]
+    }  # fmt: skip
+
+
+def forged(data: bytes, program: Any, change: Any) -> bytes:
+    body = envelope.unseal(data, WHAT, program)
+    change(body)
+    return envelope.seal(WHAT, envelope.identity_of(program), body)
+
+
+def test_a_handle_that_cannot_be_is_refused(tmp_path: Any) -> None:
+    from concerto.vm.snapshot.kinds import KINDS
+
+    program = program_of(HANDLES)
+    number = next(kind.number for kind in KINDS if kind.name == "MemoryRef")
+    checked = []
+
+    def between(session: Between) -> None:
+        if len(run.emits) != 1:
+            return
+        data = snapshot(session)
+        at = {row[1]: place for place, row in enumerate(envelope.unseal(data, WHAT, program)[0]) if row[0] == number}
+        for name, field, value, part in [
+            ("plain", 5, 7, "another version than its log"), ("kept", 5, 1, "another version than its log"),
+            ("stored", 5, -1, "no number"), ("stored", 5, "1", "no number"), ("stored", 4, None, "a store that the memory stored"),
+            ("plain", 4, "durable", "a store that the memory plain has not"),
+        ]:  # fmt: skip
+            bad = forged(data, program, lambda body, n=name, f=field, v=value: body[0][at[n]].__setitem__(f, v))
+            machine = session.machine
+            with pytest.raises(SnapshotError, match=part) as caught:
+                resume(session, bad)
+            assert caught.value.code == "V008" and session.machine is machine and snapshot(session) == data
+            checked.append(name)
+
+    run = Run(program, between, folder=str(tmp_path))
+    assert run.shown()[0][-1] == ("after", "4") and len(checked) == 6
+
+
+def test_a_store_that_went_back_is_told_and_the_run_goes_on(tmp_path: Any) -> None:
+    program = program_of(HANDLES.replace("handles.len()", "stored.len()"))
+    warned: list[str] = []
+    back: list[Any] = []
+
+    def between(session: Between) -> None:
+        if len(run.emits) != 1 or back:
+            return
+        data = snapshot(session)
+        session.host.log = lambda level, text: warned.append(f"{level}: {text}")
+        assert resume(session, data) == [] and warned == []
+        session.memories["stored"].append("user", "of somebody else")
+        assert resume(session, data) == [] and warned == []  # ahead: that is how it goes on
+        session.open_stores("durable").remove([session.memories["stored"].key])
+        back.extend(resume(session, data))
+
+    run = Run(program, between, folder=str(tmp_path))
+    assert run.shown()[0][-1] == ("after", "0")
+    assert [(one.memory.name, one.store, one.expected, one.actual) for one in back] == [
+        ("stored", "durable", 1, 0), ("seen", "durable", 1, 0)
+    ]  # fmt: skip
+    assert len(warned) == 2 and "warn: the memory stored went back" in warned[0]
+
+
+def test_a_volatile_log_is_as_it_was_then_and_one_in_a_store_as_it_is_now(tmp_path: Any) -> None:
+    program = program_of(HANDLES.replace("handles.len()", "[plain.len(), stored.len()]"))
+    done = []
+
+    def between(session: Between) -> None:
+        if len(run.emits) == 1 and not done:
+            data = snapshot(session)
+            for name in ("plain", "stored"):
+                session.memories[name].append("user", "of somebody else")
+            resume(session, data)
+            done.append(data)
+
+    run = Run(program, between, folder=str(tmp_path))
+    assert run.shown()[0][-1] == ("after", "Array([2, 2])")
+
+
+# ---------------------------------------------------------------- a repeated commit
+
+
+CALLS = """
+    model M { provider: offline, base: "m" }
+    memory plain: Memory = Memory::new();
+    memory stored: Memory = Memory::new().store("durable");
+    fn main() -> Result<Nil, AgentError> {
+        emit("begun", 0);
+        M.with_memory(MEMORY).execute("first")?;
+        emit("between", MEMORY.len());
+        M.with_memory(MEMORY).execute("second")?;
+        emit("after", [MEMORY.len(), MEMORY.turns().len()]);
+        Ok(nil)
+    }"""
+
+
+class Ended(Exception):
+    """The process is gone."""
+
+
+@pytest.mark.parametrize(("name", "is_ahead"), [("plain", False), ("plain", True), ("stored", True)])
+def test_a_commit_repeated_after_a_crash_stores_nothing(tmp_path: Any, name: str, is_ahead: bool) -> None:
+    """M-5.10: the turn was stored after the snapshot was written, and nobody heard of it. Another process goes on from the bytes;
+    `is_ahead`: its log has the turn already, as a store always has."""
+    program = program_of(CALLS.replace("MEMORY", name))
+    chain: list[bytes] = []
+    dumps: list[str] = []
+
+    def until_stored(session: Between) -> None:
+        if session.memories[name].head().turns == 2:
+            dumps.append(session.memories[name].dump())
+            raise Ended
+        if len(run.emits) == 2 and not session.is_waiting():
+            chain.append(snapshots.write())
+
+    run = Run(program, until_stored, folder=str(tmp_path))
+    snapshots = Snapshots(run.session)
+    with pytest.raises(Ended):
+        run.outcome()
+
+    def from_there(session: Between) -> None:
+        if session.steps == 1:
+            told = Told()
+            for data in chain[:-1]:
+                told.add(session, data)
+            resume(session, chain[-1], told)
+            if is_ahead and name == "plain":
+                session.memories[name].load(dumps[0])
+        elif session.is_waiting():
+            lengths.append(len(session.memories[name]))
+        else:
+            dumps.append(session.memories[name].dump())
+
+    lengths: list[int] = []
+    second = Run(program, from_there, folder=str(tmp_path))
+    assert second.shown()[0] == [("after", "Array([4, 2])")]
+    assert set(lengths) <= {4 if is_ahead else 2} and dumps[-1] == dumps[0]
