@@ -3,11 +3,13 @@ and all of them together give the log (M-14.6, G-13.7)."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 from concerto.runtime.memory.errors import MemoryFailure
 from concerto.runtime.memory.learning import observe
+from concerto.runtime.memory.observations import Observation, next_number
 from concerto.runtime.memory.remembering import Facts
 from concerto.runtime.memory.summaries import due_fold, store_fold
 from concerto.runtime.memory.turns import Attached, open_run
@@ -84,18 +86,27 @@ def load(memory: Any) -> None:
     memory.load(memory.dump())
 
 
+def at(memory: Any, n: int) -> int:
+    """The number of an entry that is there."""
+    found = memory.entries()
+    return int(found[n % len(found)].seq) if found else 0
+
+
+def observe_of(memory: Any, n: int) -> None:
+    """An observation that an entry gave rise to, which leaves with it."""
+    number = next_number([one for one in memory.seen() if one.topic == "u"])
+    memory.session.keep(memory.key, 5, [], [], [Observation("u", number, {"n": n}, [at(memory, n)], "user")])
+
+
 DEEDS: dict[str, Any] = {
     "append": lambda m, n: m.append("user", f"text {n}"),
     "append many": lambda m, n: [m.append("assistant", f"{n}.{i}") for i in range(n)],
-    "system": lambda m, n: m.append("system", "rule"),
     "pin": lambda m, n: m.pin("user", f"pinned {n}"),
     "turn": lambda m, n: run_turn(m, f"r{n}", False),
     "turn with tools": lambda m, n: run_turn(m, f"t{n}", True),
-    "set pinned": lambda m, n: m.set_pinned(n, True),
-    "set unpinned": lambda m, n: m.set_pinned(n, False),
-    "rewind": lambda m, n: m.rewind(n),
-    "rewind back": lambda m, n: m.rewind(max(m.head().turns - 1 - n % 3, -1)),
-    "erase seqs": lambda m, n: m.erase([n, n + 2]),
+    "set pinned": lambda m, n: m.set_pinned(at(m, n), n % 3 > 0),
+    "rewind": lambda m, n: m.rewind(max(m.head().turns - 2 - n % 3, -1)),
+    "erase seqs": lambda m, n: m.erase([at(m, n)]),
     "erase run": lambda m, n: m.erase(run=f"r{n}"),
     "erase": lambda m, n: m.erase(),
     "clear": lambda m, n: m.clear(),
@@ -107,42 +118,73 @@ DEEDS: dict[str, Any] = {
     "forget": lambda m, n: Facts(m, "0").forget(f"f{n % 4}"),
     "access": lambda m, n: Facts(m, "0").fact(f"f{n % 4}"),
     "observe": lambda m, n: observe(Facts(m), "t", {"n": n}),
+    "observe of": observe_of,
 }
-DEED = st.tuples(st.sampled_from(sorted(DEEDS)), st.sampled_from(MEMORIES), st.integers(0, 9))
-SNAPSHOT = st.sampled_from(["snapshot", "resume", "begin anew"])
+DEED = st.tuples(st.sampled_from(sorted(DEEDS)), st.integers(0, 5))
+STEP = st.sampled_from(["snapshot", "snapshot", "resume", "go back", "begin anew"])
 
 
-@settings(max_examples=250, deadline=None)
-@given(st.lists(DEED | SNAPSHOT | st.tuples(st.just("append"), st.sampled_from(MEMORIES), st.integers(0, 9)), max_size=40))
-def test_snapshots_one_after_another_give_the_logs(deeds: list[Any]) -> None:
-    """Whatever was done between them, also where the run went on from one of them."""
-    session, told = idle(), Told()
-    snapshots = Snapshots(session)
-    chain: list[bytes] = []
-    for deed in [*deeds, "snapshot"]:
-        if deed == "begin anew":
-            snapshots, told, chain = Snapshots(session), Told(), []
-        elif type(deed) is str:
-            chain.append(snapshots.write())
-            if deed == "resume":
-                resume(session, chain[-1], told)
-            else:
-                told.add(session, chain[-1])
+class Kept:
+    """A run's snapshots, and who goes on from them."""
+
+    def __init__(self) -> None:
+        self.session = idle()
+        self.begin()
+
+    def begin(self) -> None:
+        self.snapshots, self.told = Snapshots(self.session), Told()
+        self.chain: list[bytes] = []
+
+    def write(self) -> bytes:
+        data = self.snapshots.write()
+        if b"" == envelope.unseal(data, WHAT, PROGRAM)[ROOTS][OWN][0]:
+            self.chain.clear()
+        self.chain.append(data)
+        return data
+
+    def step(self, kind: str) -> None:
+        if kind == "begin anew":
+            self.begin()
+        elif kind == "go back" and self.chain:
+            del self.chain[len(self.chain) // 2 + 1 :]
+            self.told = read(self.session, self.chain)
+        elif kind == "resume":
+            resume(self.session, self.write(), self.told)
         else:
-            kind, name, number = deed
-            DEEDS[kind](memory(session, name), number)
-    other, told = idle(), Told()
+            self.told.add(self.session, self.write())
+
+
+def read(session: Any, chain: list[bytes]) -> Told:
+    told = Told()
     for data in chain[:-1]:
-        told.add(other, data)
-    resume(other, chain[-1], told)
-    assert snapshot(other) == snapshot(session)
-    for name in MEMORIES:
-        one, two = memory(session, name), memory(other, name)
-        assert (one.dump(), one.head(), one.branches()) == (two.dump(), two.head(), two.branches())
-        for memory_of in (one, two):
-            memory_of.clock = lambda: 1_000.0
-            memory_of.append("user", "goes on")
-        assert one.dump() == two.dump()
+        told.add(session, data)
+    resume(session, chain[-1], told)
+    return told
+
+
+def same(one: Any, two: Any, names: Sequence[str]) -> None:
+    assert snapshot(one) == snapshot(two)
+    for name in names:
+        held = memory(one, name), memory(two, name)
+        for each in held:
+            each.clock = lambda: 1_000.0
+            each.append("user", "goes on")
+        first, second = held
+        assert (first.dump(), first.head(), first.branches()) == (second.dump(), second.head(), second.branches())
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.sampled_from(MEMORIES), st.lists(DEED | DEED | STEP, min_size=5, max_size=40))
+def test_snapshots_one_after_another_give_the_logs(name: str, deeds: list[Any]) -> None:
+    """Whatever was done between them, also where the run went on from one of them."""
+    kept, other = Kept(), idle()
+    for number, deed in enumerate([*deeds, "snapshot"]):
+        if type(deed) is str:
+            kept.step(deed)
+        else:
+            DEEDS[deed[0]](memory(kept.session, name if number % 4 else "ada"), deed[1])
+    read(other, kept.chain)
+    same(kept.session, other, [name, "ada"])
 
 
 def test_a_snapshot_costs_what_is_new() -> None:
