@@ -173,16 +173,16 @@ def same(one: Any, two: Any, names: Sequence[str]) -> None:
         assert (first.dump(), first.head(), first.branches()) == (second.dump(), second.head(), second.branches())
 
 
-@settings(max_examples=200, deadline=None)
-@given(st.sampled_from(MEMORIES), st.lists(DEED | DEED | STEP, min_size=5, max_size=40))
+@settings(max_examples=300, deadline=None)
+@given(st.sampled_from(MEMORIES), st.lists(st.tuples(DEED, STEP | st.none()), min_size=20, max_size=60))
 def test_snapshots_one_after_another_give_the_logs(name: str, deeds: list[Any]) -> None:
     """Whatever was done between them, also where the run went on from one of them."""
     kept, other = Kept(), idle()
-    for number, deed in enumerate([*deeds, "snapshot"]):
-        if type(deed) is str:
-            kept.step(deed)
-        else:
-            DEEDS[deed[0]](memory(kept.session, name if number % 4 else "ada"), deed[1])
+    for number, ((kind, n), step) in enumerate(deeds):
+        DEEDS[kind](memory(kept.session, name if number % 5 else "ada"), n)
+        if step is not None:
+            kept.step(step)
+    kept.write()
     read(other, kept.chain)
     same(kept.session, other, [name, "ada"])
 
