@@ -137,7 +137,7 @@ class Kept:
 
     def write(self) -> bytes:
         data = self.snapshots.write()
-        if b"" == envelope.unseal(data, WHAT, PROGRAM)[ROOTS][OWN][0]:
+        if envelope.unseal(data, WHAT, PROGRAM)[ROOTS][OWN][0] == b"":
             self.chain.clear()
         self.chain.append(data)
         return data
