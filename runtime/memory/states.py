@@ -154,7 +154,7 @@ class _Change:
         floor, gone, pins, self.turns, self.views, gone_facts, gone_places = kept
         content = loaded(_joined(secrets, parts, _in_json))
         evict = _leaving(self.log, floor, gone)
-        _check_order(self.log, floor, content)
+        _check_order(self.log, floor, frozenset(gone), content)
         places = [(topic, number) for topic, number in gone_places]
         for found, there in (
             (self.turns, self.log.rows), (self.views, self.log.states), (gone_facts, self.log.facts), (places, self.log.seen)
@@ -200,9 +200,11 @@ def _leaving(log: VolatileLog, floor: Any, gone: Any) -> list[Entry]:
     return [*found, *last]
 
 
-def _check_order(log: VolatileLog, floor: int, content: Content) -> None:
+def _check_order(log: VolatileLog, floor: int, gone: frozenset[int], content: Content) -> None:
     """Numbers ascend over what stays and what is new; a turn is not torn apart."""
     newest = log.range(-1, floor, 1, True, None)
+    while newest and newest[0].seq in gone:
+        newest = log.range(-1, newest[0].seq, 1, True, None)
     first = content.entries[0] if content.entries else None
     early = content.next < floor or (first is not None and first.seq < floor)
     if early or any(row.turn >= content.turns for row in content.rows):
