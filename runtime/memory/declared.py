@@ -14,7 +14,7 @@ from ...vm.tasks import is_below
 from .beginning import Beginning
 from .errors import InvalidValue, MemoryFailure
 from .forms import DerivedMemory, KeyedMemory
-from .keys import MAIN_BRANCH, memory_key
+from .keys import MAIN_BRANCH, encode, memory_key
 from .policy import Policy
 
 TYPE_CHECKING = False
@@ -157,10 +157,13 @@ class Memories:
         turn = self.turn_around(task, memory)
         return memory if turn is None or turn.run is None else turn.run.frame()
 
-    def waits(self, ref: MemoryRef, method: str, task: Any) -> bool:
-        """Whether a direct write takes the turn lock first (M-5.17): not within a turn on its key, which it joins."""
+    def waits(self, ref: MemoryRef | KeyedRef, method: str, task: Any) -> bool:
+        """Whether a direct write takes the turn lock first (M-5.17): not within a turn on its key, which it joins. What erases
+        several keys looks for turns around it when it has found the keys."""
         if ref.name not in self.serial or method not in LOCKED:
             return False
+        if hasattr(ref, "names"):
+            return True
         return self.turn_around(task, self.at(ref)) is None
 
     def _at_key(self, ref: MemoryRef) -> Any:
@@ -178,11 +181,27 @@ class Memories:
 
         return perform(ref, opened, method, arguments, task.path)
 
-    def keyed(self, ref: KeyedRef, method: str, values: dict[str, Any]) -> Any:
+    def keyed(self, ref: KeyedRef, method: str, values: dict[str, Any], task: Any) -> Any:
         """`key`, `keys` and `erase` with values of the machine (M-7.3)."""
         from .direct import perform_keyed
 
-        return perform_keyed(ref, lambda: self[ref.name], method, values)
+        return perform_keyed(ref, lambda: self[ref.name], method, values, lambda: self.within_keys(ref, values, task))
+
+    def within_keys(self, ref: KeyedRef, values: dict[str, Any], task: Any) -> bool:
+        """Whether the task runs within a turn of a key with these values (M-5.20)."""
+        has = self[ref.name].has(values)
+        return any(has(memory.key) and is_below(task.path, effect.task.path) for effect, memory in self._turns_of_runs())
+
+    def _turns_of_runs(self) -> list[tuple[Any, Any]]:
+        return [(effect, turn.memory) for effect, turn in self.turns.items() if turn.run is not None]
+
+    def with_keys(self, ref: KeyedRef, values: dict[str, Any]) -> list[Memory]:
+        """The logs of these keys that are stored, and those that have a turn in progress, ordered by their bytes."""
+        keyed, declared = self[ref.name], self._declared[ref.name]
+        has = keyed.has(values)
+        found = {memory.key: memory for _, memory in self._turns_of_runs() if has(memory.key)}
+        found.update((key, self._bare(declared, key)) for key in keyed.stored(values) if key not in found)
+        return [found[key] for key in sorted(found, key=encode)]
 
     def allows(self, name: str, by: str, writes: bool) -> bool:
         """Whether a model or agent may attach it (M-4.16). A view is attached as the memory it is of."""
@@ -214,20 +233,13 @@ class Memories:
         base = self._declared[declared.of] if declared.of is not None else declared
         prefix = memory_key(self._namespace, base.name)[:-1]
         if base.per and declared.of is None:
-            return KeyedMemory(base.name, base.per, lambda key: self._at(base, key), self._both(base), prefix)
+            return KeyedMemory(base.name, base.per, lambda key: self._at(base, key), self._both(base), prefix, self._met)
         if declared.of is not None:
             return self[base.name] if base.per else DerivedMemory(declared.name, self[base.name])
         return self._at(base, (*prefix, MAIN_BRANCH))
 
     def _at(self, declared: Declaration, key: Key) -> Memory:
-        from .memory import Memory
-
-        memory = Memory(
-            declared.policy, name=declared.name, store=self._store_of(declared), key=key, clock=self._clock,
-            views=self._views.get(declared.name), listener=self._listener if self._hears() else None,
-            session=self._session(declared.name), embedding=self._embedding(declared), fixed=declared.fixed,
-            met=None if declared.store is None else self._met,
-        )  # fmt: skip
+        memory = self._bare(declared, key)
         if declared.facts:
             from .direct_facts import initial_facts
 
@@ -235,6 +247,17 @@ class Memories:
         else:
             memory.initialise(declared.initial)
         return memory
+
+    def _bare(self, declared: Declaration, key: Key) -> Memory:
+        """Without what begins its log."""
+        from .memory import Memory
+
+        return Memory(
+            declared.policy, name=declared.name, store=self._store_of(declared), key=key, clock=self._clock,
+            views=self._views.get(declared.name), listener=self._listener if self._hears() else None,
+            session=self._session(declared.name), embedding=self._embedding(declared), fixed=declared.fixed,
+            met=None if declared.store is None else self._met,
+        )  # fmt: skip
 
     def take_over(self, earlier: Memories) -> None:
         """Go on with the volatile logs of an earlier session where a name is in both and declared alike there; views, and who
