@@ -126,6 +126,7 @@ def restored(session: Session, data: bytes) -> Callable[[], Awaitable[None]]:
         if volatile is not None:
             volatile.take()
         session.memories.begin_with(None if volatile is None else volatile.logs, begun)
+        session.written = b""
         session.state["tools"] = tool_states
         model_calls.calls = max(model_calls.calls, getattr(session.state.get("models"), "calls", 0))  # ids are not given twice
         session.state["models"] = model_calls

@@ -12,6 +12,7 @@ from time import time
 from ...vm.panics import Panic
 from ...vm.tasks import is_below
 from .beginning import Beginning
+from .declaration import Declaration
 from .errors import InvalidValue, MemoryFailure
 from .forms import DerivedMemory, KeyedMemory
 from .keys import MAIN_BRANCH, encode, memory_key
@@ -30,46 +31,8 @@ if TYPE_CHECKING:
     from .stores.protocol import Store
     from .stores.volatile import VolatileStore
 
-    Allow = tuple[frozenset[str], frozenset[str]]
-
 LOCKED = frozenset(("append", "append_all", "pin", "set_pinned", "clear", "rewind", "load", "erase"))
 """Direct writes that are turns for those who wait (M-5.17)."""
-
-
-class Declaration:
-    """One `memory` declaration: its path in the program, its steps, its key names, its store by name (None: volatile).
-
-    `of` names the memory of `Memory::of(m)`. `initial`, `facts`: what its initialisation statements give a log of version 0
-    (M-2.10), of `remember` its arguments.
-    `allow`: who may attach it, as (readers, writers) by name, None for everybody (M-4.16). `embed`: its embedder as the image
-    says it (M-10.16). `fixed`: slots that are written once.
-    """
-
-    __slots__ = ("name", "policy", "per", "store", "of", "initial", "facts", "allow", "embed", "fixed")
-
-    def __init__(
-        self,
-        name: str,
-        policy: Policy | None = None,
-        *,
-        per: Sequence[str] = (),
-        store: str | None = None,
-        of: str | None = None,
-        initial: Sequence[tuple[str, str, bool]] = (),
-        allow: Allow | None = None,
-        embed: dict[str, Any] | None = None,
-        fixed: frozenset[tuple[str, str]] = frozenset(),
-    ) -> None:
-        self.name = name
-        self.policy = policy or Policy()
-        self.per = tuple(per)
-        self.store = store
-        self.of = of
-        self.initial = list(initial)
-        self.facts: list[list[Any]] = []
-        self.allow = allow
-        self.embed = embed
-        self.fixed = fixed
 
 
 class Memories:

@@ -248,6 +248,97 @@ def test_a_volatile_log_is_as_it_was_then_and_one_in_a_store_as_it_is_now(tmp_pa
     assert run.shown()[0][-1] == ("after", "Array([2, 2])")
 
 
+# ---------------------------------------------------------------- secrets, sessions that go on
+
+
+SECRET = """
+    memory kept: Memory = Memory::new().per(user);
+    fn main() -> Result<Nil, EnvError> {
+        let secret = std::env::require("MY_TOKEN")?;
+        kept.key(user: "u").append("user", "it is ${secret}");
+        kept.key(user: secret).remember("name", [secret], about: [secret]);
+        emit("between", 0);
+        emit("length", kept.key(user: "u").messages()[0].content.len());
+        emit("facts", kept.key(user: secret).recall(secret).len());
+        Ok(nil)
+    }"""
+
+
+@pytest.mark.parametrize("value", ["hunter2hunter2", 'with "quotes" \\ and\nlines'])
+def test_a_secret_in_a_log_stands_there_by_its_name(value: str) -> None:
+    from concerto.runtime.permissions import Permissions
+
+    seen: list[bytes] = []
+
+    def between(session: Between) -> None:
+        seen.append(snapshots.write())
+        resume(session, seen[-1], told)
+
+    run = Run(program_of(SECRET), between)
+    run.session.host.env = {"MY_TOKEN": value}
+    run.session.host.permissions = Permissions.of_texts(["env=MY_TOKEN"])
+    snapshots, told = Snapshots(run.session), Told()
+    shown = dict(run.shown()[0])
+    assert shown["length"] == str(len(f"it is {value}")) and shown["facts"] == "1"
+    assert any(b"MY_TOKEN" in data for data in seen)
+    assert not any(part in data for data in seen for part in (b"hunter2", b"quotes", b"lines"))
+
+
+def test_logs_that_were_taken_over_are_written_once() -> None:
+    """A session that goes on with the logs of an earlier one, of more than one memory."""
+    program = program_of("""
+        memory one: Memory = Memory::new();
+        memory two: Memory = Memory::new();
+        fn main() { one.append("user", "a"); two.append("user", "b"); }
+    """)
+    first, told = Run(program, lambda session: None), Told()
+    first.outcome()
+    host = first.session.host
+    later = Between(program, host, earlier=first.session)
+    later.memories.take_over(first.session.memories)
+    data = Snapshots(later).write()
+    assert [row[1][1] for row in rows(data, program)] == [["one"], ["two"]]
+    memory_one = later.memories["one"]
+    memory_one.append("user", "c")
+    resume(later, data, told)
+    assert [message.content for message in memory_one.messages()] == ["a"]
+    assert [message.content for message in later.memories["two"].messages()] == ["b"]
+
+
+def test_what_is_read_needs_those_before_it() -> None:
+    session, told = idle(), Told()
+    memory(session, "plain").append("user", "a")
+    snapshots = Snapshots(session)
+    first, second, third = snapshots.write(), snapshots.write(), snapshots.write()
+    for data in (second, third):
+        with pytest.raises(SnapshotError, match="read those before it first"):
+            told.add(session, data)
+    told.add(session, first)
+    with pytest.raises(SnapshotError, match="read those before it first"):
+        resume(session, third, told)
+    resume(session, second, told)
+    resume(session, third, told)
+
+
+def test_a_state_that_is_put_back_begins_anew() -> None:
+    """What was written of logs that are gone tells nothing of those that came (O-9.45)."""
+    from concerto.runtime.session_state import dumped, restored
+
+    session, other = idle(), idle()
+    empty = dumped(session)
+    memory(session, "plain").append("user", "a")
+    snapshots = Snapshots(session)
+    snapshots.write()
+    run_offline_of(restored(session, empty))
+    read(other, [snapshots.write()])
+    assert len(memory(other, "plain")) == 0 and len(memory(session, "plain")) == 0
+
+
+def run_offline_of(replace: Any) -> None:
+    with pytest.raises(StopIteration):
+        replace().send(None)
+
+
 # ---------------------------------------------------------------- a repeated commit
 
 
