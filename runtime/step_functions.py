@@ -39,7 +39,7 @@ class NoMemories:
     def perform(self, ref: Any, method: str, arguments: Sequence[Any], task: Any) -> Any:
         return self[ref.name]
 
-    def keyed(self, ref: Any, method: str, values: Any) -> Any:
+    def keyed(self, ref: Any, method: str, values: Any, task: Any) -> Any:
         return self[ref.name]
 
     def embeds(self, ref: Any) -> bool:

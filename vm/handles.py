@@ -166,7 +166,11 @@ def keyed_method(machine: Running, task: Task, memory: KeyedRef, site: Site, arg
     unknown = [name for name in site.names if name not in memory.names]
     if len(site.names) < len(arguments) or unknown:
         raise Panic("P015", f"{site.name} of {memory.name} takes {', '.join(memory.names)}, each by its name")
-    return machine.memories.keyed(memory, site.name, dict(zip(site.names, arguments, strict=True)))
+    values = dict(zip(site.names, arguments, strict=True))
+    if machine.memories.waits(memory, site.name, task):
+        machine.suspend(task, "memory", MemoryUse(memory, site.name, [values]))
+        return SUSPENDED
+    return machine.memories.keyed(memory, site.name, values, task)
 
 
 def keyed_initial(machine: Running, task: Task, memory: KeyedRef, site: Site, arguments: list[Any]) -> None:

@@ -42,10 +42,10 @@ class Beginning:
             return self.initial_fact(ref.name, arguments)
         return self.memories.perform(ref, method, arguments, task)
 
-    def keyed(self, ref: KeyedRef, method: str, values: dict[str, Any]) -> Any:
-        return self.memories.keyed(ref, method, values)
+    def keyed(self, ref: KeyedRef, method: str, values: dict[str, Any], task: Any) -> Any:
+        return self.memories.keyed(ref, method, values, task)
 
-    def waits(self, ref: MemoryRef, method: str, task: Any) -> bool:
+    def waits(self, ref: MemoryRef | KeyedRef, method: str, task: Any) -> bool:
         """What initialisation writes begins a log, or has it to itself."""
         return False
 

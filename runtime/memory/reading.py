@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from .keys import Key
     from .observations import Observation
     from .stores.protocol import Store
-    from .stores.volatile import VolatileLog
+    from .stores.volatile_log import VolatileLog
     from .views import Recalled, View
 
     T = TypeVar("T")
@@ -41,9 +41,10 @@ OWN_VIEW = ""
 
 class MemoryReader:
     """`_log` is the volatile log itself when the memory has no steps, else None.
-    `session`: the store of the facts that end with the session; `embedding`: of the step `embed`."""
+    `session`: the store of the facts that end with the session; `embedding`: of the step `embed`; `met`: where versions that
+    were seen in the store are kept."""
 
-    __slots__ = ("name", "policy", "store", "key", "clock", "session", "embedding", "_log")
+    __slots__ = ("name", "policy", "store", "key", "clock", "session", "embedding", "met", "_log")
 
     def __init__(
         self,
@@ -55,6 +56,7 @@ class MemoryReader:
         clock: Callable[[], float] = time,
         session: VolatileStore | None = None,
         embedding: Embedding | None = None,
+        met: dict[Key, int] | None = None,
     ) -> None:
         self.name = name
         self.policy = policy or Policy()
@@ -63,6 +65,7 @@ class MemoryReader:
         self.clock = clock
         self.session: VolatileStore = session or (self.store if isinstance(self.store, VolatileStore) else VolatileStore())
         self.embedding = embedding
+        self.met = met
         self._log: VolatileLog | None = None
 
     def now(self) -> int:
@@ -83,6 +86,8 @@ class MemoryReader:
     def head(self) -> Head:
         """The row of the key; an expired key is like one never written (M-8.9)."""
         head = self.store.head(self.key)
+        if self.met is not None:
+            self.met[self.key] = head.version
         ttl = self.policy.ttl
         return Head() if ttl is not None and head.touched < self.now() - ttl else head
 
