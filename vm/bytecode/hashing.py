@@ -46,6 +46,7 @@ class _Graph:
 
     def __init__(self, image: i.Image) -> None:
         self.image = image
+        self.pack = msgpack.Packer().pack
         self.sizes = {section: len(getattr(image, section)) for section in _SECTIONS}
         self.first: dict[str, int] = {}
         total = 0
@@ -78,7 +79,7 @@ class _Graph:
         """`named`: (section, index) of what the node names; an index outside its section becomes content."""
         found = [self.first[section] + index for section, index in named if index < self.sizes[section]]
         lost = [[section, index] for section, index in named if index >= self.sizes[section]]
-        return msgpack.packb([content, lost]), found
+        return self.pack([content, lost]), found
 
     def _function(self, function: i.Function) -> Node:
         named = [("types", function.result), *(("types", entry[1]) for entry in function.params)]
