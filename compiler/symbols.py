@@ -135,7 +135,8 @@ class FunctionSymbol(Symbol):
     @property
     def changes_self(self) -> bool:
         """Whether it is declared with `mut self`: it then gives its result and the new `self`."""
-        return self.takes_self and self.declaration.parameters[0].mutable
+        parameters = self.declaration.parameters
+        return bool(parameters) and parameters[0].is_self and parameters[0].mutable
 
     @property
     def path(self) -> str:

@@ -91,22 +91,27 @@ class _Graph:
             [[name, default is None] for name, _, default in function.params],
             [function.slots, function.captures, function.cells, function.flags],
             [[*(index_of.get(offset, -1) for offset in handler[:3]), handler[3]] for handler in function.handlers],
-            [self._instruction(number, operand, named, index_of) for _, number, operand in code],
+            self._code(code, named, index_of),
             function.code if fault else b"",
         ]
         return self._node(content, named)
 
-    def _instruction(
-        self, number: int, operand: int, named: list[tuple[str, int]], index_of: dict[int, int]
-    ) -> Any:
-        """An instruction as content; what it names in another section goes to `named`."""
-        name, section, is_constant, is_label = _FORMS[number]
-        if section is not None:
-            named.append((section, operand))
-            return name
-        if is_constant and operand < len(self.image.constants):
-            return [name, self._constant(operand, named)]
-        return [name, index_of.get(operand, -1) if is_label else operand]
+    def _code(
+        self, code: list[tuple[int, int, int]], named: list[tuple[str, int]], index_of: dict[int, int]
+    ) -> list[Any]:
+        """Instructions as content; what they name in another section goes to `named`."""
+        content: list[Any] = []
+        add, forms, constants = content.append, _FORMS, len(self.image.constants)
+        for _, number, operand in code:
+            name, section, is_constant, is_label = forms[number]
+            if section is not None:
+                named.append((section, operand))
+                add(name)
+            elif is_constant and operand < constants:
+                add([name, self._constant(operand, named)])
+            else:
+                add([name, index_of.get(operand, -1) if is_label else operand])
+        return content
 
     def _constant(self, index: int, named: list[tuple[str, int]]) -> Any:
         kind, value = self.image.constants[index]
