@@ -22,7 +22,8 @@ class _Collector:
     def __init__(self) -> None:
         self.lock = Lock()
         self.resting = 0
-        self.left = 0  # objects that compilations left since the last full collection of ours
+        self.left = 0  # objects that compilations left since the last full collection
+        self.full = 0  # how many of those there were
 
     def rest(self) -> bool:
         """False if the caller has stopped the collector itself, who may also start it himself."""
@@ -30,8 +31,8 @@ class _Collector:
             if not self.resting:
                 if not gc.isenabled():
                     return False
+                self.forget_collected()
                 if self.left > FULL:
-                    self.left = 0
                     gc.collect()
                 gc.disable()
             self.resting += 1
@@ -50,9 +51,15 @@ class _Collector:
         Freezing and thawing moves them; what a caller has frozen would thaw too, so then the walk is made.
         """
         if not gc.get_freeze_count():
+            self.forget_collected()
             self.left += gc.get_count()[0]
             gc.freeze()
             gc.unfreeze()
+
+    def forget_collected(self) -> None:
+        full = gc.get_stats()[-1]["collections"]
+        if full != self.full:
+            self.full, self.left = full, 0
 
 
 _collector = _Collector()

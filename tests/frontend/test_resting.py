@@ -86,3 +86,14 @@ def test_garbage_of_compilations_is_collected_when_there_is_much(monkeypatch: py
     assert len([found for found in gc.get_objects() if type(found) is _Knot]) == 2_000
     with collector_resting():
         assert not [found for found in gc.get_objects() if type(found) is _Knot]
+
+
+def test_a_collection_of_somebody_else_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resting, "FULL", 1_000)
+    with collector_resting():
+        kept = [[number] for number in range(2_000)]
+    gc.collect()
+    before = gc.get_stats()[-1]["collections"]
+    with collector_resting():
+        assert gc.get_stats()[-1]["collections"] == before
+    assert len(kept) == 2_000
