@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from .. import ast
 from ..types import Type
 from .names import Symbol, TypeParameterSymbol
-
-if TYPE_CHECKING:
-    from .orchestration import McpSymbol, ToolSymbol
 
 
 @dataclass(slots=True)
@@ -30,7 +26,7 @@ class FunctionSymbol(Symbol):
     parameters: list[Type]
     result: Type
     owner: ImplSymbol | TraitSymbol | None = None
-    tool: ToolSymbol | McpSymbol | None = None
+    tool: Symbol | None = None  # the tool or MCP server it is a method of
     type_parameters: list[TypeParameterSymbol] = field(default_factory=list)
     test: TestInfo | None = None
 
