@@ -8,18 +8,21 @@ from __future__ import annotations
 
 import base64
 import json
+import random
 import resource
 import sys
 import threading
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
+from urllib.parse import urlsplit
 
 sys.path[0] = str(Path(__file__).resolve().parents[2])
 
 from conformance.oracle.evaluate import Evaluator
+from conformance.oracle.library.host import Failure, cleaned
 from conformance.oracle.scopes import Function, Program
 from conformance.oracle.types import NotClaimed
-from conformance.oracle.values import Err, Panic, display, is_error, kind_of
+from conformance.oracle.values import Arr, Err, Panic, display, is_error, kind_of
 
 Json = dict[str, Any]
 Emits = list[tuple[str, str]]
@@ -35,13 +38,84 @@ def send(message: Json) -> None:
     sys.stdout.write(json.dumps(message, ensure_ascii=False, separators=(",", ":")) + "\n")
 
 
-def evaluate(files: dict[str, bytes], main: str, depth: int = 10_000, steps: int | None = None) -> tuple[Json, Emits]:
+class Host:
+    """The world of one run, as `op` describes it: one task, files without links, HTTP and the clock by way of the runner."""
+
+    def __init__(self, op: Json) -> None:
+        self.id, self.permissions, self.env, self.args = op["id"], op["permissions"], op["env"], op["args"]
+        self.now, self.random, self.testing = op["now"], random.Random(op["seed"]), op["mode"] == "test"
+        self.files: dict[str, str] = dict(op["fs"])
+        self.folders = {"."} | {str(folder) for path in self.files for folder in PurePosixPath(path).parents}
+        self.requests = 0
+
+    def sleep(self, milliseconds: int) -> None:
+        until = self.now + milliseconds
+        while self.now < until:
+            self.now = self.asked({"event": "idle", "until": until})["now"]
+
+    def exchange(self, method: str, url: str, headers: Json, body: str | None) -> tuple[int, Json, str]:
+        self.requests += 1
+        record = {"method": method, "url": url, "headers": headers, "body": body}
+        name = urlsplit(url).hostname
+        asks = {"event": "request", "to": self.requests, "kind": "http", "name": name, "attempt": 1, "record": record}
+        reply = self.asked({**asks, "wire": None, "headers": {}})
+        self.now = self.asked({"event": "idle", "until": None})["now"]
+        if fault := reply.get("fault"):
+            raise Failure("Timeout" if fault["kind"] == "timeout" else "Network", f"{name}: {fault['kind']}")
+        given = reply["body"]
+        return given["status"], {n.lower(): v for n, v in (given.get("headers") or {}).items()}, given.get("body") or ""
+
+    def asked(self, message: Json) -> Json:
+        send({"id": self.id, **message})
+        sys.stdout.flush()
+        answer: Json = json.loads(sys.stdin.readline())
+        if answer["op"] == "cancel":
+            raise NotClaimed("cancelled")
+        return answer
+
+    # ------------------------------------------------------------ std::fs, on plain paths
+
+    def exists(self, path: str) -> bool:
+        return path in self.files or path in self.folders
+
+    def found(self, path: str) -> str:
+        if path in self.folders:
+            raise Failure("NotAFile", f"{path}: is a directory")
+        if path not in self.files:
+            raise Failure("NotFound", f"{path}: no such file or directory")
+        return path
+
+    def read_file(self, path: str) -> str:
+        return self.files[self.found(path)]
+
+    def write_file(self, path: str, text: str) -> None:
+        if path not in self.files and str(PurePosixPath(path).parent) in self.folders:
+            self.files.setdefault(path, "")
+        self.files[self.found(path)] = text
+
+    def append_file(self, path: str, text: str) -> None:
+        self.write_file(path, self.files.get(path, "") + text)
+
+    def remove_file(self, path: str) -> None:
+        del self.files[self.found(path)]
+
+    def list_dir(self, path: str) -> Arr:
+        if path not in self.folders:
+            raise Failure("Io" if path in self.files else "NotFound", f"{path}: no such directory")
+        parents = ((PurePosixPath(inner).parent, PurePosixPath(inner).name) for inner in {*self.files, *self.folders})
+        return Arr(sorted(name for parent, name in parents if str(parent) == path and name))
+
+    def file_size(self, path: str) -> int:
+        return len(self.read_file(path).encode())
+
+
+def evaluate(op: Json) -> tuple[Json, Emits]:
     """The result of the program and its emits; raises NotClaimed."""
     outcome: list[Any] = []
 
     def work() -> None:
         try:
-            outcome.append(started(files, main, depth, steps))
+            outcome.append(tested(op) if op["mode"] == "test" else started(op, "main"))
         except Exception as error:
             outcome.append(error)
 
@@ -60,12 +134,17 @@ def evaluate(files: dict[str, bytes], main: str, depth: int = 10_000, steps: int
     return outcome[0]  # type: ignore[no-any-return]
 
 
-def started(files: dict[str, bytes], main: str, depth: int, steps: int | None) -> tuple[Json, Emits]:
-    program = Program(files, main)
-    function = program.root.find("main")
+def program_of(op: Json) -> Program:
+    files = {name: c.encode() if isinstance(c, str) else base64.b64decode(c["base64"]) for name, c in op["files"].items()}
+    return Program(files, op["main"])
+
+
+def started(op: Json, name: str) -> tuple[Json, Emits]:
+    program, steps = program_of(op), op["limits"].get("steps")
+    function = program.root.find(name)
     if not isinstance(function, Function):
-        raise NotClaimed("no main")
-    evaluator = Evaluator(program, depth, steps)
+        raise NotClaimed(f"no {name}")
+    evaluator = Evaluator(program, Host(op), op["limits"].get("depth", 10_000), steps)
     emits = evaluator.emits
     try:
         value, _ = evaluator.enter(function, [])
@@ -73,25 +152,46 @@ def started(files: dict[str, bytes], main: str, depth: int, steps: int | None) -
         if is_error(value):
             error = value.payload[0]
             variant = error.variant if isinstance(error, Err) else None
-            fails = {"kind": kind_of(error), "variant": variant, "message": display(error)}
+            fails = {"kind": kind_of(error), "variant": variant, "message": cleaned(evaluator, display(error))}
             result = {"status": "error", "exit": 77 if variant == "PermissionDenied" else 1, "fails": fails}
     except Panic as panic:
-        emits.append(("panic", f'"{panic.message}"'))
+        message = cleaned(evaluator, panic.message)
         file, line = panic.at or (function.node.span.file, 1)
         where = {"file": file, "line": line, "column": 1, "trace": []}
-        result = {"status": "panic", "exit": 1, "panic": {"code": panic.code, "message": panic.message, **where}}
+        exit_status = 77 if panic.code == "P407" else 1
+        result = {"status": "panic", "exit": exit_status, "panic": {"code": panic.code, "message": message, **where}}
+        emits.append(("panic", json.dumps(message, ensure_ascii=False)))
     if steps is not None and result.get("panic", {}).get("code") != "P101":
         raise NotClaimed("how much fuel is used")
     return {**result, "asserts": evaluator.asserts, "diagnostics": []}, emits
 
 
+def tested(op: Json) -> tuple[Json, Emits]:
+    """Every `@test` in source order, each in a world of its own (O-8.1 to O-8.5)."""
+    tests, emits, asserts = [], [], 0
+    for item in program_of(op).parsed(op["main"]):
+        marks = {mark.name.text: [argument.value.value for argument in mark.arguments] for mark in item.decorators}
+        if "test" not in marks:
+            continue
+        result, own = started(op, item.name.text)
+        error = (result.get("panic") or result.get("fails") or {}).get("message")
+        if "expect_fail" in marks:
+            good = error is not None and all(part in error for part in marks["expect_fail"])
+        else:
+            good = error is None
+        tests.append({"name": (marks["test"] or [item.name.text])[0], "outcome": "pass" if good else "fail", "message": error})
+        emits += [emit for emit in own if emit[0] != "panic"]
+        asserts += result["asserts"]
+    passed = all(test["outcome"] == "pass" for test in tests)
+    result = {"status": "ok" if passed else "error", "exit": 0 if passed else 1, "tests": tests}
+    return {**result, "asserts": asserts, "diagnostics": []}, emits
+
+
 def run(op: Json) -> None:
-    limits = op.get("limits") or {}
     try:
-        if op["op"] != "run" or op["mode"] != "run" or set(limits) - {"depth", "steps"} or op["permissions"]:
+        if op["op"] != "run" or set(op["limits"]) - {"depth", "steps"} or any("tool" in p for p in op["permissions"]):
             raise NotClaimed(f"{op['op']} with these fields")
-        files = {name: c.encode() if isinstance(c, str) else base64.b64decode(c["base64"]) for name, c in op["files"].items()}
-        result, emits = evaluate(files, op["main"], limits.get("depth", 10_000), limits.get("steps"))
+        result, emits = evaluate(op)
     except NotClaimed as reason:
         send({"id": op["id"], "status": "not claimed", "reason": str(reason)})
         return

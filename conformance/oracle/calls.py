@@ -50,9 +50,11 @@ def located(code: Code, at: Any, panic_code: str | None = None) -> Code:
 
 
 class Calls:
-    def __init__(self, program: Program, limit: int, steps: int | None = None) -> None:
-        self.program, self.limit, self.depth, self.asserts = program, limit, 0, 0
+    def __init__(self, program: Program, host: Any, limit: int, steps: int | None = None) -> None:
+        self.program, self.host, self.limit, self.depth, self.asserts = program, host, limit, 0, 0
         self.steps = iter(range(2**63 if steps is None else steps))
+        # what the program itself emitted; values of secrets that were read, with their names
+        self.sent, self.secrets = [], {}
         # traits that have impls; left sides of pipes, by node; functions that are used as values
         self.emits, self.traits, self.piped, self.values = [], [], {}, {}
 

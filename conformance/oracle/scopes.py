@@ -54,10 +54,10 @@ class Function:
 
 
 METHODS: dict[tuple[str, str], Function] = {}  # by kind or library module, and name
+RECORDS: dict[str, Item] = {}  # the structs of the library
 MESSAGE = "fn {0}(s: String) -> Message {{ Message {{ role: \"{0}\", content: s }} }}"
 CHANGED = "fn with_{0}(self, x: {1}) -> Prompt {{ Prompt {{ {0}: x, ..self }} }}"
-PRELUDE = f"""trait From<T> {{ fn from(x: T) -> Self; }} struct Emit {{ channel: String, payload: Any }}
-struct RegexMatch {{ text: String, start: Int, end: Int, groups: Array<Option<String>> }}
+PRELUDE = f"""trait From<T> {{ fn from(x: T) -> Self; }}
 struct ToolCall {{ id: String, name: String, arguments: Map<String, Any> }}
 struct Message {{ role: String, content: String, tool_calls: Array<ToolCall> = [], tool_call_id: String? = nil }}
 impl Message {{ {" ".join(map(MESSAGE.format, ("system", "user", "assistant")))}
@@ -167,7 +167,7 @@ class Scope:
                 return found
             hidden, scope = Local if scope.barrier else hidden, scope.parent
         program = self.module.program
-        return program.file_module(program.root, name) or program.prelude.names.get(name)
+        return program.file_module(program.root, name) or program.prelude.names.get(name) or RECORDS.get(name)
 
     def declare(self, name: str, type_: Type, mutable: bool = False) -> Local:
         self.names[name] = local = Local(type_, mutable)

@@ -13,8 +13,7 @@ import operator
 import re
 from decimal import ROUND_HALF_UP, Decimal
 
-from ..scopes import METHODS, Function, Program
-from ..types import BOOL, cast
+from ..scopes import METHODS, RECORDS, Function, Item, Program
 from ..values import (MAX, MIN, NONE, WHITE, Any, Arr, Case, Err, Map, Panic, Queue, Rec, Set, Stack, Tup, arithmetic,
     bounds, clamped, compared, display, element, elements, entries, equal, err, failed, has, in_range, is_good,
     json_text, key_of, kind_of, limited, number, of_kind, ok, parse_float, parse_int, saturated, size, some, stop,
@@ -159,7 +158,7 @@ def groups(found: re.Match[str], start: int = 0) -> Arr:
 
 
 def record(found: re.Match[str]) -> Rec:
-    return Rec(MATCH, {"text": found[0], "start": found.start(), "end": found.end(), "groups": groups(found, 1)})
+    return Rec(RECORDS["RegexMatch"], {"text": found[0], "start": found.start(), "end": found.end(), "groups": groups(found, 1)})
 
 
 def expanded(pattern: re.Pattern[str], text: str, template: str) -> str:
@@ -173,17 +172,6 @@ def first(made: Any) -> Any:
 
 def every(pattern: re.Pattern[str], text: str) -> Arr:
     return Arr(map(record, pattern.finditer(text)))
-
-
-def asserted(world: Any, holds: bool, message: str | None, *values: Any) -> None:
-    world.asserts += 1
-    if not holds:
-        shown = " and ".join(display(v, True) for v in values)
-        raise Panic("P011", f"assertion failed: {shown if message is None else message}")
-
-
-def emitted(world: Any, channel: str, payload: Any) -> None:
-    world.emits.append((channel, limited(text := json_text(payload), len(text.encode()), "emit payload", 1 << 20)))
 
 
 # ---------------------------------------------------------------- the table
@@ -232,11 +220,7 @@ LIBRARY: dict[str, Rows] = {
     "Any": {"to_string(self) -> String": display}, "Core": {"Ok<T, E>(x: T = nil) -> Result<T, E>": ok,
     "panic(msg: String) -> Never": lambda message: stop(Panic("P001", message)), "Err<T, E>(e: E) -> Result<T, E>": err,
     "typeof(x: Any) -> String": kind_of, "Some<T>(x: T) -> Option<T>": some, "println(x: Any = nil)": display,
-    "print(x: Any = nil)": display, "len(x: Any) -> Int": length}, "World": {"flush_emits()": lambda w: None,
-    "assert_ne(a: Any, b: Any, msg: String = nil)": lambda w, a, b, m: asserted(w, not equal(a, b), m, a, b),
-    "assert_eq(a: Any, b: Any, msg: String = nil)": lambda w, a, b, m: asserted(w, equal(a, b), m, a, b),
-    "assert(c: Any, msg: String = nil)": lambda w, c, m: asserted(w, cast(c, BOOL), m, c),
-    "emit<T>(channel: String, payload: T = nil)": emitted, "test_emits() -> Array<Emit>": lambda w: Arr()},
+    "print(x: Any = nil)": display, "len(x: Any) -> Int": length},
     "Int": NUMBERS, "Float": NUMBERS, "String": STRINGS, "Tuple": {"len(self) -> Int": len},
     "Array<T>": {**SIZED, "slice(self, a: Int, b: Int) -> Array<T>": lambda xs, a, b: Arr(xs[clamped(a, b, len(xs))]),
     "index_of(self, x: T) -> Option<Int>": lambda xs, x: next((some(i) for i, y in enumerate(xs) if equal(x, y)), NONE),
@@ -306,11 +290,21 @@ LIBRARY: dict[str, Rows] = {
 
 # ---------------------------------------------------------------- filed under METHODS
 
-SOURCE = "".join(f"trait {head} {{ {' '.join(f'fn {s};' for s in rows)} }}" for head, rows in LIBRARY.items())
-MODULE = Program({"library": SOURCE.encode()}, "library").root
-TRAITS, MODULE.names = MODULE.names, {}  # the names denote what is predeclared
-MATCH = MODULE.find("RegexMatch")
-for trait, rows in zip(TRAITS.values(), LIBRARY.values(), strict=True):
-    itself = (trait.name, *((p,) for p in trait.params))
-    for f, run in zip(trait.methods.values(), rows.values(), strict=True):
-        METHODS[trait.name, f.name] = Function(f.node, trait.scope, (trait.params, itself), run=run, kind=trait.name)
+STRUCTS = """struct Emit { channel: String, payload: Any }
+struct RegexMatch { text: String, start: Int, end: Int, groups: Array<Option<String>> }
+struct HttpResponse { status: Int, body: String, headers: Map<String, String> }"""
+
+
+def file(table: dict[str, Rows], kind: str | None = None) -> None:
+    """Files functions under METHODS, by what they belong to; `kind`: if not by that, how they are called."""
+    source = "".join(f"trait {head} {{ {' '.join(f'fn {s};' for s in rows)} }}" for head, rows in table.items())
+    module = Program({"library": source.encode()}, "library").root
+    traits, module.names = module.names, {}  # the names denote what is predeclared
+    for trait, rows in zip(traits.values(), table.values(), strict=True):
+        itself = (trait.name, *((p,) for p in trait.params))
+        for f, run in zip(trait.methods.values(), rows.values(), strict=True):
+            made = Function(f.node, trait.scope, (trait.params, itself), run=run, kind=kind or trait.name)
+            METHODS[trait.name, f.name] = made
+
+
+RECORDS.update(Program({"library": STRUCTS.encode()}, "library").root.names)
