@@ -8,21 +8,18 @@ from __future__ import annotations
 
 import base64
 import json
-import random
 import resource
 import sys
 import threading
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 sys.path[0] = str(Path(__file__).resolve().parents[2])
 
+from conformance.drivers.oracle_host import Host, compact
 from conformance.oracle.evaluate import Evaluator
-from conformance.oracle.library.host import Failure, cleaned
 from conformance.oracle.scopes import Function, Program
-from conformance.oracle.types import NotClaimed
-from conformance.oracle.values import Arr, Err, Panic, display, is_error, kind_of
+from conformance.oracle.values import Err, Panic, display, is_error, kind_of
 
 Json = dict[str, Any]
 Emits = list[tuple[str, str]]
@@ -35,78 +32,21 @@ HELLO = {
 
 
 def send(message: Json) -> None:
-    sys.stdout.write(json.dumps(message, ensure_ascii=False, separators=(",", ":")) + "\n")
+    sys.stdout.write(compact(message) + "\n")
 
 
-class Host:
-    """The world of one run, as `op` describes it: one task, files without links, HTTP and the clock by way of the runner."""
+def ask(message: Json) -> Json:
+    """The runner's answer to an event."""
+    send(message)
+    sys.stdout.flush()
+    answer: Json = json.loads(sys.stdin.readline())
+    if answer["op"] == "cancel":
+        raise NotClaimed("cancelled")
+    return answer
 
-    def __init__(self, op: Json) -> None:
-        self.id, self.permissions, self.env, self.args = op["id"], op["permissions"], op["env"], op["args"]
-        self.now, self.random, self.testing = op["now"], random.Random(op["seed"]), op["mode"] == "test"
-        self.files: dict[str, str] = dict(op["fs"])
-        self.folders = {"."} | {str(folder) for path in self.files for folder in PurePosixPath(path).parents}
-        self.requests = 0
 
-    def sleep(self, milliseconds: int) -> None:
-        until = self.now + milliseconds
-        while self.now < until:
-            self.now = self.asked({"event": "idle", "until": until})["now"]
-
-    def exchange(self, method: str, url: str, headers: Json, body: str | None) -> tuple[int, Json, str]:
-        self.requests += 1
-        record = {"method": method, "url": url, "headers": headers, "body": body}
-        name = urlsplit(url).hostname
-        asks = {"event": "request", "to": self.requests, "kind": "http", "name": name, "attempt": 1, "record": record}
-        reply = self.asked({**asks, "wire": None, "headers": {}})
-        self.now = self.asked({"event": "idle", "until": None})["now"]
-        if fault := reply.get("fault"):
-            raise Failure("Timeout" if fault["kind"] == "timeout" else "Network", f"{name}: {fault['kind']}")
-        given = reply["body"]
-        return given["status"], {n.lower(): v for n, v in (given.get("headers") or {}).items()}, given.get("body") or ""
-
-    def asked(self, message: Json) -> Json:
-        send({"id": self.id, **message})
-        sys.stdout.flush()
-        answer: Json = json.loads(sys.stdin.readline())
-        if answer["op"] == "cancel":
-            raise NotClaimed("cancelled")
-        return answer
-
-    # ------------------------------------------------------------ std::fs, on plain paths
-
-    def exists(self, path: str) -> bool:
-        return path in self.files or path in self.folders
-
-    def found(self, path: str) -> str:
-        if path in self.folders:
-            raise Failure("NotAFile", f"{path}: is a directory")
-        if path not in self.files:
-            raise Failure("NotFound", f"{path}: no such file or directory")
-        return path
-
-    def read_file(self, path: str) -> str:
-        return self.files[self.found(path)]
-
-    def write_file(self, path: str, text: str) -> None:
-        if path not in self.files and str(PurePosixPath(path).parent) in self.folders:
-            self.files.setdefault(path, "")
-        self.files[self.found(path)] = text
-
-    def append_file(self, path: str, text: str) -> None:
-        self.write_file(path, self.files.get(path, "") + text)
-
-    def remove_file(self, path: str) -> None:
-        del self.files[self.found(path)]
-
-    def list_dir(self, path: str) -> Arr:
-        if path not in self.folders:
-            raise Failure("Io" if path in self.files else "NotFound", f"{path}: no such directory")
-        parents = ((PurePosixPath(inner).parent, PurePosixPath(inner).name) for inner in {*self.files, *self.folders})
-        return Arr(sorted(name for parent, name in parents if str(parent) == path and name))
-
-    def file_size(self, path: str) -> int:
-        return len(self.read_file(path).encode())
+class NotClaimed(Exception):
+    """The evaluator does not know what this program means."""
 
 
 def evaluate(op: Json) -> tuple[Json, Emits]:
@@ -127,10 +67,8 @@ def evaluate(op: Json) -> tuple[Json, Emits]:
     thread.join()
     threading.stack_size(size)
     sys.setrecursionlimit(frames)
-    if isinstance(outcome[0], (RecursionError, MemoryError)):
-        raise NotClaimed(type(outcome[0]).__name__)
     if isinstance(outcome[0], Exception):
-        raise outcome[0]
+        raise NotClaimed(f"{type(outcome[0]).__name__}: {outcome[0]}") from outcome[0]
     return outcome[0]  # type: ignore[no-any-return]
 
 
@@ -144,26 +82,27 @@ def started(op: Json, name: str) -> tuple[Json, Emits]:
     function = program.root.find(name)
     if not isinstance(function, Function):
         raise NotClaimed(f"no {name}")
-    evaluator = Evaluator(program, Host(op), op["limits"].get("depth", 10_000), steps)
-    emits = evaluator.emits
+    host = Host(op, lambda message: ask({"id": op["id"], **message}))
+    evaluator = Evaluator(program, host, op["limits"].get("depth", 10_000), steps)
+    emits: Emits = []
     try:
         value, _ = evaluator.enter(function, [])
         result: Json = {"status": "ok", "exit": 0}
         if is_error(value):
             error = value.payload[0]
             variant = error.variant if isinstance(error, Err) else None
-            fails = {"kind": kind_of(error), "variant": variant, "message": cleaned(evaluator, display(error))}
+            fails = {"kind": kind_of(error), "variant": variant, "message": host.cleaned(display(error))}
             result = {"status": "error", "exit": 77 if variant == "PermissionDenied" else 1, "fails": fails}
     except Panic as panic:
-        message = cleaned(evaluator, panic.message)
+        message = host.cleaned(panic.message)
         file, line = panic.at or (function.node.span.file, 1)
         where = {"file": file, "line": line, "column": 1, "trace": []}
         exit_status = 77 if panic.code == "P407" else 1
         result = {"status": "panic", "exit": exit_status, "panic": {"code": panic.code, "message": message, **where}}
-        emits.append(("panic", json.dumps(message, ensure_ascii=False)))
+        emits.append(("panic", compact(message)))
     if steps is not None and result.get("panic", {}).get("code") != "P101":
         raise NotClaimed("how much fuel is used")
-    return {**result, "asserts": evaluator.asserts, "diagnostics": []}, emits
+    return {**result, "asserts": evaluator.asserts, "diagnostics": []}, host.shown() + emits
 
 
 def tested(op: Json) -> tuple[Json, Emits]:

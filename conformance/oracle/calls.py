@@ -6,18 +6,23 @@ one-element cells; a closure keeps the cells that exist when it is made, so it s
 """
 
 
+import copy
+
 from concerto.compiler import ast
 
 from .library.table import json_parse, map_good
 from .places import Code, Place, write
 from .scopes import (DISCARD, METHODS, Function, Item, Join, Local, Missing, Program, Scope, Variant, declared, resolve,
     texts, type_of)  # fmt: skip
-from .types import (ANY, FLOAT, INT, NIL, STRING, Misfit, NotClaimed, Param, Type, Var, built, checked, claimed,
-    convert, has_kind, inside, known, prune, served, substitute, to_float)  # fmt: skip
-from .values import NONE, Any, Case, Err, Fn, Panic, Rec, ancestors, failed, head_of, kind_of, sized, stop
+from .types import (ANY, FLOAT, INT, NIL, STRING, Param, Type, Var, built, checked, convert,
+     has_kind, inside, known, prune, served, substitute, to_float)  # fmt: skip
+from .values import NONE, Any, Case, Err, Failure, Fn, Panic, Rec, ancestors, err, head_of, kind_of, sized, stop
 
 Typed = tuple[Type, Code]
 BRANCHING = (ast.Block, ast.GroupExpr, ast.If, ast.Match, ast.Try, ast.For, ast.While, ast.Loop)
+
+
+FIELDS = {"n": "name", "p": "path", "path": "path", "pattern": "pattern", "url": "url"}  # of errors: parameters
 
 
 class Leave(Exception):
@@ -53,17 +58,14 @@ class Calls:
     def __init__(self, program: Program, host: Any, limit: int, steps: int | None = None) -> None:
         self.program, self.host, self.limit, self.depth, self.asserts = program, host, limit, 0, 0
         self.steps = iter(range(2**63 if steps is None else steps))
-        # what the program itself emitted; values of secrets that were read, with their names
-        self.sent, self.secrets = [], {}
-        # traits that have impls; left sides of pipes, by node; functions that are used as values
-        self.emits, self.traits, self.piped, self.values = [], [], {}, {}
+        # what the program emitted; traits that have impls; left sides of pipes, by node; functions that are used as values
+        self.sent, self.traits, self.piped, self.values = [], [], {}, {}
 
     # ------------------------------------------------------------ elaboration
 
     def expr(self, node: ast.Expr, scope: Scope, expected: Type | None = None) -> Typed:
-        elaborate = getattr(self, f"on_{type(node).__name__}", None) or stop(NotClaimed(type(node).__name__))
         expected = None if expected == DISCARD and not isinstance(node, BRANCHING) else known(expected)
-        type_, code = elaborate(node, scope, expected)
+        type_, code = getattr(self, f"on_{type(node).__name__}")(node, scope, expected)
         if id(node) in self.piped:
             local = Local(type_, False)
             self.piped[id(node)] = (local, code)
@@ -158,7 +160,7 @@ class Calls:
 
     def _elaborate(self, function: Function) -> Any:
         node, signature = function.node, function.signature
-        claimed(node.body is not None and not node.clauses, "function without body")
+        assert not node.clauses
         scope, rows = Scope(function.scope, Join(DISCARD if signature.result == NIL else signature.result)), []
         me = [("self", signature.receiver, None)] if signature.receiver else []
         for name, type_, default in (*me, *zip(signature.names, signature.types, signature.defaults, strict=True)):
@@ -181,7 +183,7 @@ class Calls:
         own = [self.alone(d, t, asked.scope) if v is Missing else v for v, t, d in rows]
         for view in (lambda v: v, to_float) if len(found) > 1 else ():
             found = [f for f in found if all(map(has_kind, map(view, own), f.signature.types))] or found
-        claimed(len(found) == 1, "several impls that fit")
+        assert len(found) == 1, "several impls that fit"
         check = located(lambda row: checked(*row), self.program.at(found[0].node))
         return found[0], [*given[: -len(own) or None], *map(check, zip(own, found[0].signature.types, strict=True))]
 
@@ -190,17 +192,24 @@ class Calls:
         if target.kind is None:
             return self.enter(target, given)
         signature = target.signature
-        claimed(signature.receiver in (None, ANY) or kind_of(given[0]) == target.kind, "an element nobody checked")
+        assert signature.receiver in (None, ANY) or kind_of(given[0]) == target.kind, "an element nobody checked"
         defaults = [None] * (len(given) - len(signature.types)) + signature.defaults
         values = [getattr(d, "value", None) if v is Missing else v for v, d in zip(given, defaults, strict=True)]
-        made = target.run(self, *values) if target.kind == "World" else target.run(*values)
+        try:
+            made = target.run(self, *values) if target.kind == "World" else target.run(*values)
+        except Failure as failure:
+            if signature.result[0] != "Result":
+                raise
+            named = {FIELDS[n]: value for n, value in zip(signature.names, values, strict=False) if n in FIELDS}
+            fields = failure.fields | named
+            made = err(Err(signature.result[2][0], failure.variant, failure.message, fields))
         result, receiver = made if signature.mut else (made, None)
         return sized(result), sized(receiver)
 
     def tick(self) -> None:
         """One for each call and each round of a loop: there are no fewer of any fuel (C-12.3)."""
         if next(self.steps, None) is None:
-            claimed(not self.emits, "where the fuel ends")
+            assert not self.host.emits, "where the fuel ends"
             raise Panic("P101", "step limit exceeded")
 
     # ------------------------------------------------------------ what a path denotes
@@ -216,7 +225,8 @@ class Calls:
             found = self.offered(trait, owner, names[-1]) if trait else self.method(owner, names[-1], scope)
         if found is None and len(names) == 1:
             found = METHODS.get(("Core", names[0])) or METHODS.get(("World", names[0]))
-        return stop(NotClaimed(f"name {'::'.join(names)}")) if found is None and names != ["None"] else found
+        assert found is not None or names == ["None"], names
+        return found
 
     def _instance(self, target: Any, node: Any, scope: Scope) -> dict[Any, Type]:
         """Type parameters of what is called: the last are written (L-3.2.6), or, before `::`, those of its type."""
@@ -261,16 +271,14 @@ class Calls:
             return self._method(found, names, self._receiver(rest[0].value, scope), rest[1:], scope, expected)
         codes, result = self.arguments(found, names, rest, scope, expected)
         if found is METHODS["json", "parse_as"]:
-            return result, lambda env: self.parsed(*codes(env), result[1])
+            found = copy.copy(found)
+            found.run = lambda text: self.parsed(text, result[1])
         return result, lambda env: self.perform(found, codes(env))[0]
 
     def parsed(self, text: str, type_: Type) -> Case:
         """L-7.1.2: defaults of fields are evaluated when all the rest fits."""
         made = json_parse(text)
-        try:
-            map_good(made, lambda v: built(v, type_, lambda *_: None))
-        except Misfit as misfit:
-            return failed("JsonError", str(misfit))
+        map_good(made, lambda v: built(v, type_, lambda *_: None))
         return map_good(made, lambda v: built(v, type_, lambda i, n, t: self.alone(i.defaults()[n], t, i.scope)))
 
     def call_value(self, type_: Type, code: Code, rest: Any, scope: Scope) -> Typed:
@@ -318,16 +326,14 @@ class Calls:
 
     def on_MethodCall(self, node: ast.MethodCall, scope: Scope, expected: Type | None) -> Typed:
         name, place = node.name.text, self._receiver(node.receiver, scope)
-        claimed(not isinstance(place.type, Var), "method of an open type")
         if place.type == ANY:
             return self._dynamic(node, place, scope)
         head = place.type[0]
         found = self.method(head, name, scope)
         if found is not None:
             return self._method(found, self._instance(found, node, scope), place, node.arguments, scope, expected)
-        types = head.parts(place.type) if isinstance(head, Item) else stop(NotClaimed(f"method {name} of {head}"))
         read = lambda env: place.read(env, place.steps(env)).fields[name]  # noqa: E731
-        return self.call_value(types[name], read, node.arguments, scope)
+        return self.call_value(head.parts(place.type)[name], read, node.arguments, scope)
 
     def _method(self, found: Any, names: Any, place: Place, rest: Any, scope: Scope, expected: Any) -> Typed:
         signature = found.signature

@@ -9,7 +9,7 @@ from concerto.compiler import ast
 from .calls import Calls, Leave, Typed, landing
 from .places import Code, Patterns, Place, read, write
 from .scopes import DISCARD, Item, Join, Local, Scope, Variant, declared, resolve, texts, type_of
-from .types import (ANY, BOOL, FLOAT, INT, NEVER, NIL, RANGE, STRING, NotClaimed, Type, Var, cast, claimed, closed,
+from .types import (ANY, BOOL, FLOAT, INT, NEVER, NIL, RANGE, STRING, Type, Var, cast, closed,
     convert, has_kind, inside, join, joined, known, prune)  # fmt: skip
 from .values import (COMPARISONS, NONE, PARENTS, Any, Arr, Case, Err, Fn, Map, Panic, Rec, Rng, Tup, arithmetic,
     display, elements, err, in_range, is_error, is_good, key_of, kind_of, mismatch, number, ok, sized,
@@ -54,7 +54,7 @@ class Evaluator(Calls):
     def on_StructExpr(self, node: ast.StructExpr, scope: Scope, expected: Type | None) -> Typed:
         found = resolve(scope, texts(node.path))
         of = found if isinstance(found, Variant) else None
-        item = of.item if of else declared(found) or stop(NotClaimed("a record of the host"))
+        item = of.item if of else declared(found)
         if of and isinstance(item, str):
             extra = [(f.name.text, self.expr(f.value, scope)[1]) for f in node.fields]
             made = lambda env: {"message": of.name, **{name: code(env) for name, code in extra}}  # noqa: E731
@@ -170,7 +170,7 @@ class Evaluator(Calls):
         return Place(prune(type_), inner.root, [*inner.rows, (how, key)], inner.code)
 
     def on_Assign(self, node: ast.Assign, scope: Scope, expected: Type | None) -> Typed:
-        place, operator = self.place(node.target, scope) or stop(NotClaimed("assignment target")), node.operator[:-1]
+        place, operator = self.place(node.target, scope), node.operator[:-1]
         b, value = self.expr(node.value, scope, None if operator else place.type)
         conversion = convert(_arithmetic_type(operator, place.type, b) if operator else b, place.type)
 
@@ -323,7 +323,7 @@ class Evaluator(Calls):
     def on_Propagate(self, node: ast.Propagate, scope: Scope, expected: Type | None) -> Typed:
         type_, code = self.expr(node.operand, scope)
         type_, result = prune(type_), scope.frame.expected
-        claimed(type_[0] != "Option" or result or scope.target, "? on an Option where no result type is known")
+        assert type_[0] != "Option" or result or scope.target, "? on an Option where no result type is known"
         is_option = scope.target is None and result and result[0] == "Option"
         error_type = type_[2] if type_[0] == "Result" else ("RuntimeError",)
         leave = (lambda error: stop(Leave(scope.frame, NONE))) if is_option else self.raiser(error_type, scope)

@@ -12,9 +12,8 @@ from concerto.compiler import ast
 from concerto.compiler.diagnostics import Diagnostics
 from concerto.compiler.parse import decode_source, parse
 
-from .types import (ANY, NEVER, NIL, PLAIN, STRUCTURAL, NotClaimed, Param, Type, claimed, convert, joined, known, prune,
-    substitute)  # fmt: skip
-from .values import PARENTS, Any, Case, stop
+from .types import (ANY, NEVER, NIL, PLAIN, STRUCTURAL, Param, Type, convert, joined, known, prune, substitute)
+from .values import PARENTS, Any, Case
 
 DISCARD = ("Discard",)  # expected of a value nobody uses: its branches are not joined (L-3.2.7, L-3.4.1)
 Missing = object()  # an argument that is left to the parameter's default
@@ -187,7 +186,7 @@ class Scope:
             elif isinstance(item, ast.Impl):
                 self.module.program.impls.append((item, self.module))
             else:
-                self.names[item.name.text] = chosen(DECLARATIONS, item)(item, self)
+                self.names[item.name.text] = DECLARATIONS[type(item)](item, self)
 
     def use(self, tree: ast.UseTree, before: list[str]) -> None:
         path = [*before, *texts(tree.path)]
@@ -230,7 +229,7 @@ class Program:
         found = Diagnostics()
         self.sources[name] = source = decode_source(name, self.files[name], found)
         tree = None if source is None else parse(source, found)
-        claimed(tree is not None and not found.has_errors, "no program")
+        assert tree is not None and not found.has_errors, "no program"
         return tree.items
 
     def file_module(self, above: Module, name: str) -> Module | None:
@@ -242,10 +241,6 @@ class Program:
 
     def at(self, node: ast.Node) -> tuple[str, int]:
         return node.span.file, self.sources[node.span.file].position(node.span.start).line
-
-
-def chosen(table: dict[type, Any], node: ast.Node) -> Any:
-    return table.get(type(node)) or stop(NotClaimed(type(node).__name__))
 
 
 def texts(path: Any) -> list[str]:
@@ -281,7 +276,7 @@ def member(owner: Any, name: str) -> Any:
 
 def type_of(node: ast.TypeExpr | None, scope: Scope) -> Type:
     """The type a type expression denotes."""
-    return NIL if node is None else chosen(TYPES, node)(node, scope)
+    return NIL if node is None else TYPES[type(node)](node, scope)
 
 
 def _nilable(node: ast.NilableType, scope: Scope) -> Type:
@@ -296,8 +291,8 @@ def _named(node: ast.NamedType, scope: Scope) -> Type:
         return substitute(type_of(found.node.target, found.scope), dict(zip(found.params, arguments, strict=True)))
     if isinstance(found, (Item, Variant, tuple)):
         return found if isinstance(found, tuple) else (found, *arguments)
-    is_known = name in PLAIN or STRUCTURAL.get(name, -1) == len(arguments)
-    return (name, *arguments) if is_known else stop(NotClaimed(f"type {name}"))
+    assert name in PLAIN or STRUCTURAL.get(name) == len(arguments), f"type {name}"
+    return (name, *arguments)
 
 
 TYPES: dict[Any, Any] = {ast.NamedType: _named, ast.NilableType: _nilable,

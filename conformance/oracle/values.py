@@ -24,6 +24,14 @@ class Panic(Exception):
         self.code, self.message, self.at = code, message, at
 
 
+class Failure(Panic):
+    """What makes a function of the library give an Err; one that gives no Result panics."""
+
+    def __init__(self, variant: str | None, message: str, **fields: Any) -> None:
+        super().__init__("P407", message)
+        self.variant, self.fields = variant, fields
+
+
 def stop(error: Exception) -> Any:
     """Raises, where only an expression can stand."""
     raise error

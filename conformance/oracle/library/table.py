@@ -14,7 +14,7 @@ import re
 from decimal import ROUND_HALF_UP, Decimal
 
 from ..scopes import METHODS, RECORDS, Function, Item, Program
-from ..values import (MAX, MIN, NONE, WHITE, Any, Arr, Case, Err, Map, Panic, Queue, Rec, Set, Stack, Tup, arithmetic,
+from ..values import (MAX, MIN, NONE, WHITE, Any, Arr, Case, Err, Failure, Map, Panic, Queue, Rec, Set, Stack, Tup, arithmetic,
     bounds, clamped, compared, display, element, elements, entries, equal, err, failed, has, in_range, is_good,
     json_text, key_of, kind_of, limited, number, of_kind, ok, parse_float, parse_int, saturated, size, some, stop,
     unique)  # fmt: skip
@@ -141,16 +141,11 @@ def template(text: str, names: Map) -> str:
     return re.sub(r"\$\{(\w+)\}|\{\{(\w+)\}\}", lambda m: display(names.get((str, m[1] or m[2]), m[0])), text)
 
 
-def matching(use: Any) -> Any:
-    """A function of a compiled pattern; a pattern that is none gives Err."""
-
-    def run(pattern: str, *rest: Any) -> Case:
-        try:
-            return ok(use(re.compile(pattern), *rest))
-        except re.error as error:
-            return failed("RegexError", str(error), pattern=pattern)
-
-    return run
+def compiled(pattern: str) -> Any:
+    try:
+        return re.compile(pattern)
+    except re.error as error:
+        raise Failure(None, str(error)) from None
 
 
 def groups(found: re.Match[str], start: int = 0) -> Arr:
@@ -161,17 +156,13 @@ def record(found: re.Match[str]) -> Rec:
     return Rec(RECORDS["RegexMatch"], {"text": found[0], "start": found.start(), "end": found.end(), "groups": groups(found, 1)})
 
 
-def expanded(pattern: re.Pattern[str], text: str, template: str) -> str:
+def expanded(pattern: str, text: str, template: str) -> Case:
     escaped = template.replace("\\", r"\\")
-    return pattern.sub(re.sub(r"\$(?:(\$)|(\d)|<(\w+)>)", lambda m: m[1] or rf"\g<{m[2] or m[3]}>", escaped), text)
+    return ok(compiled(pattern).sub(re.sub(r"\$(?:(\$)|(\d)|<(\w+)>)", lambda m: m[1] or rf"\g<{m[2] or m[3]}>", escaped), text))
 
 
 def first(made: Any) -> Any:
-    return lambda p, s: NONE if (found := p.search(s)) is None else some(made(found))
-
-
-def every(pattern: re.Pattern[str], text: str) -> Arr:
-    return Arr(map(record, pattern.finditer(text)))
+    return lambda p, s: ok(NONE if (found := compiled(p).search(s)) is None else some(made(found)))
 
 
 # ---------------------------------------------------------------- the table
@@ -210,12 +201,6 @@ CASES: Rows = {"unwrap(self) -> T": unwrap, "map<U>(self, f: fn(T) -> U) -> Resu
     "unwrap_or_else(self, f: fn(E) -> T) -> T": lambda v, f: v.payload[0] if is_good(v) else f(*v.payload or ()),
     "and_then<U>(self, f: fn(T) -> Result<U, E>) -> Result<U, E>": lambda v, f: f(*v.payload) if is_good(v) else v,
     "expect(self, msg: String) -> T": lambda v, message: unwrap(v, message + ":")}  # fmt: skip
-# of a compiled pattern
-PATTERNS: Rows = {"is_match(pattern: String, s: String) -> Result<Bool, RegexError>": lambda p, s: bool(p.search(s)),
-    "find(pattern: String, s: String) -> Result<Option<RegexMatch>, RegexError>": first(record),
-    "find_all(pattern: String, s: String) -> Result<Array<RegexMatch>, RegexError>": every,
-    "captures(pattern: String, s: String) -> Result<Option<Array<Option<String>>>, RegexError>": first(groups),
-    "replace(pattern: String, s: String, with: String) -> Result<String, RegexError>": expanded}  # fmt: skip
 LIBRARY: dict[str, Rows] = {
     "Any": {"to_string(self) -> String": display}, "Core": {"Ok<T, E>(x: T = nil) -> Result<T, E>": ok,
     "panic(msg: String) -> Never": lambda message: stop(Panic("P001", message)), "Err<T, E>(e: E) -> Result<T, E>": err,
@@ -285,7 +270,12 @@ LIBRARY: dict[str, Rows] = {
     "md5(s: String) -> String": lambda s: hashlib.md5(s.encode()).hexdigest()},
     "log": {f"{level}(v: Any)": lambda v: None for level in ("debug", "info", "warn", "error")},
     "prompt": {"template(t: String, vars: Map<String, Any>) -> String": template},
-    "regex": {signature: matching(use) for signature, use in PATTERNS.items()}}  # fmt: skip
+    "regex": {"find(pattern: String, s: String) -> Result<Option<RegexMatch>, RegexError>": first(record),
+    "captures(pattern: String, s: String) -> Result<Option<Array<Option<String>>>, RegexError>": first(groups),
+    "is_match(pattern: String, s: String) -> Result<Bool, RegexError>": lambda p, s: ok(bool(compiled(p).search(s))),
+    "find_all(pattern: String, s: String) -> Result<Array<RegexMatch>, RegexError>":
+        lambda p, s: ok(Arr(map(record, compiled(p).finditer(s)))),
+    "replace(pattern: String, s: String, with: String) -> Result<String, RegexError>": expanded}}  # fmt: skip
 
 
 # ---------------------------------------------------------------- filed under METHODS
