@@ -12,15 +12,17 @@ import json
 import posixpath
 import random
 import re
+import time
 import uuid
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
-from conformance.oracle.values import Failure, Panic
+from conformance.oracle.values import Failure, Panic, Text
 
 Json = dict[str, Any]
 PORTS = {"http": 80, "https": 443}
+VERBS = ("GET", "POST", "PUT", "DELETE", "PATCH", "HEAD")
 CREDENTIALS = ("authorization", "cookie", "proxy-authorization")
 SECRET = {"KEY", "APIKEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "CREDENTIALS"}
 
@@ -57,20 +59,20 @@ class Host:
         """Of the grants of one kind; that of a bare one is empty."""
         return {scope for granted, scope in self.grants if granted == kind}
 
-    def permit(self, kind: str, scope: str, fits: Callable[[str], bool], channel: str, **access: Any) -> None:
-        """O-4.19, O-4.21. `fits`: whether the scope of a grant holds what is asked for."""
+    def permit(self, kind: str, scope: str, fits: Callable[[str], bool], channel: str, fields: Json, **access: Any) -> None:
+        """O-4.19, O-4.21. `fits`: whether the scope of a grant holds what is asked for; `fields`: of the error."""
         if any(map(fits, self.scopes(kind))):
             self.emits.append((f"audit:{channel}", compact(access)))
             return
         denial = {"capability": f"{kind}={scope}", "flag": f"--allow-{kind.replace(':', '-')}={scope}"}
         self.emits.append(("audit:denied", compact(denial)))
         message = f"permission denied: {denial['capability']} (grant it with {denial['flag']})"
-        raise Failure("PermissionDenied", message, **denial)
+        raise Failure("PermissionDenied", message, **fields, **denial)
 
     # ------------------------------------------------------------ std::env, std::math, std::crypto, std::time
 
     def env_get(self, name: str) -> str | None:
-        self.permit("env", name, lambda scope: scope in ("", name), "env_access", variable=name)
+        self.permit("env", name, lambda scope: scope in ("", name), "env_access", {"name": name}, variable=name)
         return self.env.get(name)
 
     def env_has(self, name: str) -> bool:
@@ -79,7 +81,7 @@ class Host:
     def env_require(self, name: str) -> str:
         value = self.env_get(name)
         if value is None:
-            raise Failure("NotSet", f"{name} is not set")
+            raise Failure("NotSet", f"{name} is not set", name=name)
         return value
 
     def env_all(self) -> Json:
@@ -108,6 +110,9 @@ class Host:
     def time_now_ms(self) -> int:
         return self.now
 
+    def time_now(self) -> str:
+        return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(self.now // 1000)) + f".{self.now % 1000:03}Z"
+
     def time_sleep(self, milliseconds: int) -> None:
         until = self.now + milliseconds
         while self.now < until:
@@ -119,15 +124,15 @@ class Host:
         """The path as the tables have it, if it may be used (O-4.13, O-4.14, L-7.3.5)."""
         plain = posixpath.normpath(path)
         below = lambda scope: not scope or f"{plain}/".startswith(f"{posixpath.normpath(scope)}/")  # noqa: E731
-        self.permit(kind, path, below, "file_access", operation=operation, path=path)
+        self.permit(kind, path, below, "file_access", {"path": path}, operation=operation, path=path)
         return plain
 
     def file(self, path: str, written: str) -> str:
         """The content of what must be a file."""
         if path in self.folders:
-            raise Failure("NotAFile", f"{written}: is a directory")
+            raise Failure("NotAFile", f"{written}: is a directory", path=written)
         if path not in self.files:
-            raise Failure("NotFound", f"{written}: no such file or directory")
+            raise Failure("NotFound", f"{written}: no such file or directory", path=written)
         return self.files[path]
 
     def fs_read_file(self, path: str) -> str:
@@ -143,7 +148,7 @@ class Host:
         plain = self.path("list_dir", path)
         if plain not in self.folders:
             self.file(plain, path)
-            raise Failure("Io", f"{path}: not a directory")
+            raise Failure("Io", f"{path}: not a directory", path=path)
         every = {*self.files, *self.folders} - {"."}
         return sorted(posixpath.basename(inner) for inner in every if (posixpath.dirname(inner) or ".") == plain)
 
@@ -166,7 +171,7 @@ class Host:
 
     # ------------------------------------------------------------ std::http
 
-    def opened(self, url: str) -> tuple[str, tuple[str, str]]:
+    def opened(self, url: str, first: str) -> tuple[str, tuple[str, str]]:
         """A URL as it is sent, and its origin, if its host may be reached (O-4.15, G-8.3)."""
         try:
             parts = urlsplit(url)
@@ -177,7 +182,7 @@ class Host:
         except (KeyError, ValueError):
             port = None
         if port is None or re.search(r"[\0-\x20\x7f]", url):
-            raise Failure("InvalidUrl", f"invalid URL: {url}")
+            raise Failure("InvalidUrl", f"invalid URL: {url}", url=first)
         address = getattr(address, "ipv4_mapped", None) or address
         outside = address.is_global and not address.is_multicast
 
@@ -187,27 +192,49 @@ class Host:
             named = name == host or (name.startswith("*.") and host.endswith(name[1:]))
             return named and granted.port in (None, port) if scope else outside
 
-        self.permit("net", f"{host}:{port}", fits, "net_access", host=host, port=port)
+        self.permit("net", f"{host}:{port}", fits, "net_access", {"url": first}, host=host, port=port)
         name = host if port == PORTS[parts.scheme] else f"{host}:{port}"
         return parts._replace(netloc=name, path=parts.path or "/", fragment="").geturl(), (parts.scheme, name)
 
-    def http_request(self, method: str, url: str, body: str | None, headers: Json) -> Json:
+    def http_get(self, url: str, headers: Text | None, method: str = "GET") -> Json:
+        return self.http_request(method, url, None, headers)
+
+    def http_delete(self, url: str, headers: Text | None) -> Json:
+        return self.http_get(url, headers, "DELETE")
+
+    def http_post(self, url: str, body: Any, headers: Text | None, method: str = "POST") -> Json:
+        return self.http_request(method, url, body, headers)
+
+    def http_put(self, url: str, body: Any, headers: Text | None) -> Json:
+        return self.http_post(url, body, headers, "PUT")
+
+    def http_request(self, method: str, url: str, body: Any, headers: Text | None, timeout_ms: int = 0) -> Json:
+        """L-7.2.2, L-7.2.3."""
+        if method.upper() not in VERBS:
+            raise Panic("P013", f"no method of HTTP: {method}")
+        given, plain = json.loads(headers or "{}"), type(body) is str or body is None
+        if not plain and "content-type" not in map(str.lower, given):
+            given["content-type"] = "application/json"
+        text = body if plain or isinstance(body, Text) else compact(body)
+        return self.followed(method.upper(), url, text, given)
+
+    def followed(self, method: str, url: str, body: str | None, headers: Json) -> Json:
         """With at most five redirects, each an access of its own."""
         here, origin = url, None
         for _ in range(6):
-            here, reached = self.opened(here)
+            here, reached = self.opened(here, url)
             if origin not in (None, reached):
                 headers = {name: value for name, value in headers.items() if name.lower() not in CREDENTIALS}
-            reply = self.exchange(method, here, body, headers)
+            reply = self.exchange(method, here, body, headers, url)
             status, onward = reply["status"], reply["headers"].get("location")
             if status not in (301, 302, 303, 307, 308) or onward is None:
                 return reply
             here, origin = urljoin(here, onward), reached
             if status == 303 or (status < 303 and method == "POST"):
                 method, body = "GET", None
-        raise Failure("Network", f"{url}: too many redirects")
+        raise Failure("Network", f"{url}: too many redirects", url=url)
 
-    def exchange(self, method: str, url: str, body: str | None, headers: Json) -> Json:
+    def exchange(self, method: str, url: str, body: str | None, headers: Json, first: str) -> Json:
         """One request and its reply."""
         self.requests += 1
         host = urlsplit(url).hostname
@@ -216,7 +243,7 @@ class Host:
         reply = self.ask({**asks, "wire": None, "headers": {}})
         self.now = self.ask({"event": "idle", "until": None})["now"]
         if fault := reply.get("fault"):
-            raise Failure("Timeout" if fault["kind"] == "timeout" else "Network", f"{host}: {fault['kind']}")
+            raise Failure("Timeout" if fault["kind"] == "timeout" else "Network", f"{host}: {fault['kind']}", url=first)
         found = {name.lower(): value for name, value in (reply["body"].get("headers") or {}).items()}
         return {"status": reply["body"]["status"], "body": reply["body"].get("body") or "", "headers": found}
 

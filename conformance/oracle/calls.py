@@ -6,23 +6,18 @@ one-element cells; a closure keeps the cells that exist when it is made, so it s
 """
 
 
-import copy
-
 from concerto.compiler import ast
 
 from .library.table import json_parse, map_good
 from .places import Code, Place, write
 from .scopes import (DISCARD, METHODS, Function, Item, Join, Local, Missing, Program, Scope, Variant, declared, resolve,
     texts, type_of)  # fmt: skip
-from .types import (ANY, FLOAT, INT, NIL, STRING, Param, Type, Var, built, checked, convert,
-     has_kind, inside, known, prune, served, substitute, to_float)  # fmt: skip
+from .types import (ANY, FLOAT, INT, NIL, STRING, Param, Type, Var, built, checked, convert, has_kind, inside, known,
+    prune, served, substitute, to_float)  # fmt: skip
 from .values import NONE, Any, Case, Err, Failure, Fn, Panic, Rec, ancestors, err, head_of, kind_of, sized, stop
 
 Typed = tuple[Type, Code]
 BRANCHING = (ast.Block, ast.GroupExpr, ast.If, ast.Match, ast.Try, ast.For, ast.While, ast.Loop)
-
-
-FIELDS = {"n": "name", "p": "path", "path": "path", "pattern": "pattern", "url": "url"}  # of errors: parameters
 
 
 class Leave(Exception):
@@ -58,7 +53,7 @@ class Calls:
     def __init__(self, program: Program, host: Any, limit: int, steps: int | None = None) -> None:
         self.program, self.host, self.limit, self.depth, self.asserts = program, host, limit, 0, 0
         self.steps = iter(range(2**63 if steps is None else steps))
-        # what the program emitted; traits that have impls; left sides of pipes, by node; functions that are used as values
+        # what was emitted; traits that have impls; left sides of pipes, by node; functions that are used as values
         self.sent, self.traits, self.piped, self.values = [], [], {}, {}
 
     # ------------------------------------------------------------ elaboration
@@ -160,7 +155,6 @@ class Calls:
 
     def _elaborate(self, function: Function) -> Any:
         node, signature = function.node, function.signature
-        assert not node.clauses
         scope, rows = Scope(function.scope, Join(DISCARD if signature.result == NIL else signature.result)), []
         me = [("self", signature.receiver, None)] if signature.receiver else []
         for name, type_, default in (*me, *zip(signature.names, signature.types, signature.defaults, strict=True)):
@@ -192,17 +186,13 @@ class Calls:
         if target.kind is None:
             return self.enter(target, given)
         signature = target.signature
-        assert signature.receiver in (None, ANY) or kind_of(given[0]) == target.kind, "an element nobody checked"
         defaults = [None] * (len(given) - len(signature.types)) + signature.defaults
         values = [getattr(d, "value", None) if v is Missing else v for v, d in zip(given, defaults, strict=True)]
         try:
             made = target.run(self, *values) if target.kind == "World" else target.run(*values)
         except Failure as failure:
-            if signature.result[0] != "Result":
-                raise
-            named = {FIELDS[n]: value for n, value in zip(signature.names, values, strict=False) if n in FIELDS}
-            fields = failure.fields | named
-            made = err(Err(signature.result[2][0], failure.variant, failure.message, fields))
+            family = signature.result[2][0] if signature.result[0] == "Result" else stop(failure)
+            made = err(Err(family, failure.variant, failure.message, failure.fields))
         result, receiver = made if signature.mut else (made, None)
         return sized(result), sized(receiver)
 
@@ -217,21 +207,19 @@ class Calls:
     def target(self, node: ast.PathExpr, scope: Scope) -> Any:
         self.register()
         names = texts([*node.segments, *([node.member] if node.member else [])])
-        found = scope.find("self") if names == ["self"] else resolve(scope, names)
+        found = resolve(scope, names)
         if found is None and len(names) > 1:
             owner, trait = declared(resolve(scope, names[:-1])), None
             if owner is None and len(names) > 2:  # T::X::m
                 owner, trait = declared(resolve(scope, names[:-2])), declared(resolve(scope, [names[-2]]))
             found = self.offered(trait, owner, names[-1]) if trait else self.method(owner, names[-1], scope)
-        if found is None and len(names) == 1:
-            found = METHODS.get(("Core", names[0])) or METHODS.get(("World", names[0]))
         assert found is not None or names == ["None"], names
         return found
 
     def _instance(self, target: Any, node: Any, scope: Scope) -> dict[Any, Type]:
         """Type parameters of what is called: the last are written (L-3.2.6), or, before `::`, those of its type."""
         heads, given = target.signature.heads, [type_of(t, scope) for t in node.type_arguments or []]
-        names: dict[Any, Type] = {h: ANY if target is METHODS["World", "emit"] else Var() for h in heads}
+        names: dict[Any, Type] = {h: ANY if target is METHODS["Core", "emit"] else Var() for h in heads}
         if getattr(node, "member", None) is None:
             return names | dict(zip(heads[len(heads) - len(given) :], given, strict=True))
         owner = declared(resolve(scope, texts(node.segments)))
@@ -246,8 +234,7 @@ class Calls:
             return type_of(found.node.type, found.scope), lambda env: self.constant(found)
         if found is None:
             return ("Option", Var()), lambda env: NONE
-        signature = found.signature
-        if signature is not None:
+        if (signature := found.signature) is not None:
             types = [*([signature.receiver] if signature.receiver else []), *signature.types]
             made = Fn(found.name, len(types), lambda given: self.perform(found, given)[0])
             made, names = self.values.setdefault((found.node, found.owner), made), self._instance(found, node, scope)
@@ -271,8 +258,7 @@ class Calls:
             return self._method(found, names, self._receiver(rest[0].value, scope), rest[1:], scope, expected)
         codes, result = self.arguments(found, names, rest, scope, expected)
         if found is METHODS["json", "parse_as"]:
-            found = copy.copy(found)
-            found.run = lambda text: self.parsed(text, result[1])
+            found = Function(found.node, found.scope, found.owner, kind="json", run=lambda s: self.parsed(s, result[1]))
         return result, lambda env: self.perform(found, codes(env))[0]
 
     def parsed(self, text: str, type_: Type) -> Case:
@@ -284,17 +270,13 @@ class Calls:
     def call_value(self, type_: Type, code: Code, rest: Any, scope: Scope) -> Typed:
         _, result, *types = prune(type_) if prune(type_)[0] == "Function" else (ANY,) * (len(rest) + 2)
         codes = [self.site(a.value, scope, t) for a, t in zip(rest, types, strict=True)]
-
-        def run(env: Any) -> Any:
-            f, given = code(env), [c(env) for c in codes]
-            return f(*given) if isinstance(f, Fn) else stop(Panic("P015", f"{kind_of(f)} is no function"))
-
-        return result, run
+        called = lambda f, given: f(*given) if isinstance(f, Fn) else stop(Panic("P015", kind_of(f)))  # noqa: E731
+        return result, lambda env: called(code(env), [c(env) for c in codes])
 
     def arguments(self, target: Any, names: dict[Any, Any], rest: Any, scope: Scope, expected: Type) -> Any:
         """Evaluates arguments as written; gives them in the order of the parameters (L-5.9.1), and the type."""
         signature, rows = target.signature, []
-        result, is_emit = substitute(signature.result, names), target is METHODS["World", "emit"]
+        result, is_emit = substitute(signature.result, names), target is METHODS["Core", "emit"]
         wanted = known(expected) if isinstance(prune(result), Var) else inside(expected, prune(result)[0])
         if wanted not in (None, ANY):
             convert(result, wanted)
@@ -310,12 +292,8 @@ class Calls:
         if prune(result) == ("Number",):
             numbers = {(target.kind,), *(prune(t) for _, t, _ in rows)}
             result = ANY if ANY in numbers else FLOAT if FLOAT in numbers else INT
-
-        def run(env: Any) -> list[Any]:
-            given = {at: code(env) for at, _, code in rows}
-            return [given.get(at, Missing) for at in range(len(signature.types))]
-
-        return run, prune(result)
+        ordered = lambda given: [given.get(at, Missing) for at in range(len(signature.types))]  # noqa: E731
+        return lambda env: ordered({at: code(env) for at, _, code in rows}), prune(result)
 
     # ------------------------------------------------------------ methods
 

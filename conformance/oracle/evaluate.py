@@ -9,11 +9,10 @@ from concerto.compiler import ast
 from .calls import Calls, Leave, Typed, landing
 from .places import Code, Patterns, Place, read, write
 from .scopes import DISCARD, Item, Join, Local, Scope, Variant, declared, resolve, texts, type_of
-from .types import (ANY, BOOL, FLOAT, INT, NEVER, NIL, RANGE, STRING, Type, Var, cast, closed,
-    convert, has_kind, inside, join, joined, known, prune)  # fmt: skip
+from .types import (ANY, BOOL, FLOAT, INT, NEVER, NIL, RANGE, STRING, Type, Var, cast, closed, convert, has_kind,
+    inside, join, joined, known, prune)  # fmt: skip
 from .values import (COMPARISONS, NONE, PARENTS, Any, Arr, Case, Err, Fn, Map, Panic, Rec, Rng, Tup, arithmetic,
-    display, elements, err, in_range, is_error, is_good, key_of, kind_of, mismatch, number, ok, sized,
-    stop)  # fmt: skip
+    display, elements, err, is_error, is_good, key_of, kind_of, mismatch, ok, sized, stop)  # fmt: skip
 
 OF_ERRORS = {"kind": STRING, "message": STRING, "variant": ("Nilable", STRING)}
 LITERALS: dict[Any, Any] = {ast.ArrayExpr: Arr, ast.TupleExpr: Tup, ast.MapExpr: Map}
@@ -83,7 +82,7 @@ class Evaluator(Calls):
     def on_Unary(self, node: ast.Unary, scope: Scope, expected: Type | None) -> Typed:
         type_, code = self.expr(node.operand, scope)
         if node.operator == "-":
-            return type_, lambda env: in_range(-number(code(env)))
+            return type_, lambda env: arithmetic("*", -1, code(env))
         condition = self.converted(code, convert(type_, BOOL), node.operand)
         return BOOL, lambda env: not condition(env)
 
@@ -105,12 +104,8 @@ class Evaluator(Calls):
         inner = NEVER if type_ == NIL else type_[1] if type_[0] in ("Option", "Nilable") else ANY
         present = both.add(inner, lambda v: v.payload[0] if isinstance(v, Case) and v.variant == "Some" else v)
         right = both.add(*self.expr(node.right, scope, None if inner == NEVER else known(inner)))
-
-        def run(env: Any) -> Any:
-            value = left(env)
-            return right(env) if value is None or value == NONE else present(value)
-
-        return both.close(), run
+        chosen = lambda env, value: right(env) if value is None or value == NONE else present(value)  # noqa: E731
+        return both.close(), lambda env: chosen(env, left(env))
 
     def on_Cast(self, node: ast.Cast, scope: Scope, expected: Type | None) -> Typed:
         target = type_of(node.target, scope)
@@ -130,8 +125,7 @@ class Evaluator(Calls):
 
     def step(self, node: Any, receiver: Type, scope: Scope, place: bool) -> tuple[Type, str, Code]:
         """The last step of `node`: its type, and how it is taken."""
-        t = prune(receiver)
-        head = t[0]
+        head = (t := prune(receiver))[0]
         if isinstance(node, ast.FieldAccess):
             name, how = node.name.text, "index" if place and head == "Map" else "error" if head in PARENTS else "field"
             types = head.parts(t) if isinstance(head, Item) else OF_ERRORS if how == "error" else {}
@@ -212,10 +206,7 @@ class Evaluator(Calls):
 
     def _let(self, node: ast.Let, scope: Scope) -> Code:
         type_ = None if node.type is None else type_of(node.type, scope)
-        if node.value is None:
-            local = scope.declare(node.pattern.name.text, type_, True)  # type: ignore[attr-defined]
-            return lambda env: local.bind(env, None)
-        made, value = self.expr(node.value, scope, type_)
+        made, value = self.expr(node.value, scope, type_) if node.value else (type_, lambda env: None)
         value = self.converted(value, type_ and convert(made, type_), node.value)
         bind = self.binder(node.pattern, type_ or closed(made), scope)
         return lambda env: bind(env, value(env))
@@ -285,8 +276,7 @@ class Evaluator(Calls):
         label, value, again = getattr(node, "label", None), getattr(node, "value", None), isinstance(node, ast.Continue)
         loops = [loop for loop in scope.loops if label is None or loop.label == label.text]
         join = scope.frame if isinstance(node, ast.Return) else loops[0]
-        nothing: Code = lambda env: None  # noqa: E731
-        code = self.collect(join, value, scope) if value else nothing if again else join.add(NIL, nothing)
+        code = self.collect(join, value, scope) if value else join.add(NEVER if again else NIL, lambda env: None)
         return NEVER, lambda env: stop(Leave(join.again if again else join, code(env)))
 
     on_Continue = on_Return = on_Break
@@ -353,8 +343,7 @@ class Evaluator(Calls):
             local = inner.declare(clause.name.text if clause.name else "_", seen)
             rows.append((type_, local.bind, self.collect(both, clause.body, inner)))
         if all(test != ANY for test, *_ in rows):
-            leave = self.raiser(ANY, scope)
-            rows.append((ANY, lambda env, error: leave(error), leave))
+            rows.append((ANY, lambda env, error, leave=self.raiser(ANY, scope): leave(error), body))
 
         def run(env: Any) -> Any:
             made = attempt(env)

@@ -6,16 +6,17 @@ Declarations are looked at when something asks for them: order of declaration ne
 from __future__ import annotations
 
 import functools
-from types import SimpleNamespace
+from collections import namedtuple
 
 from concerto.compiler import ast
 from concerto.compiler.diagnostics import Diagnostics
 from concerto.compiler.parse import decode_source, parse
 
-from .types import (ANY, NEVER, NIL, PLAIN, STRUCTURAL, Param, Type, convert, joined, known, prune, substitute)
+from .types import ANY, NEVER, NIL, PLAIN, STRUCTURAL, Param, Type, convert, joined, known, prune, substitute
 from .values import PARENTS, Any, Case
 
 DISCARD = ("Discard",)  # expected of a value nobody uses: its branches are not joined (L-3.2.7, L-3.4.1)
+Signature = namedtuple("Signature", "heads receiver names types defaults result mut")
 Missing = object()  # an argument that is left to the parameter's default
 
 
@@ -42,18 +43,17 @@ class Function:
         self.__dict__.update(more)
 
     @functools.cached_property
-    def signature(self) -> SimpleNamespace:
+    def signature(self) -> Signature:
         """What a call needs to know: type parameters, receiver if there is one, parameters, result."""
         heads, parameters = (*self.owner[0], *self.scope.parameters(self.node)), self.node.parameters
         rows, selves = [p for p in parameters if not p.is_self], [p.mutable for p in parameters if p.is_self]
-        shape = {"names": [p.name.text for p in rows], "defaults": [p.default for p in rows], "mut": any(selves)}
+        names, defaults = [p.name.text for p in rows], [p.default for p in rows]
         types, result = [type_of(p.type, self.scope) for p in rows], type_of(self.node.result, self.scope)
-        receiver = self.owner[1] if selves else None
-        return SimpleNamespace(heads=heads, receiver=receiver, types=types, result=result, **shape)
+        return Signature(heads, self.owner[1] if selves else None, names, types, defaults, result, any(selves))
 
 
 METHODS: dict[tuple[str, str], Function] = {}  # by kind or library module, and name
-RECORDS: dict[str, Item] = {}  # the structs of the library
+DECLARED: dict[str, Any] = {}  # functions and structs that every module sees
 MESSAGE = "fn {0}(s: String) -> Message {{ Message {{ role: \"{0}\", content: s }} }}"
 CHANGED = "fn with_{0}(self, x: {1}) -> Prompt {{ Prompt {{ {0}: x, ..self }} }}"
 PRELUDE = f"""trait From<T> {{ fn from(x: T) -> Self; }}
@@ -104,8 +104,8 @@ class Variant:
         self.item, self.name, self.node = item, name, item.variants[name] if isinstance(item, Item) else None
         if self.node is not None and self.node.items is not None:
             itself, types = item.instance(lambda p: (p,)), [type_of(t, item.scope) for t in self.node.items]
-            shape = {"heads": item.params, "receiver": None, "mut": False, "names": [], "defaults": [None] * len(types)}
-            self.owner, self.signature = (item.params, itself), SimpleNamespace(**shape, types=types, result=itself)
+            self.owner = (item.params, itself)
+            self.signature = Signature(item.params, None, [], types, [None] * len(types), itself, False)
             self.run = lambda *payload: Case(item, name, payload)
 
 
@@ -166,7 +166,7 @@ class Scope:
                 return found
             hidden, scope = Local if scope.barrier else hidden, scope.parent
         program = self.module.program
-        return program.file_module(program.root, name) or program.prelude.names.get(name) or RECORDS.get(name)
+        return program.file_module(program.root, name) or program.prelude.names.get(name) or DECLARED.get(name)
 
     def declare(self, name: str, type_: Type, mutable: bool = False) -> Local:
         self.names[name] = local = Local(type_, mutable)
@@ -207,9 +207,8 @@ class Module(Scope):
 
 
 def inner_module(node: ast.Module, scope: Scope) -> Module | None:
-    if node.items is None:
-        return scope.module.program.file_module(scope.module, node.name.text)
-    return Module(scope.module.program, scope.module.folder, scope.module, node.items)
+    m, program = scope.module, scope.module.program
+    return program.file_module(m, node.name.text) if node.items is None else Module(program, m.folder, m, node.items)
 
 
 ITEMS: Any = (ast.Struct, ast.Schema, ast.Enum, ast.Trait, ast.TypeAlias, ast.Const)
@@ -228,9 +227,7 @@ class Program:
     def parsed(self, name: str) -> list[Any]:
         found = Diagnostics()
         self.sources[name] = source = decode_source(name, self.files[name], found)
-        tree = None if source is None else parse(source, found)
-        assert tree is not None and not found.has_errors, "no program"
-        return tree.items
+        return parse(source, found).items
 
     def file_module(self, above: Module, name: str) -> Module | None:
         stem = f"{above.folder}/{name}".lstrip("/")
@@ -279,11 +276,6 @@ def type_of(node: ast.TypeExpr | None, scope: Scope) -> Type:
     return NIL if node is None else TYPES[type(node)](node, scope)
 
 
-def _nilable(node: ast.NilableType, scope: Scope) -> Type:
-    inner = type_of(node.inner, scope)
-    return inner if inner == ANY or inner[0] == "Nilable" else ("Nilable", inner)
-
-
 def _named(node: ast.NamedType, scope: Scope) -> Type:
     name, arguments = node.path[-1].text, [type_of(a, scope) for a in node.arguments or []]
     found = resolve(scope, texts(node.path))
@@ -291,12 +283,11 @@ def _named(node: ast.NamedType, scope: Scope) -> Type:
         return substitute(type_of(found.node.target, found.scope), dict(zip(found.params, arguments, strict=True)))
     if isinstance(found, (Item, Variant, tuple)):
         return found if isinstance(found, tuple) else (found, *arguments)
-    assert name in PLAIN or STRUCTURAL.get(name) == len(arguments), f"type {name}"
     return (name, *arguments)
 
 
-TYPES: dict[Any, Any] = {ast.NamedType: _named, ast.NilableType: _nilable,
-    ast.LiteralType: lambda n, _: (frozenset([n.value]),),
+TYPES: dict[Any, Any] = {ast.NamedType: _named, ast.LiteralType: lambda n, _: (frozenset([n.value]),),
+    ast.NilableType: lambda n, scope: joined([type_of(n.inner, scope), NIL]),
     ast.TupleType: lambda n, scope: ("Tuple", *(type_of(item, scope) for item in n.items)),
     ast.FunctionType: lambda n, scope: ("Function", *(type_of(part, scope) for part in (n.result, *n.parameters))),
     ast.UnionType: lambda n, scope: (frozenset(v for m in n.members for v in type_of(m, scope)[0]),)}  # fmt: skip

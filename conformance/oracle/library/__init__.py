@@ -1,7 +1,1 @@
 """What programs find declared (L-6, L-7): signatures in the language itself, and their implementations."""
-
-from .host import HOST
-from .table import LIBRARY, file
-
-file(LIBRARY)
-file(HOST, "World")
