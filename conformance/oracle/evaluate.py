@@ -378,7 +378,6 @@ def element_type(t: Type) -> Type:
     return joined(t[1:]) if t[0] == "Tuple" else t[1] if t[0] in ("Array", "Set", "Queue", "Stack") else plain
 
 
-def _arithmetic_type(operator: str, a: Type, b: Type) -> Type:
+def _arithmetic_type(op: str, a: Type, b: Type) -> Type:
     both = (prune(a), prune(b))
-    number_type = ANY if ANY in both else INT if both == (INT, INT) else FLOAT
-    return STRING if operator == "+" and STRING in both else number_type
+    return STRING if op == "+" and STRING in both else ANY if ANY in both else INT if both == (INT, INT) else FLOAT
