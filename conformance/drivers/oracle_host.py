@@ -123,14 +123,18 @@ class Host:
     def path(self, operation: str, path: str, kind: str = "fs:read") -> str:
         """The path as the tables have it, if it may be used (O-4.13, O-4.14, L-7.3.5)."""
         plain = posixpath.normpath(path)
-        below = lambda scope: not scope or f"{plain}/".startswith(f"{posixpath.normpath(scope)}/")  # noqa: E731
-        self.permit(kind, path, below, "file_access", {"path": path}, operation=operation, path=path)
+        inside = plain.split("/")[0] not in ("", "..")  # a bare grant is of the folder, and of nothing else
+
+        def fits(scope: str) -> bool:
+            return inside and (not scope or f"{plain}/".startswith(f"{posixpath.normpath(scope)}/"))
+
+        self.permit(kind, path, fits, "file_access", {"path": path}, operation=operation, path=path)
         return plain
 
     def file(self, path: str, written: str) -> str:
         """The content of what must be a file."""
         if path in self.folders:
-            raise Failure("NotAFile", f"{written}: is a directory", path=written)
+            raise Failure("NotAFile", f"{written}: not a file", path=written)
         if path not in self.files:
             raise Failure("NotFound", f"{written}: no such file or directory", path=written)
         return self.files[path]
@@ -181,7 +185,7 @@ class Host:
             address: Any = ipaddress.ip_address(("127.0.0.1" if host == "localhost" else "1.1.1.1") if is_name else host)
         except (KeyError, ValueError):
             port = None
-        if port is None or re.search(r"[\0-\x20\x7f]", url):
+        if port is None or re.search(r"[\0-\x20\x7f\\]", url) or "@" in parts.netloc:
             raise Failure("InvalidUrl", f"invalid URL: {url}", url=first)
         address = getattr(address, "ipv4_mapped", None) or address
         outside = address.is_global and not address.is_multicast
@@ -192,8 +196,9 @@ class Host:
             named = name == host or (name.startswith("*.") and host.endswith(name[1:]))
             return named and granted.port in (None, port) if scope else outside
 
-        self.permit("net", f"{host}:{port}", fits, "net_access", {"url": first}, host=host, port=port)
-        name = host if port == PORTS[parts.scheme] else f"{host}:{port}"
+        written = f"[{host}]" if ":" in host else host
+        self.permit("net", f"{written}:{port}", fits, "net_access", {"url": first}, host=host, port=port)
+        name = written if port == PORTS[parts.scheme] else f"{written}:{port}"
         return parts._replace(netloc=name, path=parts.path or "/", fragment="").geturl(), (parts.scheme, name)
 
     def http_get(self, url: str, headers: Text | None, method: str = "GET") -> Json:
@@ -230,8 +235,9 @@ class Host:
             if status not in (301, 302, 303, 307, 308) or onward is None:
                 return reply
             here, origin = urljoin(here, onward), reached
-            if status == 303 or (status < 303 and method == "POST"):
+            if (status == 303 and method != "HEAD") or (status < 303 and method == "POST"):
                 method, body = "GET", None
+                headers = {name: value for name, value in headers.items() if name.lower() != "content-type"}
         raise Failure("Network", f"{url}: too many redirects", url=url)
 
     def exchange(self, method: str, url: str, body: str | None, headers: Json, first: str) -> Json:
