@@ -1,4 +1,4 @@
-"""The host of the second evaluator: the world of one run as `op` describes it, behind permissions (O-4.12 to O-4.21, G-8, G-10).
+"""The host of the second evaluator: the world of one run, behind permissions (O-4.12 to O-4.21, G-8, G-10).
 
 Files are a table without links, chance is seeded; HTTP and time go through the runner. For each function the evaluator
 has hosted there is one here, `fs_exists` for `std::fs::exists`: it takes and gives plain data and raises `Failure`.
@@ -21,6 +21,7 @@ from urllib.parse import urljoin, urlsplit
 from conformance.oracle.values import Failure, Panic, Text
 
 Json = dict[str, Any]
+Fits = Callable[[str], bool]
 PORTS = {"http": 80, "https": 443}
 VERBS = ("GET", "POST", "PUT", "DELETE", "PATCH", "HEAD")
 CREDENTIALS = ("authorization", "cookie", "proxy-authorization")
@@ -59,7 +60,7 @@ class Host:
         """Of the grants of one kind; that of a bare one is empty."""
         return {scope for granted, scope in self.grants if granted == kind}
 
-    def permit(self, kind: str, scope: str, fits: Callable[[str], bool], channel: str, fields: Json, **access: Any) -> None:
+    def permit(self, kind: str, scope: str, fits: Fits, channel: str, fields: Json, **access: Any) -> None:
         """O-4.19, O-4.21. `fits`: whether the scope of a grant holds what is asked for; `fields`: of the error."""
         if any(map(fits, self.scopes(kind))):
             self.emits.append((f"audit:{channel}", compact(access)))
@@ -182,7 +183,8 @@ class Host:
             host, port = (parts.hostname or "").removesuffix("."), parts.port or PORTS[parts.scheme]
             is_name = ":" not in host and not re.fullmatch(r"(.*\.)?([0-9]+|0x[0-9a-f]*)?", host)
             # Names are not looked up: `localhost` is inside, every other has a public address.
-            address: Any = ipaddress.ip_address(("127.0.0.1" if host == "localhost" else "1.1.1.1") if is_name else host)
+            looked_up = "127.0.0.1" if host == "localhost" else "1.1.1.1"
+            address: Any = ipaddress.ip_address(looked_up if is_name else host)
         except (KeyError, ValueError):
             port = None
         if port is None or re.search(r"[\0-\x20\x7f\\]", url) or "@" in parts.netloc:
