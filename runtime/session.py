@@ -6,7 +6,6 @@ Hands on `Outcome`s. asyncio is imported only when something really waits. Must 
 from __future__ import annotations
 
 import os
-import random
 import sys
 import time
 
@@ -92,6 +91,12 @@ def log_to_stderr(level: str, text: str) -> None:
     print(f"[{level}] {text}", file=sys.stderr)
 
 
+def _random_bits(bits: int) -> int:
+    from random import getrandbits
+
+    return getrandbits(bits)
+
+
 class Host:
     """What a session takes from outside.
 
@@ -135,7 +140,7 @@ class Host:
         loop: Any = None,
         log: Callable[[str, str], object] = log_to_stderr,
         wall: Callable[[], float] = time.time,
-        random_bits: Callable[[int], int] = random.getrandbits,
+        random_bits: Callable[[int], int] = _random_bits,
         secure_bytes: Callable[[int], bytes] = os.urandom,
         args: Sequence[str] = (),
         permissions: Permissions | None = None,

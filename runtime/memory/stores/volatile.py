@@ -13,7 +13,6 @@ from operator import attrgetter
 from ...records import Msg
 from ..entries import Entry
 from ..errors import conflict
-from ..fact_index import FactIndex
 from ..facts import EPHEMERAL
 from ..keys import encode
 from ..tokens import count_message
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
 
     from ..changes import Draft
     from ..entries import Turn, ViewState
+    from ..fact_index import FactIndex
     from ..facts import Fact
     from ..keys import Key
     from ..observations import Observation
@@ -223,7 +223,7 @@ class VolatileLog:
     def index(self) -> FactIndex:
         """Of facts that outlive a turn, made when it is first asked for."""
         if self._index is None:
-            self._index = FactIndex(fact for fact in self.facts.values() if fact.tier != EPHEMERAL)
+            self._index = index_of([fact for fact in self.facts.values() if fact.tier != EPHEMERAL])
         return self._index
 
     def refuse(self, facts: Sequence[Fact], gone: Sequence[int], seen: Sequence[Observation], unseen: Sequence[Any]) -> None:
@@ -351,7 +351,7 @@ class VolatileStore:
     def index(self, key: Key) -> FactIndex:
         """What recall looks through (M-14.4)."""
         log = self.logs.get(key)
-        return FactIndex() if log is None or not log.facts else log.index()
+        return index_of() if log is None or not log.facts else log.index()
 
     def ephemeral(self, key: Key) -> list[Fact]:
         log = self.logs.get(key)
@@ -407,3 +407,10 @@ class VolatileStore:
 
     def close(self) -> None:
         """Nothing is held open."""
+
+
+def index_of(facts: Sequence[Fact] = ()) -> FactIndex:
+    """Logs without facts start without what looks through them."""
+    from ..fact_index import FactIndex
+
+    return FactIndex(facts)
