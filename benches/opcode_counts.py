@@ -25,7 +25,7 @@ from concerto.vm.generated import loop  # noqa: E402
 
 from benches import pairs  # noqa: E402
 
-FETCH = "            op, arg, ins = ins\n"
+FETCH = "            op, arg, ins, near, far = ins\n"
 FUSED_SEPARATOR = "__"  # in the names tools/gen_loop.py gives fused instructions
 NAMES = {number: name for name, number in loop.NUMBERS.items()}
 

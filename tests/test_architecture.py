@@ -173,8 +173,8 @@ def test_no_vague_module_names() -> None:
 FORBIDDEN_AT_START = (
     *sorted(set().union(*LIBRARIES.values()) - {"msgpack"}), "httpx", "pydantic", "rich", "argparse", "ast", "asyncio",
     "bz2", "concurrent", "copy", "dataclasses", "email", "gettext", "hashlib", "http", "importlib.metadata", "inspect", "locale",
-    "logging", "lzma", "pathlib", "random", "shutil", "socket", "sqlite3", "ssl", "subprocess", "tempfile", "threading", "tokenize",
-    "typing", "urllib", "weakref",
+    "logging", "lzma", "pathlib", "random", "shutil", "socket", "sqlite3", "ssl", "subprocess", "tempfile", "threading",
+    "tokenize", "typing", "urllib", "weakref",
     "concerto.compiler", "concerto.host", "concerto.lsp", "concerto.runtime.agents",
     "concerto.runtime.code_files", "concerto.runtime.files", "concerto.runtime.mcp", "concerto.runtime.memory.fact_index",
     "concerto.runtime.memory.terms", "concerto.vm.translate",

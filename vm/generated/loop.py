@@ -72,158 +72,162 @@ from ..dispatch import (
     wrong_length,
 )
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 NO_CELLS: list = []
 
 # number of each opcode in the linked form
 NUMBERS = {
     "JUMP": 0,
-    "CONST": 1,
-    "NEXT__STORE__LOAD__LOAD": 2,
-    "LOAD": 3,
-    "CALL": 4,
-    "STORE": 5,
-    "INT": 6,
-    "LOAD__LOAD__INDEX_ARRAY": 7,
-    "LOAD__LOAD__INDEX_ARRAY__GET_FIELD": 8,
-    "LOAD__INT__ADD_INT__STORE__JUMP": 9,
-    "NEXT__STORE__LOAD": 10,
-    "LOAD__STORE": 11,
-    "ADD_INT": 12,
-    "ADD_INT__STORE__JUMP": 13,
-    "CALL_BUILTIN": 14,
-    "LOAD__CONST": 15,
-    "INT__ADD_INT": 16,
-    "LOAD__INDEX_ARRAY": 17,
-    "STORE__JUMP": 18,
-    "LOAD__IS_VARIANT__JUMP_UNLESS__LOAD": 19,
-    "LOAD__INT__REM_INT__INT__EQ_INT__JUMP_UNLESS": 20,
-    "STORE__LOAD__STORE__LOAD": 21,
-    "LOAD__INT__LT_INT__JUMP_UNLESS": 22,
-    "LOAD__INT__SUB_INT": 23,
-    "MUL_INT": 24,
-    "JUMP_UNLESS": 25,
-    "LOAD_OWN__SWAP__CALL_BUILTIN__POP__JUMP": 26,
-    "DIV_INT": 27,
-    "INT__REM_INT__INT__EQ_INT__JUMP_UNLESS": 28,
-    "LOAD__INT__REM_INT": 29,
-    "LOAD__LOAD__MUL_FLOAT": 30,
-    "LOAD__GET_FIELD": 31,
-    "JOIN": 32,
-    "RETURN": 33,
-    "LOAD_OWN__LOAD__SET_INDEX": 34,
-    "INDEX_ARRAY": 35,
-    "LOAD_OWN__LOAD__INDEX_OWN__SET_FIELD": 36,
-    "LOAD__LT_INT__JUMP_UNLESS": 37,
-    "LOAD__LOAD__SUB_INT__STORE": 38,
-    "STORE__LOAD": 39,
-    "LOAD__INT__ADD_INT__STORE": 40,
-    "LOAD__LOAD__LT_INT__JUMP_UNLESS": 41,
-    "ADD_INT__RETURN": 42,
-    "LOAD__INT__NE_INT__JUMP_UNLESS": 43,
-    "LOAD__LOAD__LE_INT__JUMP_UNLESS": 44,
-    "NEXT": 45,
-    "STORE__LOAD__GET_ELEMENT": 46,
-    "LOAD__LOAD__ADD_INT__STORE__JUMP": 47,
-    "LOAD__RETURN": 48,
-    "LOAD__MUL_FLOAT": 49,
-    "REM_INT": 50,
-    "SUB_FLOAT": 51,
-    "ADD_INT__STORE": 52,
-    "LOAD_OWN__SET_FIELD": 53,
-    "LOAD__CALL_BUILTIN": 54,
-    "LOAD__INT": 55,
-    "LOAD__LOAD": 56,
-    "TRY": 57,
-    "INDEX_ARRAY__STORE": 58,
-    "JUMP_UNLESS__LOAD": 59,
-    "LOAD__LOAD__MUL_FLOAT__ADD_FLOAT": 60,
-    "UNWRAP": 61,
-    "FALSE": 62,
-    "LE_INT__JUMP_UNLESS": 63,
-    "LOAD__ADD_FLOAT": 64,
-    "DUP": 65,
-    "LOAD__INDEX_ARRAY__GET_FIELD": 66,
-    "TUPLE": 67,
-    "CALL_VALUE": 68,
-    "NEXT__SHARE": 69,
+    "LOAD__INT__ADD_INT__STORE__JUMP": 1,
+    "CALL_BUILTIN": 2,
+    "LOAD__INT__REM_INT__INT__EQ_INT__JUMP_UNLESS": 3,
+    "DIV_INT": 4,
+    "JOIN": 5,
+    "LOAD__LOAD__SUB_INT__STORE": 6,
+    "ADD_INT__RETURN": 7,
+    "NEXT": 8,
+    "SUB_FLOAT": 9,
+    "LOAD__LOAD__MUL_FLOAT__ADD_FLOAT": 10,
+    "LE_INT__JUMP_UNLESS": 11,
+    "NEXT__SHARE": 12,
+    "IS_ABSENT": 13,
+    "LOAD__INT__EQ_INT__JUMP_UNLESS": 14,
+    "LOAD__INT__ADD_INT": 15,
+    "LOAD__LOAD__EQ_INT__JUMP_IF": 16,
+    "LOAD__GT_INT__JUMP_UNLESS": 17,
+    "LOAD__LOAD__INDEX_ARRAY__SHARE": 18,
+    "LOAD__IS_VARIANT__JUMP_UNLESS": 19,
+    "MUL_FLOAT": 20,
+    "IS_OK": 21,
+    "DROP": 22,
+    "LOAD__ADD_INT": 23,
+    "LOAD__INT__GT_INT__JUMP_UNLESS": 24,
+    "SOME": 25,
+    "CONST": 26,
+    "LOAD__INDEX_ARRAY": 27,
+    "LOAD__INT__LT_INT__JUMP_UNLESS": 28,
+    "LOAD__GET_FIELD": 29,
+    "LOAD__LOAD__LT_INT__JUMP_UNLESS": 30,
+    "LOAD__MUL_FLOAT": 31,
+    "LOAD__INT": 32,
+    "LOAD__ADD_FLOAT": 33,
+    "GE_INT__JUMP_UNLESS": 34,
+    "INT__SUB_INT": 35,
+    "LOAD_CELL": 36,
+    "LOAD__LOAD__MUL_INT": 37,
+    "EQ_INT__JUMP_IF": 38,
+    "ENTER": 39,
+    "LT_INT": 40,
+    "DIV": 41,
+    "INDEX_ARRAY__GET_FIELD": 42,
+    "LOAD__LOAD__GT_INT__JUMP_UNLESS": 43,
+    "NEXT__STORE__LOAD__LOAD": 44,
+    "INT__ADD_INT": 45,
+    "STORE__LOAD__STORE__LOAD": 46,
+    "LOAD__LOAD__MUL_FLOAT": 47,
+    "STORE__LOAD": 48,
+    "REM_INT": 49,
+    "LOAD__LOAD": 50,
+    "DUP": 51,
+    "CONCAT": 52,
+    "LT_INT__JUMP_IF": 53,
+    "GET_PAYLOAD": 54,
+    "INT__REM_INT": 55,
+    "LOAD__MUL_INT": 56,
+    "LOOP": 57,
+    "OK": 58,
+    "ERROR": 59,
+    "IS_SOME": 60,
+    "NONE": 61,
+    "LOAD": 62,
+    "LOAD__STORE": 63,
+    "LOAD__IS_VARIANT__JUMP_UNLESS__LOAD": 64,
+    "LOAD__INT__REM_INT": 65,
+    "RETURN": 66,
+    "LOAD__LOAD__LE_INT__JUMP_UNLESS": 67,
+    "LOAD_OWN__SET_FIELD": 68,
+    "FALSE": 69,
     "STORE__LOAD__LOAD__SHARE": 70,
-    "OK__RETURN": 71,
-    "CALL_BUILTIN__POP": 72,
-    "CONCAT": 73,
-    "GE_INT__JUMP_UNLESS": 74,
-    "IS_ABSENT": 75,
-    "LOAD__GET_ELEMENT": 76,
-    "LOAD__LOAD__ADD_INT": 77,
-    "EQ_INT__JUMP_UNLESS": 78,
-    "GT_INT": 79,
-    "INT__GT_INT__JUMP_UNLESS": 80,
-    "LT_INT__JUMP_IF": 81,
-    "INT__SUB_INT": 82,
-    "LOAD__INT__EQ_INT__JUMP_UNLESS": 83,
-    "LOAD__INT__ADD_INT": 84,
-    "ITERATE": 85,
-    "LOAD_OWN__LOAD": 86,
-    "GT_INT__JUMP_UNLESS": 87,
-    "LOAD_CELL": 88,
-    "GET_PAYLOAD": 89,
-    "STORE__LOAD__LOAD": 90,
-    "GET_ELEMENT": 91,
-    "GET_FIELD": 92,
-    "LOAD__LOAD__EQ_INT__JUMP_IF": 93,
-    "LOAD__LOAD__INDEX_ARRAY__STORE": 94,
-    "INT__MUL_INT": 95,
-    "INT__REM_INT": 96,
-    "LOAD__GT_INT__JUMP_UNLESS": 97,
-    "LOAD__LOAD__MUL_INT": 98,
-    "LOAD__LOAD__NE_INT__JUMP_UNLESS": 99,
-    "NEXT__STORE": 100,
-    "LOAD_OWN__CALL_BUILTIN": 101,
-    "LOAD__LOAD__INDEX_ARRAY__SHARE": 102,
-    "TRUE__JUMP_UNLESS": 103,
-    "RANGE": 104,
-    "POP__JUMP": 105,
-    "LOAD__MUL_INT": 106,
-    "EQ_INT__JUMP_IF": 107,
-    "LOAD__IS_VARIANT__JUMP_UNLESS": 108,
-    "LOAD__LOAD__ADD_INT__STORE": 109,
-    "LOAD__SHARE": 110,
-    "LOAD_OWN": 111,
-    "LOAD__LOAD__SUB_INT": 112,
-    "MUL_FLOAT": 113,
-    "ENTER": 114,
-    "LOOP": 115,
-    "EQ_INT": 116,
-    "LOAD__INT__SUB_INT__STORE__JUMP": 117,
-    "IS_OK": 118,
-    "LOAD_OWN__SWAP__CALL_BUILTIN__POP": 119,
-    "LT_INT": 120,
-    "OK": 121,
-    "ADD_FLOAT": 122,
-    "POP": 123,
-    "TRUE": 124,
-    "NEXT__SHARE__STORE": 125,
-    "DROP": 126,
-    "LOAD__INT__SUB_INT__STORE": 127,
-    "VARIANT": 128,
-    "LOAD__ADD_INT": 129,
-    "DIV": 130,
-    "ERROR": 131,
-    "GET_MEMBER": 132,
-    "IS": 133,
-    "JUMP_IF": 134,
-    "LOAD__INT__GT_INT__JUMP_UNLESS": 135,
-    "STORE_CELL": 136,
-    "THROW": 137,
-    "INDEX_ARRAY__GET_FIELD": 138,
-    "IS_SOME": 139,
-    "LOAD__INT__MUL_INT": 140,
-    "NONE": 141,
-    "SHARE__STORE": 142,
-    "SOME": 143,
-    "EQ": 144,
-    "INT__EQ_INT__JUMP_UNLESS": 145,
-    "LOAD__LOAD__EQ_INT__JUMP_UNLESS": 146,
-    "LOAD__LOAD__GT_INT__JUMP_UNLESS": 147,
+    "LOAD__GET_ELEMENT": 71,
+    "GT_INT__JUMP_UNLESS": 72,
+    "LOAD__LOAD__INDEX_ARRAY__STORE": 73,
+    "RANGE": 74,
+    "EQ_INT": 75,
+    "LOAD_OWN__SWAP__CALL_BUILTIN__POP": 76,
+    "LOAD__INT__SUB_INT__STORE": 77,
+    "THROW": 78,
+    "CALL": 79,
+    "NEXT__STORE__LOAD": 80,
+    "STORE__JUMP": 81,
+    "INT__REM_INT__INT__EQ_INT__JUMP_UNLESS": 82,
+    "LOAD_OWN__LOAD__SET_INDEX": 83,
+    "LOAD__INT__NE_INT__JUMP_UNLESS": 84,
+    "ADD_INT__STORE": 85,
+    "UNWRAP": 86,
+    "OK__RETURN": 87,
+    "LOAD__LOAD__ADD_INT": 88,
+    "LOAD_OWN__LOAD": 89,
+    "INT__MUL_INT": 90,
+    "POP__JUMP": 91,
+    "LOAD__LOAD__SUB_INT": 92,
+    "ADD_FLOAT": 93,
+    "VARIANT": 94,
+    "LOAD__INT__MUL_INT": 95,
+    "SHARE__STORE": 96,
+    "STORE": 97,
+    "LOAD__CONST": 98,
+    "MUL_INT": 99,
+    "LOAD_OWN__LOAD__INDEX_OWN__SET_FIELD": 100,
+    "STORE__LOAD__GET_ELEMENT": 101,
+    "JUMP_UNLESS__LOAD": 102,
+    "TUPLE": 103,
+    "GT_INT": 104,
+    "GET_ELEMENT": 105,
+    "NEXT__STORE": 106,
+    "LOAD_OWN": 107,
+    "TRUE": 108,
+    "STORE_CELL": 109,
+    "INT": 110,
+    "ADD_INT__STORE__JUMP": 111,
+    "LOAD_OWN__SWAP__CALL_BUILTIN__POP__JUMP": 112,
+    "LOAD__LT_INT__JUMP_UNLESS": 113,
+    "LOAD__LOAD__ADD_INT__STORE__JUMP": 114,
+    "TRY": 115,
+    "CALL_VALUE": 116,
+    "INT__GT_INT__JUMP_UNLESS": 117,
+    "GET_FIELD": 118,
+    "LOAD_OWN__CALL_BUILTIN": 119,
+    "LOAD__SHARE": 120,
+    "NEXT__SHARE__STORE": 121,
+    "IS": 122,
+    "EQ": 123,
+    "LOAD__LOAD__INDEX_ARRAY": 124,
+    "ADD_INT": 125,
+    "JUMP_UNLESS": 126,
+    "INDEX_ARRAY": 127,
+    "LOAD__RETURN": 128,
+    "INDEX_ARRAY__STORE": 129,
+    "LOAD__INDEX_ARRAY__GET_FIELD": 130,
+    "EQ_INT__JUMP_UNLESS": 131,
+    "STORE__LOAD__LOAD": 132,
+    "LOAD__LOAD__NE_INT__JUMP_UNLESS": 133,
+    "LOAD__LOAD__ADD_INT__STORE": 134,
+    "POP": 135,
+    "JUMP_IF": 136,
+    "INT__EQ_INT__JUMP_UNLESS": 137,
+    "LOAD__LOAD__INDEX_ARRAY__GET_FIELD": 138,
+    "LOAD__INT__SUB_INT": 139,
+    "LOAD__INT__ADD_INT__STORE": 140,
+    "LOAD__CALL_BUILTIN": 141,
+    "CALL_BUILTIN__POP": 142,
+    "ITERATE": 143,
+    "TRUE__JUMP_UNLESS": 144,
+    "LOAD__INT__SUB_INT__STORE__JUMP": 145,
+    "GET_MEMBER": 146,
+    "LOAD__LOAD__EQ_INT__JUMP_UNLESS": 147,
     "ADD": 148,
     "AGENT": 149,
     "ARRAY": 150,
@@ -339,134 +343,404 @@ NUMBERS = {
     "WRAP": 260,
 }
 
+# where the loop looks for each number: the marks of its nodes
+MARKS = (
+    (None, None),
+    (None, None),
+    (None, None),
+    (None, None),
+    (None, None),
+    (None, None),
+    (None, None),
+    (None, None),
+    (None, None),
+    (None, None),
+    (None, None),
+    (None, None),
+    (None, None),
+    (None, None),
+    (None, None),
+    (None, None),
+    (None, None),
+    (None, None),
+    (None, None),
+    (None, None),
+    (None, None),
+    (None, None),
+    (None, None),
+    (None, None),
+    (None, None),
+    (None, None),
+    (None, True),
+    (None, True),
+    (None, True),
+    (None, True),
+    (None, True),
+    (None, True),
+    (None, True),
+    (None, True),
+    (None, True),
+    (None, True),
+    (None, True),
+    (None, True),
+    (None, True),
+    (None, True),
+    (None, True),
+    (None, True),
+    (None, True),
+    (None, True),
+    (None, False),
+    (None, False),
+    (None, False),
+    (None, False),
+    (None, False),
+    (None, False),
+    (None, False),
+    (None, False),
+    (None, False),
+    (None, False),
+    (None, False),
+    (None, False),
+    (None, False),
+    (None, False),
+    (None, False),
+    (None, False),
+    (None, False),
+    (None, False),
+    (True, None),
+    (True, None),
+    (True, None),
+    (True, None),
+    (True, None),
+    (True, None),
+    (True, None),
+    (True, None),
+    (True, None),
+    (True, None),
+    (True, None),
+    (True, None),
+    (True, None),
+    (True, None),
+    (True, None),
+    (True, None),
+    (True, None),
+    (False, None),
+    (False, None),
+    (False, None),
+    (False, None),
+    (False, None),
+    (False, None),
+    (False, None),
+    (False, None),
+    (False, None),
+    (False, None),
+    (False, None),
+    (False, None),
+    (False, None),
+    (False, None),
+    (False, None),
+    (False, None),
+    (False, None),
+    (False, None),
+    (True, True),
+    (True, True),
+    (True, True),
+    (True, True),
+    (True, True),
+    (True, True),
+    (True, True),
+    (True, True),
+    (True, True),
+    (True, True),
+    (True, True),
+    (True, True),
+    (True, True),
+    (True, False),
+    (True, False),
+    (True, False),
+    (True, False),
+    (True, False),
+    (True, False),
+    (True, False),
+    (True, False),
+    (True, False),
+    (True, False),
+    (True, False),
+    (True, False),
+    (True, False),
+    (True, False),
+    (False, True),
+    (False, True),
+    (False, True),
+    (False, True),
+    (False, True),
+    (False, True),
+    (False, True),
+    (False, True),
+    (False, True),
+    (False, True),
+    (False, True),
+    (False, True),
+    (False, True),
+    (False, True),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+)
+
 # runs of opcodes that one node stands for: its number, and which of them a panic in it belongs to
 FUSED = {
-    ('CALL_BUILTIN', 'POP'): (72, 0),
-    ('LOAD', 'CALL_BUILTIN'): (54, 1),
+    ('CALL_BUILTIN', 'POP'): (142, 0),
+    ('LOAD', 'CALL_BUILTIN'): (141, 1),
     ('LOAD_OWN', 'SWAP', 'CALL_BUILTIN'): (201, 2),
-    ('LOAD_OWN', 'SWAP', 'CALL_BUILTIN', 'POP'): (119, 2),
-    ('LOAD_OWN', 'SWAP', 'CALL_BUILTIN', 'POP', 'JUMP'): (26, 2),
-    ('LOAD_OWN', 'CALL_BUILTIN'): (101, 1),
-    ('TRUE', 'JUMP_UNLESS'): (103, 0),
+    ('LOAD_OWN', 'SWAP', 'CALL_BUILTIN', 'POP'): (76, 2),
+    ('LOAD_OWN', 'SWAP', 'CALL_BUILTIN', 'POP', 'JUMP'): (112, 2),
+    ('LOAD_OWN', 'CALL_BUILTIN'): (119, 1),
+    ('TRUE', 'JUMP_UNLESS'): (144, 0),
     ('JUMP_UNLESS', 'JUMP'): (193, 0),
-    ('JUMP_UNLESS', 'LOAD'): (59, 0),
-    ('INT', 'REM_INT', 'INT', 'EQ_INT', 'JUMP_UNLESS'): (28, 1),
-    ('LOAD', 'INT', 'REM_INT', 'INT', 'EQ_INT', 'JUMP_UNLESS'): (20, 2),
+    ('JUMP_UNLESS', 'LOAD'): (102, 0),
+    ('INT', 'REM_INT', 'INT', 'EQ_INT', 'JUMP_UNLESS'): (82, 1),
+    ('LOAD', 'INT', 'REM_INT', 'INT', 'EQ_INT', 'JUMP_UNLESS'): (3, 2),
     ('IS_VARIANT', 'JUMP_UNLESS'): (191, 0),
     ('IS_VARIANT', 'JUMP_UNLESS', 'LOAD'): (192, 0),
-    ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS'): (108, 1),
-    ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD'): (19, 1),
-    ('LOAD', 'INDEX_ARRAY'): (17, 1),
-    ('INDEX_ARRAY', 'GET_FIELD'): (138, 0),
-    ('LOAD', 'INDEX_ARRAY', 'GET_FIELD'): (66, 1),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD'): (8, 2),
-    ('INDEX_ARRAY', 'STORE'): (58, 0),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'STORE'): (94, 2),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'SHARE'): (102, 2),
-    ('LOAD_OWN', 'LOAD'): (86, 0),
-    ('LOAD_OWN', 'SET_FIELD'): (53, 1),
+    ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS'): (19, 1),
+    ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD'): (64, 1),
+    ('LOAD', 'INDEX_ARRAY'): (27, 1),
+    ('INDEX_ARRAY', 'GET_FIELD'): (42, 0),
+    ('LOAD', 'INDEX_ARRAY', 'GET_FIELD'): (130, 1),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD'): (138, 2),
+    ('INDEX_ARRAY', 'STORE'): (129, 0),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'STORE'): (73, 2),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'SHARE'): (18, 2),
+    ('LOAD_OWN', 'LOAD'): (89, 0),
+    ('LOAD_OWN', 'SET_FIELD'): (68, 1),
     ('LOAD_OWN', 'LOAD', 'INDEX_OWN'): (200, 2),
-    ('LOAD_OWN', 'LOAD', 'INDEX_OWN', 'SET_FIELD'): (36, 2),
-    ('LOAD', 'CONST'): (15, 0),
-    ('LOAD', 'INT'): (55, 0),
-    ('LOAD', 'INT', 'REM_INT'): (29, 2),
-    ('LOAD', 'SHARE'): (110, 0),
-    ('LOAD', 'GET_ELEMENT'): (76, 1),
+    ('LOAD_OWN', 'LOAD', 'INDEX_OWN', 'SET_FIELD'): (100, 2),
+    ('LOAD', 'CONST'): (98, 0),
+    ('LOAD', 'INT'): (32, 0),
+    ('LOAD', 'INT', 'REM_INT'): (65, 2),
+    ('LOAD', 'SHARE'): (120, 0),
+    ('LOAD', 'GET_ELEMENT'): (71, 1),
     ('LOAD', 'GET_PAYLOAD'): (203, 1),
-    ('STORE', 'LOAD', 'GET_ELEMENT'): (46, 2),
-    ('STORE', 'LOAD', 'LOAD'): (90, 0),
-    ('STORE', 'LOAD', 'STORE', 'LOAD'): (21, 0),
-    ('ADD_INT', 'STORE'): (52, 0),
-    ('ADD_INT', 'STORE', 'JUMP'): (13, 0),
-    ('ADD_INT', 'RETURN'): (42, 0),
-    ('OK', 'RETURN'): (71, 0),
-    ('LOAD', 'STORE'): (11, 0),
-    ('SHARE', 'STORE'): (142, 0),
+    ('STORE', 'LOAD', 'GET_ELEMENT'): (101, 2),
+    ('STORE', 'LOAD', 'LOAD'): (132, 0),
+    ('STORE', 'LOAD', 'STORE', 'LOAD'): (46, 0),
+    ('ADD_INT', 'STORE'): (85, 0),
+    ('ADD_INT', 'STORE', 'JUMP'): (111, 0),
+    ('ADD_INT', 'RETURN'): (7, 0),
+    ('OK', 'RETURN'): (87, 0),
+    ('LOAD', 'STORE'): (63, 0),
+    ('SHARE', 'STORE'): (96, 0),
     ('STORE', 'LOAD', 'LOAD', 'SHARE'): (70, 0),
-    ('NEXT', 'SHARE'): (69, 0),
-    ('NEXT', 'SHARE', 'STORE'): (125, 0),
-    ('POP', 'JUMP'): (105, 0),
-    ('NEXT', 'STORE', 'LOAD'): (10, 0),
-    ('NEXT', 'STORE', 'LOAD', 'LOAD'): (2, 0),
-    ('LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT'): (60, 2),
+    ('NEXT', 'SHARE'): (12, 0),
+    ('NEXT', 'SHARE', 'STORE'): (121, 0),
+    ('POP', 'JUMP'): (91, 0),
+    ('NEXT', 'STORE', 'LOAD'): (80, 0),
+    ('NEXT', 'STORE', 'LOAD', 'LOAD'): (44, 0),
+    ('LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT'): (10, 2),
     ('LOAD', 'LOAD', 'ADD_FLOAT'): (210, 2),
-    ('LOAD', 'ADD_FLOAT'): (64, 1),
+    ('LOAD', 'ADD_FLOAT'): (33, 1),
     ('LOAD', 'LOAD', 'SUB_FLOAT'): (214, 2),
     ('LOAD', 'SUB_FLOAT'): (217, 1),
-    ('LOAD', 'LOAD', 'MUL_FLOAT'): (30, 2),
-    ('LOAD', 'MUL_FLOAT'): (49, 1),
-    ('LOAD', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (41, 2),
-    ('LOAD', 'LT_INT', 'JUMP_UNLESS'): (37, 1),
-    ('LOAD', 'INT', 'LT_INT', 'JUMP_UNLESS'): (22, 2),
+    ('LOAD', 'LOAD', 'MUL_FLOAT'): (47, 2),
+    ('LOAD', 'MUL_FLOAT'): (31, 1),
+    ('LOAD', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (30, 2),
+    ('LOAD', 'LT_INT', 'JUMP_UNLESS'): (113, 1),
+    ('LOAD', 'INT', 'LT_INT', 'JUMP_UNLESS'): (28, 2),
     ('INT', 'LT_INT', 'JUMP_UNLESS'): (185, 1),
     ('LT_INT', 'JUMP_UNLESS'): (220, 0),
-    ('LT_INT', 'JUMP_IF'): (81, 0),
-    ('LOAD', 'LOAD', 'LE_INT', 'JUMP_UNLESS'): (44, 2),
+    ('LT_INT', 'JUMP_IF'): (53, 0),
+    ('LOAD', 'LOAD', 'LE_INT', 'JUMP_UNLESS'): (67, 2),
     ('LOAD', 'LE_INT', 'JUMP_UNLESS'): (209, 1),
     ('LOAD', 'INT', 'LE_INT', 'JUMP_UNLESS'): (206, 2),
     ('INT', 'LE_INT', 'JUMP_UNLESS'): (184, 1),
-    ('LE_INT', 'JUMP_UNLESS'): (63, 0),
+    ('LE_INT', 'JUMP_UNLESS'): (11, 0),
     ('LE_INT', 'JUMP_IF'): (198, 0),
-    ('LOAD', 'LOAD', 'GT_INT', 'JUMP_UNLESS'): (147, 2),
-    ('LOAD', 'GT_INT', 'JUMP_UNLESS'): (97, 1),
-    ('LOAD', 'INT', 'GT_INT', 'JUMP_UNLESS'): (135, 2),
-    ('INT', 'GT_INT', 'JUMP_UNLESS'): (80, 1),
-    ('GT_INT', 'JUMP_UNLESS'): (87, 0),
+    ('LOAD', 'LOAD', 'GT_INT', 'JUMP_UNLESS'): (43, 2),
+    ('LOAD', 'GT_INT', 'JUMP_UNLESS'): (17, 1),
+    ('LOAD', 'INT', 'GT_INT', 'JUMP_UNLESS'): (24, 2),
+    ('INT', 'GT_INT', 'JUMP_UNLESS'): (117, 1),
+    ('GT_INT', 'JUMP_UNLESS'): (72, 0),
     ('GT_INT', 'JUMP_IF'): (177, 0),
     ('LOAD', 'LOAD', 'GE_INT', 'JUMP_UNLESS'): (211, 2),
     ('LOAD', 'GE_INT', 'JUMP_UNLESS'): (204, 1),
     ('LOAD', 'INT', 'GE_INT', 'JUMP_UNLESS'): (205, 2),
     ('INT', 'GE_INT', 'JUMP_UNLESS'): (183, 1),
-    ('GE_INT', 'JUMP_UNLESS'): (74, 0),
+    ('GE_INT', 'JUMP_UNLESS'): (34, 0),
     ('GE_INT', 'JUMP_IF'): (175, 0),
-    ('LOAD', 'LOAD', 'EQ_INT', 'JUMP_UNLESS'): (146, 2),
+    ('LOAD', 'LOAD', 'EQ_INT', 'JUMP_UNLESS'): (147, 2),
     ('LOAD', 'EQ_INT', 'JUMP_UNLESS'): (202, 1),
-    ('LOAD', 'INT', 'EQ_INT', 'JUMP_UNLESS'): (83, 2),
-    ('INT', 'EQ_INT', 'JUMP_UNLESS'): (145, 1),
-    ('EQ_INT', 'JUMP_UNLESS'): (78, 0),
-    ('EQ_INT', 'JUMP_IF'): (107, 0),
-    ('LOAD', 'LOAD', 'NE_INT', 'JUMP_UNLESS'): (99, 2),
+    ('LOAD', 'INT', 'EQ_INT', 'JUMP_UNLESS'): (14, 2),
+    ('INT', 'EQ_INT', 'JUMP_UNLESS'): (137, 1),
+    ('EQ_INT', 'JUMP_UNLESS'): (131, 0),
+    ('EQ_INT', 'JUMP_IF'): (38, 0),
+    ('LOAD', 'LOAD', 'NE_INT', 'JUMP_UNLESS'): (133, 2),
     ('LOAD', 'NE_INT', 'JUMP_UNLESS'): (216, 1),
-    ('LOAD', 'INT', 'NE_INT', 'JUMP_UNLESS'): (43, 2),
+    ('LOAD', 'INT', 'NE_INT', 'JUMP_UNLESS'): (84, 2),
     ('INT', 'NE_INT', 'JUMP_UNLESS'): (186, 1),
     ('NE_INT', 'JUMP_UNLESS'): (233, 0),
     ('NE_INT', 'JUMP_IF'): (232, 0),
-    ('LOAD', 'LOAD', 'EQ_INT', 'JUMP_IF'): (93, 2),
-    ('LOAD', 'LOAD', 'ADD_INT', 'STORE'): (109, 2),
-    ('LOAD', 'LOAD', 'ADD_INT', 'STORE', 'JUMP'): (47, 2),
-    ('LOAD', 'LOAD', 'ADD_INT'): (77, 2),
-    ('LOAD', 'ADD_INT'): (129, 1),
-    ('LOAD', 'INT', 'ADD_INT', 'STORE'): (40, 2),
-    ('LOAD', 'INT', 'ADD_INT', 'STORE', 'JUMP'): (9, 2),
-    ('LOAD', 'INT', 'ADD_INT'): (84, 2),
-    ('INT', 'ADD_INT'): (16, 1),
-    ('LOAD', 'LOAD', 'SUB_INT', 'STORE'): (38, 2),
+    ('LOAD', 'LOAD', 'EQ_INT', 'JUMP_IF'): (16, 2),
+    ('LOAD', 'LOAD', 'ADD_INT', 'STORE'): (134, 2),
+    ('LOAD', 'LOAD', 'ADD_INT', 'STORE', 'JUMP'): (114, 2),
+    ('LOAD', 'LOAD', 'ADD_INT'): (88, 2),
+    ('LOAD', 'ADD_INT'): (23, 1),
+    ('LOAD', 'INT', 'ADD_INT', 'STORE'): (140, 2),
+    ('LOAD', 'INT', 'ADD_INT', 'STORE', 'JUMP'): (1, 2),
+    ('LOAD', 'INT', 'ADD_INT'): (15, 2),
+    ('INT', 'ADD_INT'): (45, 1),
+    ('LOAD', 'LOAD', 'SUB_INT', 'STORE'): (6, 2),
     ('LOAD', 'LOAD', 'SUB_INT', 'STORE', 'JUMP'): (215, 2),
-    ('LOAD', 'LOAD', 'SUB_INT'): (112, 2),
+    ('LOAD', 'LOAD', 'SUB_INT'): (92, 2),
     ('LOAD', 'SUB_INT'): (218, 1),
-    ('LOAD', 'INT', 'SUB_INT', 'STORE'): (127, 2),
-    ('LOAD', 'INT', 'SUB_INT', 'STORE', 'JUMP'): (117, 2),
-    ('LOAD', 'INT', 'SUB_INT'): (23, 2),
-    ('INT', 'SUB_INT'): (82, 1),
+    ('LOAD', 'INT', 'SUB_INT', 'STORE'): (77, 2),
+    ('LOAD', 'INT', 'SUB_INT', 'STORE', 'JUMP'): (145, 2),
+    ('LOAD', 'INT', 'SUB_INT'): (139, 2),
+    ('INT', 'SUB_INT'): (35, 1),
     ('LOAD', 'LOAD', 'MUL_INT', 'STORE'): (212, 2),
     ('LOAD', 'LOAD', 'MUL_INT', 'STORE', 'JUMP'): (213, 2),
-    ('LOAD', 'LOAD', 'MUL_INT'): (98, 2),
-    ('LOAD', 'MUL_INT'): (106, 1),
+    ('LOAD', 'LOAD', 'MUL_INT'): (37, 2),
+    ('LOAD', 'MUL_INT'): (56, 1),
     ('LOAD', 'INT', 'MUL_INT', 'STORE'): (207, 2),
     ('LOAD', 'INT', 'MUL_INT', 'STORE', 'JUMP'): (208, 2),
-    ('LOAD', 'INT', 'MUL_INT'): (140, 2),
-    ('INT', 'MUL_INT'): (95, 1),
-    ('LOAD', 'LOAD'): (56, 0),
-    ('LOAD', 'GET_FIELD'): (31, 1),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY'): (7, 2),
-    ('INT', 'REM_INT'): (96, 1),
-    ('LOAD_OWN', 'LOAD', 'SET_INDEX'): (34, 2),
+    ('LOAD', 'INT', 'MUL_INT'): (95, 2),
+    ('INT', 'MUL_INT'): (90, 1),
+    ('LOAD', 'LOAD'): (50, 0),
+    ('LOAD', 'GET_FIELD'): (29, 1),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY'): (124, 2),
+    ('INT', 'REM_INT'): (55, 1),
+    ('LOAD_OWN', 'LOAD', 'SET_INDEX'): (83, 2),
     ('CONCAT', 'STORE'): (163, 0),
-    ('LOAD', 'RETURN'): (48, 0),
-    ('STORE', 'LOAD'): (39, 0),
-    ('STORE', 'JUMP'): (18, 0),
-    ('NEXT', 'STORE'): (100, 0),
+    ('LOAD', 'RETURN'): (128, 0),
+    ('STORE', 'LOAD'): (48, 0),
+    ('STORE', 'JUMP'): (81, 0),
+    ('NEXT', 'STORE'): (106, 0),
 }
+
+
+def node(number: int, operand: Any, following: Any) -> list[Any]:
+    """What the loop executes: an instruction and the node behind it."""
+    return [number, operand, following, *MARKS[number]]
 
 
 def run(machine, task):
@@ -482,156 +756,30 @@ def run(machine, task):
     fuel = machine.chunk()
     try:
         while True:
-            op, arg, ins = ins
-            if op < 26:
-                if op < 9:
-                    if op < 4:
-                        if op < 2:
-                            if op < 1:
-                                # JUMP
-                                ins, cost = arg
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            # CONST
-                            push(tos)
-                            tos = arg
+            op, arg, ins, near, far = ins
+            if near is None:
+                if far is None:
+                    if op < 2:
+                        if op < 1:
+                            # JUMP
+                            ins, cost = arg
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
                             continue
-                        if op < 3:
-                            # NEXT__STORE__LOAD__LOAD
-                            arg, target, left, right = arg
-                            for value in tos:
-                                locs[target] = value
-                                push(tos)
-                                push(locs[left])
-                                tos = locs[right]
-                                break
-                            else:
-                                tos = pop()
-                                ins, cost = arg
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
+                        # LOAD__INT__ADD_INT__STORE__JUMP
+                        left, right, target, arg = arg
+                        r = locs[left] + right
+                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                            locs[target] = r
+                            ins, cost = arg
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
                             continue
-                        # LOAD
-                        push(tos)
-                        tos = locs[arg]
+                        tos = overflow('+')
                         continue
-                    if op < 7:
-                        if op < 6:
-                            if op < 5:
-                                # CALL
-                                callee = arg
-                                n = callee.argc
-                                if n == 1:
-                                    new = [tos]
-                                    tos = pop()
-                                elif n:
-                                    push(tos)
-                                    new = st[-n:]
-                                    del st[-n:]
-                                    tos = pop()
-                                else:
-                                    new = []
-                                if len(frames) >= limit:
-                                    raise machine.too_deep()
-                                push_frame((ins, locs, cells, code))
-                                code = callee
-                                ins = code.entry
-                                fuel -= code.cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                locs = new + code.blank if code.blank else new
-                                cells = [None] * code.cell_count if code.cell_count else NO_CELLS
-                                continue
-                            # STORE
-                            locs[arg] = tos
-                            tos = pop()
-                            continue
-                        # INT
-                        push(tos)
-                        tos = arg
-                        continue
-                    if op < 8:
-                        # LOAD__LOAD__INDEX_ARRAY
-                        left, right = arg
-                        at = locs[right]
-                        items = locs[left].items
-                        if 0 <= at < len(items):
-                            push(tos)
-                            tos = items[at]
-                            continue
-                        tos = index_out_of_range(at, len(items))
-                        continue
-                    # LOAD__LOAD__INDEX_ARRAY__GET_FIELD
-                    left, right, field = arg
-                    at = locs[right]
-                    items = locs[left].items
-                    if 0 <= at < len(items):
-                        push(tos)
-                        tos = getattr(items[at], field)
-                        continue
-                    tos = index_out_of_range(at, len(items))
-                    continue
-                if op < 17:
-                    if op < 13:
-                        if op < 11:
-                            if op < 10:
-                                # LOAD__INT__ADD_INT__STORE__JUMP
-                                left, right, target, arg = arg
-                                r = locs[left] + right
-                                if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                                    locs[target] = r
-                                    ins, cost = arg
-                                    fuel -= cost
-                                    if fuel < 0:
-                                        fuel = machine.refill(fuel)
-                                    continue
-                                tos = overflow('+')
-                                continue
-                            # NEXT__STORE__LOAD
-                            arg, target, slot = arg
-                            for value in tos:
-                                locs[target] = value
-                                push(tos)
-                                tos = locs[slot]
-                                break
-                            else:
-                                tos = pop()
-                                ins, cost = arg
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                            continue
-                        if op < 12:
-                            # LOAD__STORE
-                            slot, target = arg
-                            locs[target] = locs[slot]
-                            continue
-                        # ADD_INT
-                        a = pop()
-                        r = a + tos
-                        if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
-                            tos = r
-                            continue
-                        overflow('+')
-                        continue
-                    if op < 15:
-                        if op < 14:
-                            # ADD_INT__STORE__JUMP
-                            target, arg = arg
-                            r = pop() + tos
-                            if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                                locs[target] = r
-                                tos = pop()
-                                ins, cost = arg
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            tos = overflow('+')
-                            continue
+                    if op < 3:
                         # CALL_BUILTIN
                         body, n = arg
                         if n == 1:
@@ -644,12 +792,379 @@ def run(machine, task):
                             del st[len(st) - n:]
                             tos = body(*new)
                         continue
+                    if op < 5:
+                        if op < 4:
+                            # LOAD__INT__REM_INT__INT__EQ_INT__JUMP_UNLESS
+                            left, right, wanted, arg = arg
+                            value = locs[left]
+                            if value >= 0 and right > 0:
+                                found = value % right
+                            else:
+                                found = int_rem(value, right)
+                            if found == wanted:
+                                continue
+                            ins, cost = arg
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        # DIV_INT
+                        a = pop()
+                        if a >= 0 and tos > 0:
+                            tos = a // tos
+                            continue
+                        tos = int_div(a, tos)
+                        continue
+                    if op < 7:
+                        if op < 6:
+                            # JOIN
+                            push(tos)
+                            new = st[len(st) - arg:]
+                            del st[len(st) - arg:]
+                            tos = join('', [part if type(part) is str else display(part) for part in new])
+                            continue
+                        # LOAD__LOAD__SUB_INT__STORE
+                        left, right, target = arg
+                        r = locs[left] - locs[right]
+                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                            locs[target] = r
+                            continue
+                        tos = overflow('-')
+                        continue
+                    if op < 10:
+                        if op < 8:
+                            # ADD_INT__RETURN
+                            r = pop() + tos
+                            if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                                tos = r
+                                ins, locs, cells, code = pop_frame()
+                                continue
+                            tos = overflow('+')
+                            continue
+                        if op < 9:
+                            # NEXT
+                            for value in tos:
+                                push(tos)
+                                tos = value
+                                break
+                            else:
+                                tos = pop()
+                                ins, cost = arg
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                            continue
+                        # SUB_FLOAT
+                        a = pop()
+                        tos = a - tos
+                        continue
+                    if op < 13:
+                        if op < 11:
+                            # LOAD__LOAD__MUL_FLOAT__ADD_FLOAT
+                            left, right = arg
+                            tos = tos + locs[left] * locs[right]
+                            continue
+                        if op < 12:
+                            # LE_INT__JUMP_UNLESS
+                            arg, = arg
+                            holds = pop() <= tos
+                            tos = pop()
+                            if holds:
+                                continue
+                            ins, cost = arg
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        # NEXT__SHARE
+                        arg, = arg
+                        for value in tos:
+                            push(tos)
+                            tos = share(value)
+                            break
+                        else:
+                            tos = pop()
+                            ins, cost = arg
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                        continue
                     if op < 16:
-                        # LOAD__CONST
+                        if op < 14:
+                            # IS_ABSENT
+                            tos = tos is None or tos is NONE_VALUE
+                            continue
+                        if op < 15:
+                            # LOAD__INT__EQ_INT__JUMP_UNLESS
+                            left, right, arg = arg
+                            if locs[left] == right:
+                                continue
+                            ins, cost = arg
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        # LOAD__INT__ADD_INT
+                        left, right = arg
+                        r = locs[left] + right
+                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                            push(tos)
+                            tos = r
+                            continue
+                        tos = overflow('+')
+                        continue
+                    if op < 18:
+                        if op < 17:
+                            # LOAD__LOAD__EQ_INT__JUMP_IF
+                            left, right, arg = arg
+                            if locs[left] != locs[right]:
+                                continue
+                            ins, cost = arg
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        # LOAD__GT_INT__JUMP_UNLESS
+                        right, arg = arg
+                        holds = tos > locs[right]
+                        tos = pop()
+                        if holds:
+                            continue
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    if op >= 22:
+                        if op < 23:
+                            # DROP
+                            if arg:
+                                if arg > 1:
+                                    del st[len(st) - arg + 1:]
+                                tos = pop()
+                            continue
+                        if op < 24:
+                            # LOAD__ADD_INT
+                            right, = arg
+                            r = tos + locs[right]
+                            if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                                tos = r
+                                continue
+                            tos = overflow('+')
+                            continue
+                        if op < 25:
+                            # LOAD__INT__GT_INT__JUMP_UNLESS
+                            left, right, arg = arg
+                            if locs[left] > right:
+                                continue
+                            ins, cost = arg
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        # SOME
+                        tos = Some(tos)
+                        continue
+                    if op >= 20:
+                        if op < 21:
+                            # MUL_FLOAT
+                            a = pop()
+                            tos = a * tos
+                            continue
+                        # IS_OK
+                        tos = type(tos) is Ok
+                        continue
+                    if op < 19:
+                        # LOAD__LOAD__INDEX_ARRAY__SHARE
+                        left, right = arg
+                        at = locs[right]
+                        items = locs[left].items
+                        if 0 <= at < len(items):
+                            push(tos)
+                            tos = share(items[at])
+                            continue
+                        tos = index_out_of_range(at, len(items))
+                        continue
+                    # LOAD__IS_VARIANT__JUMP_UNLESS
+                    slot, wanted, arg = arg
+                    value = locs[slot]
+                    if type(value) is EnumValue and value.decl is wanted.decl and value.variant == wanted.variant:
+                        continue
+                    ins, cost = arg
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    continue
+                if far:
+                    if op < 29:
+                        if op < 27:
+                            # CONST
+                            push(tos)
+                            tos = arg
+                            continue
+                        if op < 28:
+                            # LOAD__INDEX_ARRAY
+                            slot, = arg
+                            at = locs[slot]
+                            items = tos.items
+                            if 0 <= at < len(items):
+                                tos = items[at]
+                                continue
+                            tos = index_out_of_range(at, len(items))
+                            continue
+                        # LOAD__INT__LT_INT__JUMP_UNLESS
+                        left, right, arg = arg
+                        if locs[left] < right:
+                            continue
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    if op < 33:
+                        if op < 31:
+                            if op < 30:
+                                # LOAD__GET_FIELD
+                                slot, field = arg
+                                push(tos)
+                                tos = getattr(locs[slot], field)
+                                continue
+                            # LOAD__LOAD__LT_INT__JUMP_UNLESS
+                            left, right, arg = arg
+                            if locs[left] < locs[right]:
+                                continue
+                            ins, cost = arg
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        if op < 32:
+                            # LOAD__MUL_FLOAT
+                            slot, = arg
+                            tos = tos * locs[slot]
+                            continue
+                        # LOAD__INT
                         slot, value = arg
                         push(tos)
                         push(locs[slot])
                         tos = value
+                        continue
+                    if op < 36:
+                        if op < 34:
+                            # LOAD__ADD_FLOAT
+                            slot, = arg
+                            tos = tos + locs[slot]
+                            continue
+                        if op < 35:
+                            # GE_INT__JUMP_UNLESS
+                            arg, = arg
+                            holds = pop() >= tos
+                            tos = pop()
+                            if holds:
+                                continue
+                            ins, cost = arg
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        # INT__SUB_INT
+                        right, = arg
+                        r = tos - right
+                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                            tos = r
+                            continue
+                        tos = overflow('-')
+                        continue
+                    if op < 38:
+                        if op < 37:
+                            # LOAD_CELL
+                            push(tos)
+                            tos = cells[arg].value
+                            continue
+                        # LOAD__LOAD__MUL_INT
+                        left, right = arg
+                        r = locs[left] * locs[right]
+                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                            push(tos)
+                            tos = r
+                            continue
+                        tos = overflow('*')
+                        continue
+                    if op < 39:
+                        # EQ_INT__JUMP_IF
+                        arg, = arg
+                        holds = pop() == tos
+                        tos = pop()
+                        if not holds:
+                            continue
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    if op >= 41:
+                        if op < 42:
+                            # DIV
+                            a = pop()
+                            tos = div(a, tos)
+                            continue
+                        if op < 43:
+                            # INDEX_ARRAY__GET_FIELD
+                            field, = arg
+                            at = tos
+                            items = pop().items
+                            if 0 <= at < len(items):
+                                tos = getattr(items[at], field)
+                                continue
+                            tos = index_out_of_range(at, len(items))
+                            continue
+                        # LOAD__LOAD__GT_INT__JUMP_UNLESS
+                        left, right, arg = arg
+                        if locs[left] > locs[right]:
+                            continue
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    if op >= 40:
+                        # LT_INT
+                        a = pop()
+                        tos = a < tos
+                        continue
+                    # ENTER
+                    arg.hits += 1
+                    if arg.hits > machine.calls_before:
+                        push(tos)
+                        machine.fuel, fuel = fuel, 0
+                        value = machine.translated_call(task, arg, locs, cells, limit - len(frames))
+                        machine.fuel, fuel = 0, machine.fuel
+                        if value is False:
+                            tos = pop()
+                        elif value is None:
+                            ins, locs, cells, code, tos = task.state
+                            if machine.raised is not None:
+                                raise machine.take_raised()
+                        else:
+                            tos = value[0]
+                            ins, locs, cells, code = pop_frame()
+                    continue
+                if op < 46:
+                    if op < 45:
+                        # NEXT__STORE__LOAD__LOAD
+                        arg, target, left, right = arg
+                        for value in tos:
+                            locs[target] = value
+                            push(tos)
+                            push(locs[left])
+                            tos = locs[right]
+                            break
+                        else:
+                            tos = pop()
+                            ins, cost = arg
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
                         continue
                     # INT__ADD_INT
                     right, = arg
@@ -659,27 +1174,134 @@ def run(machine, task):
                         continue
                     tos = overflow('+')
                     continue
-                if op < 22:
-                    if op < 20:
-                        if op < 19:
-                            if op < 18:
-                                # LOAD__INDEX_ARRAY
-                                slot, = arg
-                                at = locs[slot]
-                                items = tos.items
-                                if 0 <= at < len(items):
-                                    tos = items[at]
-                                    continue
-                                tos = index_out_of_range(at, len(items))
-                                continue
-                            # STORE__JUMP
-                            target, arg = arg
+                if op < 50:
+                    if op < 48:
+                        if op < 47:
+                            # STORE__LOAD__STORE__LOAD
+                            target, slot, other, then = arg
                             locs[target] = tos
-                            tos = pop()
-                            ins, cost = arg
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
+                            locs[other] = locs[slot]
+                            tos = locs[then]
+                            continue
+                        # LOAD__LOAD__MUL_FLOAT
+                        left, right = arg
+                        push(tos)
+                        tos = locs[left] * locs[right]
+                        continue
+                    if op < 49:
+                        # STORE__LOAD
+                        target, slot = arg
+                        locs[target] = tos
+                        tos = locs[slot]
+                        continue
+                    # REM_INT
+                    a = pop()
+                    if a >= 0 and tos > 0:
+                        tos = a % tos
+                        continue
+                    tos = int_rem(a, tos)
+                    continue
+                if op < 53:
+                    if op < 51:
+                        # LOAD__LOAD
+                        left, right = arg
+                        push(tos)
+                        push(locs[left])
+                        tos = locs[right]
+                        continue
+                    if op < 52:
+                        # DUP
+                        push(tos)
+                        continue
+                    # CONCAT
+                    a = pop()
+                    tos = concat(a, tos)
+                    continue
+                if op < 55:
+                    if op < 54:
+                        # LT_INT__JUMP_IF
+                        arg, = arg
+                        holds = pop() < tos
+                        tos = pop()
+                        if not holds:
+                            continue
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    # GET_PAYLOAD
+                    tos = tos.payload[arg]
+                    continue
+                if op < 57:
+                    if op < 56:
+                        # INT__REM_INT
+                        right, = arg
+                        if tos >= 0 and right > 0:
+                            tos = tos % right
+                            continue
+                        tos = int_rem(tos, right)
+                        continue
+                    # LOAD__MUL_INT
+                    right, = arg
+                    r = tos * locs[right]
+                    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                        tos = r
+                        continue
+                    tos = overflow('*')
+                    continue
+                if op >= 58:
+                    if op < 59:
+                        # OK
+                        tos = Ok(tos)
+                        continue
+                    if op < 60:
+                        # ERROR
+                        push(tos)
+                        new = st[len(st) - arg.count:]
+                        del st[len(st) - arg.count:]
+                        tos = arg.make(new)
+                        continue
+                    if op < 61:
+                        # IS_SOME
+                        tos = type(tos) is Some
+                        continue
+                    # NONE
+                    push(tos)
+                    tos = NONE_VALUE
+                    continue
+                # LOOP
+                arg.hits += 1
+                if arg.hits > machine.loops_before:
+                    push(tos)
+                    new = st[len(st) - arg.depth:] if arg.depth else []
+                    del st[len(st) - len(new):]
+                    machine.fuel, fuel = fuel, 0
+                    value = machine.translated_loop(task, arg, locs, cells, new, limit - len(frames))
+                    machine.fuel, fuel = 0, machine.fuel
+                    if value is False:
+                        st += new
+                        tos = pop()
+                    elif value is None:
+                        ins, locs, cells, code, tos = task.state
+                        if machine.raised is not None:
+                            raise machine.take_raised()
+                    else:
+                        tos = value[0]
+                        ins, locs, cells, code = pop_frame()
+                continue
+            if near:
+                if far is None:
+                    if op < 65:
+                        if op < 63:
+                            # LOAD
+                            push(tos)
+                            tos = locs[arg]
+                            continue
+                        if op < 64:
+                            # LOAD__STORE
+                            slot, target = arg
+                            locs[target] = locs[slot]
                             continue
                         # LOAD__IS_VARIANT__JUMP_UNLESS__LOAD
                         slot, wanted, arg, then = arg
@@ -693,595 +1315,66 @@ def run(machine, task):
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    if op < 21:
-                        # LOAD__INT__REM_INT__INT__EQ_INT__JUMP_UNLESS
-                        left, right, wanted, arg = arg
-                        value = locs[left]
-                        if value >= 0 and right > 0:
-                            found = value % right
-                        else:
-                            found = int_rem(value, right)
-                        if found == wanted:
-                            continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    # STORE__LOAD__STORE__LOAD
-                    target, slot, other, then = arg
-                    locs[target] = tos
-                    locs[other] = locs[slot]
-                    tos = locs[then]
-                    continue
-                if op < 24:
-                    if op < 23:
-                        # LOAD__INT__LT_INT__JUMP_UNLESS
-                        left, right, arg = arg
-                        if locs[left] < right:
-                            continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    # LOAD__INT__SUB_INT
-                    left, right = arg
-                    r = locs[left] - right
-                    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                        push(tos)
-                        tos = r
-                        continue
-                    tos = overflow('-')
-                    continue
-                if op < 25:
-                    # MUL_INT
-                    a = pop()
-                    r = a * tos
-                    if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
-                        tos = r
-                        continue
-                    overflow('*')
-                    continue
-                # JUMP_UNLESS
-                if tos is True:
-                    tos = pop()
-                    continue
-                if tos is not False:
-                    raise not_bool(tos)
-                tos = pop()
-                ins, cost = arg
-                fuel -= cost
-                if fuel < 0:
-                    fuel = machine.refill(fuel)
-                continue
-            if op < 57:
-                if op < 39:
-                    if op < 32:
-                        if op < 29:
-                            if op < 28:
-                                if op < 27:
-                                    # LOAD_OWN__SWAP__CALL_BUILTIN__POP__JUMP
-                                    owner, (body, n), arg = arg
-                                    object = locs[owner]
-                                    try:
-                                        if object.shared:
-                                            locs[owner] = object = own(object)
-                                    except AttributeError:
-                                        pass
-                                    if n == 1:
-                                        body(tos)
-                                        tos = object
-                                    elif n == 2:
-                                        body(object, tos)
-                                        tos = pop()
-                                    else:
-                                        push(object)
-                                        push(tos)
-                                        new = st[len(st) - n:]
-                                        del st[len(st) - n:]
-                                        body(*new)
-                                        tos = pop()
-                                    ins, cost = arg
-                                    fuel -= cost
-                                    if fuel < 0:
-                                        fuel = machine.refill(fuel)
-                                    continue
-                                # DIV_INT
-                                a = pop()
-                                if a >= 0 and tos > 0:
-                                    tos = a // tos
-                                    continue
-                                tos = int_div(a, tos)
-                                continue
-                            # INT__REM_INT__INT__EQ_INT__JUMP_UNLESS
-                            right, wanted, arg = arg
-                            if tos >= 0 and right > 0:
-                                found = tos % right
-                            else:
-                                found = int_rem(tos, right)
-                            tos = pop()
-                            if found == wanted:
-                                continue
-                            ins, cost = arg
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        if op < 31:
-                            if op < 30:
-                                # LOAD__INT__REM_INT
-                                slot, right = arg
-                                value = locs[slot]
-                                push(tos)
-                                if value >= 0 and right > 0:
-                                    tos = value % right
-                                else:
-                                    tos = int_rem(value, right)
-                                continue
-                            # LOAD__LOAD__MUL_FLOAT
-                            left, right = arg
+                    if op < 68:
+                        if op < 66:
+                            # LOAD__INT__REM_INT
+                            slot, right = arg
+                            value = locs[slot]
                             push(tos)
-                            tos = locs[left] * locs[right]
+                            if value >= 0 and right > 0:
+                                tos = value % right
+                            else:
+                                tos = int_rem(value, right)
                             continue
-                        # LOAD__GET_FIELD
-                        slot, field = arg
-                        push(tos)
-                        tos = getattr(locs[slot], field)
-                        continue
-                    if op < 36:
-                        if op < 34:
-                            if op < 33:
-                                # JOIN
-                                push(tos)
-                                new = st[len(st) - arg:]
-                                del st[len(st) - arg:]
-                                tos = join('', [part if type(part) is str else display(part) for part in new])
-                                continue
+                        if op < 67:
                             # RETURN
                             ins, locs, cells, code = pop_frame()
                             continue
-                        if op < 35:
-                            # LOAD_OWN__LOAD__SET_INDEX
-                            owner, at = arg
-                            object = locs[owner]
-                            index = locs[at]
-                            if type(object) is not Array or object.shared:
-                                object = locs[owner] = own(object)
-                            if type(object) is Array and type(index) is int and 0 <= index < len(object.items):
-                                object.items[index] = tos
-                            else:
-                                write_element(object, index, tos)
-                            tos = pop()
+                        # LOAD__LOAD__LE_INT__JUMP_UNLESS
+                        left, right, arg = arg
+                        if locs[left] <= locs[right]:
                             continue
-                        # INDEX_ARRAY
-                        array = pop()
-                        items = array.items
-                        if 0 <= tos < len(items):
-                            tos = items[tos]
-                            continue
-                        tos = index_out_of_range(tos, len(items))
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
                         continue
-                    if op < 38:
-                        if op < 37:
-                            # LOAD_OWN__LOAD__INDEX_OWN__SET_FIELD
-                            owner, at, field = arg
+                    if op < 71:
+                        if op < 69:
+                            # LOAD_OWN__SET_FIELD
+                            owner, field = arg
                             object = locs[owner]
                             try:
                                 if object.shared:
                                     locs[owner] = object = own(object)
                             except AttributeError:
                                 pass
-                            index = locs[at]
-                            if type(object) is Array and type(index) is int and 0 <= index < len(object.items):
-                                value = object.items[index]
-                            else:
-                                value = index_place(object, index)
-                            try:
-                                if value.shared:
-                                    value = own(value)
-                                    object.items[index if type(object) is Array else key_of(index)] = value
-                            except AttributeError:
-                                pass
-                            object = value
                             if not isinstance(object, Struct):
                                 raise Panic("P007", "expected a struct in a field assignment")
                             setattr(object, field, tos)
                             tos = pop()
                             continue
-                        # LOAD__LT_INT__JUMP_UNLESS
-                        right, arg = arg
-                        holds = tos < locs[right]
-                        tos = pop()
-                        if holds:
-                            continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    # LOAD__LOAD__SUB_INT__STORE
-                    left, right, target = arg
-                    r = locs[left] - locs[right]
-                    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                        locs[target] = r
-                        continue
-                    tos = overflow('-')
-                    continue
-                if op < 48:
-                    if op < 44:
-                        if op < 42:
-                            if op < 41:
-                                if op < 40:
-                                    # STORE__LOAD
-                                    target, slot = arg
-                                    locs[target] = tos
-                                    tos = locs[slot]
-                                    continue
-                                # LOAD__INT__ADD_INT__STORE
-                                left, right, target = arg
-                                r = locs[left] + right
-                                if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                                    locs[target] = r
-                                    continue
-                                tos = overflow('+')
-                                continue
-                            # LOAD__LOAD__LT_INT__JUMP_UNLESS
-                            left, right, arg = arg
-                            if locs[left] < locs[right]:
-                                continue
-                            ins, cost = arg
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        if op < 43:
-                            # ADD_INT__RETURN
-                            r = pop() + tos
-                            if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                                tos = r
-                                ins, locs, cells, code = pop_frame()
-                                continue
-                            tos = overflow('+')
-                            continue
-                        # LOAD__INT__NE_INT__JUMP_UNLESS
-                        left, right, arg = arg
-                        if locs[left] != right:
-                            continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    if op < 46:
-                        if op < 45:
-                            # LOAD__LOAD__LE_INT__JUMP_UNLESS
-                            left, right, arg = arg
-                            if locs[left] <= locs[right]:
-                                continue
-                            ins, cost = arg
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        # NEXT
-                        for value in tos:
+                        if op < 70:
+                            # FALSE
                             push(tos)
-                            tos = value
-                            break
-                        else:
-                            tos = pop()
-                            ins, cost = arg
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                        continue
-                    if op < 47:
-                        # STORE__LOAD__GET_ELEMENT
-                        target, slot, at = arg
+                            tos = False
+                            continue
+                        # STORE__LOAD__LOAD__SHARE
+                        target, left, right = arg
                         locs[target] = tos
-                        tos = locs[slot][at]
+                        push(locs[left])
+                        tos = share(locs[right])
                         continue
-                    # LOAD__LOAD__ADD_INT__STORE__JUMP
-                    left, right, target, arg = arg
-                    r = locs[left] + locs[right]
-                    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                        locs[target] = r
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    tos = overflow('+')
-                    continue
-                if op < 53:
-                    if op < 51:
-                        if op < 50:
-                            if op < 49:
-                                # LOAD__RETURN
-                                slot, = arg
-                                push(tos)
-                                tos = locs[slot]
-                                ins, locs, cells, code = pop_frame()
-                                continue
-                            # LOAD__MUL_FLOAT
-                            slot, = arg
-                            tos = tos * locs[slot]
-                            continue
-                        # REM_INT
-                        a = pop()
-                        if a >= 0 and tos > 0:
-                            tos = a % tos
-                            continue
-                        tos = int_rem(a, tos)
-                        continue
-                    if op < 52:
-                        # SUB_FLOAT
-                        a = pop()
-                        tos = a - tos
-                        continue
-                    # ADD_INT__STORE
-                    target, = arg
-                    r = pop() + tos
-                    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                        locs[target] = r
-                        tos = pop()
-                        continue
-                    tos = overflow('+')
-                    continue
-                if op < 55:
-                    if op < 54:
-                        # LOAD_OWN__SET_FIELD
-                        owner, field = arg
-                        object = locs[owner]
-                        try:
-                            if object.shared:
-                                locs[owner] = object = own(object)
-                        except AttributeError:
-                            pass
-                        if not isinstance(object, Struct):
-                            raise Panic("P007", "expected a struct in a field assignment")
-                        setattr(object, field, tos)
-                        tos = pop()
-                        continue
-                    # LOAD__CALL_BUILTIN
-                    slot, (body, n) = arg
-                    if n == 1:
-                        push(tos)
-                        tos = body(locs[slot])
-                    elif n == 2:
-                        tos = body(tos, locs[slot])
-                    else:
-                        push(tos)
-                        tos = locs[slot]
-                        push(tos)
-                        new = st[len(st) - n:]
-                        del st[len(st) - n:]
-                        tos = body(*new)
-                    continue
-                if op < 56:
-                    # LOAD__INT
-                    slot, value = arg
-                    push(tos)
-                    push(locs[slot])
-                    tos = value
-                    continue
-                # LOAD__LOAD
-                left, right = arg
-                push(tos)
-                push(locs[left])
-                tos = locs[right]
-                continue
-            if op < 84:
-                if op < 69:
-                    if op < 63:
-                        if op < 60:
-                            if op < 59:
-                                if op < 58:
-                                    # TRY
-                                    kind = type(tos)
-                                    if kind is Ok or kind is Some:
-                                        tos = tos.value
-                                        continue
-                                    if kind is Err:
-                                        tos = tos.value
-                                    elif tos is NONE_VALUE:
-                                        if arg[3] and arg[0] is None:
-                                            if arg[2]:
-                                                del st[len(st) - arg[2]:]
-                                            ins, locs, cells, code = pop_frame()
-                                            continue
-                                        tos = missing_value()
-                                    else:
-                                        raise not_fallible(tos)
-                                    target, cost, drop, _ = arg
-                                    if drop:
-                                        del st[len(st) - drop:]
-                                    if target is None:
-                                        tos = Err(tos)
-                                        ins, locs, cells, code = pop_frame()
-                                        continue
-                                    ins = target
-                                    fuel -= cost
-                                    if fuel < 0:
-                                        fuel = machine.refill(fuel)
-                                    continue
-                                # INDEX_ARRAY__STORE
-                                target, = arg
-                                at = tos
-                                items = pop().items
-                                if 0 <= at < len(items):
-                                    locs[target] = items[at]
-                                    tos = pop()
-                                    continue
-                                tos = index_out_of_range(at, len(items))
-                                continue
-                            # JUMP_UNLESS__LOAD
-                            arg, slot = arg
-                            if tos is True:
-                                tos = locs[slot]
-                                continue
-                            if tos is not False:
-                                raise not_bool(tos)
-                            tos = pop()
-                            ins, cost = arg
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        if op < 62:
-                            if op < 61:
-                                # LOAD__LOAD__MUL_FLOAT__ADD_FLOAT
-                                left, right = arg
-                                tos = tos + locs[left] * locs[right]
-                                continue
-                            # UNWRAP
-                            tos = tos.value if type(tos) in (Some, Ok, Err) else tos
-                            continue
-                        # FALSE
-                        push(tos)
-                        tos = False
-                        continue
-                    if op < 66:
-                        if op < 65:
-                            if op < 64:
-                                # LE_INT__JUMP_UNLESS
-                                arg, = arg
-                                holds = pop() <= tos
-                                tos = pop()
-                                if holds:
-                                    continue
-                                ins, cost = arg
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            # LOAD__ADD_FLOAT
-                            slot, = arg
-                            tos = tos + locs[slot]
-                            continue
-                        # DUP
-                        push(tos)
-                        continue
-                    if op < 68:
-                        if op < 67:
-                            # LOAD__INDEX_ARRAY__GET_FIELD
-                            slot, field = arg
-                            at = locs[slot]
-                            items = tos.items
-                            if 0 <= at < len(items):
-                                tos = getattr(items[at], field)
-                                continue
-                            tos = index_out_of_range(at, len(items))
-                            continue
-                        # TUPLE
-                        push(tos)
-                        new = st[len(st) - arg:]
-                        del st[len(st) - arg:]
-                        tos = tuple(new)
-                        continue
-                    # CALL_VALUE
-                    push(tos)
-                    new = st[len(st) - arg:]
-                    del st[len(st) - arg:]
-                    closure = pop()
-                    tos = pop()
-                    if type(closure) is not Closure or closure.function.argc != arg:
-                        raise bad_call(closure, arg)
-                    callee = closure.function
-                    if len(frames) >= limit:
-                        raise machine.too_deep()
-                    push_frame((ins, locs, cells, code))
-                    code = callee
-                    ins = code.entry
-                    fuel -= code.cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    locs = new + code.blank if code.blank else new
-                    cells = [*closure.cells, *[None] * (code.cell_count - len(closure.cells))]
-                    continue
-                if op < 76:
                     if op < 73:
-                        if op < 71:
-                            if op < 70:
-                                # NEXT__SHARE
-                                arg, = arg
-                                for value in tos:
-                                    push(tos)
-                                    tos = share(value)
-                                    break
-                                else:
-                                    tos = pop()
-                                    ins, cost = arg
-                                    fuel -= cost
-                                    if fuel < 0:
-                                        fuel = machine.refill(fuel)
-                                continue
-                            # STORE__LOAD__LOAD__SHARE
-                            target, left, right = arg
-                            locs[target] = tos
-                            push(locs[left])
-                            tos = share(locs[right])
-                            continue
                         if op < 72:
-                            # OK__RETURN
-                            tos = Ok(tos)
-                            ins, locs, cells, code = pop_frame()
-                            continue
-                        # CALL_BUILTIN__POP
-                        (body, n), = arg
-                        if n == 1:
-                            body(tos)
-                        elif n == 2:
-                            body(pop(), tos)
-                        else:
-                            push(tos)
-                            new = st[len(st) - n:]
-                            del st[len(st) - n:]
-                            body(*new)
-                        tos = pop()
-                        continue
-                    if op < 75:
-                        if op < 74:
-                            # CONCAT
-                            a = pop()
-                            tos = concat(a, tos)
-                            continue
-                        # GE_INT__JUMP_UNLESS
-                        arg, = arg
-                        holds = pop() >= tos
-                        tos = pop()
-                        if holds:
-                            continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    # IS_ABSENT
-                    tos = tos is None or tos is NONE_VALUE
-                    continue
-                if op < 80:
-                    if op < 78:
-                        if op < 77:
                             # LOAD__GET_ELEMENT
                             slot, at = arg
                             push(tos)
                             tos = locs[slot][at]
                             continue
-                        # LOAD__LOAD__ADD_INT
-                        left, right = arg
-                        r = locs[left] + locs[right]
-                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                            push(tos)
-                            tos = r
-                            continue
-                        tos = overflow('+')
-                        continue
-                    if op < 79:
-                        # EQ_INT__JUMP_UNLESS
+                        # GT_INT__JUMP_UNLESS
                         arg, = arg
-                        holds = pop() == tos
+                        holds = pop() > tos
                         tos = pop()
                         if holds:
                             continue
@@ -1290,382 +1383,48 @@ def run(machine, task):
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    # GT_INT
-                    a = pop()
-                    tos = a > tos
-                    continue
-                if op < 82:
-                    if op < 81:
-                        # INT__GT_INT__JUMP_UNLESS
-                        right, arg = arg
-                        holds = tos > right
-                        tos = pop()
-                        if holds:
-                            continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    # LT_INT__JUMP_IF
-                    arg, = arg
-                    holds = pop() < tos
-                    tos = pop()
-                    if not holds:
-                        continue
-                    ins, cost = arg
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                if op < 83:
-                    # INT__SUB_INT
-                    right, = arg
-                    r = tos - right
-                    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                        tos = r
-                        continue
-                    tos = overflow('-')
-                    continue
-                # LOAD__INT__EQ_INT__JUMP_UNLESS
-                left, right, arg = arg
-                if locs[left] == right:
-                    continue
-                ins, cost = arg
-                fuel -= cost
-                if fuel < 0:
-                    fuel = machine.refill(fuel)
-                continue
-            if op < 106:
-                if op < 95:
-                    if op < 90:
-                        if op < 87:
-                            if op < 86:
-                                if op < 85:
-                                    # LOAD__INT__ADD_INT
-                                    left, right = arg
-                                    r = locs[left] + right
-                                    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                                        push(tos)
-                                        tos = r
-                                        continue
-                                    tos = overflow('+')
-                                    continue
-                                # ITERATE
-                                tos = iterate(tos, machine)
+                    if op < 75:
+                        if op < 74:
+                            # LOAD__LOAD__INDEX_ARRAY__STORE
+                            left, right, target = arg
+                            at = locs[right]
+                            items = locs[left].items
+                            if 0 <= at < len(items):
+                                locs[target] = items[at]
                                 continue
-                            # LOAD_OWN__LOAD
-                            owner, slot = arg
-                            object = locs[owner]
-                            try:
-                                if object.shared:
-                                    locs[owner] = object = own(object)
-                            except AttributeError:
-                                pass
-                            push(tos)
-                            push(object)
-                            tos = locs[slot]
+                            tos = index_out_of_range(at, len(items))
                             continue
-                        if op < 89:
-                            if op < 88:
-                                # GT_INT__JUMP_UNLESS
-                                arg, = arg
-                                holds = pop() > tos
-                                tos = pop()
-                                if holds:
-                                    continue
-                                ins, cost = arg
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            # LOAD_CELL
-                            push(tos)
-                            tos = cells[arg].value
-                            continue
-                        # GET_PAYLOAD
-                        tos = tos.payload[arg]
+                        # RANGE
+                        start = pop()
+                        tos = RangeValue.checked(start, tos, arg == 1)
                         continue
-                    if op < 93:
-                        if op < 92:
-                            if op < 91:
-                                # STORE__LOAD__LOAD
-                                target, left, right = arg
-                                locs[target] = tos
-                                push(locs[left])
-                                tos = locs[right]
-                                continue
-                            # GET_ELEMENT
-                            tos = tos[arg]
-                            continue
-                        # GET_FIELD
-                        tos = getattr(tos, arg)
-                        continue
-                    if op < 94:
-                        # LOAD__LOAD__EQ_INT__JUMP_IF
-                        left, right, arg = arg
-                        if locs[left] != locs[right]:
-                            continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    # LOAD__LOAD__INDEX_ARRAY__STORE
-                    left, right, target = arg
-                    at = locs[right]
-                    items = locs[left].items
-                    if 0 <= at < len(items):
-                        locs[target] = items[at]
-                        continue
-                    tos = index_out_of_range(at, len(items))
-                    continue
-                if op < 101:
-                    if op < 98:
-                        if op < 97:
-                            if op < 96:
-                                # INT__MUL_INT
-                                right, = arg
-                                r = tos * right
-                                if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                                    tos = r
-                                    continue
-                                tos = overflow('*')
-                                continue
-                            # INT__REM_INT
-                            right, = arg
-                            if tos >= 0 and right > 0:
-                                tos = tos % right
-                                continue
-                            tos = int_rem(tos, right)
-                            continue
-                        # LOAD__GT_INT__JUMP_UNLESS
-                        right, arg = arg
-                        holds = tos > locs[right]
-                        tos = pop()
-                        if holds:
-                            continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    if op < 100:
-                        if op < 99:
-                            # LOAD__LOAD__MUL_INT
-                            left, right = arg
-                            r = locs[left] * locs[right]
-                            if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                                push(tos)
-                                tos = r
-                                continue
-                            tos = overflow('*')
-                            continue
-                        # LOAD__LOAD__NE_INT__JUMP_UNLESS
-                        left, right, arg = arg
-                        if locs[left] != locs[right]:
-                            continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    # NEXT__STORE
-                    arg, target = arg
-                    for value in tos:
-                        locs[target] = value
-                        break
-                    else:
-                        tos = pop()
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                    continue
-                if op < 104:
-                    if op < 103:
-                        if op < 102:
-                            # LOAD_OWN__CALL_BUILTIN
-                            owner, (body, n) = arg
-                            object = locs[owner]
-                            try:
-                                if object.shared:
-                                    locs[owner] = object = own(object)
-                            except AttributeError:
-                                pass
-                            if n == 1:
-                                push(tos)
-                                tos = body(object)
-                            elif n == 2:
-                                tos = body(tos, object)
-                            else:
-                                push(tos)
-                                tos = object
-                                push(tos)
-                                new = st[len(st) - n:]
-                                del st[len(st) - n:]
-                                tos = body(*new)
-                            continue
-                        # LOAD__LOAD__INDEX_ARRAY__SHARE
-                        left, right = arg
-                        at = locs[right]
-                        items = locs[left].items
-                        if 0 <= at < len(items):
-                            push(tos)
-                            tos = share(items[at])
-                            continue
-                        tos = index_out_of_range(at, len(items))
-                        continue
-                    # TRUE__JUMP_UNLESS
-                    continue
-                if op < 105:
-                    # RANGE
-                    start = pop()
-                    tos = RangeValue.checked(start, tos, arg == 1)
-                    continue
-                # POP__JUMP
-                arg, = arg
-                tos = pop()
-                ins, cost = arg
-                fuel -= cost
-                if fuel < 0:
-                    fuel = machine.refill(fuel)
-                continue
-            if op < 122:
-                if op < 113:
-                    if op < 110:
-                        if op < 108:
-                            if op < 107:
-                                # LOAD__MUL_INT
-                                right, = arg
-                                r = tos * locs[right]
-                                if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                                    tos = r
-                                    continue
-                                tos = overflow('*')
-                                continue
-                            # EQ_INT__JUMP_IF
-                            arg, = arg
-                            holds = pop() == tos
-                            tos = pop()
-                            if not holds:
-                                continue
-                            ins, cost = arg
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        if op < 109:
-                            # LOAD__IS_VARIANT__JUMP_UNLESS
-                            slot, wanted, arg = arg
-                            value = locs[slot]
-                            if type(value) is EnumValue and value.decl is wanted.decl and value.variant == wanted.variant:
-                                continue
-                            ins, cost = arg
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        # LOAD__LOAD__ADD_INT__STORE
-                        left, right, target = arg
-                        r = locs[left] + locs[right]
-                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                            locs[target] = r
-                            continue
-                        tos = overflow('+')
-                        continue
-                    if op < 112:
-                        if op < 111:
-                            # LOAD__SHARE
-                            slot, = arg
-                            push(tos)
-                            tos = share(locs[slot])
-                            continue
-                        # LOAD_OWN
-                        push(tos)
-                        value = locs[arg]
-                        try:
-                            if value.shared:
-                                locs[arg] = value = own(value)
-                        except AttributeError:
-                            pass
-                        tos = value
-                        continue
-                    # LOAD__LOAD__SUB_INT
-                    left, right = arg
-                    r = locs[left] - locs[right]
-                    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                        push(tos)
-                        tos = r
-                        continue
-                    tos = overflow('-')
-                    continue
-                if op < 117:
-                    if op < 115:
-                        if op < 114:
-                            # MUL_FLOAT
-                            a = pop()
-                            tos = a * tos
-                            continue
-                        # ENTER
-                        arg.hits += 1
-                        if arg.hits > machine.calls_before:
-                            push(tos)
-                            machine.fuel, fuel = fuel, 0
-                            value = machine.translated_call(task, arg, locs, cells, limit - len(frames))
-                            machine.fuel, fuel = 0, machine.fuel
-                            if value is False:
-                                tos = pop()
-                            elif value is None:
-                                ins, locs, cells, code, tos = task.state
-                                if machine.raised is not None:
-                                    raise machine.take_raised()
-                            else:
-                                tos = value[0]
-                                ins, locs, cells, code = pop_frame()
-                        continue
-                    if op < 116:
-                        # LOOP
-                        arg.hits += 1
-                        if arg.hits > machine.loops_before:
-                            push(tos)
-                            new = st[len(st) - arg.depth:] if arg.depth else []
-                            del st[len(st) - len(new):]
-                            machine.fuel, fuel = fuel, 0
-                            value = machine.translated_loop(task, arg, locs, cells, new, limit - len(frames))
-                            machine.fuel, fuel = 0, machine.fuel
-                            if value is False:
-                                st += new
-                                tos = pop()
-                            elif value is None:
-                                ins, locs, cells, code, tos = task.state
-                                if machine.raised is not None:
-                                    raise machine.take_raised()
-                            else:
-                                tos = value[0]
-                                ins, locs, cells, code = pop_frame()
-                        continue
-                    # EQ_INT
-                    a = pop()
-                    tos = a == tos
-                    continue
-                if op < 120:
-                    if op < 119:
-                        if op < 118:
-                            # LOAD__INT__SUB_INT__STORE__JUMP
-                            left, right, target, arg = arg
+                    if op >= 77:
+                        if op < 78:
+                            # LOAD__INT__SUB_INT__STORE
+                            left, right, target = arg
                             r = locs[left] - right
                             if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
                                 locs[target] = r
-                                ins, cost = arg
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
                                 continue
                             tos = overflow('-')
                             continue
-                        # IS_OK
-                        tos = type(tos) is Ok
+                        # THROW
+                        target, cost, drop, _ = arg
+                        if drop:
+                            del st[len(st) - drop:]
+                        if target is None:
+                            tos = Err(tos)
+                            ins, locs, cells, code = pop_frame()
+                            continue
+                        ins = target
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    if op < 76:
+                        # EQ_INT
+                        a = pop()
+                        tos = a == tos
                         continue
                     # LOAD_OWN__SWAP__CALL_BUILTIN__POP
                     owner, (body, n) = arg
@@ -1689,31 +1448,202 @@ def run(machine, task):
                         body(*new)
                         tos = pop()
                     continue
-                if op < 121:
-                    # LT_INT
-                    a = pop()
-                    tos = a < tos
-                    continue
-                # OK
-                tos = Ok(tos)
-                continue
-            if op < 138:
-                if op < 129:
-                    if op < 126:
-                        if op < 124:
-                            if op < 123:
-                                # ADD_FLOAT
-                                a = pop()
-                                tos = a + tos
-                                continue
-                            # POP
+                if far:
+                    if op < 100:
+                        if op < 98:
+                            # STORE
+                            locs[arg] = tos
                             tos = pop()
                             continue
-                        if op < 125:
+                        if op < 99:
+                            # LOAD__CONST
+                            slot, value = arg
+                            push(tos)
+                            push(locs[slot])
+                            tos = value
+                            continue
+                        # MUL_INT
+                        a = pop()
+                        r = a * tos
+                        if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
+                            tos = r
+                            continue
+                        overflow('*')
+                        continue
+                    if op >= 106:
+                        if op < 107:
+                            # NEXT__STORE
+                            arg, target = arg
+                            for value in tos:
+                                locs[target] = value
+                                break
+                            else:
+                                tos = pop()
+                                ins, cost = arg
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                            continue
+                        if op < 108:
+                            # LOAD_OWN
+                            push(tos)
+                            value = locs[arg]
+                            try:
+                                if value.shared:
+                                    locs[arg] = value = own(value)
+                            except AttributeError:
+                                pass
+                            tos = value
+                            continue
+                        if op < 109:
                             # TRUE
                             push(tos)
                             tos = True
                             continue
+                        # STORE_CELL
+                        cells[arg].value = tos
+                        tos = pop()
+                        continue
+                    if op >= 103:
+                        if op < 104:
+                            # TUPLE
+                            push(tos)
+                            new = st[len(st) - arg:]
+                            del st[len(st) - arg:]
+                            tos = tuple(new)
+                            continue
+                        if op < 105:
+                            # GT_INT
+                            a = pop()
+                            tos = a > tos
+                            continue
+                        # GET_ELEMENT
+                        tos = tos[arg]
+                        continue
+                    if op >= 101:
+                        if op < 102:
+                            # STORE__LOAD__GET_ELEMENT
+                            target, slot, at = arg
+                            locs[target] = tos
+                            tos = locs[slot][at]
+                            continue
+                        # JUMP_UNLESS__LOAD
+                        arg, slot = arg
+                        if tos is True:
+                            tos = locs[slot]
+                            continue
+                        if tos is not False:
+                            raise not_bool(tos)
+                        tos = pop()
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    # LOAD_OWN__LOAD__INDEX_OWN__SET_FIELD
+                    owner, at, field = arg
+                    object = locs[owner]
+                    try:
+                        if object.shared:
+                            locs[owner] = object = own(object)
+                    except AttributeError:
+                        pass
+                    index = locs[at]
+                    if type(object) is Array and type(index) is int and 0 <= index < len(object.items):
+                        value = object.items[index]
+                    else:
+                        value = index_place(object, index)
+                    try:
+                        if value.shared:
+                            value = own(value)
+                            object.items[index if type(object) is Array else key_of(index)] = value
+                    except AttributeError:
+                        pass
+                    object = value
+                    if not isinstance(object, Struct):
+                        raise Panic("P007", "expected a struct in a field assignment")
+                    setattr(object, field, tos)
+                    tos = pop()
+                    continue
+                if op < 112:
+                    if op < 111:
+                        # INT
+                        push(tos)
+                        tos = arg
+                        continue
+                    # ADD_INT__STORE__JUMP
+                    target, arg = arg
+                    r = pop() + tos
+                    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                        locs[target] = r
+                        tos = pop()
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    tos = overflow('+')
+                    continue
+                if op < 115:
+                    if op >= 113:
+                        if op < 114:
+                            # LOAD__LT_INT__JUMP_UNLESS
+                            right, arg = arg
+                            holds = tos < locs[right]
+                            tos = pop()
+                            if holds:
+                                continue
+                            ins, cost = arg
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        # LOAD__LOAD__ADD_INT__STORE__JUMP
+                        left, right, target, arg = arg
+                        r = locs[left] + locs[right]
+                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                            locs[target] = r
+                            ins, cost = arg
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        tos = overflow('+')
+                        continue
+                    # LOAD_OWN__SWAP__CALL_BUILTIN__POP__JUMP
+                    owner, (body, n), arg = arg
+                    object = locs[owner]
+                    try:
+                        if object.shared:
+                            locs[owner] = object = own(object)
+                    except AttributeError:
+                        pass
+                    if n == 1:
+                        body(tos)
+                        tos = object
+                    elif n == 2:
+                        body(object, tos)
+                        tos = pop()
+                    else:
+                        push(object)
+                        push(tos)
+                        new = st[len(st) - n:]
+                        del st[len(st) - n:]
+                        body(*new)
+                        tos = pop()
+                    ins, cost = arg
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    continue
+                if op >= 120:
+                    if op < 121:
+                        # LOAD__SHARE
+                        slot, = arg
+                        push(tos)
+                        tos = share(locs[slot])
+                        continue
+                    if op < 122:
                         # NEXT__SHARE__STORE
                         arg, target = arg
                         for value in tos:
@@ -1726,64 +1656,315 @@ def run(machine, task):
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                         continue
-                    if op < 128:
-                        if op < 127:
-                            # DROP
-                            if arg:
-                                if arg > 1:
-                                    del st[len(st) - arg + 1:]
-                                tos = pop()
+                    if op < 123:
+                        # IS
+                        tos = matches(tos, arg)
+                        continue
+                    # EQ
+                    a = pop()
+                    tos = equal(a, tos)
+                    continue
+                if op >= 119:
+                    # LOAD_OWN__CALL_BUILTIN
+                    owner, (body, n) = arg
+                    object = locs[owner]
+                    try:
+                        if object.shared:
+                            locs[owner] = object = own(object)
+                    except AttributeError:
+                        pass
+                    if n == 1:
+                        push(tos)
+                        tos = body(object)
+                    elif n == 2:
+                        tos = body(tos, object)
+                    else:
+                        push(tos)
+                        tos = object
+                        push(tos)
+                        new = st[len(st) - n:]
+                        del st[len(st) - n:]
+                        tos = body(*new)
+                    continue
+                if op >= 117:
+                    if op < 118:
+                        # INT__GT_INT__JUMP_UNLESS
+                        right, arg = arg
+                        holds = tos > right
+                        tos = pop()
+                        if holds:
                             continue
-                        # LOAD__INT__SUB_INT__STORE
-                        left, right, target = arg
-                        r = locs[left] - right
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    # GET_FIELD
+                    tos = getattr(tos, arg)
+                    continue
+                if op < 116:
+                    # TRY
+                    kind = type(tos)
+                    if kind is Ok or kind is Some:
+                        tos = tos.value
+                        continue
+                    if kind is Err:
+                        tos = tos.value
+                    elif tos is NONE_VALUE:
+                        if arg[3] and arg[0] is None:
+                            if arg[2]:
+                                del st[len(st) - arg[2]:]
+                            ins, locs, cells, code = pop_frame()
+                            continue
+                        tos = missing_value()
+                    else:
+                        raise not_fallible(tos)
+                    target, cost, drop, _ = arg
+                    if drop:
+                        del st[len(st) - drop:]
+                    if target is None:
+                        tos = Err(tos)
+                        ins, locs, cells, code = pop_frame()
+                        continue
+                    ins = target
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    continue
+                # CALL_VALUE
+                push(tos)
+                new = st[len(st) - arg:]
+                del st[len(st) - arg:]
+                closure = pop()
+                tos = pop()
+                if type(closure) is not Closure or closure.function.argc != arg:
+                    raise bad_call(closure, arg)
+                callee = closure.function
+                if len(frames) >= limit:
+                    raise machine.too_deep()
+                push_frame((ins, locs, cells, code))
+                code = callee
+                ins = code.entry
+                fuel -= code.cost
+                if fuel < 0:
+                    fuel = machine.refill(fuel)
+                locs = new + code.blank if code.blank else new
+                cells = [*closure.cells, *[None] * (code.cell_count - len(closure.cells))]
+                continue
+            if far is None:
+                if op < 83:
+                    if op >= 81:
+                        if op < 82:
+                            # STORE__JUMP
+                            target, arg = arg
+                            locs[target] = tos
+                            tos = pop()
+                            ins, cost = arg
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        # INT__REM_INT__INT__EQ_INT__JUMP_UNLESS
+                        right, wanted, arg = arg
+                        if tos >= 0 and right > 0:
+                            found = tos % right
+                        else:
+                            found = int_rem(tos, right)
+                        tos = pop()
+                        if found == wanted:
+                            continue
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    if op >= 80:
+                        # NEXT__STORE__LOAD
+                        arg, target, slot = arg
+                        for value in tos:
+                            locs[target] = value
+                            push(tos)
+                            tos = locs[slot]
+                            break
+                        else:
+                            tos = pop()
+                            ins, cost = arg
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                        continue
+                    # CALL
+                    callee = arg
+                    n = callee.argc
+                    if n == 1:
+                        new = [tos]
+                        tos = pop()
+                    elif n:
+                        push(tos)
+                        new = st[-n:]
+                        del st[-n:]
+                        tos = pop()
+                    else:
+                        new = []
+                    if len(frames) >= limit:
+                        raise machine.too_deep()
+                    push_frame((ins, locs, cells, code))
+                    code = callee
+                    ins = code.entry
+                    fuel -= code.cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    locs = new + code.blank if code.blank else new
+                    cells = [None] * code.cell_count if code.cell_count else NO_CELLS
+                    continue
+                if op < 84:
+                    # LOAD_OWN__LOAD__SET_INDEX
+                    owner, at = arg
+                    object = locs[owner]
+                    index = locs[at]
+                    if type(object) is not Array or object.shared:
+                        object = locs[owner] = own(object)
+                    if type(object) is Array and type(index) is int and 0 <= index < len(object.items):
+                        object.items[index] = tos
+                    else:
+                        write_element(object, index, tos)
+                    tos = pop()
+                    continue
+                if op < 87:
+                    if op < 85:
+                        # LOAD__INT__NE_INT__JUMP_UNLESS
+                        left, right, arg = arg
+                        if locs[left] != right:
+                            continue
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    if op < 86:
+                        # ADD_INT__STORE
+                        target, = arg
+                        r = pop() + tos
                         if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
                             locs[target] = r
+                            tos = pop()
                             continue
-                        tos = overflow('-')
+                        tos = overflow('+')
                         continue
+                    # UNWRAP
+                    tos = tos.value if type(tos) in (Some, Ok, Err) else tos
+                    continue
+                if op < 89:
+                    if op < 88:
+                        # OK__RETURN
+                        tos = Ok(tos)
+                        ins, locs, cells, code = pop_frame()
+                        continue
+                    # LOAD__LOAD__ADD_INT
+                    left, right = arg
+                    r = locs[left] + locs[right]
+                    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                        push(tos)
+                        tos = r
+                        continue
+                    tos = overflow('+')
+                    continue
+                if op < 91:
+                    if op < 90:
+                        # LOAD_OWN__LOAD
+                        owner, slot = arg
+                        object = locs[owner]
+                        try:
+                            if object.shared:
+                                locs[owner] = object = own(object)
+                        except AttributeError:
+                            pass
+                        push(tos)
+                        push(object)
+                        tos = locs[slot]
+                        continue
+                    # INT__MUL_INT
+                    right, = arg
+                    r = tos * right
+                    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                        tos = r
+                        continue
+                    tos = overflow('*')
+                    continue
+                if op < 93:
+                    if op < 92:
+                        # POP__JUMP
+                        arg, = arg
+                        tos = pop()
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    # LOAD__LOAD__SUB_INT
+                    left, right = arg
+                    r = locs[left] - locs[right]
+                    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                        push(tos)
+                        tos = r
+                        continue
+                    tos = overflow('-')
+                    continue
+                if op < 94:
+                    # ADD_FLOAT
+                    a = pop()
+                    tos = a + tos
+                    continue
+                if op < 95:
                     # VARIANT
                     push(tos)
                     new = st[len(st) - arg.decl.variants[arg.variant].arity:]
                     del st[len(st) - arg.decl.variants[arg.variant].arity:]
                     tos = EnumValue(arg.decl, arg.variant, tuple(new))
                     continue
-                if op < 134:
-                    if op < 132:
-                        if op < 131:
-                            if op < 130:
-                                # LOAD__ADD_INT
-                                right, = arg
-                                r = tos + locs[right]
-                                if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                                    tos = r
-                                    continue
-                                tos = overflow('+')
-                                continue
-                            # DIV
-                            a = pop()
-                            tos = div(a, tos)
-                            continue
-                        # ERROR
+                if op < 96:
+                    # LOAD__INT__MUL_INT
+                    left, right = arg
+                    r = locs[left] * right
+                    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
                         push(tos)
-                        new = st[len(st) - arg.count:]
-                        del st[len(st) - arg.count:]
-                        tos = arg.make(new)
+                        tos = r
                         continue
-                    if op < 133:
-                        # GET_MEMBER
-                        tos = get_member(tos, arg)
-                        continue
-                    # IS
-                    tos = matches(tos, arg)
+                    tos = overflow('*')
                     continue
-                if op < 136:
-                    if op < 135:
-                        # JUMP_IF
-                        if tos is False:
+                # SHARE__STORE
+                target, = arg
+                locs[target] = share(tos)
+                tos = pop()
+                continue
+            if far:
+                if op < 126:
+                    if op < 125:
+                        # LOAD__LOAD__INDEX_ARRAY
+                        left, right = arg
+                        at = locs[right]
+                        items = locs[left].items
+                        if 0 <= at < len(items):
+                            push(tos)
+                            tos = items[at]
+                            continue
+                        tos = index_out_of_range(at, len(items))
+                        continue
+                    # ADD_INT
+                    a = pop()
+                    r = a + tos
+                    if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
+                        tos = r
+                        continue
+                    overflow('+')
+                    continue
+                if op < 128:
+                    if op < 127:
+                        # JUMP_UNLESS
+                        if tos is True:
                             tos = pop()
                             continue
-                        if tos is not True:
+                        if tos is not False:
                             raise not_bool(tos)
                         tos = pop()
                         ins, cost = arg
@@ -1791,106 +1972,199 @@ def run(machine, task):
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    # LOAD__INT__GT_INT__JUMP_UNLESS
-                    left, right, arg = arg
-                    if locs[left] > right:
+                    # INDEX_ARRAY
+                    array = pop()
+                    items = array.items
+                    if 0 <= tos < len(items):
+                        tos = items[tos]
+                        continue
+                    tos = index_out_of_range(tos, len(items))
+                    continue
+                if op < 130:
+                    if op < 129:
+                        # LOAD__RETURN
+                        slot, = arg
+                        push(tos)
+                        tos = locs[slot]
+                        ins, locs, cells, code = pop_frame()
+                        continue
+                    # INDEX_ARRAY__STORE
+                    target, = arg
+                    at = tos
+                    items = pop().items
+                    if 0 <= at < len(items):
+                        locs[target] = items[at]
+                        tos = pop()
+                        continue
+                    tos = index_out_of_range(at, len(items))
+                    continue
+                if op < 132:
+                    if op < 131:
+                        # LOAD__INDEX_ARRAY__GET_FIELD
+                        slot, field = arg
+                        at = locs[slot]
+                        items = tos.items
+                        if 0 <= at < len(items):
+                            tos = getattr(items[at], field)
+                            continue
+                        tos = index_out_of_range(at, len(items))
+                        continue
+                    # EQ_INT__JUMP_UNLESS
+                    arg, = arg
+                    holds = pop() == tos
+                    tos = pop()
+                    if holds:
                         continue
                     ins, cost = arg
                     fuel -= cost
                     if fuel < 0:
                         fuel = machine.refill(fuel)
                     continue
-                if op < 137:
-                    # STORE_CELL
-                    cells[arg].value = tos
+                if op < 134:
+                    if op < 133:
+                        # STORE__LOAD__LOAD
+                        target, left, right = arg
+                        locs[target] = tos
+                        push(locs[left])
+                        tos = locs[right]
+                        continue
+                    # LOAD__LOAD__NE_INT__JUMP_UNLESS
+                    left, right, arg = arg
+                    if locs[left] != locs[right]:
+                        continue
+                    ins, cost = arg
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    continue
+                if op < 135:
+                    # LOAD__LOAD__ADD_INT__STORE
+                    left, right, target = arg
+                    r = locs[left] + locs[right]
+                    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                        locs[target] = r
+                        continue
+                    tos = overflow('+')
+                    continue
+                if op < 136:
+                    # POP
                     tos = pop()
                     continue
-                # THROW
-                target, cost, drop, _ = arg
-                if drop:
-                    del st[len(st) - drop:]
-                if target is None:
-                    tos = Err(tos)
-                    ins, locs, cells, code = pop_frame()
+                if op < 137:
+                    # JUMP_IF
+                    if tos is False:
+                        tos = pop()
+                        continue
+                    if tos is not True:
+                        raise not_bool(tos)
+                    tos = pop()
+                    ins, cost = arg
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
                     continue
-                ins = target
+                # INT__EQ_INT__JUMP_UNLESS
+                right, arg = arg
+                holds = tos == right
+                tos = pop()
+                if holds:
+                    continue
+                ins, cost = arg
                 fuel -= cost
                 if fuel < 0:
                     fuel = machine.refill(fuel)
                 continue
-            if op < 190:
-                if op < 154:
-                    if op < 143:
-                        if op < 140:
-                            if op < 139:
-                                # INDEX_ARRAY__GET_FIELD
-                                field, = arg
-                                at = tos
-                                items = pop().items
-                                if 0 <= at < len(items):
-                                    tos = getattr(items[at], field)
-                                    continue
-                                tos = index_out_of_range(at, len(items))
-                                continue
-                            # IS_SOME
-                            tos = type(tos) is Some
-                            continue
-                        if op < 142:
-                            if op < 141:
-                                # LOAD__INT__MUL_INT
-                                left, right = arg
-                                r = locs[left] * right
-                                if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                                    push(tos)
-                                    tos = r
-                                    continue
-                                tos = overflow('*')
-                                continue
-                            # NONE
-                            push(tos)
-                            tos = NONE_VALUE
-                            continue
-                        # SHARE__STORE
-                        target, = arg
-                        locs[target] = share(tos)
-                        tos = pop()
+            if op < 141:
+                if op < 139:
+                    # LOAD__LOAD__INDEX_ARRAY__GET_FIELD
+                    left, right, field = arg
+                    at = locs[right]
+                    items = locs[left].items
+                    if 0 <= at < len(items):
+                        push(tos)
+                        tos = getattr(items[at], field)
                         continue
-                    if op < 147:
-                        if op < 145:
-                            if op < 144:
-                                # SOME
-                                tos = Some(tos)
-                                continue
-                            # EQ
-                            a = pop()
-                            tos = equal(a, tos)
-                            continue
-                        if op < 146:
-                            # INT__EQ_INT__JUMP_UNLESS
-                            right, arg = arg
-                            holds = tos == right
-                            tos = pop()
-                            if holds:
-                                continue
+                    tos = index_out_of_range(at, len(items))
+                    continue
+                if op < 140:
+                    # LOAD__INT__SUB_INT
+                    left, right = arg
+                    r = locs[left] - right
+                    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                        push(tos)
+                        tos = r
+                        continue
+                    tos = overflow('-')
+                    continue
+                # LOAD__INT__ADD_INT__STORE
+                left, right, target = arg
+                r = locs[left] + right
+                if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                    locs[target] = r
+                    continue
+                tos = overflow('+')
+                continue
+            if op < 145:
+                if op < 142:
+                    # LOAD__CALL_BUILTIN
+                    slot, (body, n) = arg
+                    if n == 1:
+                        push(tos)
+                        tos = body(locs[slot])
+                    elif n == 2:
+                        tos = body(tos, locs[slot])
+                    else:
+                        push(tos)
+                        tos = locs[slot]
+                        push(tos)
+                        new = st[len(st) - n:]
+                        del st[len(st) - n:]
+                        tos = body(*new)
+                    continue
+                if op < 143:
+                    # CALL_BUILTIN__POP
+                    (body, n), = arg
+                    if n == 1:
+                        body(tos)
+                    elif n == 2:
+                        body(pop(), tos)
+                    else:
+                        push(tos)
+                        new = st[len(st) - n:]
+                        del st[len(st) - n:]
+                        body(*new)
+                    tos = pop()
+                    continue
+                if op < 144:
+                    # ITERATE
+                    tos = iterate(tos, machine)
+                    continue
+                # TRUE__JUMP_UNLESS
+                continue
+            if op < 192:
+                if op < 157:
+                    if op < 146:
+                        # LOAD__INT__SUB_INT__STORE__JUMP
+                        left, right, target, arg = arg
+                        r = locs[left] - right
+                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                            locs[target] = r
                             ins, cost = arg
                             fuel -= cost
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
-                        # LOAD__LOAD__EQ_INT__JUMP_UNLESS
-                        left, right, arg = arg
-                        if locs[left] == locs[right]:
-                            continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
+                        tos = overflow('-')
+                        continue
+                    if op < 147:
+                        # GET_MEMBER
+                        tos = get_member(tos, arg)
                         continue
                     if op < 150:
                         if op < 148:
-                            # LOAD__LOAD__GT_INT__JUMP_UNLESS
+                            # LOAD__LOAD__EQ_INT__JUMP_UNLESS
                             left, right, arg = arg
-                            if locs[left] > locs[right]:
+                            if locs[left] == locs[right]:
                                 continue
                             ins, cost = arg
                             fuel -= cost
@@ -1923,9 +2197,22 @@ def run(machine, task):
                         task.state = (ins, locs, cells, code, tos)
                         machine.fuel += fuel
                         return
-                    if op < 153:
-                        # AWAIT
-                        value = machine.await_value(task, tos)
+                    if op < 154:
+                        if op < 153:
+                            # AWAIT
+                            value = machine.await_value(task, tos)
+                            if value is SUSPENDED:
+                                tos = pop()
+                                task.state = (ins, locs, cells, code, tos)
+                                machine.fuel += fuel
+                                return
+                            tos = value
+                            continue
+                        # AWAIT_ALL
+                        push(tos)
+                        new = st[len(st) - arg:]
+                        del st[len(st) - arg:]
+                        value = machine.join(task, new)
                         if value is SUSPENDED:
                             tos = pop()
                             task.state = (ins, locs, cells, code, tos)
@@ -1933,200 +2220,187 @@ def run(machine, task):
                             return
                         tos = value
                         continue
-                    # AWAIT_ALL
+                    if op < 155:
+                        # CALL_HOST
+                        push(tos)
+                        n = arg.argc
+                        new = st[len(st) - n:]
+                        del st[len(st) - n:]
+                        payload = arg.prepare(*new)
+                        tos = pop()
+                        machine.suspend(task, arg.effect, payload)
+                        task.state = (ins, locs, cells, code, tos)
+                        machine.fuel += fuel
+                        return
+                    if op < 156:
+                        # CALL_INOUT
+                        push(tos)
+                        n = arg.argc
+                        new = st[len(st) - n:]
+                        del st[len(st) - n:]
+                        value = exec_call_inout(machine, pop(), arg, new)
+                        tos = pop()
+                        callee = value.code
+                        new = value.arguments
+                        if len(frames) >= limit:
+                            raise machine.too_deep()
+                        push_frame((ins, locs, cells, code))
+                        code = callee
+                        ins = code.entry
+                        fuel -= code.cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        locs = new + code.blank if code.blank else new
+                        cells = [None] * code.cell_count if code.cell_count else NO_CELLS
+                        continue
+                    # CALL_METHOD
                     push(tos)
-                    new = st[len(st) - arg:]
-                    del st[len(st) - arg:]
-                    value = machine.join(task, new)
+                    n = arg.argc
+                    new = st[len(st) - n:]
+                    del st[len(st) - n:]
+                    value = exec_call_method(machine, task, pop(), arg, new)
                     if value is SUSPENDED:
                         tos = pop()
                         task.state = (ins, locs, cells, code, tos)
                         machine.fuel += fuel
                         return
+                    if type(value) is Invoke:
+                        tos = pop()
+                        callee = value.code
+                        new = value.arguments
+                        if len(frames) >= limit:
+                            raise machine.too_deep()
+                        push_frame((ins, locs, cells, code))
+                        code = callee
+                        ins = code.entry
+                        fuel -= code.cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        locs = new + code.blank if code.blank else new
+                        cells = [*value.cells, *[None] * (code.cell_count - len(value.cells))]
+                        continue
                     tos = value
                     continue
-                if op < 172:
+                if op < 161:
+                    if op < 159:
+                        if op < 158:
+                            # CAST
+                            tos = cast(tos, arg)
+                            continue
+                        # CELL_OWN
+                        push(tos)
+                        cell = cells[arg]
+                        if getattr(cell.value, 'shared', False):
+                            cell.value = own(cell.value)
+                        tos = cell.value
+                        continue
+                    if op < 160:
+                        # CHANGES_SELF
+                        tos = changes_self(machine, tos, arg)
+                        continue
+                    # CHECK
+                    tos = check(tos, arg)
+                    continue
+                if op < 164:
+                    if op < 162:
+                        # CHECK_PAYLOAD
+                        tos = check(tos, arg, 'P415')
+                        continue
                     if op < 163:
-                        if op < 159:
-                            if op < 157:
-                                if op < 156:
-                                    if op < 155:
-                                        # CALL_HOST
-                                        push(tos)
-                                        n = arg.argc
-                                        new = st[len(st) - n:]
-                                        del st[len(st) - n:]
-                                        payload = arg.prepare(*new)
-                                        tos = pop()
-                                        machine.suspend(task, arg.effect, payload)
-                                        task.state = (ins, locs, cells, code, tos)
-                                        machine.fuel += fuel
-                                        return
-                                    # CALL_INOUT
-                                    push(tos)
-                                    n = arg.argc
-                                    new = st[len(st) - n:]
-                                    del st[len(st) - n:]
-                                    value = exec_call_inout(machine, pop(), arg, new)
-                                    tos = pop()
-                                    callee = value.code
-                                    new = value.arguments
-                                    if len(frames) >= limit:
-                                        raise machine.too_deep()
-                                    push_frame((ins, locs, cells, code))
-                                    code = callee
-                                    ins = code.entry
-                                    fuel -= code.cost
-                                    if fuel < 0:
-                                        fuel = machine.refill(fuel)
-                                    locs = new + code.blank if code.blank else new
-                                    cells = [None] * code.cell_count if code.cell_count else NO_CELLS
-                                    continue
-                                # CALL_METHOD
-                                push(tos)
-                                n = arg.argc
-                                new = st[len(st) - n:]
-                                del st[len(st) - n:]
-                                value = exec_call_method(machine, task, pop(), arg, new)
-                                if value is SUSPENDED:
-                                    tos = pop()
-                                    task.state = (ins, locs, cells, code, tos)
-                                    machine.fuel += fuel
-                                    return
-                                if type(value) is Invoke:
-                                    tos = pop()
-                                    callee = value.code
-                                    new = value.arguments
-                                    if len(frames) >= limit:
-                                        raise machine.too_deep()
-                                    push_frame((ins, locs, cells, code))
-                                    code = callee
-                                    ins = code.entry
-                                    fuel -= code.cost
-                                    if fuel < 0:
-                                        fuel = machine.refill(fuel)
-                                    locs = new + code.blank if code.blank else new
-                                    cells = [*value.cells, *[None] * (code.cell_count - len(value.cells))]
-                                    continue
-                                tos = value
-                                continue
-                            if op < 158:
-                                # CAST
-                                tos = cast(tos, arg)
-                                continue
-                            # CELL_OWN
-                            push(tos)
-                            cell = cells[arg]
-                            if getattr(cell.value, 'shared', False):
-                                cell.value = own(cell.value)
-                            tos = cell.value
-                            continue
-                        if op < 161:
-                            if op < 160:
-                                # CHANGES_SELF
-                                tos = changes_self(machine, tos, arg)
-                                continue
-                            # CHECK
-                            tos = check(tos, arg)
-                            continue
-                        if op < 162:
-                            # CHECK_PAYLOAD
-                            tos = check(tos, arg, 'P415')
-                            continue
                         # CLOSURE
                         push(tos)
                         tos = Closure(arg, tuple([cells[i] for i in arg.captures]))
                         continue
-                    if op < 168:
-                        if op < 166:
-                            if op < 165:
-                                if op < 164:
-                                    # CONCAT__STORE
-                                    target, = arg
-                                    left = pop()
-                                    if (len(left) + len(tos)) * 4 > limits.surely:
-                                        check_concat(left, tos)
-                                    if locs[target] is left:
-                                        locs[target] = None
-                                    left += tos
-                                    locs[target] = left
-                                    tos = pop()
-                                    continue
-                                # CONFIGURE
-                                machine.configure(arg, tos)
-                                tos = pop()
-                                continue
-                            # EMIT
-                            payload = tos
-                            channel = pop()
+                    # CONCAT__STORE
+                    target, = arg
+                    left = pop()
+                    if (len(left) + len(tos)) * 4 > limits.surely:
+                        check_concat(left, tos)
+                    if locs[target] is left:
+                        locs[target] = None
+                    left += tos
+                    locs[target] = left
+                    tos = pop()
+                    continue
+                if op < 169:
+                    if op < 166:
+                        if op < 165:
+                            # CONFIGURE
+                            machine.configure(arg, tos)
                             tos = pop()
-                            machine.emit(task, channel, payload)
-                            task.state = (ins, locs, cells, code, tos)
-                            machine.fuel += fuel
-                            return
-                        if op < 167:
-                            # ERR
-                            tos = Err(tos)
                             continue
+                        # EMIT
+                        payload = tos
+                        channel = pop()
+                        tos = pop()
+                        machine.emit(task, channel, payload)
+                        task.state = (ins, locs, cells, code, tos)
+                        machine.fuel += fuel
+                        return
+                    if op < 167:
+                        # ERR
+                        tos = Err(tos)
+                        continue
+                    if op < 168:
                         # FAIL_LENGTH
                         raise wrong_length(arg, tos)
-                    if op < 170:
-                        if op < 169:
-                            # FAIL_MATCH
-                            raise Panic("P009", f"no arm matches {debug(tos)}")
-                        # FIELD_OWN
-                        value = getattr(tos, arg)
-                        try:
-                            if value.shared:
-                                value = own(value)
-                                setattr(tos, arg, value)
-                        except AttributeError:
-                            pass
-                        tos = value
-                        continue
+                    # FAIL_MATCH
+                    raise Panic("P009", f"no arm matches {debug(tos)}")
+                if op < 173:
                     if op < 171:
+                        if op < 170:
+                            # FIELD_OWN
+                            value = getattr(tos, arg)
+                            try:
+                                if value.shared:
+                                    value = own(value)
+                                    setattr(tos, arg, value)
+                            except AttributeError:
+                                pass
+                            tos = value
+                            continue
                         # FILL
                         hole = pop()
                         fill(hole, tos)
                         tos = pop()
                         continue
-                    # FLUSH
-                    machine.flush(task)
-                    task.state = (ins, locs, cells, code, tos)
-                    machine.fuel += fuel
-                    return
-                if op < 181:
-                    if op < 177:
-                        if op < 175:
-                            if op < 174:
-                                if op < 173:
-                                    # GE
-                                    a = pop()
-                                    tos = greater_equal(a, tos)
-                                    continue
-                                # GET_ERROR
-                                tos = get_error_member(tos, arg)
-                                continue
-                            # GE_INT
-                            a = pop()
-                            tos = a >= tos
+                    if op < 172:
+                        # FLUSH
+                        machine.flush(task)
+                        task.state = (ins, locs, cells, code, tos)
+                        machine.fuel += fuel
+                        return
+                    # GE
+                    a = pop()
+                    tos = greater_equal(a, tos)
+                    continue
+                if op < 177:
+                    if op < 175:
+                        if op < 174:
+                            # GET_ERROR
+                            tos = get_error_member(tos, arg)
                             continue
-                        if op < 176:
-                            # GE_INT__JUMP_IF
-                            arg, = arg
-                            holds = pop() >= tos
-                            tos = pop()
-                            if not holds:
-                                continue
-                            ins, cost = arg
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        # GT
+                        # GE_INT
                         a = pop()
-                        tos = greater(a, tos)
+                        tos = a >= tos
                         continue
+                    if op < 176:
+                        # GE_INT__JUMP_IF
+                        arg, = arg
+                        holds = pop() >= tos
+                        tos = pop()
+                        if not holds:
+                            continue
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    # GT
+                    a = pop()
+                    tos = greater(a, tos)
+                    continue
+                if op < 181:
                     if op < 179:
                         if op < 178:
                             # GT_INT__JUMP_IF
@@ -2153,63 +2427,40 @@ def run(machine, task):
                     object = pop()
                     tos = read_index(object, tos)
                     continue
-                if op < 186:
-                    if op < 184:
-                        if op < 183:
-                            if op < 182:
-                                # INDEX_OWN
-                                object = pop()
-                                if type(object) is Array and type(tos) is int and (0 <= tos < len(object.items)):
-                                    value = object.items[tos]
-                                else:
-                                    value = index_place(object, tos)
-                                try:
-                                    if value.shared:
-                                        value = own(value)
-                                        object.items[tos if type(object) is Array else key_of(tos)] = value
-                                except AttributeError:
-                                    pass
-                                tos = value
-                                continue
-                            # INT_TO_FLOAT
-                            tos = float(tos) if type(tos) is int else tos
-                            continue
-                        # INT__GE_INT__JUMP_UNLESS
-                        right, arg = arg
-                        holds = tos >= right
-                        tos = pop()
-                        if holds:
-                            continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
+                if op >= 189:
+                    if op < 190:
+                        # IS_NIL
+                        tos = tos is None
                         continue
-                    if op < 185:
-                        # INT__LE_INT__JUMP_UNLESS
-                        right, arg = arg
-                        holds = tos <= right
-                        tos = pop()
-                        if holds:
-                            continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
+                    if op < 191:
+                        # IS_VARIANT
+                        tos = type(tos) is EnumValue and tos.decl is arg.decl and (tos.variant == arg.variant)
                         continue
-                    # INT__LT_INT__JUMP_UNLESS
-                    right, arg = arg
-                    holds = tos < right
+                    # IS_VARIANT__JUMP_UNLESS
+                    wanted, arg = arg
+                    value = tos
                     tos = pop()
-                    if holds:
+                    if type(value) is EnumValue and value.decl is wanted.decl and value.variant == wanted.variant:
                         continue
                     ins, cost = arg
                     fuel -= cost
                     if fuel < 0:
                         fuel = machine.refill(fuel)
                     continue
-                if op < 188:
+                if op >= 185:
                     if op < 187:
+                        if op < 186:
+                            # INT__LT_INT__JUMP_UNLESS
+                            right, arg = arg
+                            holds = tos < right
+                            tos = pop()
+                            if holds:
+                                continue
+                            ins, cost = arg
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
                         # INT__NE_INT__JUMP_UNLESS
                         right, arg = arg
                         holds = tos != right
@@ -2221,286 +2472,29 @@ def run(machine, task):
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    # IS_ERR
-                    tos = type(tos) is Err
-                    continue
-                if op < 189:
+                    if op < 188:
+                        # IS_ERR
+                        tos = type(tos) is Err
+                        continue
                     # IS_ERROR
                     tos = arg.matches(tos)
                     continue
-                # IS_NIL
-                tos = tos is None
-                continue
-            if op < 226:
-                if op < 208:
-                    if op < 199:
-                        if op < 195:
-                            if op < 193:
-                                if op < 192:
-                                    if op < 191:
-                                        # IS_VARIANT
-                                        tos = type(tos) is EnumValue and tos.decl is arg.decl and (tos.variant == arg.variant)
-                                        continue
-                                    # IS_VARIANT__JUMP_UNLESS
-                                    wanted, arg = arg
-                                    value = tos
-                                    tos = pop()
-                                    if type(value) is EnumValue and value.decl is wanted.decl and value.variant == wanted.variant:
-                                        continue
-                                    ins, cost = arg
-                                    fuel -= cost
-                                    if fuel < 0:
-                                        fuel = machine.refill(fuel)
-                                    continue
-                                # IS_VARIANT__JUMP_UNLESS__LOAD
-                                wanted, arg, slot = arg
-                                value = tos
-                                if type(value) is EnumValue and value.decl is wanted.decl and value.variant == wanted.variant:
-                                    tos = locs[slot]
-                                    continue
-                                tos = pop()
-                                ins, cost = arg
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            if op < 194:
-                                # JUMP_UNLESS__JUMP
-                                arg, other = arg
-                                if tos is True:
-                                    arg = other
-                                elif tos is not False:
-                                    raise not_bool(tos)
-                                tos = pop()
-                                ins, cost = arg
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            # LE
-                            a = pop()
-                            tos = less_equal(a, tos)
-                            continue
-                        if op < 197:
-                            if op < 196:
-                                # LEDGER
-                                push(tos)
-                                tos = arg
-                                continue
-                            # LENGTH
-                            tos = length(tos)
-                            continue
-                        if op < 198:
-                            # LE_INT
-                            a = pop()
-                            tos = a <= tos
-                            continue
-                        # LE_INT__JUMP_IF
-                        arg, = arg
-                        holds = pop() <= tos
+                if op >= 183:
+                    if op < 184:
+                        # INT__GE_INT__JUMP_UNLESS
+                        right, arg = arg
+                        holds = tos >= right
                         tos = pop()
-                        if not holds:
+                        if holds:
                             continue
                         ins, cost = arg
                         fuel -= cost
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    if op < 204:
-                        if op < 202:
-                            if op < 201:
-                                if op < 200:
-                                    # LINK
-                                    ins = arg.home.link(arg)
-                                    fuel -= arg.cost
-                                    if fuel < 0:
-                                        fuel = machine.refill(fuel)
-                                    continue
-                                # LOAD_OWN__LOAD__INDEX_OWN
-                                owner, at = arg
-                                object = locs[owner]
-                                try:
-                                    if object.shared:
-                                        locs[owner] = object = own(object)
-                                except AttributeError:
-                                    pass
-                                index = locs[at]
-                                if type(object) is Array and type(index) is int and 0 <= index < len(object.items):
-                                    value = object.items[index]
-                                else:
-                                    value = index_place(object, index)
-                                try:
-                                    if value.shared:
-                                        value = own(value)
-                                        object.items[index if type(object) is Array else key_of(index)] = value
-                                except AttributeError:
-                                    pass
-                                push(tos)
-                                tos = value
-                                continue
-                            # LOAD_OWN__SWAP__CALL_BUILTIN
-                            owner, (body, n) = arg
-                            object = locs[owner]
-                            try:
-                                if object.shared:
-                                    locs[owner] = object = own(object)
-                            except AttributeError:
-                                pass
-                            if n == 1:
-                                push(object)
-                                tos = body(tos)
-                            elif n == 2:
-                                tos = body(object, tos)
-                            else:
-                                push(object)
-                                push(tos)
-                                new = st[len(st) - n:]
-                                del st[len(st) - n:]
-                                tos = body(*new)
-                            continue
-                        if op < 203:
-                            # LOAD__EQ_INT__JUMP_UNLESS
-                            right, arg = arg
-                            holds = tos == locs[right]
-                            tos = pop()
-                            if holds:
-                                continue
-                            ins, cost = arg
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        # LOAD__GET_PAYLOAD
-                        slot, at = arg
-                        push(tos)
-                        tos = locs[slot].payload[at]
-                        continue
-                    if op < 206:
-                        if op < 205:
-                            # LOAD__GE_INT__JUMP_UNLESS
-                            right, arg = arg
-                            holds = tos >= locs[right]
-                            tos = pop()
-                            if holds:
-                                continue
-                            ins, cost = arg
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        # LOAD__INT__GE_INT__JUMP_UNLESS
-                        left, right, arg = arg
-                        if locs[left] >= right:
-                            continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    if op < 207:
-                        # LOAD__INT__LE_INT__JUMP_UNLESS
-                        left, right, arg = arg
-                        if locs[left] <= right:
-                            continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    # LOAD__INT__MUL_INT__STORE
-                    left, right, target = arg
-                    r = locs[left] * right
-                    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                        locs[target] = r
-                        continue
-                    tos = overflow('*')
-                    continue
-                if op < 217:
-                    if op < 213:
-                        if op < 211:
-                            if op < 210:
-                                if op < 209:
-                                    # LOAD__INT__MUL_INT__STORE__JUMP
-                                    left, right, target, arg = arg
-                                    r = locs[left] * right
-                                    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                                        locs[target] = r
-                                        ins, cost = arg
-                                        fuel -= cost
-                                        if fuel < 0:
-                                            fuel = machine.refill(fuel)
-                                        continue
-                                    tos = overflow('*')
-                                    continue
-                                # LOAD__LE_INT__JUMP_UNLESS
-                                right, arg = arg
-                                holds = tos <= locs[right]
-                                tos = pop()
-                                if holds:
-                                    continue
-                                ins, cost = arg
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            # LOAD__LOAD__ADD_FLOAT
-                            left, right = arg
-                            push(tos)
-                            tos = locs[left] + locs[right]
-                            continue
-                        if op < 212:
-                            # LOAD__LOAD__GE_INT__JUMP_UNLESS
-                            left, right, arg = arg
-                            if locs[left] >= locs[right]:
-                                continue
-                            ins, cost = arg
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        # LOAD__LOAD__MUL_INT__STORE
-                        left, right, target = arg
-                        r = locs[left] * locs[right]
-                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                            locs[target] = r
-                            continue
-                        tos = overflow('*')
-                        continue
-                    if op < 215:
-                        if op < 214:
-                            # LOAD__LOAD__MUL_INT__STORE__JUMP
-                            left, right, target, arg = arg
-                            r = locs[left] * locs[right]
-                            if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                                locs[target] = r
-                                ins, cost = arg
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
-                                continue
-                            tos = overflow('*')
-                            continue
-                        # LOAD__LOAD__SUB_FLOAT
-                        left, right = arg
-                        push(tos)
-                        tos = locs[left] - locs[right]
-                        continue
-                    if op < 216:
-                        # LOAD__LOAD__SUB_INT__STORE__JUMP
-                        left, right, target, arg = arg
-                        r = locs[left] - locs[right]
-                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                            locs[target] = r
-                            ins, cost = arg
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        tos = overflow('-')
-                        continue
-                    # LOAD__NE_INT__JUMP_UNLESS
+                    # INT__LE_INT__JUMP_UNLESS
                     right, arg = arg
-                    holds = tos != locs[right]
+                    holds = tos <= right
                     tos = pop()
                     if holds:
                         continue
@@ -2509,22 +2503,100 @@ def run(machine, task):
                     if fuel < 0:
                         fuel = machine.refill(fuel)
                     continue
-                if op < 222:
-                    if op < 220:
-                        if op < 219:
-                            if op < 218:
-                                # LOAD__SUB_FLOAT
-                                slot, = arg
-                                tos = tos - locs[slot]
-                                continue
-                            # LOAD__SUB_INT
-                            right, = arg
-                            r = tos - locs[right]
-                            if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                                tos = r
-                                continue
-                            tos = overflow('-')
+                if op < 182:
+                    # INDEX_OWN
+                    object = pop()
+                    if type(object) is Array and type(tos) is int and (0 <= tos < len(object.items)):
+                        value = object.items[tos]
+                    else:
+                        value = index_place(object, tos)
+                    try:
+                        if value.shared:
+                            value = own(value)
+                            object.items[tos if type(object) is Array else key_of(tos)] = value
+                    except AttributeError:
+                        pass
+                    tos = value
+                    continue
+                # INT_TO_FLOAT
+                tos = float(tos) if type(tos) is int else tos
+                continue
+            if op < 227:
+                if op >= 222:
+                    if op < 224:
+                        if op < 223:
+                            # MCP
+                            push(tos)
+                            tos = arg
                             continue
+                        # MEMBER_OWN
+                        value = read_index(tos, arg) if type(tos) is Map else get_member(tos, arg)
+                        if getattr(value, 'shared', False):
+                            value = own(value)
+                            store_member(tos, arg, value)
+                        tos = value
+                        continue
+                    if op < 225:
+                        # MEMORY
+                        push(tos)
+                        tos = arg
+                        continue
+                    if op < 226:
+                        # MODEL
+                        push(tos)
+                        tos = arg
+                        continue
+                    # MUL
+                    a = pop()
+                    tos = mul(a, tos)
+                    continue
+                if op < 193:
+                    # IS_VARIANT__JUMP_UNLESS__LOAD
+                    wanted, arg, slot = arg
+                    value = tos
+                    if type(value) is EnumValue and value.decl is wanted.decl and value.variant == wanted.variant:
+                        tos = locs[slot]
+                        continue
+                    tos = pop()
+                    ins, cost = arg
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    continue
+                if op < 198:
+                    if op < 195:
+                        if op < 194:
+                            # JUMP_UNLESS__JUMP
+                            arg, other = arg
+                            if tos is True:
+                                arg = other
+                            elif tos is not False:
+                                raise not_bool(tos)
+                            tos = pop()
+                            ins, cost = arg
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        # LE
+                        a = pop()
+                        tos = less_equal(a, tos)
+                        continue
+                    if op < 196:
+                        # LEDGER
+                        push(tos)
+                        tos = arg
+                        continue
+                    if op < 197:
+                        # LENGTH
+                        tos = length(tos)
+                        continue
+                    # LE_INT
+                    a = pop()
+                    tos = a <= tos
+                    continue
+                if op >= 219:
+                    if op < 220:
                         # LT
                         a = pop()
                         tos = less(a, tos)
@@ -2547,73 +2619,11 @@ def run(machine, task):
                     del st[len(st) - arg:]
                     tos = Map.of(new)
                     continue
-                if op < 224:
-                    if op < 223:
-                        # MCP
-                        push(tos)
-                        tos = arg
-                        continue
-                    # MEMBER_OWN
-                    value = read_index(tos, arg) if type(tos) is Map else get_member(tos, arg)
-                    if getattr(value, 'shared', False):
-                        value = own(value)
-                        store_member(tos, arg, value)
-                    tos = value
-                    continue
-                if op < 225:
-                    # MEMORY
-                    push(tos)
-                    tos = arg
-                    continue
-                # MODEL
-                push(tos)
-                tos = arg
-                continue
-            if op < 244:
-                if op < 235:
-                    if op < 231:
-                        if op < 229:
-                            if op < 228:
-                                if op < 227:
-                                    # MUL
-                                    a = pop()
-                                    tos = mul(a, tos)
-                                    continue
-                                # NE
-                                a = pop()
-                                tos = not equal(a, tos)
-                                continue
-                            # NEG
-                            tos = negate(tos)
-                            continue
-                        if op < 230:
-                            # NEG_INT
-                            tos = negate(tos)
-                            continue
-                        # NEW_CELL
-                        cells[arg] = Cell()
-                        continue
-                    if op < 233:
-                        if op < 232:
-                            # NE_INT
-                            a = pop()
-                            tos = a != tos
-                            continue
-                        # NE_INT__JUMP_IF
-                        arg, = arg
-                        holds = pop() != tos
-                        tos = pop()
-                        if not holds:
-                            continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    if op < 234:
-                        # NE_INT__JUMP_UNLESS
-                        arg, = arg
-                        holds = pop() != tos
+                if op >= 216:
+                    if op < 217:
+                        # LOAD__NE_INT__JUMP_UNLESS
+                        right, arg = arg
+                        holds = tos != locs[right]
                         tos = pop()
                         if holds:
                             continue
@@ -2622,43 +2632,428 @@ def run(machine, task):
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    # NIL
-                    push(tos)
-                    tos = None
+                    if op < 218:
+                        # LOAD__SUB_FLOAT
+                        slot, = arg
+                        tos = tos - locs[slot]
+                        continue
+                    # LOAD__SUB_INT
+                    right, = arg
+                    r = tos - locs[right]
+                    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                        tos = r
+                        continue
+                    tos = overflow('-')
                     continue
-                if op < 240:
-                    if op < 238:
-                        if op < 237:
-                            if op < 236:
-                                # NOT
-                                if tos is True:
-                                    tos = False
-                                    continue
-                                if tos is False:
-                                    tos = True
-                                    continue
-                                raise not_bool(tos)
-                            # PARALLEL
-                            value = machine.parallel(task, arg, cells, pop(), tos)
-                            if value is SUSPENDED:
-                                tos = pop()
-                                task.state = (ins, locs, cells, code, tos)
-                                machine.fuel += fuel
-                                return
-                            tos = value
-                            continue
-                        # PARSE_AS
-                        text = pop()
-                        result, holes = parse_as(text, tos, *arg)
-                        moved = holes
-                        push(result)
-                        tos = moved
-                        continue
-                    if op < 239:
-                        # PIPELINE
+                if op >= 214:
+                    if op < 215:
+                        # LOAD__LOAD__SUB_FLOAT
+                        left, right = arg
                         push(tos)
-                        tos = arg
+                        tos = locs[left] - locs[right]
                         continue
+                    # LOAD__LOAD__SUB_INT__STORE__JUMP
+                    left, right, target, arg = arg
+                    r = locs[left] - locs[right]
+                    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                        locs[target] = r
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    tos = overflow('-')
+                    continue
+                if op >= 212:
+                    if op < 213:
+                        # LOAD__LOAD__MUL_INT__STORE
+                        left, right, target = arg
+                        r = locs[left] * locs[right]
+                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                            locs[target] = r
+                            continue
+                        tos = overflow('*')
+                        continue
+                    # LOAD__LOAD__MUL_INT__STORE__JUMP
+                    left, right, target, arg = arg
+                    r = locs[left] * locs[right]
+                    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                        locs[target] = r
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    tos = overflow('*')
+                    continue
+                if op >= 209:
+                    if op < 210:
+                        # LOAD__LE_INT__JUMP_UNLESS
+                        right, arg = arg
+                        holds = tos <= locs[right]
+                        tos = pop()
+                        if holds:
+                            continue
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    if op < 211:
+                        # LOAD__LOAD__ADD_FLOAT
+                        left, right = arg
+                        push(tos)
+                        tos = locs[left] + locs[right]
+                        continue
+                    # LOAD__LOAD__GE_INT__JUMP_UNLESS
+                    left, right, arg = arg
+                    if locs[left] >= locs[right]:
+                        continue
+                    ins, cost = arg
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    continue
+                if op >= 207:
+                    if op < 208:
+                        # LOAD__INT__MUL_INT__STORE
+                        left, right, target = arg
+                        r = locs[left] * right
+                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                            locs[target] = r
+                            continue
+                        tos = overflow('*')
+                        continue
+                    # LOAD__INT__MUL_INT__STORE__JUMP
+                    left, right, target, arg = arg
+                    r = locs[left] * right
+                    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                        locs[target] = r
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    tos = overflow('*')
+                    continue
+                if op >= 204:
+                    if op < 205:
+                        # LOAD__GE_INT__JUMP_UNLESS
+                        right, arg = arg
+                        holds = tos >= locs[right]
+                        tos = pop()
+                        if holds:
+                            continue
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    if op < 206:
+                        # LOAD__INT__GE_INT__JUMP_UNLESS
+                        left, right, arg = arg
+                        if locs[left] >= right:
+                            continue
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    # LOAD__INT__LE_INT__JUMP_UNLESS
+                    left, right, arg = arg
+                    if locs[left] <= right:
+                        continue
+                    ins, cost = arg
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    continue
+                if op < 200:
+                    if op < 199:
+                        # LE_INT__JUMP_IF
+                        arg, = arg
+                        holds = pop() <= tos
+                        tos = pop()
+                        if not holds:
+                            continue
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    # LINK
+                    ins = arg.home.link(arg)
+                    fuel -= arg.cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    continue
+                if op >= 202:
+                    if op < 203:
+                        # LOAD__EQ_INT__JUMP_UNLESS
+                        right, arg = arg
+                        holds = tos == locs[right]
+                        tos = pop()
+                        if holds:
+                            continue
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    # LOAD__GET_PAYLOAD
+                    slot, at = arg
+                    push(tos)
+                    tos = locs[slot].payload[at]
+                    continue
+                if op >= 201:
+                    # LOAD_OWN__SWAP__CALL_BUILTIN
+                    owner, (body, n) = arg
+                    object = locs[owner]
+                    try:
+                        if object.shared:
+                            locs[owner] = object = own(object)
+                    except AttributeError:
+                        pass
+                    if n == 1:
+                        push(object)
+                        tos = body(tos)
+                    elif n == 2:
+                        tos = body(object, tos)
+                    else:
+                        push(object)
+                        push(tos)
+                        new = st[len(st) - n:]
+                        del st[len(st) - n:]
+                        tos = body(*new)
+                    continue
+                # LOAD_OWN__LOAD__INDEX_OWN
+                owner, at = arg
+                object = locs[owner]
+                try:
+                    if object.shared:
+                        locs[owner] = object = own(object)
+                except AttributeError:
+                    pass
+                index = locs[at]
+                if type(object) is Array and type(index) is int and 0 <= index < len(object.items):
+                    value = object.items[index]
+                else:
+                    value = index_place(object, index)
+                try:
+                    if value.shared:
+                        value = own(value)
+                        object.items[index if type(object) is Array else key_of(index)] = value
+                except AttributeError:
+                    pass
+                push(tos)
+                tos = value
+                continue
+            if op < 232:
+                if op < 229:
+                    if op < 228:
+                        # NE
+                        a = pop()
+                        tos = not equal(a, tos)
+                        continue
+                    # NEG
+                    tos = negate(tos)
+                    continue
+                if op < 230:
+                    # NEG_INT
+                    tos = negate(tos)
+                    continue
+                if op < 231:
+                    # NEW_CELL
+                    cells[arg] = Cell()
+                    continue
+                # NE_INT
+                a = pop()
+                tos = a != tos
+                continue
+            if op >= 256:
+                if op < 258:
+                    if op < 257:
+                        # SUB
+                        a = pop()
+                        tos = sub(a, tos)
+                        continue
+                    # SUB_INT
+                    a = pop()
+                    r = a - tos
+                    if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
+                        tos = r
+                        continue
+                    overflow('-')
+                    continue
+                if op < 259:
+                    # SWAP
+                    a = pop()
+                    moved = a
+                    push(tos)
+                    tos = moved
+                    continue
+                if op < 260:
+                    # TOOL
+                    push(tos)
+                    tos = arg
+                    continue
+                # WRAP
+                tos = NONE_VALUE if tos is None else Some(tos)
+                continue
+            if op < 235:
+                if op < 233:
+                    # NE_INT__JUMP_IF
+                    arg, = arg
+                    holds = pop() != tos
+                    tos = pop()
+                    if not holds:
+                        continue
+                    ins, cost = arg
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    continue
+                if op < 234:
+                    # NE_INT__JUMP_UNLESS
+                    arg, = arg
+                    holds = pop() != tos
+                    tos = pop()
+                    if holds:
+                        continue
+                    ins, cost = arg
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    continue
+                # NIL
+                push(tos)
+                tos = None
+                continue
+            if op < 239:
+                if op < 237:
+                    if op < 236:
+                        # NOT
+                        if tos is True:
+                            tos = False
+                            continue
+                        if tos is False:
+                            tos = True
+                            continue
+                        raise not_bool(tos)
+                    # PARALLEL
+                    value = machine.parallel(task, arg, cells, pop(), tos)
+                    if value is SUSPENDED:
+                        tos = pop()
+                        task.state = (ins, locs, cells, code, tos)
+                        machine.fuel += fuel
+                        return
+                    tos = value
+                    continue
+                if op < 238:
+                    # PARSE_AS
+                    text = pop()
+                    result, holes = parse_as(text, tos, *arg)
+                    moved = holes
+                    push(result)
+                    tos = moved
+                    continue
+                # PIPELINE
+                push(tos)
+                tos = arg
+                continue
+            if op >= 255:
+                # STRUCT
+                push(tos)
+                new = st[len(st) - len(arg.decl.fields):]
+                del st[len(st) - len(arg.decl.fields):]
+                tos = arg.of(new)
+                continue
+            if op >= 251:
+                if op < 253:
+                    if op < 252:
+                        # SET_PART
+                        object = pop()
+                        value = pop()
+                        tos = store_index(object, tos, value)
+                        continue
+                    # SHARE
+                    tos = share(tos)
+                    continue
+                if op < 254:
+                    # SLIDE
+                    if arg:
+                        del st[len(st) - arg:]
+                    continue
+                # START
+                push(tos)
+                new = st[len(st) - arg.argc:]
+                del st[len(st) - arg.argc:]
+                tos = machine.start_task(task, arg, new, cells)
+                continue
+            if op >= 249:
+                if op < 250:
+                    # SET_INDEX
+                    object = pop()
+                    value = pop()
+                    if type(object) is Array and type(tos) is int and (0 <= tos < len(object.items)):
+                        object.items[tos] = value
+                    else:
+                        write_element(object, tos, value)
+                    tos = pop()
+                    continue
+                # SET_MEMBER
+                value = pop()
+                store_member(tos, arg, value)
+                tos = pop()
+                continue
+            if op >= 246:
+                if op < 247:
+                    # SETTLE
+                    value = machine.settle(task, tos, len(frames))
+                    if value is SUSPENDED:
+                        tos = pop()
+                        task.state = (ins, locs, cells, code, tos)
+                        machine.fuel += fuel
+                        return
+                    tos = value
+                    continue
+                if op < 248:
+                    # SET_ELEMENT
+                    value = pop()
+                    tos = with_element(tos, arg, value)
+                    continue
+                # SET_FIELD
+                value = pop()
+                if not isinstance(tos, Struct):
+                    raise Panic('P007', 'expected a struct in a field assignment')
+                setattr(tos, arg, value)
+                tos = pop()
+                continue
+            if op >= 243:
+                if op < 244:
+                    # RACE
+                    push(tos)
+                    new = st[len(st) - arg:]
+                    del st[len(st) - arg:]
+                    value = machine.race(task, new)
+                    if value is SUSPENDED:
+                        tos = pop()
+                        task.state = (ins, locs, cells, code, tos)
+                        machine.fuel += fuel
+                        return
+                    tos = value
+                    continue
+                if op < 245:
+                    # REM
+                    a = pop()
+                    tos = rem(a, tos)
+                    continue
+                # SCHEMA
+                push(tos)
+                tos = arg
+                continue
+            if op < 241:
+                if op < 240:
                     # POP_TRY
                     if type(tos) is not Err:
                         tos = pop()
@@ -2676,150 +3071,29 @@ def run(machine, task):
                     if fuel < 0:
                         fuel = machine.refill(fuel)
                     continue
-                if op < 242:
-                    if op < 241:
-                        # POW
-                        a = pop()
-                        tos = power(a, tos)
-                        continue
-                    # PRINT
-                    push(tos)
-                    new = st[len(st) - arg:]
-                    del st[len(st) - arg:]
-                    tos = pop()
-                    machine.print(task, new, "")
-                    task.state = (ins, locs, cells, code, tos)
-                    machine.fuel += fuel
-                    return
-                if op < 243:
-                    # PRINTLN
-                    push(tos)
-                    new = st[len(st) - arg:]
-                    del st[len(st) - arg:]
-                    tos = pop()
-                    machine.print(task, new, "\n")
-                    task.state = (ins, locs, cells, code, tos)
-                    machine.fuel += fuel
-                    return
-                # RACE
+                # POW
+                a = pop()
+                tos = power(a, tos)
+                continue
+            if op < 242:
+                # PRINT
                 push(tos)
                 new = st[len(st) - arg:]
                 del st[len(st) - arg:]
-                value = machine.race(task, new)
-                if value is SUSPENDED:
-                    tos = pop()
-                    task.state = (ins, locs, cells, code, tos)
-                    machine.fuel += fuel
-                    return
-                tos = value
-                continue
-            if op < 253:
-                if op < 249:
-                    if op < 247:
-                        if op < 246:
-                            if op < 245:
-                                # REM
-                                a = pop()
-                                tos = rem(a, tos)
-                                continue
-                            # SCHEMA
-                            push(tos)
-                            tos = arg
-                            continue
-                        # SETTLE
-                        value = machine.settle(task, tos, len(frames))
-                        if value is SUSPENDED:
-                            tos = pop()
-                            task.state = (ins, locs, cells, code, tos)
-                            machine.fuel += fuel
-                            return
-                        tos = value
-                        continue
-                    if op < 248:
-                        # SET_ELEMENT
-                        value = pop()
-                        tos = with_element(tos, arg, value)
-                        continue
-                    # SET_FIELD
-                    value = pop()
-                    if not isinstance(tos, Struct):
-                        raise Panic('P007', 'expected a struct in a field assignment')
-                    setattr(tos, arg, value)
-                    tos = pop()
-                    continue
-                if op < 251:
-                    if op < 250:
-                        # SET_INDEX
-                        object = pop()
-                        value = pop()
-                        if type(object) is Array and type(tos) is int and (0 <= tos < len(object.items)):
-                            object.items[tos] = value
-                        else:
-                            write_element(object, tos, value)
-                        tos = pop()
-                        continue
-                    # SET_MEMBER
-                    value = pop()
-                    store_member(tos, arg, value)
-                    tos = pop()
-                    continue
-                if op < 252:
-                    # SET_PART
-                    object = pop()
-                    value = pop()
-                    tos = store_index(object, tos, value)
-                    continue
-                # SHARE
-                tos = share(tos)
-                continue
-            if op < 257:
-                if op < 255:
-                    if op < 254:
-                        # SLIDE
-                        if arg:
-                            del st[len(st) - arg:]
-                        continue
-                    # START
-                    push(tos)
-                    new = st[len(st) - arg.argc:]
-                    del st[len(st) - arg.argc:]
-                    tos = machine.start_task(task, arg, new, cells)
-                    continue
-                if op < 256:
-                    # STRUCT
-                    push(tos)
-                    new = st[len(st) - len(arg.decl.fields):]
-                    del st[len(st) - len(arg.decl.fields):]
-                    tos = arg.of(new)
-                    continue
-                # SUB
-                a = pop()
-                tos = sub(a, tos)
-                continue
-            if op < 259:
-                if op < 258:
-                    # SUB_INT
-                    a = pop()
-                    r = a - tos
-                    if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
-                        tos = r
-                        continue
-                    overflow('-')
-                    continue
-                # SWAP
-                a = pop()
-                moved = a
-                push(tos)
-                tos = moved
-                continue
-            if op < 260:
-                # TOOL
-                push(tos)
-                tos = arg
-                continue
-            # WRAP
-            tos = NONE_VALUE if tos is None else Some(tos)
-            continue
+                tos = pop()
+                machine.print(task, new, "")
+                task.state = (ins, locs, cells, code, tos)
+                machine.fuel += fuel
+                return
+            # PRINTLN
+            push(tos)
+            new = st[len(st) - arg:]
+            del st[len(st) - arg:]
+            tos = pop()
+            machine.print(task, new, "\n")
+            task.state = (ins, locs, cells, code, tos)
+            machine.fuel += fuel
+            return
     except BaseException as error:
         machine.fuel += max(fuel, 0)
         task.state = (ins, locs, cells, code, tos)
