@@ -198,7 +198,7 @@ def generate() -> str:
 
 
 EXTRA = (
-    "exec_call_method", "exec_call_inout", "changes_self",
+    "method_entry", "exec_call_inout", "changes_self",
     "SUSPENDED", "Invoke", "bad_call", "missing_value", "not_fallible", "wrong_length", "debug", "as_panic",
 )  # fmt: skip
 

@@ -167,11 +167,19 @@ machine.suspend(task, arg.effect, payload)
 """
     + SUSPEND,
     "CALL_METHOD": """\
-push(tos)
 n = arg.argc
-new = st[len(st) - n:]
-del st[len(st) - n:]
-value = exec_call_method(machine, task, pop(), arg, new)
+if n == 1:
+    new = [tos]
+    tos = pop()
+elif n:
+    push(tos)
+    new = st[-n:]
+    del st[-n:]
+    tos = pop()
+else:
+    new = []
+entry = arg.cache.get(type(tos)) or method_entry(machine, tos, arg)
+value = entry(machine, task, tos, arg, new)
 if value is SUSPENDED:
     tos = pop()
     task.state = (ins, locs, cells, code, tos)

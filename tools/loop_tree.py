@@ -1,6 +1,6 @@
 """The search tree of the loop: from an opcode's node to its lines, by the fewest steps of CPython 3.11 for what runs often.
 
-A node names one of nine cells by two marks, each None, True or False, and within the cell a number that comparisons look for. A mark
+A node names one of nine cells by two marks, each None, True or False, and within it a number that comparisons look for. A mark
 costs a load and a jump wherever it jumps to; a comparison is quick only when it jumps over at most 255 units of code (3.11 does
 not specialise one whose jump needs a prefix), and four times as dear otherwise. So the marks decide first, and
 comparisons of a cell jump over little. Hands on `Cells`. Must not know: what opcodes do.
@@ -26,8 +26,8 @@ SHORT = 205  # units of code, about, that a quick comparison may jump over
 QUICK, SLOW = 28, 85  # instructions of the processor that a comparison takes
 COMPARING = 8  # units of a comparison and its jump, at most
 LENGTHS: dict[type[ast.AST], int] = {
-    ast.Attribute: 5, ast.Call: 9, ast.Compare: 4, ast.Subscript: 5, ast.BinOp: 2, ast.Tuple: 2, ast.Try: 8, ast.For: 4, ast.Raise: 2,
-    ast.Load: 0, ast.Store: 0, ast.Del: 0, ast.Module: 0, ast.Assign: 0, ast.Expr: 1, ast.keyword: 1,
+    ast.Attribute: 5, ast.Call: 9, ast.Compare: 4, ast.Subscript: 5, ast.BinOp: 2, ast.Tuple: 2, ast.Try: 8, ast.For: 4,
+    ast.Raise: 2, ast.Load: 0, ast.Store: 0, ast.Del: 0, ast.Module: 0, ast.Assign: 0, ast.Expr: 1, ast.keyword: 1,
 }  # fmt: skip
 SMALL_CELL = 40  # more opcodes than that are divided by weight alone
 

@@ -66,7 +66,7 @@ from ..dispatch import (
     changes_self,
     debug,
     exec_call_inout,
-    exec_call_method,
+    method_entry,
     missing_value,
     not_fallible,
     wrong_length,
@@ -2254,11 +2254,19 @@ def run(machine, task):
                         cells = [None] * code.cell_count if code.cell_count else NO_CELLS
                         continue
                     # CALL_METHOD
-                    push(tos)
                     n = arg.argc
-                    new = st[len(st) - n:]
-                    del st[len(st) - n:]
-                    value = exec_call_method(machine, task, pop(), arg, new)
+                    if n == 1:
+                        new = [tos]
+                        tos = pop()
+                    elif n:
+                        push(tos)
+                        new = st[-n:]
+                        del st[-n:]
+                        tos = pop()
+                    else:
+                        new = []
+                    entry = arg.cache.get(type(tos)) or method_entry(machine, tos, arg)
+                    value = entry(machine, task, tos, arg, new)
                     if value is SUSPENDED:
                         tos = pop()
                         task.state = (ins, locs, cells, code, tos)
