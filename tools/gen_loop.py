@@ -199,7 +199,7 @@ def generate() -> str:
 
 EXTRA = (
     "method_entry", "exec_call_inout", "changes_self",
-    "SUSPENDED", "Invoke", "bad_call", "missing_value", "not_fallible", "wrong_length", "debug", "as_panic",
+    "SUSPENDED", "Invoke", "bad_call", "missing_value", "node_before", "not_fallible", "wrong_length", "debug", "as_panic",
 )  # fmt: skip
 
 

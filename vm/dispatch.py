@@ -42,12 +42,12 @@ if TYPE_CHECKING:
 
     from .builtins import Row
     from .effects import Running
-    from .linked import Site
+    from .linked import Code, Site
     from .tasks import Task
 
 __all__ = [
     "SUSPENDED", "Invoke", "as_panic", "bad_call", "changes_self", "debug", "exec_call_inout", "method_entry",
-    "missing_value", "not_fallible", "wrong_length",
+    "missing_value", "node_before", "not_fallible", "wrong_length",
 ]  # fmt: skip
 
 
@@ -261,6 +261,12 @@ def bad_call(callee: Any, count: int) -> Panic:
     if type(callee) is not Closure:
         return Panic("P015", f"{typeof(callee)} is not a function")
     return Panic("P015", f"the function expects {callee.function.argc} arguments, given {count}")
+
+
+def node_before(code: Code, following: Any, count: int) -> Any:
+    """The node `count` before `following`: of an opcode within a run that one node stands for."""
+    at = next((i for i, node in enumerate(code.nodes) if node is following), len(code.nodes))
+    return code.nodes[at - count]
 
 
 def missing_value() -> Any:

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 _HAS_OPERAND = {op.name: op.kind is not k.NONE for op in OPCODES}
 _COUNTING = (NUMBERS["ENTER"], NUMBERS["LOOP"])
+_FUSED_AS = ["CONST" if op.name == "INT" else op.name for op in OPCODES]
 _NUMBER = tuple(NUMBERS[op.name] for op in OPCODES)
 
 
@@ -224,7 +225,7 @@ class Program:
         for i, (offset, number, operand) in enumerate(instructions):
             nodes[i][1] = self._operand(code, OPCODES[number], operand, offset, listing.depths[i], at, nodes, costs)
         self._hook_loops(code, nodes, instructions, listing.depths, at)
-        fuse(code, nodes, [OPCODES[number].name for _, number, _ in instructions], self._targets(code, instructions, at))
+        fuse(code, nodes, [_FUSED_AS[number] for _, number, _ in instructions], self._targets(code, instructions, at))
         code.nodes = nodes
         code.cost = costs[0]
         code.entry = node(NUMBERS["ENTER"], code, nodes[0])

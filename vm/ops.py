@@ -64,6 +64,7 @@ from .values import (
     index as read_index,
 )
 from .values.limits import check_concat, join, limits  # noqa: F401 - the loop takes its names from here
+from .values.sharing import PLAIN  # noqa: F401
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

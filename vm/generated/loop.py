@@ -13,6 +13,7 @@ from ..ops import (
     Map,
     NONE_VALUE,
     Ok,
+    PLAIN,
     Panic,
     RangeValue,
     Some,
@@ -68,6 +69,7 @@ from ..dispatch import (
     exec_call_inout,
     method_entry,
     missing_value,
+    node_before,
     not_fallible,
     wrong_length,
 )
@@ -81,266 +83,370 @@ NO_CELLS: list = []
 # number of each opcode in the linked form
 NUMBERS = {
     "JUMP": 0,
-    "LOAD__INT__ADD_INT__STORE__JUMP": 1,
-    "CALL_BUILTIN": 2,
-    "LOAD__INT__REM_INT__INT__EQ_INT__JUMP_UNLESS": 3,
-    "DIV_INT": 4,
-    "JOIN": 5,
-    "LOAD__LOAD__SUB_INT__STORE": 6,
-    "ADD_INT__RETURN": 7,
-    "NEXT": 8,
-    "SUB_FLOAT": 9,
-    "LOAD__LOAD__MUL_FLOAT__ADD_FLOAT": 10,
-    "LE_INT__JUMP_UNLESS": 11,
-    "NEXT__SHARE": 12,
-    "IS_ABSENT": 13,
-    "LOAD__INT__EQ_INT__JUMP_UNLESS": 14,
-    "LOAD__INT__ADD_INT": 15,
-    "LOAD__LOAD__EQ_INT__JUMP_IF": 16,
-    "LOAD__GT_INT__JUMP_UNLESS": 17,
-    "LOAD__LOAD__INDEX_ARRAY__SHARE": 18,
-    "LOAD__IS_VARIANT__JUMP_UNLESS": 19,
-    "MUL_FLOAT": 20,
-    "IS_OK": 21,
-    "DROP": 22,
-    "LOAD__ADD_INT": 23,
-    "LOAD__INT__GT_INT__JUMP_UNLESS": 24,
-    "SOME": 25,
-    "CONST": 26,
-    "LOAD__INDEX_ARRAY": 27,
-    "LOAD__INT__LT_INT__JUMP_UNLESS": 28,
-    "LOAD__GET_FIELD": 29,
-    "LOAD__LOAD__LT_INT__JUMP_UNLESS": 30,
-    "LOAD__MUL_FLOAT": 31,
-    "LOAD__INT": 32,
-    "LOAD__ADD_FLOAT": 33,
-    "GE_INT__JUMP_UNLESS": 34,
-    "INT__SUB_INT": 35,
-    "LOAD_CELL": 36,
-    "LOAD__LOAD__MUL_INT": 37,
-    "EQ_INT__JUMP_IF": 38,
-    "ENTER": 39,
-    "LT_INT": 40,
-    "DIV": 41,
-    "INDEX_ARRAY__GET_FIELD": 42,
-    "LOAD__LOAD__GT_INT__JUMP_UNLESS": 43,
-    "NEXT__STORE__LOAD__LOAD": 44,
-    "INT__ADD_INT": 45,
-    "STORE__LOAD__STORE__LOAD": 46,
-    "LOAD__LOAD__MUL_FLOAT": 47,
-    "STORE__LOAD": 48,
-    "REM_INT": 49,
-    "LOAD__LOAD": 50,
-    "DUP": 51,
-    "CONCAT": 52,
-    "LT_INT__JUMP_IF": 53,
-    "GET_PAYLOAD": 54,
-    "INT__REM_INT": 55,
-    "LOAD__MUL_INT": 56,
-    "LOOP": 57,
-    "OK": 58,
-    "ERROR": 59,
-    "IS_SOME": 60,
-    "NONE": 61,
-    "LOAD": 62,
-    "LOAD__STORE": 63,
-    "LOAD__IS_VARIANT__JUMP_UNLESS__LOAD": 64,
-    "LOAD__INT__REM_INT": 65,
-    "RETURN": 66,
-    "LOAD__LOAD__LE_INT__JUMP_UNLESS": 67,
-    "LOAD_OWN__SET_FIELD": 68,
-    "FALSE": 69,
-    "STORE__LOAD__LOAD__SHARE": 70,
-    "LOAD__GET_ELEMENT": 71,
-    "GT_INT__JUMP_UNLESS": 72,
-    "LOAD__LOAD__INDEX_ARRAY__STORE": 73,
-    "RANGE": 74,
-    "EQ_INT": 75,
-    "LOAD_OWN__SWAP__CALL_BUILTIN__POP": 76,
-    "LOAD__INT__SUB_INT__STORE": 77,
-    "THROW": 78,
-    "CALL": 79,
-    "NEXT__STORE__LOAD": 80,
-    "STORE__JUMP": 81,
-    "INT__REM_INT__INT__EQ_INT__JUMP_UNLESS": 82,
-    "LOAD_OWN__LOAD__SET_INDEX": 83,
-    "LOAD__INT__NE_INT__JUMP_UNLESS": 84,
-    "ADD_INT__STORE": 85,
-    "UNWRAP": 86,
-    "OK__RETURN": 87,
-    "LOAD__LOAD__ADD_INT": 88,
-    "LOAD_OWN__LOAD": 89,
-    "INT__MUL_INT": 90,
-    "POP__JUMP": 91,
-    "LOAD__LOAD__SUB_INT": 92,
-    "ADD_FLOAT": 93,
-    "VARIANT": 94,
-    "LOAD__INT__MUL_INT": 95,
-    "SHARE__STORE": 96,
-    "STORE": 97,
-    "LOAD__CONST": 98,
-    "MUL_INT": 99,
-    "LOAD_OWN__LOAD__INDEX_OWN__SET_FIELD": 100,
-    "STORE__LOAD__GET_ELEMENT": 101,
-    "JUMP_UNLESS__LOAD": 102,
-    "TUPLE": 103,
-    "GT_INT": 104,
-    "GET_ELEMENT": 105,
-    "NEXT__STORE": 106,
-    "LOAD_OWN": 107,
-    "TRUE": 108,
-    "STORE_CELL": 109,
-    "INT": 110,
-    "ADD_INT__STORE__JUMP": 111,
-    "LOAD_OWN__SWAP__CALL_BUILTIN__POP__JUMP": 112,
-    "LOAD__LT_INT__JUMP_UNLESS": 113,
-    "LOAD__LOAD__ADD_INT__STORE__JUMP": 114,
-    "TRY": 115,
-    "CALL_VALUE": 116,
-    "INT__GT_INT__JUMP_UNLESS": 117,
-    "GET_FIELD": 118,
-    "LOAD_OWN__CALL_BUILTIN": 119,
-    "LOAD__SHARE": 120,
-    "NEXT__SHARE__STORE": 121,
-    "IS": 122,
-    "EQ": 123,
-    "LOAD__LOAD__INDEX_ARRAY": 124,
-    "ADD_INT": 125,
-    "JUMP_UNLESS": 126,
-    "INDEX_ARRAY": 127,
-    "LOAD__RETURN": 128,
-    "INDEX_ARRAY__STORE": 129,
-    "LOAD__INDEX_ARRAY__GET_FIELD": 130,
-    "EQ_INT__JUMP_UNLESS": 131,
-    "STORE__LOAD__LOAD": 132,
-    "LOAD__LOAD__NE_INT__JUMP_UNLESS": 133,
-    "LOAD__LOAD__ADD_INT__STORE": 134,
-    "POP": 135,
-    "JUMP_IF": 136,
-    "INT__EQ_INT__JUMP_UNLESS": 137,
+    "LOAD__LOAD__SUB_INT__STORE": 1,
+    "LOAD__GET_FIELD__LOAD__CONST__REM_INT__ADD_INT__CONST__SUB_INT__LOAD_OWN__SET_FIELD": 2,
+    "SET_FIELD": 3,
+    "NEXT__STORE__LOAD__CONST__LOAD__CONST": 4,
+    "NEXT": 5,
+    "STORE": 6,
+    "LOAD__LOAD__INDEX_ARRAY__LOAD__GT_INT__JUMP_UNLESS": 7,
+    "GT_INT": 8,
+    "TRUE__JUMP_UNLESS__LOAD__LOAD__INDEX_ARRAY__SHARE__STORE": 9,
+    "LOAD__LOAD__CONST__DIV_INT__CONST__REM_INT__INDEX_ARRAY__STORE": 10,
+    "CONST__LOAD__MUL_INT__CONST__ADD_INT__STORE": 11,
+    "STORE__LOAD": 12,
+    "NEXT__STORE__LOAD": 13,
+    "LOAD__CONST__GE_INT__JUMP_UNLESS__LOAD__CONST__LE_INT__JUMP_UNLESS": 14,
+    "LOAD__CONST__SUB_INT__STORE__JUMP": 15,
+    "LOAD__IS_VARIANT__JUMP_UNLESS__LOAD": 16,
+    "STORE__LOAD__IS_VARIANT__JUMP_UNLESS__LOAD__LOAD__ADD_INT__JUMP": 17,
+    "ENTER": 18,
+    "LOAD__STORE__LOAD__LOAD__INDEX_ARRAY__LOAD_OWN__LOAD__SET_INDEX": 19,
+    "POP__JUMP": 20,
+    "DIV": 21,
+    "LOAD__LOAD": 22,
+    "LOAD__LOAD__CONST__ADD_INT__INDEX_ARRAY__CONST__ADD_INT__STORE": 23,
+    "LOAD__LOAD__INDEX_ARRAY__GET_FIELD__LOAD__MUL_FLOAT__STORE": 24,
+    "LOAD__CONST__ADD_INT__STORE": 25,
+    "LOAD__IS_VARIANT__JUMP_UNLESS__LOAD__GET_PAYLOAD__POP": 26,
+    "LOAD__LOAD__LOAD__ADD_INT__CONST__DIV_INT__INDEX_ARRAY__STORE": 27,
+    "STORE__LOAD__IS_SOME__JUMP_UNLESS__LOAD__UNWRAP__STORE": 28,
+    "NONE": 29,
+    "SOME": 30,
+    "LOAD__GET_ELEMENT": 31,
+    "NEXT__STORE": 32,
+    "RETURN": 33,
+    "NEXT__SHARE__STORE__LOAD__LOAD__SHARE": 34,
+    "LOAD__GET_FIELD__CONST__ADD_INT__LOAD_OWN__SET_FIELD": 35,
+    "UNWRAP": 36,
+    "FALSE__LOAD_OWN__LOAD__SET_INDEX__LOAD__LOAD__ADD_INT__STORE": 37,
+    "LOAD__GET_ELEMENT__STORE__LOAD__STORE__JUMP": 38,
+    "LOAD_OWN__CALL_BUILTIN": 39,
+    "INT": 40,
+    "MUL_FLOAT": 41,
+    "ADD_INT__STORE__LOAD__CONST__ADD_INT__STORE__JUMP": 42,
+    "CONST": 43,
+    "NEXT__STORE__TRUE__STORE__CONST__LOAD": 44,
+    "CONST__JUMP": 45,
+    "LOOP": 46,
+    "LOAD_CELL__CONST__ADD_INT__STORE_CELL": 47,
+    "LOAD__IS_VARIANT__JUMP_UNLESS__LOAD__CONST__MUL_INT__JUMP": 48,
+    "JUMP_UNLESS__LOAD__CONST": 49,
+    "DUP": 50,
+    "LOAD__SHARE": 51,
+    "STORE__LOAD__LOAD": 52,
+    "POP__LOAD__LOAD__LOAD__CONST__ADD_INT__LOAD__SHARE": 53,
+    "INDEX_ARRAY": 54,
+    "CALL": 55,
+    "NEXT__STORE__LOAD__LOAD__INDEX_ARRAY__STORE": 56,
+    "TUPLE": 57,
+    "LOAD_OWN": 58,
+    "LOAD__GET_FIELD__CONST__REM_INT__CONST__EQ_INT__JUMP_UNLESS": 59,
+    "CONCAT": 60,
+    "POP__LOAD__CONST__ADD_INT__STORE__JUMP": 61,
+    "LOAD__STORE__LOAD__LOAD": 62,
+    "NEXT__STORE__LOAD__LOAD__INDEX_ARRAY__JUMP_UNLESS": 63,
+    "LOAD__LOAD__ADD_INT__STORE__LOAD__LOAD__ADD_INT__STORE": 64,
+    "LOAD__IS_VARIANT__JUMP_UNLESS": 65,
+    "LOAD__CONST__REM_INT__CONST__EQ_INT__RETURN": 66,
+    "CONST__MUL_INT__OK__RETURN": 67,
+    "LOAD__CONST__REM_INT__STORE__LOAD__CONST__EQ_INT__JUMP_UNLESS": 68,
+    "LOAD_OWN__LOAD__INDEX_OWN__SET_FIELD": 69,
+    "LOAD__CONST__ADD_INT__STORE__LOAD__CONST__SUB_INT__STORE": 70,
+    "LOAD__LOAD_CELL__CONST__DIV_INT__GT_INT__RETURN": 71,
+    "LOAD__STORE__LOAD__CONST__GT_INT__JUMP_UNLESS__CONST__JUMP": 72,
+    "LOAD__CONST__CONST": 73,
+    "ERROR": 74,
+    "MUL_INT": 75,
+    "ADD_INT__STORE": 76,
+    "SUB_FLOAT": 77,
+    "LINK": 78,
+    "CALL_BUILTIN": 79,
+    "LOAD__LOAD__LT_INT__JUMP_UNLESS": 80,
+    "LOAD__CALL_BUILTIN": 81,
+    "NEXT__STORE__LOAD__STORE": 82,
+    "LOAD__CONST__DIV_INT__STORE__JUMP": 83,
+    "LOAD__LOAD__INDEX_ARRAY__GET_FIELD__CONST__LT_INT__JUMP_IF": 84,
+    "LOAD__LOAD__LE_INT__JUMP_UNLESS__LOAD__STORE": 85,
+    "ITERATE": 86,
+    "RANGE": 87,
+    "LOAD__STORE__LOAD": 88,
+    "STORE__LOAD__GET_ELEMENT__LOAD": 89,
+    "LOAD__LOAD__INDEX_ARRAY__CONST__GE_INT__JUMP_UNLESS": 90,
+    "LOAD__LOAD__INDEX_ARRAY__GET_FIELD__LOAD__LOAD__MUL_FLOAT__SUB_FLOAT__LOAD_OWN__LOAD__INDEX_OWN__SET_FIELD": 91,
+    "LOAD__LOAD__LE_INT__JUMP_UNLESS": 92,
+    "STORE__LOAD__IS_OK__JUMP_UNLESS__LOAD__UNWRAP__POP__JUMP": 93,
+    "LOAD__LOAD__LE_INT__JUMP_UNLESS__LOAD__LOAD__INDEX_ARRAY__STORE": 94,
+    "DIV_INT": 95,
+    "INDEX_ARRAY__GET_FIELD": 96,
+    "LOAD__LOAD__INDEX_ARRAY__CONST__ADD_INT__STORE": 97,
+    "STORE__LOAD__LOAD__INDEX_ARRAY__GET_FIELD__LOAD__MUL_FLOAT__STORE": 98,
+    "NEXT__STORE__LOAD__CONST__ADD_INT__LOAD": 99,
+    "LOAD__LOAD__ADD_INT__STORE": 100,
+    "JUMP_UNLESS__LOAD__CONST__ADD_INT__STORE": 101,
+    "EQ": 102,
+    "LOAD__CONST__REM_INT__CONST__EQ_INT__JUMP_UNLESS": 103,
+    "LOAD__CONST__LT_INT__JUMP_UNLESS__LOAD__RETURN": 104,
+    "LOAD__LOAD__LOAD__INDEX_ARRAY__LOAD__LOAD__INDEX_ARRAY__LOAD__INDEX_ARRAY__MUL_INT__ADD_INT__STORE": 105,
+    "ADD_INT__STORE__JUMP": 106,
+    "LOAD__LOAD__MUL_FLOAT__LOAD__LOAD__MUL_FLOAT__ADD_FLOAT__CONST__LE_INT__JUMP_UNLESS": 107,
+    "LOAD__GET_FIELD__CONST__GT_INT__JUMP_UNLESS": 108,
+    "ADD_INT__RETURN": 109,
+    "LOAD__LOAD__NE_INT__JUMP_UNLESS__LOAD__CONST__ADD_INT__STORE": 110,
+    "STORE__LOAD__GET_ELEMENT__STORE__LOAD__STORE": 111,
+    "LOAD__CONST": 112,
+    "LOAD__GET_ELEMENT__LOAD__GET_ELEMENT__LOAD__GET_ELEMENT__ADD_INT__CONST__REM_INT": 113,
+    "JUMP_UNLESS__LOAD": 114,
+    "JUMP_UNLESS__LOAD_OWN__LOAD__SHARE": 115,
+    "LOAD__LOAD__LT_INT__JUMP_UNLESS__LOAD__LOAD__INDEX_ARRAY__STORE": 116,
+    "CALL_BUILTIN__POP": 117,
+    "JUMP_UNLESS": 118,
+    "FALSE__STORE": 119,
+    "LOAD__LOAD__ADD_INT__RETURN": 120,
+    "JUMP_IF": 121,
+    "NEXT__STORE__CONST__LOAD__CONST": 122,
+    "GET_MEMBER": 123,
+    "THROW": 124,
+    "SHARE__STORE": 125,
+    "LOAD__CONST__MUL_INT": 126,
+    "GT_INT__JUMP_UNLESS": 127,
+    "LOAD_OWN__SWAP__CALL_BUILTIN__POP__JUMP": 128,
+    "NEXT__STORE__LOAD__LOAD": 129,
+    "CALL_VALUE": 130,
+    "LOAD__STORE__LOAD__CONST__ADD_INT__STORE__JUMP": 131,
+    "DUP__IS_ABSENT__JUMP_UNLESS": 132,
+    "LOAD__STORE": 133,
+    "LOAD__CONST__MUL_INT__CONST__ADD_INT__CONST__REM_INT__STORE": 134,
+    "CONST__ADD_INT__LOAD_OWN__LOAD__SET_INDEX": 135,
+    "LOAD__LOAD__LOAD__SUB_INT__EQ_INT__JUMP_UNLESS": 136,
+    "LOAD__LOAD__INDEX_ARRAY__GET_FIELD__LOAD__LOAD__INDEX_ARRAY__GET_FIELD__SUB_FLOAT__STORE": 137,
     "LOAD__LOAD__INDEX_ARRAY__GET_FIELD": 138,
-    "LOAD__INT__SUB_INT": 139,
-    "LOAD__INT__ADD_INT__STORE": 140,
-    "LOAD__CALL_BUILTIN": 141,
-    "CALL_BUILTIN__POP": 142,
-    "ITERATE": 143,
-    "TRUE__JUMP_UNLESS": 144,
-    "LOAD__INT__SUB_INT__STORE__JUMP": 145,
-    "GET_MEMBER": 146,
-    "LOAD__LOAD__EQ_INT__JUMP_UNLESS": 147,
-    "ADD": 148,
-    "AGENT": 149,
-    "ARRAY": 150,
-    "ASK": 151,
-    "AWAIT": 152,
-    "AWAIT_ALL": 153,
-    "CALL_HOST": 154,
-    "CALL_INOUT": 155,
-    "CALL_METHOD": 156,
-    "CAST": 157,
-    "CELL_OWN": 158,
-    "CHANGES_SELF": 159,
-    "CHECK": 160,
-    "CHECK_PAYLOAD": 161,
-    "CLOSURE": 162,
-    "CONCAT__STORE": 163,
-    "CONFIGURE": 164,
-    "EMIT": 165,
-    "ERR": 166,
-    "FAIL_LENGTH": 167,
-    "FAIL_MATCH": 168,
-    "FIELD_OWN": 169,
-    "FILL": 170,
-    "FLUSH": 171,
-    "GE": 172,
-    "GET_ERROR": 173,
-    "GE_INT": 174,
-    "GE_INT__JUMP_IF": 175,
-    "GT": 176,
-    "GT_INT__JUMP_IF": 177,
-    "HALT": 178,
-    "HASHMAP": 179,
-    "INDEX": 180,
-    "INDEX_OWN": 181,
-    "INT_TO_FLOAT": 182,
-    "INT__GE_INT__JUMP_UNLESS": 183,
-    "INT__LE_INT__JUMP_UNLESS": 184,
-    "INT__LT_INT__JUMP_UNLESS": 185,
-    "INT__NE_INT__JUMP_UNLESS": 186,
-    "IS_ERR": 187,
-    "IS_ERROR": 188,
-    "IS_NIL": 189,
-    "IS_VARIANT": 190,
-    "IS_VARIANT__JUMP_UNLESS": 191,
-    "IS_VARIANT__JUMP_UNLESS__LOAD": 192,
-    "JUMP_UNLESS__JUMP": 193,
-    "LE": 194,
-    "LEDGER": 195,
-    "LENGTH": 196,
-    "LE_INT": 197,
-    "LE_INT__JUMP_IF": 198,
-    "LINK": 199,
-    "LOAD_OWN__LOAD__INDEX_OWN": 200,
-    "LOAD_OWN__SWAP__CALL_BUILTIN": 201,
-    "LOAD__EQ_INT__JUMP_UNLESS": 202,
-    "LOAD__GET_PAYLOAD": 203,
-    "LOAD__GE_INT__JUMP_UNLESS": 204,
-    "LOAD__INT__GE_INT__JUMP_UNLESS": 205,
-    "LOAD__INT__LE_INT__JUMP_UNLESS": 206,
-    "LOAD__INT__MUL_INT__STORE": 207,
-    "LOAD__INT__MUL_INT__STORE__JUMP": 208,
-    "LOAD__LE_INT__JUMP_UNLESS": 209,
-    "LOAD__LOAD__ADD_FLOAT": 210,
-    "LOAD__LOAD__GE_INT__JUMP_UNLESS": 211,
-    "LOAD__LOAD__MUL_INT__STORE": 212,
-    "LOAD__LOAD__MUL_INT__STORE__JUMP": 213,
-    "LOAD__LOAD__SUB_FLOAT": 214,
-    "LOAD__LOAD__SUB_INT__STORE__JUMP": 215,
-    "LOAD__NE_INT__JUMP_UNLESS": 216,
-    "LOAD__SUB_FLOAT": 217,
-    "LOAD__SUB_INT": 218,
-    "LT": 219,
-    "LT_INT__JUMP_UNLESS": 220,
-    "MAP": 221,
-    "MCP": 222,
-    "MEMBER_OWN": 223,
-    "MEMORY": 224,
-    "MODEL": 225,
-    "MUL": 226,
-    "NE": 227,
-    "NEG": 228,
-    "NEG_INT": 229,
-    "NEW_CELL": 230,
-    "NE_INT": 231,
-    "NE_INT__JUMP_IF": 232,
-    "NE_INT__JUMP_UNLESS": 233,
-    "NIL": 234,
-    "NOT": 235,
-    "PARALLEL": 236,
-    "PARSE_AS": 237,
-    "PIPELINE": 238,
-    "POP_TRY": 239,
-    "POW": 240,
-    "PRINT": 241,
-    "PRINTLN": 242,
-    "RACE": 243,
-    "REM": 244,
-    "SCHEMA": 245,
-    "SETTLE": 246,
-    "SET_ELEMENT": 247,
-    "SET_FIELD": 248,
-    "SET_INDEX": 249,
-    "SET_MEMBER": 250,
-    "SET_PART": 251,
-    "SHARE": 252,
-    "SLIDE": 253,
-    "START": 254,
-    "STRUCT": 255,
-    "SUB": 256,
-    "SUB_INT": 257,
-    "SWAP": 258,
-    "TOOL": 259,
-    "WRAP": 260,
+    "CONST__CONST": 139,
+    "LOAD__LOAD__INDEX_ARRAY": 140,
+    "LOAD__LOAD__LOAD": 141,
+    "CONST__SUB_INT": 142,
+    "IS": 143,
+    "LOAD__GET_FIELD": 144,
+    "LOAD__GET_FIELD__LOAD__GET_FIELD__MUL_INT__CONST__DIV_INT__RETURN": 145,
+    "CONST__EQ_INT__JUMP_UNLESS": 146,
+    "LOAD__CONST__ADD_INT__STORE__JUMP": 147,
+    "LOAD": 148,
+    "STORE__JUMP": 149,
+    "LOAD__LOAD__MUL_FLOAT__LOAD__LOAD__MUL_FLOAT__SUB_FLOAT__LOAD__ADD_FLOAT__STORE": 150,
+    "LOAD__LOAD__INDEX_ARRAY__GET_FIELD__LOAD__LOAD__INDEX_ARRAY__GET_FIELD__ADD_INT__LOAD_OWN__LOAD__INDEX_OWN": 151,
+    "LOAD__LOAD__INDEX_ARRAY__CONST__ADD_INT__LOAD__LT_INT__JUMP_UNLESS": 152,
+    "LOAD__LOAD__SUB_INT__STORE__LOAD__LOAD__EQ_INT__JUMP_IF": 153,
+    "LOAD__CONST__ADD_INT__STORE__LOAD__STORE": 154,
+    "LOAD__CONST__EQ_INT__JUMP_UNLESS": 155,
+    "LOAD__CONST__EQ_INT__JUMP_UNLESS__LOAD__CONST__ADD_INT__STORE": 156,
+    "LOAD__LOAD__INDEX_ARRAY__CONST__LE_INT__JUMP_UNLESS": 157,
+    "LOAD_OWN__SWAP__CALL_BUILTIN__POP": 158,
+    "LOAD__STORE__LOAD__LOAD_OWN__LOAD__SET_INDEX": 159,
+    "NEXT__SHARE__STORE__LOAD__LOAD__SHARE__LOAD__SHARE": 160,
+    "LOAD__RETURN": 161,
+    "JUMP_UNLESS__STORE__LOAD__CONST__ADD_INT__STORE__LOAD__LOAD": 162,
+    "LOAD_OWN__LOAD": 163,
+    "ADD_INT": 164,
+    "ARRAY": 165,
+    "LOAD__LOAD__ADD_INT__STORE__JUMP": 166,
+    "JOIN": 167,
+    "LOAD__CONST__SUB_INT": 168,
+    "LOAD__CONST__NE_INT__JUMP_UNLESS": 169,
+    "CONST__LOAD__MUL_FLOAT__LOAD__MUL_FLOAT__LOAD__ADD_FLOAT__STORE": 170,
+    "LOAD__LOAD__INDEX_ARRAY__GET_FIELD__CONST__GT_INT__JUMP_UNLESS": 171,
+    "LOAD__LOAD__CONST__ADD_INT__INDEX_ARRAY__CONST__ADD_INT__LOAD__LT_INT__JUMP_UNLESS": 172,
+    "STORE__LOAD__CONST": 173,
+    "LOAD__LOAD__LOAD__ADD_INT__EQ_INT__JUMP_IF": 174,
+    "LOAD__LOAD__LOAD__MUL_INT__ADD_INT__STORE__JUMP": 175,
+    "LOAD__INDEX_ARRAY__GET_FIELD__LOAD__LOAD__MUL_FLOAT__ADD_FLOAT__LOAD_OWN__LOAD__INDEX_OWN__SET_FIELD": 176,
+    "LOAD__OK__RETURN": 177,
+    "ADD_FLOAT": 178,
+    "NEXT__SHARE__STORE": 179,
+    "VARIANT": 180,
+    "POP": 181,
+    "LOAD__ADD_INT": 182,
+    "LOAD_OWN__LOAD__SET_INDEX__JUMP": 183,
+    "LOAD_OWN__SET_FIELD": 184,
+    "CONST__ADD_INT": 185,
+    "LOAD__LOAD__GT_INT__JUMP_UNLESS": 186,
+    "LOAD__IS_VARIANT__JUMP_UNLESS__LOAD__GET_PAYLOAD__STORE__LOAD__STORE": 187,
+    "LOAD__LOAD__ADD_INT__CONST__REM_INT__CONST__EQ_INT__JUMP_UNLESS": 188,
+    "TRY": 189,
+    "NEXT__STORE__LOAD__CONST__LOAD__CONST__REM_INT": 190,
+    "LOAD__LOAD__INDEX_ARRAY__LOAD__LT_INT__JUMP_UNLESS": 191,
+    "LOAD__LOAD__DIV_INT__LOAD__LOAD__REM_INT": 192,
+    "LOAD__LOAD_CELL__MUL_INT__CONST__ADD_INT__RETURN": 193,
+    "LOAD__CONST__LT_INT__JUMP_UNLESS__LOAD__OK__JUMP": 194,
+    "DROP": 195,
+    "CONST__REM_INT": 196,
+    "LOAD__LOAD__MUL_FLOAT__LOAD__LOAD__MUL_FLOAT__ADD_FLOAT__LOAD__LOAD__MUL_FLOAT__ADD_FLOAT__STORE": 197,
+    "STORE__LOAD_OWN__LOAD__LOAD__ADD_INT": 198,
+    "LOAD__LOAD__EQ_INT__JUMP_UNLESS": 199,
+    "STRUCT": 200,
+    "ADD": 201,
+    "AGENT": 202,
+    "ASK": 203,
+    "AWAIT": 204,
+    "AWAIT_ALL": 205,
+    "CALL_HOST": 206,
+    "CALL_INOUT": 207,
+    "CALL_METHOD": 208,
+    "CAST": 209,
+    "CELL_OWN": 210,
+    "CHANGES_SELF": 211,
+    "CHECK": 212,
+    "CHECK_PAYLOAD": 213,
+    "CLOSURE": 214,
+    "CONCAT__STORE": 215,
+    "CONFIGURE": 216,
+    "CONST__GE_INT__JUMP_UNLESS": 217,
+    "CONST__GT_INT__JUMP_UNLESS": 218,
+    "CONST__LE_INT__JUMP_UNLESS": 219,
+    "CONST__LT_INT__JUMP_UNLESS": 220,
+    "CONST__MUL_INT": 221,
+    "CONST__NE_INT__JUMP_UNLESS": 222,
+    "CONST__REM_INT__CONST__EQ_INT__JUMP_UNLESS": 223,
+    "EMIT": 224,
+    "EQ_INT": 225,
+    "EQ_INT__JUMP_IF": 226,
+    "EQ_INT__JUMP_UNLESS": 227,
+    "ERR": 228,
+    "FAIL_LENGTH": 229,
+    "FAIL_MATCH": 230,
+    "FALSE": 231,
+    "FIELD_OWN": 232,
+    "FILL": 233,
+    "FLUSH": 234,
+    "GE": 235,
+    "GET_ELEMENT": 236,
+    "GET_ERROR": 237,
+    "GET_FIELD": 238,
+    "GET_PAYLOAD": 239,
+    "GE_INT": 240,
+    "GE_INT__JUMP_IF": 241,
+    "GE_INT__JUMP_UNLESS": 242,
+    "GT": 243,
+    "GT_INT__JUMP_IF": 244,
+    "HALT": 245,
+    "HASHMAP": 246,
+    "INDEX": 247,
+    "INDEX_ARRAY__STORE": 248,
+    "INDEX_OWN": 249,
+    "INT_TO_FLOAT": 250,
+    "IS_ABSENT": 251,
+    "IS_ERR": 252,
+    "IS_ERROR": 253,
+    "IS_NIL": 254,
+    "IS_OK": 255,
+    "IS_SOME": 256,
+    "IS_VARIANT": 257,
+    "IS_VARIANT__JUMP_UNLESS": 258,
+    "IS_VARIANT__JUMP_UNLESS__LOAD": 259,
+    "JUMP_UNLESS__JUMP": 260,
+    "LE": 261,
+    "LEDGER": 262,
+    "LENGTH": 263,
+    "LE_INT": 264,
+    "LE_INT__JUMP_IF": 265,
+    "LE_INT__JUMP_UNLESS": 266,
+    "LOAD_CELL": 267,
+    "LOAD_OWN__LOAD__INDEX_OWN": 268,
+    "LOAD_OWN__LOAD__SET_INDEX": 269,
+    "LOAD_OWN__SWAP__CALL_BUILTIN": 270,
+    "LOAD__ADD_FLOAT": 271,
+    "LOAD__CONST__ADD_INT": 272,
+    "LOAD__CONST__GE_INT__JUMP_UNLESS": 273,
+    "LOAD__CONST__GT_INT__JUMP_UNLESS": 274,
+    "LOAD__CONST__LE_INT__JUMP_UNLESS": 275,
+    "LOAD__CONST__LT_INT__JUMP_UNLESS": 276,
+    "LOAD__CONST__MUL_INT__STORE": 277,
+    "LOAD__CONST__MUL_INT__STORE__JUMP": 278,
+    "LOAD__CONST__REM_INT": 279,
+    "LOAD__CONST__SUB_INT__STORE": 280,
+    "LOAD__EQ_INT__JUMP_UNLESS": 281,
+    "LOAD__GET_PAYLOAD": 282,
+    "LOAD__GE_INT__JUMP_UNLESS": 283,
+    "LOAD__GT_INT__JUMP_UNLESS": 284,
+    "LOAD__INDEX_ARRAY": 285,
+    "LOAD__INDEX_ARRAY__GET_FIELD": 286,
+    "LOAD__JUMP_UNLESS": 287,
+    "LOAD__LE_INT__JUMP_UNLESS": 288,
+    "LOAD__LOAD__ADD_FLOAT": 289,
+    "LOAD__LOAD__ADD_INT": 290,
+    "LOAD__LOAD__EQ_INT__JUMP_IF": 291,
+    "LOAD__LOAD__GE_INT__JUMP_UNLESS": 292,
+    "LOAD__LOAD__INDEX_ARRAY__GET_FIELD__LOAD__LOAD__MUL_FLOAT__ADD_FLOAT__LOAD_OWN__LOAD__INDEX_OWN__SET_FIELD": 293,
+    "LOAD__LOAD__INDEX_ARRAY__SHARE": 294,
+    "LOAD__LOAD__INDEX_ARRAY__STORE": 295,
+    "LOAD__LOAD__MUL_FLOAT": 296,
+    "LOAD__LOAD__MUL_FLOAT__ADD_FLOAT": 297,
+    "LOAD__LOAD__MUL_INT": 298,
+    "LOAD__LOAD__MUL_INT__STORE": 299,
+    "LOAD__LOAD__MUL_INT__STORE__JUMP": 300,
+    "LOAD__LOAD__NE_INT__JUMP_UNLESS": 301,
+    "LOAD__LOAD__SUB_FLOAT": 302,
+    "LOAD__LOAD__SUB_INT": 303,
+    "LOAD__LOAD__SUB_INT__STORE__JUMP": 304,
+    "LOAD__LT_INT__JUMP_UNLESS": 305,
+    "LOAD__MUL_FLOAT": 306,
+    "LOAD__MUL_INT": 307,
+    "LOAD__NE_INT__JUMP_UNLESS": 308,
+    "LOAD__SUB_FLOAT": 309,
+    "LOAD__SUB_INT": 310,
+    "LT": 311,
+    "LT_INT": 312,
+    "LT_INT__JUMP_IF": 313,
+    "LT_INT__JUMP_UNLESS": 314,
+    "MAP": 315,
+    "MCP": 316,
+    "MEMBER_OWN": 317,
+    "MEMORY": 318,
+    "MODEL": 319,
+    "MUL": 320,
+    "NE": 321,
+    "NEG": 322,
+    "NEG_INT": 323,
+    "NEW_CELL": 324,
+    "NEXT__SHARE": 325,
+    "NEXT__SHARE__STORE__LOAD__STORE__LOAD__IS_VARIANT__JUMP_UNLESS": 326,
+    "NE_INT": 327,
+    "NE_INT__JUMP_IF": 328,
+    "NE_INT__JUMP_UNLESS": 329,
+    "NIL": 330,
+    "NOT": 331,
+    "OK": 332,
+    "OK__RETURN": 333,
+    "PARALLEL": 334,
+    "PARSE_AS": 335,
+    "PIPELINE": 336,
+    "POP_TRY": 337,
+    "POP__LOAD__CONST__ADD_INT__STORE": 338,
+    "POW": 339,
+    "PRINT": 340,
+    "PRINTLN": 341,
+    "RACE": 342,
+    "REM": 343,
+    "REM_INT": 344,
+    "SCHEMA": 345,
+    "SETTLE": 346,
+    "SET_ELEMENT": 347,
+    "SET_INDEX": 348,
+    "SET_MEMBER": 349,
+    "SET_PART": 350,
+    "SHARE": 351,
+    "SLIDE": 352,
+    "START": 353,
+    "STORE_CELL": 354,
+    "STORE__LOAD__GET_ELEMENT": 355,
+    "STORE__LOAD__LOAD__SHARE": 356,
+    "STORE__LOAD__STORE__LOAD": 357,
+    "SUB": 358,
+    "SUB_INT": 359,
+    "SWAP": 360,
+    "TOOL": 361,
+    "TRUE": 362,
+    "TRUE__JUMP_UNLESS": 363,
+    "WRAP": 364,
 }
 
 # where the loop looks for each number: the marks of its nodes
@@ -371,6 +477,12 @@ MARKS = (
     (None, None),
     (None, None),
     (None, None),
+    (None, None),
+    (None, None),
+    (None, None),
+    (None, None),
+    (None, None),
+    (None, None),
     (None, True),
     (None, True),
     (None, True),
@@ -389,6 +501,17 @@ MARKS = (
     (None, True),
     (None, True),
     (None, True),
+    (None, True),
+    (None, True),
+    (None, True),
+    (None, True),
+    (None, True),
+    (None, False),
+    (None, False),
+    (None, False),
+    (None, False),
+    (None, False),
+    (None, False),
     (None, False),
     (None, False),
     (None, False),
@@ -424,6 +547,20 @@ MARKS = (
     (True, None),
     (True, None),
     (True, None),
+    (True, None),
+    (True, None),
+    (True, None),
+    (True, None),
+    (True, None),
+    (True, None),
+    (True, None),
+    (False, None),
+    (False, None),
+    (False, None),
+    (False, None),
+    (False, None),
+    (False, None),
+    (False, None),
     (False, None),
     (False, None),
     (False, None),
@@ -455,6 +592,18 @@ MARKS = (
     (True, True),
     (True, True),
     (True, True),
+    (True, True),
+    (True, True),
+    (True, True),
+    (True, True),
+    (True, True),
+    (True, True),
+    (True, False),
+    (True, False),
+    (True, False),
+    (True, False),
+    (True, False),
+    (True, False),
     (True, False),
     (True, False),
     (True, False),
@@ -483,6 +632,67 @@ MARKS = (
     (False, True),
     (False, True),
     (False, True),
+    (False, True),
+    (False, True),
+    (False, True),
+    (False, True),
+    (False, True),
+    (False, True),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
+    (False, False),
     (False, False),
     (False, False),
     (False, False),
@@ -610,131 +820,235 @@ MARKS = (
 
 # runs of opcodes that one node stands for: its number, and which of them a panic in it belongs to
 FUSED = {
-    ('CALL_BUILTIN', 'POP'): (142, 0),
-    ('LOAD', 'CALL_BUILTIN'): (141, 1),
-    ('LOAD_OWN', 'SWAP', 'CALL_BUILTIN'): (201, 2),
-    ('LOAD_OWN', 'SWAP', 'CALL_BUILTIN', 'POP'): (76, 2),
-    ('LOAD_OWN', 'SWAP', 'CALL_BUILTIN', 'POP', 'JUMP'): (112, 2),
-    ('LOAD_OWN', 'CALL_BUILTIN'): (119, 1),
-    ('TRUE', 'JUMP_UNLESS'): (144, 0),
-    ('JUMP_UNLESS', 'JUMP'): (193, 0),
-    ('JUMP_UNLESS', 'LOAD'): (102, 0),
-    ('INT', 'REM_INT', 'INT', 'EQ_INT', 'JUMP_UNLESS'): (82, 1),
-    ('LOAD', 'INT', 'REM_INT', 'INT', 'EQ_INT', 'JUMP_UNLESS'): (3, 2),
-    ('IS_VARIANT', 'JUMP_UNLESS'): (191, 0),
-    ('IS_VARIANT', 'JUMP_UNLESS', 'LOAD'): (192, 0),
-    ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS'): (19, 1),
-    ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD'): (64, 1),
-    ('LOAD', 'INDEX_ARRAY'): (27, 1),
-    ('INDEX_ARRAY', 'GET_FIELD'): (42, 0),
-    ('LOAD', 'INDEX_ARRAY', 'GET_FIELD'): (130, 1),
+    ('ADD_INT', 'RETURN'): (109, 0),
+    ('ADD_INT', 'STORE'): (76, 0),
+    ('ADD_INT', 'STORE', 'JUMP'): (106, 0),
+    ('ADD_INT', 'STORE', 'LOAD', 'CONST', 'ADD_INT', 'STORE', 'JUMP'): (42, 4),
+    ('CONST', 'ADD_INT'): (185, 1),
+    ('CONST', 'ADD_INT', 'LOAD_OWN', 'LOAD', 'SET_INDEX'): (135, 4),
+    ('CONST', 'CONST'): (139, 0),
+    ('CONST', 'EQ_INT', 'JUMP_UNLESS'): (146, 0),
+    ('CONST', 'GE_INT', 'JUMP_UNLESS'): (217, 0),
+    ('CONST', 'GT_INT', 'JUMP_UNLESS'): (218, 0),
+    ('CONST', 'JUMP'): (45, 0),
+    ('CONST', 'LE_INT', 'JUMP_UNLESS'): (219, 0),
+    ('CONST', 'LOAD', 'MUL_FLOAT', 'LOAD', 'MUL_FLOAT', 'LOAD', 'ADD_FLOAT', 'STORE'): (170, 0),
+    ('CONST', 'LOAD', 'MUL_INT', 'CONST', 'ADD_INT', 'STORE'): (11, 4),
+    ('CONST', 'LT_INT', 'JUMP_UNLESS'): (220, 0),
+    ('CONST', 'MUL_INT'): (221, 1),
+    ('CONST', 'MUL_INT', 'OK', 'RETURN'): (67, 1),
+    ('CONST', 'NE_INT', 'JUMP_UNLESS'): (222, 0),
+    ('CONST', 'REM_INT'): (196, 1),
+    ('CONST', 'REM_INT', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (223, 1),
+    ('CONST', 'SUB_INT'): (142, 1),
+    ('DUP', 'IS_ABSENT', 'JUMP_UNLESS'): (132, 0),
+    ('EQ_INT', 'JUMP_IF'): (226, 0),
+    ('EQ_INT', 'JUMP_UNLESS'): (227, 0),
+    ('FALSE', 'LOAD_OWN', 'LOAD', 'SET_INDEX', 'LOAD', 'LOAD', 'ADD_INT', 'STORE'): (37, 6),
+    ('FALSE', 'STORE'): (119, 0),
+    ('GE_INT', 'JUMP_IF'): (241, 0),
+    ('GE_INT', 'JUMP_UNLESS'): (242, 0),
+    ('GT_INT', 'JUMP_IF'): (244, 0),
+    ('GT_INT', 'JUMP_UNLESS'): (127, 0),
+    ('INDEX_ARRAY', 'GET_FIELD'): (96, 0),
+    ('INDEX_ARRAY', 'STORE'): (248, 0),
+    ('IS_VARIANT', 'JUMP_UNLESS'): (258, 0),
+    ('IS_VARIANT', 'JUMP_UNLESS', 'LOAD'): (259, 0),
+    ('JUMP_UNLESS', 'JUMP'): (260, 0),
+    ('JUMP_UNLESS', 'LOAD'): (114, 0),
+    ('JUMP_UNLESS', 'LOAD', 'CONST'): (49, 0),
+    ('JUMP_UNLESS', 'LOAD', 'CONST', 'ADD_INT', 'STORE'): (101, 3),
+    ('JUMP_UNLESS', 'LOAD_OWN', 'LOAD', 'SHARE'): (115, 0),
+    ('JUMP_UNLESS', 'STORE', 'LOAD', 'CONST', 'ADD_INT', 'STORE', 'LOAD', 'LOAD'): (162, 4),
+    ('LE_INT', 'JUMP_IF'): (265, 0),
+    ('LE_INT', 'JUMP_UNLESS'): (266, 0),
+    ('LOAD', 'ADD_FLOAT'): (271, 0),
+    ('LOAD', 'ADD_INT'): (182, 1),
+    ('LOAD', 'CONST'): (112, 0),
+    ('LOAD', 'CONST', 'ADD_INT'): (272, 2),
+    ('LOAD', 'CONST', 'ADD_INT', 'STORE'): (25, 2),
+    ('LOAD', 'CONST', 'ADD_INT', 'STORE', 'JUMP'): (147, 2),
+    ('LOAD', 'CONST', 'ADD_INT', 'STORE', 'LOAD', 'CONST', 'SUB_INT', 'STORE'): (70, 6),
+    ('LOAD', 'CONST', 'ADD_INT', 'STORE', 'LOAD', 'STORE'): (154, 2),
+    ('LOAD', 'CONST', 'CONST'): (73, 0),
+    ('LOAD', 'CONST', 'DIV_INT', 'STORE', 'JUMP'): (83, 2),
+    ('LOAD', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (155, 0),
+    ('LOAD', 'CONST', 'EQ_INT', 'JUMP_UNLESS', 'LOAD', 'CONST', 'ADD_INT', 'STORE'): (156, 6),
+    ('LOAD', 'CONST', 'GE_INT', 'JUMP_UNLESS'): (273, 0),
+    ('LOAD', 'CONST', 'GE_INT', 'JUMP_UNLESS', 'LOAD', 'CONST', 'LE_INT', 'JUMP_UNLESS'): (14, 0),
+    ('LOAD', 'CONST', 'GT_INT', 'JUMP_UNLESS'): (274, 0),
+    ('LOAD', 'CONST', 'LE_INT', 'JUMP_UNLESS'): (275, 0),
+    ('LOAD', 'CONST', 'LT_INT', 'JUMP_UNLESS'): (276, 0),
+    ('LOAD', 'CONST', 'LT_INT', 'JUMP_UNLESS', 'LOAD', 'OK', 'JUMP'): (194, 0),
+    ('LOAD', 'CONST', 'LT_INT', 'JUMP_UNLESS', 'LOAD', 'RETURN'): (104, 0),
+    ('LOAD', 'CONST', 'MUL_INT'): (126, 2),
+    ('LOAD', 'CONST', 'MUL_INT', 'CONST', 'ADD_INT', 'CONST', 'REM_INT', 'STORE'): (134, 6),
+    ('LOAD', 'CONST', 'MUL_INT', 'STORE'): (277, 2),
+    ('LOAD', 'CONST', 'MUL_INT', 'STORE', 'JUMP'): (278, 2),
+    ('LOAD', 'CONST', 'NE_INT', 'JUMP_UNLESS'): (169, 0),
+    ('LOAD', 'CONST', 'REM_INT'): (279, 2),
+    ('LOAD', 'CONST', 'REM_INT', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (103, 2),
+    ('LOAD', 'CONST', 'REM_INT', 'CONST', 'EQ_INT', 'RETURN'): (66, 2),
+    ('LOAD', 'CONST', 'REM_INT', 'STORE', 'LOAD', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (68, 2),
+    ('LOAD', 'CONST', 'SUB_INT'): (168, 2),
+    ('LOAD', 'CONST', 'SUB_INT', 'STORE'): (280, 2),
+    ('LOAD', 'CONST', 'SUB_INT', 'STORE', 'JUMP'): (15, 2),
+    ('LOAD', 'EQ_INT', 'JUMP_UNLESS'): (281, 0),
+    ('LOAD', 'GET_ELEMENT'): (31, 0),
+    ('LOAD', 'GET_ELEMENT', 'LOAD', 'GET_ELEMENT', 'LOAD', 'GET_ELEMENT', 'ADD_INT', 'CONST', 'REM_INT'): (113, 8),
+    ('LOAD', 'GET_ELEMENT', 'STORE', 'LOAD', 'STORE', 'JUMP'): (38, 0),
+    ('LOAD', 'GET_FIELD'): (144, 0),
+    ('LOAD', 'GET_FIELD', 'CONST', 'ADD_INT', 'LOAD_OWN', 'SET_FIELD'): (35, 5),
+    ('LOAD', 'GET_FIELD', 'CONST', 'GT_INT', 'JUMP_UNLESS'): (108, 0),
+    ('LOAD', 'GET_FIELD', 'CONST', 'REM_INT', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (59, 3),
+    ('LOAD', 'GET_FIELD', 'LOAD', 'CONST', 'REM_INT', 'ADD_INT', 'CONST', 'SUB_INT', 'LOAD_OWN', 'SET_FIELD'): (2, 9),
+    ('LOAD', 'GET_FIELD', 'LOAD', 'GET_FIELD', 'MUL_INT', 'CONST', 'DIV_INT', 'RETURN'): (145, 6),
+    ('LOAD', 'GET_PAYLOAD'): (282, 0),
+    ('LOAD', 'GE_INT', 'JUMP_UNLESS'): (283, 0),
+    ('LOAD', 'GT_INT', 'JUMP_UNLESS'): (284, 0),
+    ('LOAD', 'INDEX_ARRAY'): (285, 1),
+    ('LOAD', 'INDEX_ARRAY', 'GET_FIELD'): (286, 1),
+    ('LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'LOAD_OWN', 'LOAD', 'INDEX_OWN', 'SET_FIELD'): (176, 10),
+    ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS'): (65, 0),
+    ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD'): (16, 0),
+    ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD', 'CONST', 'MUL_INT', 'JUMP'): (48, 5),
+    ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD', 'GET_PAYLOAD', 'POP'): (26, 0),
+    ('LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD', 'GET_PAYLOAD', 'STORE', 'LOAD', 'STORE'): (187, 0),
+    ('LOAD', 'JUMP_UNLESS'): (287, 1),
+    ('LOAD', 'LE_INT', 'JUMP_UNLESS'): (288, 0),
+    ('LOAD', 'LOAD'): (22, 0),
+    ('LOAD', 'LOAD', 'ADD_FLOAT'): (289, 0),
+    ('LOAD', 'LOAD', 'ADD_INT'): (290, 2),
+    ('LOAD', 'LOAD', 'ADD_INT', 'CONST', 'REM_INT', 'CONST', 'EQ_INT', 'JUMP_UNLESS'): (188, 4),
+    ('LOAD', 'LOAD', 'ADD_INT', 'RETURN'): (120, 2),
+    ('LOAD', 'LOAD', 'ADD_INT', 'STORE'): (100, 2),
+    ('LOAD', 'LOAD', 'ADD_INT', 'STORE', 'JUMP'): (166, 2),
+    ('LOAD', 'LOAD', 'ADD_INT', 'STORE', 'LOAD', 'LOAD', 'ADD_INT', 'STORE'): (64, 6),
+    ('LOAD', 'LOAD', 'CONST', 'ADD_INT', 'INDEX_ARRAY', 'CONST', 'ADD_INT', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (172, 6),
+    ('LOAD', 'LOAD', 'CONST', 'ADD_INT', 'INDEX_ARRAY', 'CONST', 'ADD_INT', 'STORE'): (23, 6),
+    ('LOAD', 'LOAD', 'CONST', 'DIV_INT', 'CONST', 'REM_INT', 'INDEX_ARRAY', 'STORE'): (10, 6),
+    ('LOAD', 'LOAD', 'DIV_INT', 'LOAD', 'LOAD', 'REM_INT'): (192, 5),
+    ('LOAD', 'LOAD', 'EQ_INT', 'JUMP_IF'): (291, 0),
+    ('LOAD', 'LOAD', 'EQ_INT', 'JUMP_UNLESS'): (199, 0),
+    ('LOAD', 'LOAD', 'GE_INT', 'JUMP_UNLESS'): (292, 0),
+    ('LOAD', 'LOAD', 'GT_INT', 'JUMP_UNLESS'): (186, 0),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY'): (140, 2),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'CONST', 'ADD_INT', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (152, 4),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'CONST', 'ADD_INT', 'STORE'): (97, 4),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'CONST', 'GE_INT', 'JUMP_UNLESS'): (90, 2),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'CONST', 'LE_INT', 'JUMP_UNLESS'): (157, 2),
     ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD'): (138, 2),
-    ('INDEX_ARRAY', 'STORE'): (129, 0),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'STORE'): (73, 2),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'SHARE'): (18, 2),
-    ('LOAD_OWN', 'LOAD'): (89, 0),
-    ('LOAD_OWN', 'SET_FIELD'): (68, 1),
-    ('LOAD_OWN', 'LOAD', 'INDEX_OWN'): (200, 2),
-    ('LOAD_OWN', 'LOAD', 'INDEX_OWN', 'SET_FIELD'): (100, 2),
-    ('LOAD', 'CONST'): (98, 0),
-    ('LOAD', 'INT'): (32, 0),
-    ('LOAD', 'INT', 'REM_INT'): (65, 2),
-    ('LOAD', 'SHARE'): (120, 0),
-    ('LOAD', 'GET_ELEMENT'): (71, 1),
-    ('LOAD', 'GET_PAYLOAD'): (203, 1),
-    ('STORE', 'LOAD', 'GET_ELEMENT'): (101, 2),
-    ('STORE', 'LOAD', 'LOAD'): (132, 0),
-    ('STORE', 'LOAD', 'STORE', 'LOAD'): (46, 0),
-    ('ADD_INT', 'STORE'): (85, 0),
-    ('ADD_INT', 'STORE', 'JUMP'): (111, 0),
-    ('ADD_INT', 'RETURN'): (7, 0),
-    ('OK', 'RETURN'): (87, 0),
-    ('LOAD', 'STORE'): (63, 0),
-    ('SHARE', 'STORE'): (96, 0),
-    ('STORE', 'LOAD', 'LOAD', 'SHARE'): (70, 0),
-    ('NEXT', 'SHARE'): (12, 0),
-    ('NEXT', 'SHARE', 'STORE'): (121, 0),
-    ('POP', 'JUMP'): (91, 0),
-    ('NEXT', 'STORE', 'LOAD'): (80, 0),
-    ('NEXT', 'STORE', 'LOAD', 'LOAD'): (44, 0),
-    ('LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT'): (10, 2),
-    ('LOAD', 'LOAD', 'ADD_FLOAT'): (210, 2),
-    ('LOAD', 'ADD_FLOAT'): (33, 1),
-    ('LOAD', 'LOAD', 'SUB_FLOAT'): (214, 2),
-    ('LOAD', 'SUB_FLOAT'): (217, 1),
-    ('LOAD', 'LOAD', 'MUL_FLOAT'): (47, 2),
-    ('LOAD', 'MUL_FLOAT'): (31, 1),
-    ('LOAD', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (30, 2),
-    ('LOAD', 'LT_INT', 'JUMP_UNLESS'): (113, 1),
-    ('LOAD', 'INT', 'LT_INT', 'JUMP_UNLESS'): (28, 2),
-    ('INT', 'LT_INT', 'JUMP_UNLESS'): (185, 1),
-    ('LT_INT', 'JUMP_UNLESS'): (220, 0),
-    ('LT_INT', 'JUMP_IF'): (53, 0),
-    ('LOAD', 'LOAD', 'LE_INT', 'JUMP_UNLESS'): (67, 2),
-    ('LOAD', 'LE_INT', 'JUMP_UNLESS'): (209, 1),
-    ('LOAD', 'INT', 'LE_INT', 'JUMP_UNLESS'): (206, 2),
-    ('INT', 'LE_INT', 'JUMP_UNLESS'): (184, 1),
-    ('LE_INT', 'JUMP_UNLESS'): (11, 0),
-    ('LE_INT', 'JUMP_IF'): (198, 0),
-    ('LOAD', 'LOAD', 'GT_INT', 'JUMP_UNLESS'): (43, 2),
-    ('LOAD', 'GT_INT', 'JUMP_UNLESS'): (17, 1),
-    ('LOAD', 'INT', 'GT_INT', 'JUMP_UNLESS'): (24, 2),
-    ('INT', 'GT_INT', 'JUMP_UNLESS'): (117, 1),
-    ('GT_INT', 'JUMP_UNLESS'): (72, 0),
-    ('GT_INT', 'JUMP_IF'): (177, 0),
-    ('LOAD', 'LOAD', 'GE_INT', 'JUMP_UNLESS'): (211, 2),
-    ('LOAD', 'GE_INT', 'JUMP_UNLESS'): (204, 1),
-    ('LOAD', 'INT', 'GE_INT', 'JUMP_UNLESS'): (205, 2),
-    ('INT', 'GE_INT', 'JUMP_UNLESS'): (183, 1),
-    ('GE_INT', 'JUMP_UNLESS'): (34, 0),
-    ('GE_INT', 'JUMP_IF'): (175, 0),
-    ('LOAD', 'LOAD', 'EQ_INT', 'JUMP_UNLESS'): (147, 2),
-    ('LOAD', 'EQ_INT', 'JUMP_UNLESS'): (202, 1),
-    ('LOAD', 'INT', 'EQ_INT', 'JUMP_UNLESS'): (14, 2),
-    ('INT', 'EQ_INT', 'JUMP_UNLESS'): (137, 1),
-    ('EQ_INT', 'JUMP_UNLESS'): (131, 0),
-    ('EQ_INT', 'JUMP_IF'): (38, 0),
-    ('LOAD', 'LOAD', 'NE_INT', 'JUMP_UNLESS'): (133, 2),
-    ('LOAD', 'NE_INT', 'JUMP_UNLESS'): (216, 1),
-    ('LOAD', 'INT', 'NE_INT', 'JUMP_UNLESS'): (84, 2),
-    ('INT', 'NE_INT', 'JUMP_UNLESS'): (186, 1),
-    ('NE_INT', 'JUMP_UNLESS'): (233, 0),
-    ('NE_INT', 'JUMP_IF'): (232, 0),
-    ('LOAD', 'LOAD', 'EQ_INT', 'JUMP_IF'): (16, 2),
-    ('LOAD', 'LOAD', 'ADD_INT', 'STORE'): (134, 2),
-    ('LOAD', 'LOAD', 'ADD_INT', 'STORE', 'JUMP'): (114, 2),
-    ('LOAD', 'LOAD', 'ADD_INT'): (88, 2),
-    ('LOAD', 'ADD_INT'): (23, 1),
-    ('LOAD', 'INT', 'ADD_INT', 'STORE'): (140, 2),
-    ('LOAD', 'INT', 'ADD_INT', 'STORE', 'JUMP'): (1, 2),
-    ('LOAD', 'INT', 'ADD_INT'): (15, 2),
-    ('INT', 'ADD_INT'): (45, 1),
-    ('LOAD', 'LOAD', 'SUB_INT', 'STORE'): (6, 2),
-    ('LOAD', 'LOAD', 'SUB_INT', 'STORE', 'JUMP'): (215, 2),
-    ('LOAD', 'LOAD', 'SUB_INT'): (92, 2),
-    ('LOAD', 'SUB_INT'): (218, 1),
-    ('LOAD', 'INT', 'SUB_INT', 'STORE'): (77, 2),
-    ('LOAD', 'INT', 'SUB_INT', 'STORE', 'JUMP'): (145, 2),
-    ('LOAD', 'INT', 'SUB_INT'): (139, 2),
-    ('INT', 'SUB_INT'): (35, 1),
-    ('LOAD', 'LOAD', 'MUL_INT', 'STORE'): (212, 2),
-    ('LOAD', 'LOAD', 'MUL_INT', 'STORE', 'JUMP'): (213, 2),
-    ('LOAD', 'LOAD', 'MUL_INT'): (37, 2),
-    ('LOAD', 'MUL_INT'): (56, 1),
-    ('LOAD', 'INT', 'MUL_INT', 'STORE'): (207, 2),
-    ('LOAD', 'INT', 'MUL_INT', 'STORE', 'JUMP'): (208, 2),
-    ('LOAD', 'INT', 'MUL_INT'): (95, 2),
-    ('INT', 'MUL_INT'): (90, 1),
-    ('LOAD', 'LOAD'): (50, 0),
-    ('LOAD', 'GET_FIELD'): (29, 1),
-    ('LOAD', 'LOAD', 'INDEX_ARRAY'): (124, 2),
-    ('INT', 'REM_INT'): (55, 1),
-    ('LOAD_OWN', 'LOAD', 'SET_INDEX'): (83, 2),
-    ('CONCAT', 'STORE'): (163, 0),
-    ('LOAD', 'RETURN'): (128, 0),
-    ('STORE', 'LOAD'): (48, 0),
-    ('STORE', 'JUMP'): (81, 0),
-    ('NEXT', 'STORE'): (106, 0),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'CONST', 'GT_INT', 'JUMP_UNLESS'): (171, 2),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'CONST', 'LT_INT', 'JUMP_IF'): (84, 2),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'ADD_INT', 'LOAD_OWN', 'LOAD', 'INDEX_OWN'): (151, 11),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'SUB_FLOAT', 'STORE'): (137, 6),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'LOAD_OWN', 'LOAD', 'INDEX_OWN', 'SET_FIELD'): (293, 11),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'LOAD', 'MUL_FLOAT', 'SUB_FLOAT', 'LOAD_OWN', 'LOAD', 'INDEX_OWN', 'SET_FIELD'): (91, 11),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'MUL_FLOAT', 'STORE'): (24, 2),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD', 'GT_INT', 'JUMP_UNLESS'): (7, 2),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (191, 2),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'SHARE'): (294, 2),
+    ('LOAD', 'LOAD', 'INDEX_ARRAY', 'STORE'): (295, 2),
+    ('LOAD', 'LOAD', 'LE_INT', 'JUMP_UNLESS'): (92, 0),
+    ('LOAD', 'LOAD', 'LE_INT', 'JUMP_UNLESS', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'STORE'): (94, 6),
+    ('LOAD', 'LOAD', 'LE_INT', 'JUMP_UNLESS', 'LOAD', 'STORE'): (85, 0),
+    ('LOAD', 'LOAD', 'LOAD'): (141, 0),
+    ('LOAD', 'LOAD', 'LOAD', 'ADD_INT', 'CONST', 'DIV_INT', 'INDEX_ARRAY', 'STORE'): (27, 6),
+    ('LOAD', 'LOAD', 'LOAD', 'ADD_INT', 'EQ_INT', 'JUMP_IF'): (174, 3),
+    ('LOAD', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD', 'INDEX_ARRAY', 'MUL_INT', 'ADD_INT', 'STORE'): (105, 10),
+    ('LOAD', 'LOAD', 'LOAD', 'MUL_INT', 'ADD_INT', 'STORE', 'JUMP'): (175, 4),
+    ('LOAD', 'LOAD', 'LOAD', 'SUB_INT', 'EQ_INT', 'JUMP_UNLESS'): (136, 3),
+    ('LOAD', 'LOAD', 'LT_INT', 'JUMP_UNLESS'): (80, 0),
+    ('LOAD', 'LOAD', 'LT_INT', 'JUMP_UNLESS', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'STORE'): (116, 6),
+    ('LOAD', 'LOAD', 'MUL_FLOAT'): (296, 0),
+    ('LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT'): (297, 0),
+    ('LOAD', 'LOAD', 'MUL_FLOAT', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'CONST', 'LE_INT', 'JUMP_UNLESS'): (107, 0),
+    ('LOAD', 'LOAD', 'MUL_FLOAT', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'LOAD', 'LOAD', 'MUL_FLOAT', 'ADD_FLOAT', 'STORE'): (197, 0),
+    ('LOAD', 'LOAD', 'MUL_FLOAT', 'LOAD', 'LOAD', 'MUL_FLOAT', 'SUB_FLOAT', 'LOAD', 'ADD_FLOAT', 'STORE'): (150, 0),
+    ('LOAD', 'LOAD', 'MUL_INT'): (298, 2),
+    ('LOAD', 'LOAD', 'MUL_INT', 'STORE'): (299, 2),
+    ('LOAD', 'LOAD', 'MUL_INT', 'STORE', 'JUMP'): (300, 2),
+    ('LOAD', 'LOAD', 'NE_INT', 'JUMP_UNLESS'): (301, 0),
+    ('LOAD', 'LOAD', 'NE_INT', 'JUMP_UNLESS', 'LOAD', 'CONST', 'ADD_INT', 'STORE'): (110, 6),
+    ('LOAD', 'LOAD', 'SUB_FLOAT'): (302, 0),
+    ('LOAD', 'LOAD', 'SUB_INT'): (303, 2),
+    ('LOAD', 'LOAD', 'SUB_INT', 'STORE'): (1, 2),
+    ('LOAD', 'LOAD', 'SUB_INT', 'STORE', 'JUMP'): (304, 2),
+    ('LOAD', 'LOAD', 'SUB_INT', 'STORE', 'LOAD', 'LOAD', 'EQ_INT', 'JUMP_IF'): (153, 2),
+    ('LOAD', 'LOAD_CELL', 'CONST', 'DIV_INT', 'GT_INT', 'RETURN'): (71, 3),
+    ('LOAD', 'LOAD_CELL', 'MUL_INT', 'CONST', 'ADD_INT', 'RETURN'): (193, 4),
+    ('LOAD', 'LT_INT', 'JUMP_UNLESS'): (305, 0),
+    ('LOAD', 'MUL_FLOAT'): (306, 0),
+    ('LOAD', 'MUL_INT'): (307, 1),
+    ('LOAD', 'NE_INT', 'JUMP_UNLESS'): (308, 0),
+    ('LOAD', 'OK', 'RETURN'): (177, 0),
+    ('LOAD', 'RETURN'): (161, 0),
+    ('LOAD', 'SHARE'): (51, 0),
+    ('LOAD', 'STORE'): (133, 0),
+    ('LOAD', 'STORE', 'LOAD'): (88, 0),
+    ('LOAD', 'STORE', 'LOAD', 'CONST', 'ADD_INT', 'STORE', 'JUMP'): (131, 4),
+    ('LOAD', 'STORE', 'LOAD', 'CONST', 'GT_INT', 'JUMP_UNLESS', 'CONST', 'JUMP'): (72, 0),
+    ('LOAD', 'STORE', 'LOAD', 'LOAD'): (62, 0),
+    ('LOAD', 'STORE', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'LOAD_OWN', 'LOAD', 'SET_INDEX'): (19, 7),
+    ('LOAD', 'STORE', 'LOAD', 'LOAD_OWN', 'LOAD', 'SET_INDEX'): (159, 5),
+    ('LOAD', 'SUB_FLOAT'): (309, 0),
+    ('LOAD', 'SUB_INT'): (310, 1),
+    ('LOAD_CELL', 'CONST', 'ADD_INT', 'STORE_CELL'): (47, 2),
+    ('LOAD_OWN', 'LOAD'): (163, 0),
+    ('LOAD_OWN', 'LOAD', 'INDEX_OWN'): (268, 2),
+    ('LOAD_OWN', 'LOAD', 'INDEX_OWN', 'SET_FIELD'): (69, 3),
+    ('LOAD_OWN', 'LOAD', 'SET_INDEX'): (269, 2),
+    ('LOAD_OWN', 'LOAD', 'SET_INDEX', 'JUMP'): (183, 2),
+    ('LOAD_OWN', 'SET_FIELD'): (184, 1),
+    ('LT_INT', 'JUMP_IF'): (313, 0),
+    ('LT_INT', 'JUMP_UNLESS'): (314, 0),
+    ('NEXT', 'SHARE'): (325, 0),
+    ('NEXT', 'SHARE', 'STORE'): (179, 0),
+    ('NEXT', 'SHARE', 'STORE', 'LOAD', 'LOAD', 'SHARE'): (34, 0),
+    ('NEXT', 'SHARE', 'STORE', 'LOAD', 'LOAD', 'SHARE', 'LOAD', 'SHARE'): (160, 0),
+    ('NEXT', 'SHARE', 'STORE', 'LOAD', 'STORE', 'LOAD', 'IS_VARIANT', 'JUMP_UNLESS'): (326, 0),
+    ('NEXT', 'STORE'): (32, 0),
+    ('NEXT', 'STORE', 'CONST', 'LOAD', 'CONST'): (122, 0),
+    ('NEXT', 'STORE', 'LOAD'): (13, 0),
+    ('NEXT', 'STORE', 'LOAD', 'CONST', 'ADD_INT', 'LOAD'): (99, 4),
+    ('NEXT', 'STORE', 'LOAD', 'CONST', 'LOAD', 'CONST'): (4, 0),
+    ('NEXT', 'STORE', 'LOAD', 'CONST', 'LOAD', 'CONST', 'REM_INT'): (190, 6),
+    ('NEXT', 'STORE', 'LOAD', 'LOAD'): (129, 0),
+    ('NEXT', 'STORE', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'JUMP_UNLESS'): (63, 5),
+    ('NEXT', 'STORE', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'STORE'): (56, 4),
+    ('NEXT', 'STORE', 'LOAD', 'STORE'): (82, 0),
+    ('NEXT', 'STORE', 'TRUE', 'STORE', 'CONST', 'LOAD'): (44, 0),
+    ('NE_INT', 'JUMP_IF'): (328, 0),
+    ('NE_INT', 'JUMP_UNLESS'): (329, 0),
+    ('OK', 'RETURN'): (333, 0),
+    ('POP', 'JUMP'): (20, 0),
+    ('POP', 'LOAD', 'CONST', 'ADD_INT', 'STORE'): (338, 3),
+    ('POP', 'LOAD', 'CONST', 'ADD_INT', 'STORE', 'JUMP'): (61, 3),
+    ('POP', 'LOAD', 'LOAD', 'LOAD', 'CONST', 'ADD_INT', 'LOAD', 'SHARE'): (53, 5),
+    ('SHARE', 'STORE'): (125, 0),
+    ('STORE', 'JUMP'): (149, 0),
+    ('STORE', 'LOAD'): (12, 0),
+    ('STORE', 'LOAD', 'CONST'): (173, 0),
+    ('STORE', 'LOAD', 'GET_ELEMENT'): (355, 0),
+    ('STORE', 'LOAD', 'GET_ELEMENT', 'LOAD'): (89, 0),
+    ('STORE', 'LOAD', 'GET_ELEMENT', 'STORE', 'LOAD', 'STORE'): (111, 0),
+    ('STORE', 'LOAD', 'IS_OK', 'JUMP_UNLESS', 'LOAD', 'UNWRAP', 'POP', 'JUMP'): (93, 0),
+    ('STORE', 'LOAD', 'IS_SOME', 'JUMP_UNLESS', 'LOAD', 'UNWRAP', 'STORE'): (28, 0),
+    ('STORE', 'LOAD', 'IS_VARIANT', 'JUMP_UNLESS', 'LOAD', 'LOAD', 'ADD_INT', 'JUMP'): (17, 6),
+    ('STORE', 'LOAD', 'LOAD'): (52, 0),
+    ('STORE', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'GET_FIELD', 'LOAD', 'MUL_FLOAT', 'STORE'): (98, 3),
+    ('STORE', 'LOAD', 'LOAD', 'SHARE'): (356, 0),
+    ('STORE', 'LOAD', 'STORE', 'LOAD'): (357, 0),
+    ('STORE', 'LOAD_OWN', 'LOAD', 'LOAD', 'ADD_INT'): (198, 4),
+    ('TRUE', 'JUMP_UNLESS'): (363, 0),
+    ('TRUE', 'JUMP_UNLESS', 'LOAD', 'LOAD', 'INDEX_ARRAY', 'SHARE', 'STORE'): (9, 4),
+    ('CALL_BUILTIN', 'POP'): (117, 0),
+    ('LOAD', 'CALL_BUILTIN'): (81, 1),
+    ('LOAD_OWN', 'SWAP', 'CALL_BUILTIN'): (270, 2),
+    ('LOAD_OWN', 'SWAP', 'CALL_BUILTIN', 'POP'): (158, 2),
+    ('LOAD_OWN', 'SWAP', 'CALL_BUILTIN', 'POP', 'JUMP'): (128, 2),
+    ('LOAD_OWN', 'CALL_BUILTIN'): (39, 1),
+    ('CONCAT', 'STORE'): (215, 0),
 }
 
 
@@ -759,1039 +1073,753 @@ def run(machine, task):
             op, arg, ins, near, far = ins
             if near is None:
                 if far is None:
-                    if op < 2:
-                        if op < 1:
-                            # JUMP
-                            ins, cost = arg
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        # LOAD__INT__ADD_INT__STORE__JUMP
-                        left, right, target, arg = arg
-                        r = locs[left] + right
-                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                            locs[target] = r
-                            ins, cost = arg
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        tos = overflow('+')
+                    if op < 1:
+                        # JUMP
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
                         continue
-                    if op < 3:
-                        # CALL_BUILTIN
-                        body, n = arg
-                        if n == 1:
-                            tos = body(tos)
-                        elif n == 2:
-                            tos = body(pop(), tos)
-                        else:
-                            push(tos)
-                            new = st[len(st) - n:]
-                            del st[len(st) - n:]
-                            tos = body(*new)
-                        continue
-                    if op < 5:
-                        if op < 4:
-                            # LOAD__INT__REM_INT__INT__EQ_INT__JUMP_UNLESS
-                            left, right, wanted, arg = arg
-                            value = locs[left]
-                            if value >= 0 and right > 0:
-                                found = value % right
-                            else:
-                                found = int_rem(value, right)
-                            if found == wanted:
+                    if op < 9:
+                        if op >= 7:
+                            if op < 8:
+                                # LOAD__LOAD__INDEX_ARRAY__LOAD__GT_INT__JUMP_UNLESS
+                                o0, o1, o3, o5 = arg
+                                v1 = locs[o1]
+                                v2 = locs[o0].items
+                                if v1 < 0:
+                                    index_out_of_range(v1, len(v2))
+                                try:
+                                    v3 = v2[v1]
+                                except IndexError:
+                                    index_out_of_range(v1, len(v2))
+                                if not (v3 > locs[o3]):
+                                    ins, cost = o5
+                                    fuel -= cost
+                                    if fuel < 0:
+                                        fuel = machine.refill(fuel)
+                                    continue
                                 continue
-                            ins, cost = arg
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
+                            # GT_INT
+                            a = pop()
+                            tos = a > tos
                             continue
-                        # DIV_INT
-                        a = pop()
-                        if a >= 0 and tos > 0:
-                            tos = a // tos
-                            continue
-                        tos = int_div(a, tos)
-                        continue
-                    if op < 7:
-                        if op < 6:
-                            # JOIN
-                            push(tos)
-                            new = st[len(st) - arg:]
-                            del st[len(st) - arg:]
-                            tos = join('', [part if type(part) is str else display(part) for part in new])
-                            continue
-                        # LOAD__LOAD__SUB_INT__STORE
-                        left, right, target = arg
-                        r = locs[left] - locs[right]
-                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                            locs[target] = r
-                            continue
-                        tos = overflow('-')
-                        continue
-                    if op < 10:
-                        if op < 8:
-                            # ADD_INT__RETURN
-                            r = pop() + tos
-                            if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                                tos = r
-                                ins, locs, cells, code = pop_frame()
+                        if op >= 5:
+                            if op < 6:
+                                # NEXT
+                                for value in tos:
+                                    push(tos)
+                                    tos = value
+                                    break
+                                else:
+                                    tos = pop()
+                                    ins, cost = arg
+                                    fuel -= cost
+                                    if fuel < 0:
+                                        fuel = machine.refill(fuel)
                                 continue
-                            tos = overflow('+')
+                            # STORE
+                            locs[arg] = tos
+                            tos = pop()
                             continue
-                        if op < 9:
-                            # NEXT
-                            for value in tos:
-                                push(tos)
-                                tos = value
+                        if op < 2:
+                            # LOAD__LOAD__SUB_INT__STORE
+                            o0, o1, o3 = arg
+                            v1 = locs[o0] - locs[o1]
+                            if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                                overflow('-')
+                            locs[o3] = v1
+                            continue
+                        if op >= 4:
+                            # NEXT__STORE__LOAD__CONST__LOAD__CONST
+                            o0, o1, o2, o3, o4, o5 = arg
+                            for v1 in tos:
                                 break
                             else:
                                 tos = pop()
-                                ins, cost = arg
+                                ins, cost = o0
                                 fuel -= cost
                                 if fuel < 0:
                                     fuel = machine.refill(fuel)
-                            continue
-                        # SUB_FLOAT
-                        a = pop()
-                        tos = a - tos
-                        continue
-                    if op < 13:
-                        if op < 11:
-                            # LOAD__LOAD__MUL_FLOAT__ADD_FLOAT
-                            left, right = arg
-                            tos = tos + locs[left] * locs[right]
-                            continue
-                        if op < 12:
-                            # LE_INT__JUMP_UNLESS
-                            arg, = arg
-                            holds = pop() <= tos
-                            tos = pop()
-                            if holds:
                                 continue
-                            ins, cost = arg
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        # NEXT__SHARE
-                        arg, = arg
-                        for value in tos:
+                            locs[o1] = v1
                             push(tos)
-                            tos = share(value)
-                            break
+                            push(locs[o2])
+                            push(o3)
+                            push(locs[o4])
+                            tos = o5
+                            continue
+                        if op >= 3:
+                            # SET_FIELD
+                            value = pop()
+                            if not isinstance(tos, Struct):
+                                raise Panic('P007', 'expected a struct in a field assignment')
+                            setattr(tos, arg, value)
+                            tos = pop()
+                            continue
+                        # LOAD__GET_FIELD__LOAD__CONST__REM_INT__ADD_INT__CONST__SUB_INT__LOAD_OWN__SET_FIELD
+                        o0, o1, o2, o3, o6, o8, o9 = arg
+                        v1 = locs[o2]
+                        if v1 >= 0 and o3 > 0:
+                            v2 = v1 % o3
                         else:
-                            tos = pop()
-                            ins, cost = arg
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
+                            ins = node_before(code, ins, 5)
+                            v2 = int_rem(v1, o3)
+                        v3 = getattr(locs[o0], o1) + v2
+                        if (v3 > 0x3FFFFFFF or v3 < -0x3FFFFFFF) and not INT_MIN <= v3 <= INT_MAX:
+                            ins = node_before(code, ins, 4)
+                            overflow('+')
+                        v4 = v3 - o6
+                        if (v4 > 0x3FFFFFFF or v4 < -0x3FFFFFFF) and not INT_MIN <= v4 <= INT_MAX:
+                            ins = node_before(code, ins, 2)
+                            overflow('-')
+                        v5 = locs[o8]
+                        try:
+                            if v5.shared:
+                                v5 = own(v5)
+                                locs[o8] = v5
+                        except AttributeError:
+                            pass
+                        if not isinstance(v5, Struct):
+                            raise Panic("P007", "expected a struct in a field assignment")
+                        setattr(v5, o9, v4)
                         continue
-                    if op < 16:
-                        if op < 14:
-                            # IS_ABSENT
-                            tos = tos is None or tos is NONE_VALUE
-                            continue
-                        if op < 15:
-                            # LOAD__INT__EQ_INT__JUMP_UNLESS
-                            left, right, arg = arg
-                            if locs[left] == right:
+                    if op < 15:
+                        if op >= 14:
+                            # LOAD__CONST__GE_INT__JUMP_UNLESS__LOAD__CONST__LE_INT__JUMP_UNLESS
+                            o0, o1, o3, o4, o5, o7 = arg
+                            if not (locs[o0] >= o1):
+                                ins, cost = o3
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
                                 continue
-                            ins, cost = arg
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        # LOAD__INT__ADD_INT
-                        left, right = arg
-                        r = locs[left] + right
-                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                            push(tos)
-                            tos = r
-                            continue
-                        tos = overflow('+')
-                        continue
-                    if op < 18:
-                        if op < 17:
-                            # LOAD__LOAD__EQ_INT__JUMP_IF
-                            left, right, arg = arg
-                            if locs[left] != locs[right]:
+                            if not (locs[o4] <= o5):
+                                ins, cost = o7
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
                                 continue
-                            ins, cost = arg
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
                             continue
-                        # LOAD__GT_INT__JUMP_UNLESS
-                        right, arg = arg
-                        holds = tos > locs[right]
-                        tos = pop()
-                        if holds:
-                            continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    if op >= 22:
-                        if op < 23:
-                            # DROP
-                            if arg:
-                                if arg > 1:
-                                    del st[len(st) - arg + 1:]
+                        if op >= 12:
+                            if op < 13:
+                                # STORE__LOAD
+                                o0, o1 = arg
+                                locs[o0] = tos
+                                tos = locs[o1]
+                                continue
+                            # NEXT__STORE__LOAD
+                            o0, o1, o2 = arg
+                            for v1 in tos:
+                                break
+                            else:
                                 tos = pop()
-                            continue
-                        if op < 24:
-                            # LOAD__ADD_INT
-                            right, = arg
-                            r = tos + locs[right]
-                            if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                                tos = r
+                                ins, cost = o0
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
                                 continue
-                            tos = overflow('+')
+                            locs[o1] = v1
+                            push(tos)
+                            tos = locs[o2]
                             continue
-                        if op < 25:
-                            # LOAD__INT__GT_INT__JUMP_UNLESS
-                            left, right, arg = arg
-                            if locs[left] > right:
+                        if op < 10:
+                            # TRUE__JUMP_UNLESS__LOAD__LOAD__INDEX_ARRAY__SHARE__STORE
+                            o1, o2, o3, o6 = arg
+                            if not True:
+                                ins, cost = o1
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
                                 continue
-                            ins, cost = arg
+                            v1 = locs[o3]
+                            v2 = locs[o2].items
+                            if v1 < 0:
+                                index_out_of_range(v1, len(v2))
+                            try:
+                                v3 = v2[v1]
+                            except IndexError:
+                                index_out_of_range(v1, len(v2))
+                            if type(v3) not in PLAIN:
+                                share(v3)
+                            locs[o6] = v3
+                            continue
+                        if op >= 11:
+                            # CONST__LOAD__MUL_INT__CONST__ADD_INT__STORE
+                            o0, o1, o3, o5 = arg
+                            v1 = o0 * locs[o1]
+                            if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                                ins = node_before(code, ins, 3)
+                                overflow('*')
+                            v2 = v1 + o3
+                            if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
+                                overflow('+')
+                            locs[o5] = v2
+                            continue
+                        # LOAD__LOAD__CONST__DIV_INT__CONST__REM_INT__INDEX_ARRAY__STORE
+                        o0, o1, o2, o4, o7 = arg
+                        v1 = locs[o1]
+                        if v1 >= 0 and o2 > 0:
+                            v2 = v1 // o2
+                        else:
+                            ins = node_before(code, ins, 4)
+                            v2 = int_div(v1, o2)
+                        if v2 >= 0 and o4 > 0:
+                            v3 = v2 % o4
+                        else:
+                            ins = node_before(code, ins, 2)
+                            v3 = int_rem(v2, o4)
+                        v4 = locs[o0].items
+                        if v3 < 0:
+                            index_out_of_range(v3, len(v4))
+                        try:
+                            v5 = v4[v3]
+                        except IndexError:
+                            index_out_of_range(v3, len(v4))
+                        locs[o7] = v5
+                        continue
+                    if op < 20:
+                        if op < 16:
+                            # LOAD__CONST__SUB_INT__STORE__JUMP
+                            o0, o1, o3, o4 = arg
+                            v1 = locs[o0] - o1
+                            if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                                overflow('-')
+                            locs[o3] = v1
+                            ins, cost = o4
                             fuel -= cost
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
-                        # SOME
-                        tos = Some(tos)
-                        continue
-                    if op >= 20:
-                        if op < 21:
-                            # MUL_FLOAT
-                            a = pop()
-                            tos = a * tos
-                            continue
-                        # IS_OK
-                        tos = type(tos) is Ok
-                        continue
-                    if op < 19:
-                        # LOAD__LOAD__INDEX_ARRAY__SHARE
-                        left, right = arg
-                        at = locs[right]
-                        items = locs[left].items
-                        if 0 <= at < len(items):
-                            push(tos)
-                            tos = share(items[at])
-                            continue
-                        tos = index_out_of_range(at, len(items))
-                        continue
-                    # LOAD__IS_VARIANT__JUMP_UNLESS
-                    slot, wanted, arg = arg
-                    value = locs[slot]
-                    if type(value) is EnumValue and value.decl is wanted.decl and value.variant == wanted.variant:
-                        continue
-                    ins, cost = arg
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                if far:
-                    if op < 29:
-                        if op < 27:
-                            # CONST
-                            push(tos)
-                            tos = arg
-                            continue
-                        if op < 28:
-                            # LOAD__INDEX_ARRAY
-                            slot, = arg
-                            at = locs[slot]
-                            items = tos.items
-                            if 0 <= at < len(items):
-                                tos = items[at]
+                        if op < 17:
+                            # LOAD__IS_VARIANT__JUMP_UNLESS__LOAD
+                            o0, o1, o2, o3 = arg
+                            v1 = locs[o0]
+                            if not (type(v1) is EnumValue and v1.decl is o1.decl and v1.variant == o1.variant):
+                                ins, cost = o2
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
                                 continue
-                            tos = index_out_of_range(at, len(items))
+                            push(tos)
+                            tos = locs[o3]
                             continue
-                        # LOAD__INT__LT_INT__JUMP_UNLESS
-                        left, right, arg = arg
-                        if locs[left] < right:
+                        if op < 18:
+                            # STORE__LOAD__IS_VARIANT__JUMP_UNLESS__LOAD__LOAD__ADD_INT__JUMP
+                            o0, o1, o2, o3, o4, o5, o7 = arg
+                            locs[o0] = tos
+                            v1 = locs[o1]
+                            if not (type(v1) is EnumValue and v1.decl is o2.decl and v1.variant == o2.variant):
+                                tos = pop()
+                                ins, cost = o3
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            v2 = locs[o4] + locs[o5]
+                            if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
+                                overflow('+')
+                            tos = v2
+                            ins, cost = o7
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
                             continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    if op < 33:
-                        if op < 31:
-                            if op < 30:
-                                # LOAD__GET_FIELD
-                                slot, field = arg
+                        if op < 19:
+                            # ENTER
+                            arg.hits += 1
+                            if arg.hits > machine.calls_before:
                                 push(tos)
-                                tos = getattr(locs[slot], field)
-                                continue
-                            # LOAD__LOAD__LT_INT__JUMP_UNLESS
-                            left, right, arg = arg
-                            if locs[left] < locs[right]:
-                                continue
-                            ins, cost = arg
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
+                                machine.fuel, fuel = fuel, 0
+                                value = machine.translated_call(task, arg, locs, cells, limit - len(frames))
+                                machine.fuel, fuel = 0, machine.fuel
+                                if value is False:
+                                    tos = pop()
+                                elif value is None:
+                                    ins, locs, cells, code, tos = task.state
+                                    if machine.raised is not None:
+                                        raise machine.take_raised()
+                                else:
+                                    tos = value[0]
+                                    ins, locs, cells, code = pop_frame()
                             continue
-                        if op < 32:
-                            # LOAD__MUL_FLOAT
-                            slot, = arg
-                            tos = tos * locs[slot]
-                            continue
-                        # LOAD__INT
-                        slot, value = arg
-                        push(tos)
-                        push(locs[slot])
-                        tos = value
+                        # LOAD__STORE__LOAD__LOAD__INDEX_ARRAY__LOAD_OWN__LOAD__SET_INDEX
+                        o0, o1, o2, o3, o5, o6 = arg
+                        locs[o1] = locs[o0]
+                        v1 = locs[o3]
+                        v2 = locs[o2].items
+                        if v1 < 0:
+                            ins = node_before(code, ins, 3)
+                            index_out_of_range(v1, len(v2))
+                        try:
+                            v3 = v2[v1]
+                        except IndexError:
+                            ins = node_before(code, ins, 3)
+                            index_out_of_range(v1, len(v2))
+                        v4 = locs[o5]
+                        try:
+                            if v4.shared:
+                                v4 = own(v4)
+                                locs[o5] = v4
+                        except AttributeError:
+                            pass
+                        v5 = locs[o6]
+                        if type(v4) is Array and type(v5) is int and 0 <= v5 < len(v4.items):
+                            v4.items[v5] = v3
+                        else:
+                            write_element(v4, v5, v3)
                         continue
-                    if op < 36:
-                        if op < 34:
-                            # LOAD__ADD_FLOAT
-                            slot, = arg
-                            tos = tos + locs[slot]
-                            continue
-                        if op < 35:
-                            # GE_INT__JUMP_UNLESS
-                            arg, = arg
-                            holds = pop() >= tos
+                    if op < 23:
+                        if op < 21:
+                            # POP__JUMP
+                            o1, = arg
                             tos = pop()
-                            if holds:
-                                continue
-                            ins, cost = arg
+                            ins, cost = o1
                             fuel -= cost
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
-                        # INT__SUB_INT
-                        right, = arg
-                        r = tos - right
-                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                            tos = r
-                            continue
-                        tos = overflow('-')
-                        continue
-                    if op < 38:
-                        if op < 37:
-                            # LOAD_CELL
-                            push(tos)
-                            tos = cells[arg].value
-                            continue
-                        # LOAD__LOAD__MUL_INT
-                        left, right = arg
-                        r = locs[left] * locs[right]
-                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                            push(tos)
-                            tos = r
-                            continue
-                        tos = overflow('*')
-                        continue
-                    if op < 39:
-                        # EQ_INT__JUMP_IF
-                        arg, = arg
-                        holds = pop() == tos
-                        tos = pop()
-                        if not holds:
-                            continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    if op >= 41:
-                        if op < 42:
+                        if op < 22:
                             # DIV
                             a = pop()
                             tos = div(a, tos)
                             continue
-                        if op < 43:
-                            # INDEX_ARRAY__GET_FIELD
-                            field, = arg
-                            at = tos
-                            items = pop().items
-                            if 0 <= at < len(items):
-                                tos = getattr(items[at], field)
-                                continue
-                            tos = index_out_of_range(at, len(items))
-                            continue
-                        # LOAD__LOAD__GT_INT__JUMP_UNLESS
-                        left, right, arg = arg
-                        if locs[left] > locs[right]:
-                            continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    if op >= 40:
-                        # LT_INT
-                        a = pop()
-                        tos = a < tos
-                        continue
-                    # ENTER
-                    arg.hits += 1
-                    if arg.hits > machine.calls_before:
+                        # LOAD__LOAD
+                        o0, o1 = arg
                         push(tos)
-                        machine.fuel, fuel = fuel, 0
-                        value = machine.translated_call(task, arg, locs, cells, limit - len(frames))
-                        machine.fuel, fuel = 0, machine.fuel
-                        if value is False:
-                            tos = pop()
-                        elif value is None:
-                            ins, locs, cells, code, tos = task.state
-                            if machine.raised is not None:
-                                raise machine.take_raised()
-                        else:
-                            tos = value[0]
-                            ins, locs, cells, code = pop_frame()
-                    continue
-                if op < 46:
-                    if op < 45:
-                        # NEXT__STORE__LOAD__LOAD
-                        arg, target, left, right = arg
-                        for value in tos:
-                            locs[target] = value
+                        push(locs[o0])
+                        tos = locs[o1]
+                        continue
+                    if op >= 29:
+                        if op < 30:
+                            # NONE
                             push(tos)
-                            push(locs[left])
-                            tos = locs[right]
-                            break
-                        else:
-                            tos = pop()
-                            ins, cost = arg
+                            tos = NONE_VALUE
+                            continue
+                        if op < 31:
+                            # SOME
+                            tos = Some(tos)
+                            continue
+                        # LOAD__GET_ELEMENT
+                        o0, o1 = arg
+                        push(tos)
+                        tos = locs[o0][o1]
+                        continue
+                    if op < 25:
+                        if op >= 24:
+                            # LOAD__LOAD__INDEX_ARRAY__GET_FIELD__LOAD__MUL_FLOAT__STORE
+                            o0, o1, o3, o4, o6 = arg
+                            v1 = locs[o1]
+                            v2 = locs[o0].items
+                            if v1 < 0:
+                                index_out_of_range(v1, len(v2))
+                            try:
+                                v3 = v2[v1]
+                            except IndexError:
+                                index_out_of_range(v1, len(v2))
+                            locs[o6] = (getattr(v3, o3) * locs[o4])
+                            continue
+                        # LOAD__LOAD__CONST__ADD_INT__INDEX_ARRAY__CONST__ADD_INT__STORE
+                        o0, o1, o2, o5, o7 = arg
+                        v1 = locs[o1] + o2
+                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                            ins = node_before(code, ins, 4)
+                            overflow('+')
+                        v2 = locs[o0].items
+                        if v1 < 0:
+                            ins = node_before(code, ins, 3)
+                            index_out_of_range(v1, len(v2))
+                        try:
+                            v3 = v2[v1]
+                        except IndexError:
+                            ins = node_before(code, ins, 3)
+                            index_out_of_range(v1, len(v2))
+                        v4 = v3 + o5
+                        if (v4 > 0x3FFFFFFF or v4 < -0x3FFFFFFF) and not INT_MIN <= v4 <= INT_MAX:
+                            overflow('+')
+                        locs[o7] = v4
+                        continue
+                    if op < 27:
+                        if op < 26:
+                            # LOAD__CONST__ADD_INT__STORE
+                            o0, o1, o3 = arg
+                            v1 = locs[o0] + o1
+                            if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                                overflow('+')
+                            locs[o3] = v1
+                            continue
+                        # LOAD__IS_VARIANT__JUMP_UNLESS__LOAD__GET_PAYLOAD__POP
+                        o0, o1, o2, o3, o4 = arg
+                        v1 = locs[o0]
+                        if not (type(v1) is EnumValue and v1.decl is o1.decl and v1.variant == o1.variant):
+                            ins, cost = o2
                             fuel -= cost
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
-                        continue
-                    # INT__ADD_INT
-                    right, = arg
-                    r = tos + right
-                    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                        tos = r
-                        continue
-                    tos = overflow('+')
-                    continue
-                if op < 50:
-                    if op < 48:
-                        if op < 47:
-                            # STORE__LOAD__STORE__LOAD
-                            target, slot, other, then = arg
-                            locs[target] = tos
-                            locs[other] = locs[slot]
-                            tos = locs[then]
                             continue
-                        # LOAD__LOAD__MUL_FLOAT
-                        left, right = arg
-                        push(tos)
-                        tos = locs[left] * locs[right]
                         continue
-                    if op < 49:
-                        # STORE__LOAD
-                        target, slot = arg
-                        locs[target] = tos
-                        tos = locs[slot]
-                        continue
-                    # REM_INT
-                    a = pop()
-                    if a >= 0 and tos > 0:
-                        tos = a % tos
-                        continue
-                    tos = int_rem(a, tos)
-                    continue
-                if op < 53:
-                    if op < 51:
-                        # LOAD__LOAD
-                        left, right = arg
-                        push(tos)
-                        push(locs[left])
-                        tos = locs[right]
-                        continue
-                    if op < 52:
-                        # DUP
-                        push(tos)
-                        continue
-                    # CONCAT
-                    a = pop()
-                    tos = concat(a, tos)
-                    continue
-                if op < 55:
-                    if op < 54:
-                        # LT_INT__JUMP_IF
-                        arg, = arg
-                        holds = pop() < tos
+                    if op >= 28:
+                        # STORE__LOAD__IS_SOME__JUMP_UNLESS__LOAD__UNWRAP__STORE
+                        o0, o1, o3, o4, o6 = arg
+                        locs[o0] = tos
+                        if not (type(locs[o1]) is Some):
+                            tos = pop()
+                            ins, cost = o3
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        v1 = locs[o4]
+                        v2 = v1.value if type(v1) in (Some, Ok, Err) else v1
+                        locs[o6] = v2
                         tos = pop()
-                        if not holds:
-                            continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
                         continue
-                    # GET_PAYLOAD
-                    tos = tos.payload[arg]
-                    continue
-                if op < 57:
-                    if op < 56:
-                        # INT__REM_INT
-                        right, = arg
-                        if tos >= 0 and right > 0:
-                            tos = tos % right
-                            continue
-                        tos = int_rem(tos, right)
-                        continue
-                    # LOAD__MUL_INT
-                    right, = arg
-                    r = tos * locs[right]
-                    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                        tos = r
-                        continue
-                    tos = overflow('*')
-                    continue
-                if op >= 58:
-                    if op < 59:
-                        # OK
-                        tos = Ok(tos)
-                        continue
-                    if op < 60:
-                        # ERROR
-                        push(tos)
-                        new = st[len(st) - arg.count:]
-                        del st[len(st) - arg.count:]
-                        tos = arg.make(new)
-                        continue
-                    if op < 61:
-                        # IS_SOME
-                        tos = type(tos) is Some
-                        continue
-                    # NONE
-                    push(tos)
-                    tos = NONE_VALUE
-                    continue
-                # LOOP
-                arg.hits += 1
-                if arg.hits > machine.loops_before:
-                    push(tos)
-                    new = st[len(st) - arg.depth:] if arg.depth else []
-                    del st[len(st) - len(new):]
-                    machine.fuel, fuel = fuel, 0
-                    value = machine.translated_loop(task, arg, locs, cells, new, limit - len(frames))
-                    machine.fuel, fuel = 0, machine.fuel
-                    if value is False:
-                        st += new
-                        tos = pop()
-                    elif value is None:
-                        ins, locs, cells, code, tos = task.state
-                        if machine.raised is not None:
-                            raise machine.take_raised()
+                    # LOAD__LOAD__LOAD__ADD_INT__CONST__DIV_INT__INDEX_ARRAY__STORE
+                    o0, o1, o2, o4, o7 = arg
+                    v1 = locs[o1] + locs[o2]
+                    if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                        ins = node_before(code, ins, 4)
+                        overflow('+')
+                    if v1 >= 0 and o4 > 0:
+                        v2 = v1 // o4
                     else:
-                        tos = value[0]
-                        ins, locs, cells, code = pop_frame()
-                continue
-            if near:
-                if far is None:
-                    if op < 65:
-                        if op < 63:
-                            # LOAD
-                            push(tos)
-                            tos = locs[arg]
+                        ins = node_before(code, ins, 2)
+                        v2 = int_div(v1, o4)
+                    v3 = locs[o0].items
+                    if v2 < 0:
+                        index_out_of_range(v2, len(v3))
+                    try:
+                        v4 = v3[v2]
+                    except IndexError:
+                        index_out_of_range(v2, len(v3))
+                    locs[o7] = v4
+                    continue
+                if far:
+                    if op < 33:
+                        # NEXT__STORE
+                        o0, o1 = arg
+                        for v1 in tos:
+                            break
+                        else:
+                            tos = pop()
+                            ins, cost = o0
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
                             continue
-                        if op < 64:
-                            # LOAD__STORE
-                            slot, target = arg
-                            locs[target] = locs[slot]
-                            continue
-                        # LOAD__IS_VARIANT__JUMP_UNLESS__LOAD
-                        slot, wanted, arg, then = arg
-                        value = locs[slot]
-                        if type(value) is EnumValue and value.decl is wanted.decl and value.variant == wanted.variant:
-                            push(tos)
-                            tos = locs[then]
-                            continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
+                        locs[o1] = v1
                         continue
-                    if op < 68:
-                        if op < 66:
-                            # LOAD__INT__REM_INT
-                            slot, right = arg
-                            value = locs[slot]
-                            push(tos)
-                            if value >= 0 and right > 0:
-                                tos = value % right
-                            else:
-                                tos = int_rem(value, right)
-                            continue
-                        if op < 67:
+                    if op < 35:
+                        if op < 34:
                             # RETURN
                             ins, locs, cells, code = pop_frame()
                             continue
-                        # LOAD__LOAD__LE_INT__JUMP_UNLESS
-                        left, right, arg = arg
-                        if locs[left] <= locs[right]:
+                        # NEXT__SHARE__STORE__LOAD__LOAD__SHARE
+                        o0, o2, o3, o4 = arg
+                        for v1 in tos:
+                            break
+                        else:
+                            tos = pop()
+                            ins, cost = o0
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
                             continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
+                        if type(v1) not in PLAIN:
+                            share(v1)
+                        locs[o2] = v1
+                        v2 = locs[o4]
+                        if type(v2) not in PLAIN:
+                            share(v2)
+                        push(tos)
+                        push(locs[o3])
+                        tos = v2
                         continue
-                    if op < 71:
-                        if op < 69:
-                            # LOAD_OWN__SET_FIELD
-                            owner, field = arg
+                    if op < 40:
+                        if op < 36:
+                            # LOAD__GET_FIELD__CONST__ADD_INT__LOAD_OWN__SET_FIELD
+                            o0, o1, o2, o4, o5 = arg
+                            v1 = getattr(locs[o0], o1) + o2
+                            if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                                ins = node_before(code, ins, 2)
+                                overflow('+')
+                            v2 = locs[o4]
+                            try:
+                                if v2.shared:
+                                    v2 = own(v2)
+                                    locs[o4] = v2
+                            except AttributeError:
+                                pass
+                            if not isinstance(v2, Struct):
+                                raise Panic("P007", "expected a struct in a field assignment")
+                            setattr(v2, o5, v1)
+                            continue
+                        if op < 37:
+                            # UNWRAP
+                            tos = tos.value if type(tos) in (Some, Ok, Err) else tos
+                            continue
+                        if op >= 39:
+                            # LOAD_OWN__CALL_BUILTIN
+                            owner, (body, n) = arg
                             object = locs[owner]
                             try:
                                 if object.shared:
                                     locs[owner] = object = own(object)
                             except AttributeError:
                                 pass
-                            if not isinstance(object, Struct):
-                                raise Panic("P007", "expected a struct in a field assignment")
-                            setattr(object, field, tos)
-                            tos = pop()
-                            continue
-                        if op < 70:
-                            # FALSE
-                            push(tos)
-                            tos = False
-                            continue
-                        # STORE__LOAD__LOAD__SHARE
-                        target, left, right = arg
-                        locs[target] = tos
-                        push(locs[left])
-                        tos = share(locs[right])
-                        continue
-                    if op < 73:
-                        if op < 72:
-                            # LOAD__GET_ELEMENT
-                            slot, at = arg
-                            push(tos)
-                            tos = locs[slot][at]
-                            continue
-                        # GT_INT__JUMP_UNLESS
-                        arg, = arg
-                        holds = pop() > tos
-                        tos = pop()
-                        if holds:
-                            continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    if op < 75:
-                        if op < 74:
-                            # LOAD__LOAD__INDEX_ARRAY__STORE
-                            left, right, target = arg
-                            at = locs[right]
-                            items = locs[left].items
-                            if 0 <= at < len(items):
-                                locs[target] = items[at]
-                                continue
-                            tos = index_out_of_range(at, len(items))
-                            continue
-                        # RANGE
-                        start = pop()
-                        tos = RangeValue.checked(start, tos, arg == 1)
-                        continue
-                    if op >= 77:
-                        if op < 78:
-                            # LOAD__INT__SUB_INT__STORE
-                            left, right, target = arg
-                            r = locs[left] - right
-                            if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                                locs[target] = r
-                                continue
-                            tos = overflow('-')
-                            continue
-                        # THROW
-                        target, cost, drop, _ = arg
-                        if drop:
-                            del st[len(st) - drop:]
-                        if target is None:
-                            tos = Err(tos)
-                            ins, locs, cells, code = pop_frame()
-                            continue
-                        ins = target
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    if op < 76:
-                        # EQ_INT
-                        a = pop()
-                        tos = a == tos
-                        continue
-                    # LOAD_OWN__SWAP__CALL_BUILTIN__POP
-                    owner, (body, n) = arg
-                    object = locs[owner]
-                    try:
-                        if object.shared:
-                            locs[owner] = object = own(object)
-                    except AttributeError:
-                        pass
-                    if n == 1:
-                        body(tos)
-                        tos = object
-                    elif n == 2:
-                        body(object, tos)
-                        tos = pop()
-                    else:
-                        push(object)
-                        push(tos)
-                        new = st[len(st) - n:]
-                        del st[len(st) - n:]
-                        body(*new)
-                        tos = pop()
-                    continue
-                if far:
-                    if op < 100:
-                        if op < 98:
-                            # STORE
-                            locs[arg] = tos
-                            tos = pop()
-                            continue
-                        if op < 99:
-                            # LOAD__CONST
-                            slot, value = arg
-                            push(tos)
-                            push(locs[slot])
-                            tos = value
-                            continue
-                        # MUL_INT
-                        a = pop()
-                        r = a * tos
-                        if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
-                            tos = r
-                            continue
-                        overflow('*')
-                        continue
-                    if op >= 106:
-                        if op < 107:
-                            # NEXT__STORE
-                            arg, target = arg
-                            for value in tos:
-                                locs[target] = value
-                                break
+                            if n == 1:
+                                push(tos)
+                                tos = body(object)
+                            elif n == 2:
+                                tos = body(tos, object)
                             else:
-                                tos = pop()
-                                ins, cost = arg
-                                fuel -= cost
-                                if fuel < 0:
-                                    fuel = machine.refill(fuel)
+                                push(tos)
+                                tos = object
+                                push(tos)
+                                new = st[len(st) - n:]
+                                del st[len(st) - n:]
+                                tos = body(*new)
                             continue
-                        if op < 108:
-                            # LOAD_OWN
-                            push(tos)
-                            value = locs[arg]
-                            try:
-                                if value.shared:
-                                    locs[arg] = value = own(value)
-                            except AttributeError:
-                                pass
-                            tos = value
+                        if op >= 38:
+                            # LOAD__GET_ELEMENT__STORE__LOAD__STORE__JUMP
+                            o0, o1, o2, o3, o4, o5 = arg
+                            locs[o2] = locs[o0][o1]
+                            locs[o4] = locs[o3]
+                            ins, cost = o5
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
                             continue
-                        if op < 109:
-                            # TRUE
-                            push(tos)
-                            tos = True
-                            continue
-                        # STORE_CELL
-                        cells[arg].value = tos
-                        tos = pop()
+                        # FALSE__LOAD_OWN__LOAD__SET_INDEX__LOAD__LOAD__ADD_INT__STORE
+                        o1, o2, o4, o5, o7 = arg
+                        v1 = locs[o1]
+                        try:
+                            if v1.shared:
+                                v1 = own(v1)
+                                locs[o1] = v1
+                        except AttributeError:
+                            pass
+                        v2 = locs[o2]
+                        v3 = False
+                        if type(v1) is Array and type(v2) is int and 0 <= v2 < len(v1.items):
+                            v1.items[v2] = v3
+                        else:
+                            ins = node_before(code, ins, 4)
+                            write_element(v1, v2, v3)
+                        v4 = locs[o4] + locs[o5]
+                        if (v4 > 0x3FFFFFFF or v4 < -0x3FFFFFFF) and not INT_MIN <= v4 <= INT_MAX:
+                            overflow('+')
+                        locs[o7] = v4
                         continue
-                    if op >= 103:
-                        if op < 104:
+                    if op < 42:
+                        if op < 41:
+                            # INT
+                            push(tos)
+                            tos = arg
+                            continue
+                        # MUL_FLOAT
+                        a = pop()
+                        tos = a * tos
+                        continue
+                    if op < 46:
+                        if op >= 44:
+                            if op < 45:
+                                # NEXT__STORE__TRUE__STORE__CONST__LOAD
+                                o0, o1, o3, o4, o5 = arg
+                                for v1 in tos:
+                                    break
+                                else:
+                                    tos = pop()
+                                    ins, cost = o0
+                                    fuel -= cost
+                                    if fuel < 0:
+                                        fuel = machine.refill(fuel)
+                                    continue
+                                locs[o1] = v1
+                                locs[o3] = True
+                                push(tos)
+                                push(o4)
+                                tos = locs[o5]
+                                continue
+                            # CONST__JUMP
+                            o0, o1 = arg
+                            push(tos)
+                            tos = o0
+                            ins, cost = o1
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        if op >= 43:
+                            # CONST
+                            push(tos)
+                            tos = arg
+                            continue
+                        # ADD_INT__STORE__LOAD__CONST__ADD_INT__STORE__JUMP
+                        o1, o2, o3, o5, o6 = arg
+                        v1 = pop()
+                        v2 = v1 + tos
+                        if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
+                            ins = node_before(code, ins, 6)
+                            overflow('+')
+                        locs[o1] = v2
+                        v3 = locs[o2] + o3
+                        if (v3 > 0x3FFFFFFF or v3 < -0x3FFFFFFF) and not INT_MIN <= v3 <= INT_MAX:
+                            overflow('+')
+                        locs[o5] = v3
+                        tos = pop()
+                        ins, cost = o6
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    if op < 48:
+                        if op >= 47:
+                            # LOAD_CELL__CONST__ADD_INT__STORE_CELL
+                            o0, o1, o3 = arg
+                            v1 = cells[o0].value + o1
+                            if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                                overflow('+')
+                            cells[o3].value = v1
+                            continue
+                        # LOOP
+                        arg.hits += 1
+                        if arg.hits > machine.loops_before:
+                            push(tos)
+                            new = st[len(st) - arg.depth:] if arg.depth else []
+                            del st[len(st) - len(new):]
+                            machine.fuel, fuel = fuel, 0
+                            value = machine.translated_loop(task, arg, locs, cells, new, limit - len(frames))
+                            machine.fuel, fuel = 0, machine.fuel
+                            if value is False:
+                                st += new
+                                tos = pop()
+                            elif value is None:
+                                ins, locs, cells, code, tos = task.state
+                                if machine.raised is not None:
+                                    raise machine.take_raised()
+                            else:
+                                tos = value[0]
+                                ins, locs, cells, code = pop_frame()
+                        continue
+                    if op >= 54:
+                        # INDEX_ARRAY
+                        array = pop()
+                        items = array.items
+                        if 0 <= tos < len(items):
+                            tos = items[tos]
+                            continue
+                        tos = index_out_of_range(tos, len(items))
+                        continue
+                    if op >= 53:
+                        # POP__LOAD__LOAD__LOAD__CONST__ADD_INT__LOAD__SHARE
+                        o1, o2, o3, o4, o6 = arg
+                        v1 = locs[o3] + o4
+                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                            overflow('+')
+                        v2 = locs[o6]
+                        if type(v2) not in PLAIN:
+                            share(v2)
+                        push(locs[o1])
+                        push(locs[o2])
+                        push(v1)
+                        tos = v2
+                        continue
+                    if op >= 50:
+                        if op < 51:
+                            # DUP
+                            push(tos)
+                            continue
+                        if op < 52:
+                            # LOAD__SHARE
+                            o0, = arg
+                            v1 = locs[o0]
+                            if type(v1) not in PLAIN:
+                                share(v1)
+                            push(tos)
+                            tos = v1
+                            continue
+                        # STORE__LOAD__LOAD
+                        o0, o1, o2 = arg
+                        locs[o0] = tos
+                        push(locs[o1])
+                        tos = locs[o2]
+                        continue
+                    if op >= 49:
+                        # JUMP_UNLESS__LOAD__CONST
+                        o0, o1, o2 = arg
+                        if tos is False:
+                            tos = pop()
+                            ins, cost = o0
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        if tos is not True:
+                            raise not_bool(tos)
+                        push(locs[o1])
+                        tos = o2
+                        continue
+                    # LOAD__IS_VARIANT__JUMP_UNLESS__LOAD__CONST__MUL_INT__JUMP
+                    o0, o1, o2, o3, o4, o6 = arg
+                    v1 = locs[o0]
+                    if not (type(v1) is EnumValue and v1.decl is o1.decl and v1.variant == o1.variant):
+                        ins, cost = o2
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    v2 = locs[o3] * o4
+                    if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
+                        overflow('*')
+                    push(tos)
+                    tos = v2
+                    ins, cost = o6
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    continue
+                if op < 59:
+                    if op >= 57:
+                        if op < 58:
                             # TUPLE
                             push(tos)
                             new = st[len(st) - arg:]
                             del st[len(st) - arg:]
                             tos = tuple(new)
                             continue
-                        if op < 105:
-                            # GT_INT
-                            a = pop()
-                            tos = a > tos
-                            continue
-                        # GET_ELEMENT
-                        tos = tos[arg]
-                        continue
-                    if op >= 101:
-                        if op < 102:
-                            # STORE__LOAD__GET_ELEMENT
-                            target, slot, at = arg
-                            locs[target] = tos
-                            tos = locs[slot][at]
-                            continue
-                        # JUMP_UNLESS__LOAD
-                        arg, slot = arg
-                        if tos is True:
-                            tos = locs[slot]
-                            continue
-                        if tos is not False:
-                            raise not_bool(tos)
-                        tos = pop()
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    # LOAD_OWN__LOAD__INDEX_OWN__SET_FIELD
-                    owner, at, field = arg
-                    object = locs[owner]
-                    try:
-                        if object.shared:
-                            locs[owner] = object = own(object)
-                    except AttributeError:
-                        pass
-                    index = locs[at]
-                    if type(object) is Array and type(index) is int and 0 <= index < len(object.items):
-                        value = object.items[index]
-                    else:
-                        value = index_place(object, index)
-                    try:
-                        if value.shared:
-                            value = own(value)
-                            object.items[index if type(object) is Array else key_of(index)] = value
-                    except AttributeError:
-                        pass
-                    object = value
-                    if not isinstance(object, Struct):
-                        raise Panic("P007", "expected a struct in a field assignment")
-                    setattr(object, field, tos)
-                    tos = pop()
-                    continue
-                if op < 112:
-                    if op < 111:
-                        # INT
+                        # LOAD_OWN
                         push(tos)
-                        tos = arg
+                        value = locs[arg]
+                        try:
+                            if value.shared:
+                                locs[arg] = value = own(value)
+                        except AttributeError:
+                            pass
+                        tos = value
                         continue
-                    # ADD_INT__STORE__JUMP
-                    target, arg = arg
-                    r = pop() + tos
-                    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                        locs[target] = r
-                        tos = pop()
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    tos = overflow('+')
-                    continue
-                if op < 115:
-                    if op >= 113:
-                        if op < 114:
-                            # LOAD__LT_INT__JUMP_UNLESS
-                            right, arg = arg
-                            holds = tos < locs[right]
-                            tos = pop()
-                            if holds:
-                                continue
-                            ins, cost = arg
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        # LOAD__LOAD__ADD_INT__STORE__JUMP
-                        left, right, target, arg = arg
-                        r = locs[left] + locs[right]
-                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                            locs[target] = r
-                            ins, cost = arg
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        tos = overflow('+')
-                        continue
-                    # LOAD_OWN__SWAP__CALL_BUILTIN__POP__JUMP
-                    owner, (body, n), arg = arg
-                    object = locs[owner]
-                    try:
-                        if object.shared:
-                            locs[owner] = object = own(object)
-                    except AttributeError:
-                        pass
-                    if n == 1:
-                        body(tos)
-                        tos = object
-                    elif n == 2:
-                        body(object, tos)
-                        tos = pop()
-                    else:
-                        push(object)
-                        push(tos)
-                        new = st[len(st) - n:]
-                        del st[len(st) - n:]
-                        body(*new)
-                        tos = pop()
-                    ins, cost = arg
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                if op >= 120:
-                    if op < 121:
-                        # LOAD__SHARE
-                        slot, = arg
-                        push(tos)
-                        tos = share(locs[slot])
-                        continue
-                    if op < 122:
-                        # NEXT__SHARE__STORE
-                        arg, target = arg
-                        for value in tos:
-                            locs[target] = share(value)
+                    if op >= 56:
+                        # NEXT__STORE__LOAD__LOAD__INDEX_ARRAY__STORE
+                        o0, o1, o2, o3, o5 = arg
+                        for v1 in tos:
                             break
                         else:
                             tos = pop()
-                            ins, cost = arg
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                        continue
-                    if op < 123:
-                        # IS
-                        tos = matches(tos, arg)
-                        continue
-                    # EQ
-                    a = pop()
-                    tos = equal(a, tos)
-                    continue
-                if op >= 119:
-                    # LOAD_OWN__CALL_BUILTIN
-                    owner, (body, n) = arg
-                    object = locs[owner]
-                    try:
-                        if object.shared:
-                            locs[owner] = object = own(object)
-                    except AttributeError:
-                        pass
-                    if n == 1:
-                        push(tos)
-                        tos = body(object)
-                    elif n == 2:
-                        tos = body(tos, object)
-                    else:
-                        push(tos)
-                        tos = object
-                        push(tos)
-                        new = st[len(st) - n:]
-                        del st[len(st) - n:]
-                        tos = body(*new)
-                    continue
-                if op >= 117:
-                    if op < 118:
-                        # INT__GT_INT__JUMP_UNLESS
-                        right, arg = arg
-                        holds = tos > right
-                        tos = pop()
-                        if holds:
-                            continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    # GET_FIELD
-                    tos = getattr(tos, arg)
-                    continue
-                if op < 116:
-                    # TRY
-                    kind = type(tos)
-                    if kind is Ok or kind is Some:
-                        tos = tos.value
-                        continue
-                    if kind is Err:
-                        tos = tos.value
-                    elif tos is NONE_VALUE:
-                        if arg[3] and arg[0] is None:
-                            if arg[2]:
-                                del st[len(st) - arg[2]:]
-                            ins, locs, cells, code = pop_frame()
-                            continue
-                        tos = missing_value()
-                    else:
-                        raise not_fallible(tos)
-                    target, cost, drop, _ = arg
-                    if drop:
-                        del st[len(st) - drop:]
-                    if target is None:
-                        tos = Err(tos)
-                        ins, locs, cells, code = pop_frame()
-                        continue
-                    ins = target
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                # CALL_VALUE
-                push(tos)
-                new = st[len(st) - arg:]
-                del st[len(st) - arg:]
-                closure = pop()
-                tos = pop()
-                if type(closure) is not Closure or closure.function.argc != arg:
-                    raise bad_call(closure, arg)
-                callee = closure.function
-                if len(frames) >= limit:
-                    raise machine.too_deep()
-                push_frame((ins, locs, cells, code))
-                code = callee
-                ins = code.entry
-                fuel -= code.cost
-                if fuel < 0:
-                    fuel = machine.refill(fuel)
-                locs = new + code.blank if code.blank else new
-                cells = [*closure.cells, *[None] * (code.cell_count - len(closure.cells))]
-                continue
-            if far is None:
-                if op < 83:
-                    if op >= 81:
-                        if op < 82:
-                            # STORE__JUMP
-                            target, arg = arg
-                            locs[target] = tos
-                            tos = pop()
-                            ins, cost = arg
+                            ins, cost = o0
                             fuel -= cost
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
-                        # INT__REM_INT__INT__EQ_INT__JUMP_UNLESS
-                        right, wanted, arg = arg
-                        if tos >= 0 and right > 0:
-                            found = tos % right
-                        else:
-                            found = int_rem(tos, right)
-                        tos = pop()
-                        if found == wanted:
-                            continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    if op >= 80:
-                        # NEXT__STORE__LOAD
-                        arg, target, slot = arg
-                        for value in tos:
-                            locs[target] = value
-                            push(tos)
-                            tos = locs[slot]
-                            break
-                        else:
-                            tos = pop()
-                            ins, cost = arg
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
+                        locs[o1] = v1
+                        v2 = locs[o3]
+                        v3 = locs[o2].items
+                        if v2 < 0:
+                            index_out_of_range(v2, len(v3))
+                        try:
+                            v4 = v3[v2]
+                        except IndexError:
+                            index_out_of_range(v2, len(v3))
+                        locs[o5] = v4
                         continue
                     # CALL
                     callee = arg
@@ -1817,138 +1845,1083 @@ def run(machine, task):
                     locs = new + code.blank if code.blank else new
                     cells = [None] * code.cell_count if code.cell_count else NO_CELLS
                     continue
-                if op < 84:
-                    # LOAD_OWN__LOAD__SET_INDEX
-                    owner, at = arg
-                    object = locs[owner]
-                    index = locs[at]
-                    if type(object) is not Array or object.shared:
-                        object = locs[owner] = own(object)
-                    if type(object) is Array and type(index) is int and 0 <= index < len(object.items):
-                        object.items[index] = tos
-                    else:
-                        write_element(object, index, tos)
-                    tos = pop()
-                    continue
-                if op < 87:
-                    if op < 85:
-                        # LOAD__INT__NE_INT__JUMP_UNLESS
-                        left, right, arg = arg
-                        if locs[left] != right:
+                if op < 61:
+                    if op < 60:
+                        # LOAD__GET_FIELD__CONST__REM_INT__CONST__EQ_INT__JUMP_UNLESS
+                        o0, o1, o2, o4, o6 = arg
+                        v1 = getattr(locs[o0], o1)
+                        if v1 >= 0 and o2 > 0:
+                            v2 = v1 % o2
+                        else:
+                            v2 = int_rem(v1, o2)
+                        if not (v2 == o4):
+                            ins, cost = o6
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
                             continue
-                        ins, cost = arg
+                        continue
+                    # CONCAT
+                    a = pop()
+                    tos = concat(a, tos)
+                    continue
+                if op < 63:
+                    if op < 62:
+                        # POP__LOAD__CONST__ADD_INT__STORE__JUMP
+                        o1, o2, o4, o5 = arg
+                        v1 = locs[o1] + o2
+                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                            overflow('+')
+                        locs[o4] = v1
+                        tos = pop()
+                        ins, cost = o5
                         fuel -= cost
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    if op < 86:
-                        # ADD_INT__STORE
-                        target, = arg
-                        r = pop() + tos
-                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                            locs[target] = r
-                            tos = pop()
-                            continue
-                        tos = overflow('+')
-                        continue
-                    # UNWRAP
-                    tos = tos.value if type(tos) in (Some, Ok, Err) else tos
+                    # LOAD__STORE__LOAD__LOAD
+                    o0, o1, o2, o3 = arg
+                    locs[o1] = locs[o0]
+                    push(tos)
+                    push(locs[o2])
+                    tos = locs[o3]
                     continue
-                if op < 89:
-                    if op < 88:
-                        # OK__RETURN
-                        tos = Ok(tos)
+                if op < 68:
+                    if op >= 66:
+                        if op < 67:
+                            # LOAD__CONST__REM_INT__CONST__EQ_INT__RETURN
+                            o0, o1, o3 = arg
+                            v1 = locs[o0]
+                            if v1 >= 0 and o1 > 0:
+                                v2 = v1 % o1
+                            else:
+                                v2 = int_rem(v1, o1)
+                            push(tos)
+                            tos = (v2 == o3)
+                            ins, locs, cells, code = pop_frame()
+                            continue
+                        # CONST__MUL_INT__OK__RETURN
+                        o0, = arg
+                        v1 = tos * o0
+                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                            overflow('*')
+                        v2 = Ok(v1)
+                        tos = v2
                         ins, locs, cells, code = pop_frame()
                         continue
-                    # LOAD__LOAD__ADD_INT
-                    left, right = arg
-                    r = locs[left] + locs[right]
-                    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
+                    if op >= 65:
+                        # LOAD__IS_VARIANT__JUMP_UNLESS
+                        o0, o1, o2 = arg
+                        v1 = locs[o0]
+                        if not (type(v1) is EnumValue and v1.decl is o1.decl and v1.variant == o1.variant):
+                            ins, cost = o2
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        continue
+                    if op >= 64:
+                        # LOAD__LOAD__ADD_INT__STORE__LOAD__LOAD__ADD_INT__STORE
+                        o0, o1, o3, o4, o5, o7 = arg
+                        v1 = locs[o0] + locs[o1]
+                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                            ins = node_before(code, ins, 5)
+                            overflow('+')
+                        locs[o3] = v1
+                        v2 = locs[o4] + locs[o5]
+                        if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
+                            overflow('+')
+                        locs[o7] = v2
+                        continue
+                    # NEXT__STORE__LOAD__LOAD__INDEX_ARRAY__JUMP_UNLESS
+                    o0, o1, o2, o3, o5 = arg
+                    for v1 in tos:
+                        break
+                    else:
+                        tos = pop()
+                        ins, cost = o0
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    locs[o1] = v1
+                    v2 = locs[o3]
+                    v3 = locs[o2].items
+                    if v2 < 0:
+                        ins = node_before(code, ins, 1)
+                        index_out_of_range(v2, len(v3))
+                    try:
+                        v4 = v3[v2]
+                    except IndexError:
+                        ins = node_before(code, ins, 1)
+                        index_out_of_range(v2, len(v3))
+                    if v4 is False:
+                        ins, cost = o5
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    if v4 is not True:
+                        raise not_bool(v4)
+                    continue
+                if op < 69:
+                    # LOAD__CONST__REM_INT__STORE__LOAD__CONST__EQ_INT__JUMP_UNLESS
+                    o0, o1, o3, o4, o5, o7 = arg
+                    v1 = locs[o0]
+                    if v1 >= 0 and o1 > 0:
+                        v2 = v1 % o1
+                    else:
+                        v2 = int_rem(v1, o1)
+                    locs[o3] = v2
+                    if not (locs[o4] == o5):
+                        ins, cost = o7
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    continue
+                if op >= 76:
+                    if op < 77:
+                        # ADD_INT__STORE
+                        o1, = arg
+                        v1 = pop()
+                        v2 = v1 + tos
+                        if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
+                            overflow('+')
+                        locs[o1] = v2
+                        tos = pop()
+                        continue
+                    if op < 78:
+                        # SUB_FLOAT
+                        a = pop()
+                        tos = a - tos
+                        continue
+                    # LINK
+                    ins = arg.home.link(arg)
+                    fuel -= arg.cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    continue
+                if op >= 74:
+                    if op < 75:
+                        # ERROR
                         push(tos)
+                        new = st[len(st) - arg.count:]
+                        del st[len(st) - arg.count:]
+                        tos = arg.make(new)
+                        continue
+                    # MUL_INT
+                    a = pop()
+                    r = a * tos
+                    if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
                         tos = r
                         continue
-                    tos = overflow('+')
+                    overflow('*')
                     continue
-                if op < 91:
-                    if op < 90:
-                        # LOAD_OWN__LOAD
-                        owner, slot = arg
-                        object = locs[owner]
+                if op >= 72:
+                    if op < 73:
+                        # LOAD__STORE__LOAD__CONST__GT_INT__JUMP_UNLESS__CONST__JUMP
+                        o0, o1, o2, o3, o5, o6, o7 = arg
+                        locs[o1] = locs[o0]
+                        if not (locs[o2] > o3):
+                            ins, cost = o5
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        push(tos)
+                        tos = o6
+                        ins, cost = o7
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    # LOAD__CONST__CONST
+                    o0, o1, o2 = arg
+                    push(tos)
+                    push(locs[o0])
+                    push(o1)
+                    tos = o2
+                    continue
+                if op >= 71:
+                    # LOAD__LOAD_CELL__CONST__DIV_INT__GT_INT__RETURN
+                    o0, o1, o2 = arg
+                    v1 = cells[o1].value
+                    if v1 >= 0 and o2 > 0:
+                        v2 = v1 // o2
+                    else:
+                        v2 = int_div(v1, o2)
+                    push(tos)
+                    tos = (locs[o0] > v2)
+                    ins, locs, cells, code = pop_frame()
+                    continue
+                if op >= 70:
+                    # LOAD__CONST__ADD_INT__STORE__LOAD__CONST__SUB_INT__STORE
+                    o0, o1, o3, o4, o5, o7 = arg
+                    v1 = locs[o0] + o1
+                    if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                        ins = node_before(code, ins, 5)
+                        overflow('+')
+                    locs[o3] = v1
+                    v2 = locs[o4] - o5
+                    if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
+                        overflow('-')
+                    locs[o7] = v2
+                    continue
+                # LOAD_OWN__LOAD__INDEX_OWN__SET_FIELD
+                o0, o1, o3 = arg
+                v1 = locs[o0]
+                try:
+                    if v1.shared:
+                        v1 = own(v1)
+                        locs[o0] = v1
+                except AttributeError:
+                    pass
+                v2 = locs[o1]
+                if type(v1) is Array and type(v2) is int and 0 <= v2 < len(v1.items):
+                    v3 = v1.items[v2]
+                else:
+                    ins = node_before(code, ins, 1)
+                    v3 = index_place(v1, v2)
+                try:
+                    if v3.shared:
+                        v3 = own(v3)
+                        v1.items[v2 if type(v1) is Array else key_of(v2)] = v3
+                except AttributeError:
+                    pass
+                if not isinstance(v3, Struct):
+                    raise Panic("P007", "expected a struct in a field assignment")
+                setattr(v3, o3, tos)
+                tos = pop()
+                continue
+            if near:
+                if far is None:
+                    if op < 80:
+                        # CALL_BUILTIN
+                        body, n = arg
+                        if n == 1:
+                            tos = body(tos)
+                        elif n == 2:
+                            tos = body(pop(), tos)
+                        else:
+                            push(tos)
+                            new = st[len(st) - n:]
+                            del st[len(st) - n:]
+                            tos = body(*new)
+                        continue
+                    if op < 81:
+                        # LOAD__LOAD__LT_INT__JUMP_UNLESS
+                        o0, o1, o3 = arg
+                        if not (locs[o0] < locs[o1]):
+                            ins, cost = o3
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        continue
+                    if op < 82:
+                        # LOAD__CALL_BUILTIN
+                        slot, (body, n) = arg
+                        if n == 1:
+                            push(tos)
+                            tos = body(locs[slot])
+                        elif n == 2:
+                            tos = body(tos, locs[slot])
+                        else:
+                            push(tos)
+                            tos = locs[slot]
+                            push(tos)
+                            new = st[len(st) - n:]
+                            del st[len(st) - n:]
+                            tos = body(*new)
+                        continue
+                    if op < 84:
+                        if op < 83:
+                            # NEXT__STORE__LOAD__STORE
+                            o0, o1, o2, o3 = arg
+                            for v1 in tos:
+                                break
+                            else:
+                                tos = pop()
+                                ins, cost = o0
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            locs[o1] = v1
+                            locs[o3] = locs[o2]
+                            continue
+                        # LOAD__CONST__DIV_INT__STORE__JUMP
+                        o0, o1, o3, o4 = arg
+                        v1 = locs[o0]
+                        if v1 >= 0 and o1 > 0:
+                            v2 = v1 // o1
+                        else:
+                            v2 = int_div(v1, o1)
+                        locs[o3] = v2
+                        ins, cost = o4
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    if op < 85:
+                        # LOAD__LOAD__INDEX_ARRAY__GET_FIELD__CONST__LT_INT__JUMP_IF
+                        o0, o1, o3, o4, o6 = arg
+                        v1 = locs[o1]
+                        v2 = locs[o0].items
+                        if v1 < 0:
+                            index_out_of_range(v1, len(v2))
                         try:
-                            if object.shared:
-                                locs[owner] = object = own(object)
+                            v3 = v2[v1]
+                        except IndexError:
+                            index_out_of_range(v1, len(v2))
+                        if (getattr(v3, o3) < o4):
+                            ins, cost = o6
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        continue
+                    if op < 88:
+                        if op < 86:
+                            # LOAD__LOAD__LE_INT__JUMP_UNLESS__LOAD__STORE
+                            o0, o1, o3, o4, o5 = arg
+                            if not (locs[o0] <= locs[o1]):
+                                ins, cost = o3
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            locs[o5] = locs[o4]
+                            continue
+                        if op < 87:
+                            # ITERATE
+                            tos = iterate(tos, machine)
+                            continue
+                        # RANGE
+                        start = pop()
+                        tos = RangeValue.checked(start, tos, arg == 1)
+                        continue
+                    if op < 90:
+                        if op < 89:
+                            # LOAD__STORE__LOAD
+                            o0, o1, o2 = arg
+                            locs[o1] = locs[o0]
+                            push(tos)
+                            tos = locs[o2]
+                            continue
+                        # STORE__LOAD__GET_ELEMENT__LOAD
+                        o0, o1, o2, o3 = arg
+                        locs[o0] = tos
+                        push(locs[o1][o2])
+                        tos = locs[o3]
+                        continue
+                    if op < 91:
+                        # LOAD__LOAD__INDEX_ARRAY__CONST__GE_INT__JUMP_UNLESS
+                        o0, o1, o3, o5 = arg
+                        v1 = locs[o1]
+                        v2 = locs[o0].items
+                        if v1 < 0:
+                            index_out_of_range(v1, len(v2))
+                        try:
+                            v3 = v2[v1]
+                        except IndexError:
+                            index_out_of_range(v1, len(v2))
+                        if not (v3 >= o3):
+                            ins, cost = o5
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        continue
+                    if op < 94:
+                        if op >= 93:
+                            # STORE__LOAD__IS_OK__JUMP_UNLESS__LOAD__UNWRAP__POP__JUMP
+                            o0, o1, o3, o4, o7 = arg
+                            locs[o0] = tos
+                            if not (type(locs[o1]) is Ok):
+                                tos = pop()
+                                ins, cost = o3
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            v1 = locs[o4]
+                            v2 = v1.value if type(v1) in (Some, Ok, Err) else v1
+                            tos = pop()
+                            ins, cost = o7
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        if op >= 92:
+                            # LOAD__LOAD__LE_INT__JUMP_UNLESS
+                            o0, o1, o3 = arg
+                            if not (locs[o0] <= locs[o1]):
+                                ins, cost = o3
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            continue
+                        # LOAD__LOAD__INDEX_ARRAY__GET_FIELD__LOAD__LOAD__MUL_FLOAT__SUB_FLOAT__LOAD_OWN__LOAD__INDEX_OWN__SET_FIELD
+                        o0, o1, o3, o4, o5, o8, o9, o11 = arg
+                        v1 = locs[o1]
+                        v2 = locs[o0].items
+                        if v1 < 0:
+                            ins = node_before(code, ins, 9)
+                            index_out_of_range(v1, len(v2))
+                        try:
+                            v3 = v2[v1]
+                        except IndexError:
+                            ins = node_before(code, ins, 9)
+                            index_out_of_range(v1, len(v2))
+                        v4 = (getattr(v3, o3) - (locs[o4] * locs[o5]))
+                        v5 = locs[o8]
+                        try:
+                            if v5.shared:
+                                v5 = own(v5)
+                                locs[o8] = v5
+                        except AttributeError:
+                            pass
+                        v6 = locs[o9]
+                        if type(v5) is Array and type(v6) is int and 0 <= v6 < len(v5.items):
+                            v7 = v5.items[v6]
+                        else:
+                            ins = node_before(code, ins, 1)
+                            v7 = index_place(v5, v6)
+                        try:
+                            if v7.shared:
+                                v7 = own(v7)
+                                v5.items[v6 if type(v5) is Array else key_of(v6)] = v7
+                        except AttributeError:
+                            pass
+                        if not isinstance(v7, Struct):
+                            raise Panic("P007", "expected a struct in a field assignment")
+                        setattr(v7, o11, v4)
+                        continue
+                    if op < 95:
+                        # LOAD__LOAD__LE_INT__JUMP_UNLESS__LOAD__LOAD__INDEX_ARRAY__STORE
+                        o0, o1, o3, o4, o5, o7 = arg
+                        if not (locs[o0] <= locs[o1]):
+                            ins, cost = o3
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        v1 = locs[o5]
+                        v2 = locs[o4].items
+                        if v1 < 0:
+                            index_out_of_range(v1, len(v2))
+                        try:
+                            v3 = v2[v1]
+                        except IndexError:
+                            index_out_of_range(v1, len(v2))
+                        locs[o7] = v3
+                        continue
+                    if op < 97:
+                        if op < 96:
+                            # DIV_INT
+                            a = pop()
+                            if a >= 0 and tos > 0:
+                                tos = a // tos
+                                continue
+                            tos = int_div(a, tos)
+                            continue
+                        # INDEX_ARRAY__GET_FIELD
+                        o1, = arg
+                        v1 = pop()
+                        v2 = v1.items
+                        if tos < 0:
+                            index_out_of_range(tos, len(v2))
+                        try:
+                            v3 = v2[tos]
+                        except IndexError:
+                            index_out_of_range(tos, len(v2))
+                        tos = getattr(v3, o1)
+                        continue
+                    if op < 98:
+                        # LOAD__LOAD__INDEX_ARRAY__CONST__ADD_INT__STORE
+                        o0, o1, o3, o5 = arg
+                        v1 = locs[o1]
+                        v2 = locs[o0].items
+                        if v1 < 0:
+                            ins = node_before(code, ins, 3)
+                            index_out_of_range(v1, len(v2))
+                        try:
+                            v3 = v2[v1]
+                        except IndexError:
+                            ins = node_before(code, ins, 3)
+                            index_out_of_range(v1, len(v2))
+                        v4 = v3 + o3
+                        if (v4 > 0x3FFFFFFF or v4 < -0x3FFFFFFF) and not INT_MIN <= v4 <= INT_MAX:
+                            overflow('+')
+                        locs[o5] = v4
+                        continue
+                    if op < 99:
+                        # STORE__LOAD__LOAD__INDEX_ARRAY__GET_FIELD__LOAD__MUL_FLOAT__STORE
+                        o0, o1, o2, o4, o5, o7 = arg
+                        locs[o0] = tos
+                        v1 = locs[o2]
+                        v2 = locs[o1].items
+                        if v1 < 0:
+                            index_out_of_range(v1, len(v2))
+                        try:
+                            v3 = v2[v1]
+                        except IndexError:
+                            index_out_of_range(v1, len(v2))
+                        locs[o7] = (getattr(v3, o4) * locs[o5])
+                        tos = pop()
+                        continue
+                    if op < 100:
+                        # NEXT__STORE__LOAD__CONST__ADD_INT__LOAD
+                        o0, o1, o2, o3, o5 = arg
+                        for v1 in tos:
+                            break
+                        else:
+                            tos = pop()
+                            ins, cost = o0
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        locs[o1] = v1
+                        v2 = locs[o2] + o3
+                        if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
+                            overflow('+')
+                        push(tos)
+                        push(v2)
+                        tos = locs[o5]
+                        continue
+                    if op < 101:
+                        # LOAD__LOAD__ADD_INT__STORE
+                        o0, o1, o3 = arg
+                        v1 = locs[o0] + locs[o1]
+                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                            overflow('+')
+                        locs[o3] = v1
+                        continue
+                    if op < 102:
+                        # JUMP_UNLESS__LOAD__CONST__ADD_INT__STORE
+                        o0, o1, o2, o4 = arg
+                        if tos is False:
+                            tos = pop()
+                            ins, cost = o0
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        if tos is not True:
+                            ins = node_before(code, ins, 4)
+                            raise not_bool(tos)
+                        v1 = locs[o1] + o2
+                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                            overflow('+')
+                        locs[o4] = v1
+                        tos = pop()
+                        continue
+                    # EQ
+                    a = pop()
+                    tos = equal(a, tos)
+                    continue
+                if far:
+                    if op < 131:
+                        if op < 129:
+                            # LOAD_OWN__SWAP__CALL_BUILTIN__POP__JUMP
+                            owner, (body, n), arg = arg
+                            object = locs[owner]
+                            try:
+                                if object.shared:
+                                    locs[owner] = object = own(object)
+                            except AttributeError:
+                                pass
+                            if n == 1:
+                                body(tos)
+                                tos = object
+                            elif n == 2:
+                                body(object, tos)
+                                tos = pop()
+                            else:
+                                push(object)
+                                push(tos)
+                                new = st[len(st) - n:]
+                                del st[len(st) - n:]
+                                body(*new)
+                                tos = pop()
+                            ins, cost = arg
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        if op < 130:
+                            # NEXT__STORE__LOAD__LOAD
+                            o0, o1, o2, o3 = arg
+                            for v1 in tos:
+                                break
+                            else:
+                                tos = pop()
+                                ins, cost = o0
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            locs[o1] = v1
+                            push(tos)
+                            push(locs[o2])
+                            tos = locs[o3]
+                            continue
+                        # CALL_VALUE
+                        push(tos)
+                        new = st[len(st) - arg:]
+                        del st[len(st) - arg:]
+                        closure = pop()
+                        tos = pop()
+                        if type(closure) is not Closure or closure.function.argc != arg:
+                            raise bad_call(closure, arg)
+                        callee = closure.function
+                        if len(frames) >= limit:
+                            raise machine.too_deep()
+                        push_frame((ins, locs, cells, code))
+                        code = callee
+                        ins = code.entry
+                        fuel -= code.cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        locs = new + code.blank if code.blank else new
+                        cells = [*closure.cells, *[None] * (code.cell_count - len(closure.cells))]
+                        continue
+                    if op < 133:
+                        if op < 132:
+                            # LOAD__STORE__LOAD__CONST__ADD_INT__STORE__JUMP
+                            o0, o1, o2, o3, o5, o6 = arg
+                            locs[o1] = locs[o0]
+                            v1 = locs[o2] + o3
+                            if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                                overflow('+')
+                            locs[o5] = v1
+                            ins, cost = o6
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        # DUP__IS_ABSENT__JUMP_UNLESS
+                        o2, = arg
+                        if not (tos is None or tos is NONE_VALUE):
+                            ins, cost = o2
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        continue
+                    if op < 134:
+                        # LOAD__STORE
+                        o0, o1 = arg
+                        locs[o1] = locs[o0]
+                        continue
+                    if op < 135:
+                        # LOAD__CONST__MUL_INT__CONST__ADD_INT__CONST__REM_INT__STORE
+                        o0, o1, o3, o5, o7 = arg
+                        v1 = locs[o0] * o1
+                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                            ins = node_before(code, ins, 5)
+                            overflow('*')
+                        v2 = v1 + o3
+                        if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
+                            ins = node_before(code, ins, 3)
+                            overflow('+')
+                        if v2 >= 0 and o5 > 0:
+                            v3 = v2 % o5
+                        else:
+                            v3 = int_rem(v2, o5)
+                        locs[o7] = v3
+                        continue
+                    if op < 138:
+                        if op < 136:
+                            # CONST__ADD_INT__LOAD_OWN__LOAD__SET_INDEX
+                            o0, o2, o3 = arg
+                            v1 = tos + o0
+                            if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                                ins = node_before(code, ins, 3)
+                                overflow('+')
+                            v2 = locs[o2]
+                            try:
+                                if v2.shared:
+                                    v2 = own(v2)
+                                    locs[o2] = v2
+                            except AttributeError:
+                                pass
+                            v3 = locs[o3]
+                            if type(v2) is Array and type(v3) is int and 0 <= v3 < len(v2.items):
+                                v2.items[v3] = v1
+                            else:
+                                write_element(v2, v3, v1)
+                            tos = pop()
+                            continue
+                        if op < 137:
+                            # LOAD__LOAD__LOAD__SUB_INT__EQ_INT__JUMP_UNLESS
+                            o0, o1, o2, o5 = arg
+                            v1 = locs[o1] - locs[o2]
+                            if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                                overflow('-')
+                            if not (locs[o0] == v1):
+                                ins, cost = o5
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            continue
+                        # LOAD__LOAD__INDEX_ARRAY__GET_FIELD__LOAD__LOAD__INDEX_ARRAY__GET_FIELD__SUB_FLOAT__STORE
+                        o0, o1, o3, o4, o5, o7, o9 = arg
+                        v1 = locs[o1]
+                        v2 = locs[o0].items
+                        if v1 < 0:
+                            ins = node_before(code, ins, 7)
+                            index_out_of_range(v1, len(v2))
+                        try:
+                            v3 = v2[v1]
+                        except IndexError:
+                            ins = node_before(code, ins, 7)
+                            index_out_of_range(v1, len(v2))
+                        v4 = locs[o5]
+                        v5 = locs[o4].items
+                        if v4 < 0:
+                            index_out_of_range(v4, len(v5))
+                        try:
+                            v6 = v5[v4]
+                        except IndexError:
+                            index_out_of_range(v4, len(v5))
+                        locs[o9] = (getattr(v3, o3) - getattr(v6, o7))
+                        continue
+                    if op < 140:
+                        if op < 139:
+                            # LOAD__LOAD__INDEX_ARRAY__GET_FIELD
+                            o0, o1, o3 = arg
+                            v1 = locs[o1]
+                            v2 = locs[o0].items
+                            if v1 < 0:
+                                index_out_of_range(v1, len(v2))
+                            try:
+                                v3 = v2[v1]
+                            except IndexError:
+                                index_out_of_range(v1, len(v2))
+                            push(tos)
+                            tos = getattr(v3, o3)
+                            continue
+                        # CONST__CONST
+                        o0, o1 = arg
+                        push(tos)
+                        push(o0)
+                        tos = o1
+                        continue
+                    if op < 142:
+                        if op < 141:
+                            # LOAD__LOAD__INDEX_ARRAY
+                            o0, o1 = arg
+                            v1 = locs[o1]
+                            v2 = locs[o0].items
+                            if v1 < 0:
+                                index_out_of_range(v1, len(v2))
+                            try:
+                                v3 = v2[v1]
+                            except IndexError:
+                                index_out_of_range(v1, len(v2))
+                            push(tos)
+                            tos = v3
+                            continue
+                        # LOAD__LOAD__LOAD
+                        o0, o1, o2 = arg
+                        push(tos)
+                        push(locs[o0])
+                        push(locs[o1])
+                        tos = locs[o2]
+                        continue
+                    if op < 144:
+                        if op < 143:
+                            # CONST__SUB_INT
+                            o0, = arg
+                            v1 = tos - o0
+                            if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                                overflow('-')
+                            tos = v1
+                            continue
+                        # IS
+                        tos = matches(tos, arg)
+                        continue
+                    if op < 145:
+                        # LOAD__GET_FIELD
+                        o0, o1 = arg
+                        push(tos)
+                        tos = getattr(locs[o0], o1)
+                        continue
+                    if op < 146:
+                        # LOAD__GET_FIELD__LOAD__GET_FIELD__MUL_INT__CONST__DIV_INT__RETURN
+                        o0, o1, o2, o3, o5 = arg
+                        v1 = getattr(locs[o0], o1) * getattr(locs[o2], o3)
+                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                            ins = node_before(code, ins, 3)
+                            overflow('*')
+                        if v1 >= 0 and o5 > 0:
+                            v2 = v1 // o5
+                        else:
+                            v2 = int_div(v1, o5)
+                        push(tos)
+                        tos = v2
+                        ins, locs, cells, code = pop_frame()
+                        continue
+                    # CONST__EQ_INT__JUMP_UNLESS
+                    o0, o2 = arg
+                    if not (tos == o0):
+                        tos = pop()
+                        ins, cost = o2
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    tos = pop()
+                    continue
+                if op < 149:
+                    if op < 148:
+                        # LOAD__CONST__ADD_INT__STORE__JUMP
+                        o0, o1, o3, o4 = arg
+                        v1 = locs[o0] + o1
+                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                            overflow('+')
+                        locs[o3] = v1
+                        ins, cost = o4
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    # LOAD
+                    push(tos)
+                    tos = locs[arg]
+                    continue
+                if op < 151:
+                    if op < 150:
+                        # STORE__JUMP
+                        o0, o1 = arg
+                        locs[o0] = tos
+                        tos = pop()
+                        ins, cost = o1
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    # LOAD__LOAD__MUL_FLOAT__LOAD__LOAD__MUL_FLOAT__SUB_FLOAT__LOAD__ADD_FLOAT__STORE
+                    o0, o1, o3, o4, o7, o9 = arg
+                    locs[o9] = (((locs[o0] * locs[o1]) - (locs[o3] * locs[o4])) + locs[o7])
+                    continue
+                if op < 154:
+                    if op >= 153:
+                        # LOAD__LOAD__SUB_INT__STORE__LOAD__LOAD__EQ_INT__JUMP_IF
+                        o0, o1, o3, o4, o5, o7 = arg
+                        v1 = locs[o0] - locs[o1]
+                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                            overflow('-')
+                        locs[o3] = v1
+                        if (locs[o4] == locs[o5]):
+                            ins, cost = o7
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        continue
+                    if op < 152:
+                        # LOAD__LOAD__INDEX_ARRAY__GET_FIELD__LOAD__LOAD__INDEX_ARRAY__GET_FIELD__ADD_INT__LOAD_OWN__LOAD__INDEX_OWN
+                        o0, o1, o3, o4, o5, o7, o9, o10 = arg
+                        v1 = locs[o1]
+                        v2 = locs[o0].items
+                        if v1 < 0:
+                            ins = node_before(code, ins, 9)
+                            index_out_of_range(v1, len(v2))
+                        try:
+                            v3 = v2[v1]
+                        except IndexError:
+                            ins = node_before(code, ins, 9)
+                            index_out_of_range(v1, len(v2))
+                        v4 = locs[o5]
+                        v5 = locs[o4].items
+                        if v4 < 0:
+                            ins = node_before(code, ins, 5)
+                            index_out_of_range(v4, len(v5))
+                        try:
+                            v6 = v5[v4]
+                        except IndexError:
+                            ins = node_before(code, ins, 5)
+                            index_out_of_range(v4, len(v5))
+                        v7 = getattr(v3, o3) + getattr(v6, o7)
+                        if (v7 > 0x3FFFFFFF or v7 < -0x3FFFFFFF) and not INT_MIN <= v7 <= INT_MAX:
+                            ins = node_before(code, ins, 3)
+                            overflow('+')
+                        v8 = locs[o9]
+                        try:
+                            if v8.shared:
+                                v8 = own(v8)
+                                locs[o9] = v8
+                        except AttributeError:
+                            pass
+                        v9 = locs[o10]
+                        if type(v8) is Array and type(v9) is int and 0 <= v9 < len(v8.items):
+                            v10 = v8.items[v9]
+                        else:
+                            v10 = index_place(v8, v9)
+                        try:
+                            if v10.shared:
+                                v10 = own(v10)
+                                v8.items[v9 if type(v8) is Array else key_of(v9)] = v10
                         except AttributeError:
                             pass
                         push(tos)
-                        push(object)
-                        tos = locs[slot]
+                        push(v7)
+                        tos = v10
                         continue
-                    # INT__MUL_INT
-                    right, = arg
-                    r = tos * right
-                    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                        tos = r
-                        continue
-                    tos = overflow('*')
-                    continue
-                if op < 93:
-                    if op < 92:
-                        # POP__JUMP
-                        arg, = arg
-                        tos = pop()
-                        ins, cost = arg
+                    # LOAD__LOAD__INDEX_ARRAY__CONST__ADD_INT__LOAD__LT_INT__JUMP_UNLESS
+                    o0, o1, o3, o5, o7 = arg
+                    v1 = locs[o1]
+                    v2 = locs[o0].items
+                    if v1 < 0:
+                        ins = node_before(code, ins, 5)
+                        index_out_of_range(v1, len(v2))
+                    try:
+                        v3 = v2[v1]
+                    except IndexError:
+                        ins = node_before(code, ins, 5)
+                        index_out_of_range(v1, len(v2))
+                    v4 = v3 + o3
+                    if (v4 > 0x3FFFFFFF or v4 < -0x3FFFFFFF) and not INT_MIN <= v4 <= INT_MAX:
+                        overflow('+')
+                    if not (v4 < locs[o5]):
+                        ins, cost = o7
                         fuel -= cost
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    # LOAD__LOAD__SUB_INT
-                    left, right = arg
-                    r = locs[left] - locs[right]
-                    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                        push(tos)
-                        tos = r
+                    continue
+                if op < 156:
+                    if op < 155:
+                        # LOAD__CONST__ADD_INT__STORE__LOAD__STORE
+                        o0, o1, o3, o4, o5 = arg
+                        v1 = locs[o0] + o1
+                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                            overflow('+')
+                        locs[o3] = v1
+                        locs[o5] = locs[o4]
                         continue
-                    tos = overflow('-')
-                    continue
-                if op < 94:
-                    # ADD_FLOAT
-                    a = pop()
-                    tos = a + tos
-                    continue
-                if op < 95:
-                    # VARIANT
-                    push(tos)
-                    new = st[len(st) - arg.decl.variants[arg.variant].arity:]
-                    del st[len(st) - arg.decl.variants[arg.variant].arity:]
-                    tos = EnumValue(arg.decl, arg.variant, tuple(new))
-                    continue
-                if op < 96:
-                    # LOAD__INT__MUL_INT
-                    left, right = arg
-                    r = locs[left] * right
-                    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                        push(tos)
-                        tos = r
+                    # LOAD__CONST__EQ_INT__JUMP_UNLESS
+                    o0, o1, o3 = arg
+                    if not (locs[o0] == o1):
+                        ins, cost = o3
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
                         continue
-                    tos = overflow('*')
                     continue
-                # SHARE__STORE
-                target, = arg
-                locs[target] = share(tos)
-                tos = pop()
-                continue
-            if far:
-                if op < 126:
-                    if op < 125:
-                        # LOAD__LOAD__INDEX_ARRAY
-                        left, right = arg
-                        at = locs[right]
-                        items = locs[left].items
-                        if 0 <= at < len(items):
-                            push(tos)
-                            tos = items[at]
-                            continue
-                        tos = index_out_of_range(at, len(items))
+                if op < 157:
+                    # LOAD__CONST__EQ_INT__JUMP_UNLESS__LOAD__CONST__ADD_INT__STORE
+                    o0, o1, o3, o4, o5, o7 = arg
+                    if not (locs[o0] == o1):
+                        ins, cost = o3
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    v1 = locs[o4] + o5
+                    if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                        overflow('+')
+                    locs[o7] = v1
+                    continue
+                if op < 158:
+                    # LOAD__LOAD__INDEX_ARRAY__CONST__LE_INT__JUMP_UNLESS
+                    o0, o1, o3, o5 = arg
+                    v1 = locs[o1]
+                    v2 = locs[o0].items
+                    if v1 < 0:
+                        index_out_of_range(v1, len(v2))
+                    try:
+                        v3 = v2[v1]
+                    except IndexError:
+                        index_out_of_range(v1, len(v2))
+                    if not (v3 <= o3):
+                        ins, cost = o5
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    continue
+                if op < 160:
+                    if op >= 159:
+                        # LOAD__STORE__LOAD__LOAD_OWN__LOAD__SET_INDEX
+                        o0, o1, o2, o3, o4 = arg
+                        locs[o1] = locs[o0]
+                        v1 = locs[o2]
+                        v2 = locs[o3]
+                        try:
+                            if v2.shared:
+                                v2 = own(v2)
+                                locs[o3] = v2
+                        except AttributeError:
+                            pass
+                        v3 = locs[o4]
+                        if type(v2) is Array and type(v3) is int and 0 <= v3 < len(v2.items):
+                            v2.items[v3] = v1
+                        else:
+                            write_element(v2, v3, v1)
+                        continue
+                    # LOAD_OWN__SWAP__CALL_BUILTIN__POP
+                    owner, (body, n) = arg
+                    object = locs[owner]
+                    try:
+                        if object.shared:
+                            locs[owner] = object = own(object)
+                    except AttributeError:
+                        pass
+                    if n == 1:
+                        body(tos)
+                        tos = object
+                    elif n == 2:
+                        body(object, tos)
+                        tos = pop()
+                    else:
+                        push(object)
+                        push(tos)
+                        new = st[len(st) - n:]
+                        del st[len(st) - n:]
+                        body(*new)
+                        tos = pop()
+                    continue
+                if op >= 165:
+                    if op < 166:
+                        # ARRAY
+                        push(tos)
+                        new = st[len(st) - arg:]
+                        del st[len(st) - arg:]
+                        tos = Array(new)
+                        continue
+                    # LOAD__LOAD__ADD_INT__STORE__JUMP
+                    o0, o1, o3, o4 = arg
+                    v1 = locs[o0] + locs[o1]
+                    if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                        overflow('+')
+                    locs[o3] = v1
+                    ins, cost = o4
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    continue
+                if op >= 163:
+                    if op < 164:
+                        # LOAD_OWN__LOAD
+                        o0, o1 = arg
+                        v1 = locs[o0]
+                        try:
+                            if v1.shared:
+                                v1 = own(v1)
+                                locs[o0] = v1
+                        except AttributeError:
+                            pass
+                        push(tos)
+                        push(v1)
+                        tos = locs[o1]
                         continue
                     # ADD_INT
                     a = pop()
@@ -1958,170 +2931,277 @@ def run(machine, task):
                         continue
                     overflow('+')
                     continue
-                if op < 128:
-                    if op < 127:
-                        # JUMP_UNLESS
-                        if tos is True:
-                            tos = pop()
-                            continue
-                        if tos is not False:
-                            raise not_bool(tos)
+                if op < 161:
+                    # NEXT__SHARE__STORE__LOAD__LOAD__SHARE__LOAD__SHARE
+                    o0, o2, o3, o4, o6 = arg
+                    for v1 in tos:
+                        break
+                    else:
                         tos = pop()
-                        ins, cost = arg
+                        ins, cost = o0
                         fuel -= cost
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    # INDEX_ARRAY
-                    array = pop()
-                    items = array.items
-                    if 0 <= tos < len(items):
-                        tos = items[tos]
-                        continue
-                    tos = index_out_of_range(tos, len(items))
+                    if type(v1) not in PLAIN:
+                        share(v1)
+                    locs[o2] = v1
+                    v2 = locs[o4]
+                    if type(v2) not in PLAIN:
+                        share(v2)
+                    v3 = locs[o6]
+                    if type(v3) not in PLAIN:
+                        share(v3)
+                    push(tos)
+                    push(locs[o3])
+                    push(v2)
+                    tos = v3
                     continue
-                if op < 130:
-                    if op < 129:
-                        # LOAD__RETURN
-                        slot, = arg
-                        push(tos)
-                        tos = locs[slot]
+                if op < 162:
+                    # LOAD__RETURN
+                    o0, = arg
+                    push(tos)
+                    tos = locs[o0]
+                    ins, locs, cells, code = pop_frame()
+                    continue
+                # JUMP_UNLESS__STORE__LOAD__CONST__ADD_INT__STORE__LOAD__LOAD
+                o0, o1, o2, o3, o5, o6, o7 = arg
+                if tos is False:
+                    tos = pop()
+                    ins, cost = o0
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    continue
+                if tos is not True:
+                    ins = node_before(code, ins, 7)
+                    raise not_bool(tos)
+                v1 = pop()
+                locs[o1] = v1
+                v2 = locs[o2] + o3
+                if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
+                    overflow('+')
+                locs[o5] = v2
+                push(locs[o6])
+                tos = locs[o7]
+                continue
+            if far is None:
+                if op < 104:
+                    # LOAD__CONST__REM_INT__CONST__EQ_INT__JUMP_UNLESS
+                    o0, o1, o3, o5 = arg
+                    v1 = locs[o0]
+                    if v1 >= 0 and o1 > 0:
+                        v2 = v1 % o1
+                    else:
+                        v2 = int_rem(v1, o1)
+                    if not (v2 == o3):
+                        ins, cost = o5
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    continue
+                if op < 110:
+                    if op >= 108:
+                        if op < 109:
+                            # LOAD__GET_FIELD__CONST__GT_INT__JUMP_UNLESS
+                            o0, o1, o2, o4 = arg
+                            if not (getattr(locs[o0], o1) > o2):
+                                ins, cost = o4
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            continue
+                        # ADD_INT__RETURN
+                        v1 = pop()
+                        v2 = v1 + tos
+                        if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
+                            overflow('+')
+                        tos = v2
                         ins, locs, cells, code = pop_frame()
                         continue
-                    # INDEX_ARRAY__STORE
-                    target, = arg
-                    at = tos
-                    items = pop().items
-                    if 0 <= at < len(items):
-                        locs[target] = items[at]
+                    if op < 105:
+                        # LOAD__CONST__LT_INT__JUMP_UNLESS__LOAD__RETURN
+                        o0, o1, o3, o4 = arg
+                        if not (locs[o0] < o1):
+                            ins, cost = o3
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        push(tos)
+                        tos = locs[o4]
+                        ins, locs, cells, code = pop_frame()
+                        continue
+                    if op >= 107:
+                        # LOAD__LOAD__MUL_FLOAT__LOAD__LOAD__MUL_FLOAT__ADD_FLOAT__CONST__LE_INT__JUMP_UNLESS
+                        o0, o1, o3, o4, o7, o9 = arg
+                        if not (((locs[o0] * locs[o1]) + (locs[o3] * locs[o4])) <= o7):
+                            ins, cost = o9
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        continue
+                    if op >= 106:
+                        # ADD_INT__STORE__JUMP
+                        o1, o2 = arg
+                        v1 = pop()
+                        v2 = v1 + tos
+                        if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
+                            overflow('+')
+                        locs[o1] = v2
+                        tos = pop()
+                        ins, cost = o2
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    # LOAD__LOAD__LOAD__INDEX_ARRAY__LOAD__LOAD__INDEX_ARRAY__LOAD__INDEX_ARRAY__MUL_INT__ADD_INT__STORE
+                    o0, o1, o2, o4, o5, o7, o11 = arg
+                    v1 = locs[o2]
+                    v2 = locs[o1].items
+                    if v1 < 0:
+                        ins = node_before(code, ins, 8)
+                        index_out_of_range(v1, len(v2))
+                    try:
+                        v3 = v2[v1]
+                    except IndexError:
+                        ins = node_before(code, ins, 8)
+                        index_out_of_range(v1, len(v2))
+                    v4 = locs[o5]
+                    v5 = locs[o4].items
+                    if v4 < 0:
+                        ins = node_before(code, ins, 5)
+                        index_out_of_range(v4, len(v5))
+                    try:
+                        v6 = v5[v4]
+                    except IndexError:
+                        ins = node_before(code, ins, 5)
+                        index_out_of_range(v4, len(v5))
+                    v7 = locs[o7]
+                    v8 = v6.items
+                    if v7 < 0:
+                        ins = node_before(code, ins, 3)
+                        index_out_of_range(v7, len(v8))
+                    try:
+                        v9 = v8[v7]
+                    except IndexError:
+                        ins = node_before(code, ins, 3)
+                        index_out_of_range(v7, len(v8))
+                    v10 = v3 * v9
+                    if (v10 > 0x3FFFFFFF or v10 < -0x3FFFFFFF) and not INT_MIN <= v10 <= INT_MAX:
+                        ins = node_before(code, ins, 2)
+                        overflow('*')
+                    v11 = locs[o0] + v10
+                    if (v11 > 0x3FFFFFFF or v11 < -0x3FFFFFFF) and not INT_MIN <= v11 <= INT_MAX:
+                        overflow('+')
+                    locs[o11] = v11
+                    continue
+                if op < 111:
+                    # LOAD__LOAD__NE_INT__JUMP_UNLESS__LOAD__CONST__ADD_INT__STORE
+                    o0, o1, o3, o4, o5, o7 = arg
+                    if not (locs[o0] != locs[o1]):
+                        ins, cost = o3
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    v1 = locs[o4] + o5
+                    if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                        overflow('+')
+                    locs[o7] = v1
+                    continue
+                if op < 113:
+                    if op < 112:
+                        # STORE__LOAD__GET_ELEMENT__STORE__LOAD__STORE
+                        o0, o1, o2, o3, o4, o5 = arg
+                        locs[o0] = tos
+                        locs[o3] = locs[o1][o2]
+                        locs[o5] = locs[o4]
                         tos = pop()
                         continue
-                    tos = index_out_of_range(at, len(items))
+                    # LOAD__CONST
+                    o0, o1 = arg
+                    push(tos)
+                    push(locs[o0])
+                    tos = o1
                     continue
-                if op < 132:
-                    if op < 131:
-                        # LOAD__INDEX_ARRAY__GET_FIELD
-                        slot, field = arg
-                        at = locs[slot]
-                        items = tos.items
-                        if 0 <= at < len(items):
-                            tos = getattr(items[at], field)
-                            continue
-                        tos = index_out_of_range(at, len(items))
-                        continue
-                    # EQ_INT__JUMP_UNLESS
-                    arg, = arg
-                    holds = pop() == tos
-                    tos = pop()
-                    if holds:
-                        continue
-                    ins, cost = arg
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
+                if op < 114:
+                    # LOAD__GET_ELEMENT__LOAD__GET_ELEMENT__LOAD__GET_ELEMENT__ADD_INT__CONST__REM_INT
+                    o0, o1, o2, o3, o4, o5, o7 = arg
+                    v1 = locs[o2][o3] + locs[o4][o5]
+                    if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                        ins = node_before(code, ins, 2)
+                        overflow('+')
+                    if v1 >= 0 and o7 > 0:
+                        v2 = v1 % o7
+                    else:
+                        v2 = int_rem(v1, o7)
+                    push(tos)
+                    push(locs[o0][o1])
+                    tos = v2
                     continue
-                if op < 134:
-                    if op < 133:
-                        # STORE__LOAD__LOAD
-                        target, left, right = arg
-                        locs[target] = tos
-                        push(locs[left])
-                        tos = locs[right]
-                        continue
-                    # LOAD__LOAD__NE_INT__JUMP_UNLESS
-                    left, right, arg = arg
-                    if locs[left] != locs[right]:
-                        continue
-                    ins, cost = arg
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                if op < 135:
-                    # LOAD__LOAD__ADD_INT__STORE
-                    left, right, target = arg
-                    r = locs[left] + locs[right]
-                    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                        locs[target] = r
-                        continue
-                    tos = overflow('+')
-                    continue
-                if op < 136:
-                    # POP
-                    tos = pop()
-                    continue
-                if op < 137:
-                    # JUMP_IF
+                if op < 115:
+                    # JUMP_UNLESS__LOAD
+                    o0, o1 = arg
                     if tos is False:
                         tos = pop()
+                        ins, cost = o0
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
                         continue
                     if tos is not True:
                         raise not_bool(tos)
-                    tos = pop()
-                    ins, cost = arg
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
+                    tos = locs[o1]
                     continue
-                # INT__EQ_INT__JUMP_UNLESS
-                right, arg = arg
-                holds = tos == right
-                tos = pop()
-                if holds:
-                    continue
-                ins, cost = arg
-                fuel -= cost
-                if fuel < 0:
-                    fuel = machine.refill(fuel)
-                continue
-            if op < 141:
-                if op < 139:
-                    # LOAD__LOAD__INDEX_ARRAY__GET_FIELD
-                    left, right, field = arg
-                    at = locs[right]
-                    items = locs[left].items
-                    if 0 <= at < len(items):
-                        push(tos)
-                        tos = getattr(items[at], field)
+                if op < 116:
+                    # JUMP_UNLESS__LOAD_OWN__LOAD__SHARE
+                    o0, o1, o2 = arg
+                    if tos is False:
+                        tos = pop()
+                        ins, cost = o0
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
                         continue
-                    tos = index_out_of_range(at, len(items))
+                    if tos is not True:
+                        raise not_bool(tos)
+                    v1 = locs[o1]
+                    try:
+                        if v1.shared:
+                            v1 = own(v1)
+                            locs[o1] = v1
+                    except AttributeError:
+                        pass
+                    v2 = locs[o2]
+                    if type(v2) not in PLAIN:
+                        share(v2)
+                    push(v1)
+                    tos = v2
                     continue
-                if op < 140:
-                    # LOAD__INT__SUB_INT
-                    left, right = arg
-                    r = locs[left] - right
-                    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                        push(tos)
-                        tos = r
+                if op < 117:
+                    # LOAD__LOAD__LT_INT__JUMP_UNLESS__LOAD__LOAD__INDEX_ARRAY__STORE
+                    o0, o1, o3, o4, o5, o7 = arg
+                    if not (locs[o0] < locs[o1]):
+                        ins, cost = o3
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
                         continue
-                    tos = overflow('-')
+                    v1 = locs[o5]
+                    v2 = locs[o4].items
+                    if v1 < 0:
+                        index_out_of_range(v1, len(v2))
+                    try:
+                        v3 = v2[v1]
+                    except IndexError:
+                        index_out_of_range(v1, len(v2))
+                    locs[o7] = v3
                     continue
-                # LOAD__INT__ADD_INT__STORE
-                left, right, target = arg
-                r = locs[left] + right
-                if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                    locs[target] = r
-                    continue
-                tos = overflow('+')
-                continue
-            if op < 145:
-                if op < 142:
-                    # LOAD__CALL_BUILTIN
-                    slot, (body, n) = arg
-                    if n == 1:
-                        push(tos)
-                        tos = body(locs[slot])
-                    elif n == 2:
-                        tos = body(tos, locs[slot])
-                    else:
-                        push(tos)
-                        tos = locs[slot]
-                        push(tos)
-                        new = st[len(st) - n:]
-                        del st[len(st) - n:]
-                        tos = body(*new)
-                    continue
-                if op < 143:
+                if op < 118:
                     # CALL_BUILTIN__POP
                     (body, n), = arg
                     if n == 1:
@@ -2135,72 +3215,655 @@ def run(machine, task):
                         body(*new)
                     tos = pop()
                     continue
-                if op < 144:
-                    # ITERATE
-                    tos = iterate(tos, machine)
+                if op < 120:
+                    if op < 119:
+                        # JUMP_UNLESS
+                        if tos is True:
+                            tos = pop()
+                            continue
+                        if tos is not False:
+                            raise not_bool(tos)
+                        tos = pop()
+                        ins, cost = arg
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    # FALSE__STORE
+                    o1, = arg
+                    locs[o1] = False
                     continue
-                # TRUE__JUMP_UNLESS
-                continue
-            if op < 192:
-                if op < 157:
-                    if op < 146:
-                        # LOAD__INT__SUB_INT__STORE__JUMP
-                        left, right, target, arg = arg
-                        r = locs[left] - right
-                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                            locs[target] = r
-                            ins, cost = arg
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        tos = overflow('-')
-                        continue
-                    if op < 147:
-                        # GET_MEMBER
-                        tos = get_member(tos, arg)
-                        continue
-                    if op < 150:
-                        if op < 148:
-                            # LOAD__LOAD__EQ_INT__JUMP_UNLESS
-                            left, right, arg = arg
-                            if locs[left] == locs[right]:
-                                continue
-                            ins, cost = arg
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
-                            continue
-                        if op < 149:
-                            # ADD
-                            a = pop()
-                            tos = add(a, tos)
-                            continue
-                        # AGENT
+                if op < 122:
+                    if op < 121:
+                        # LOAD__LOAD__ADD_INT__RETURN
+                        o0, o1 = arg
+                        v1 = locs[o0] + locs[o1]
+                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                            overflow('+')
                         push(tos)
-                        tos = arg
+                        tos = v1
+                        ins, locs, cells, code = pop_frame()
                         continue
-                    if op < 152:
-                        if op < 151:
-                            # ARRAY
+                    # JUMP_IF
+                    if tos is False:
+                        tos = pop()
+                        continue
+                    if tos is not True:
+                        raise not_bool(tos)
+                    tos = pop()
+                    ins, cost = arg
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    continue
+                if op < 124:
+                    if op < 123:
+                        # NEXT__STORE__CONST__LOAD__CONST
+                        o0, o1, o2, o3, o4 = arg
+                        for v1 in tos:
+                            break
+                        else:
+                            tos = pop()
+                            ins, cost = o0
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        locs[o1] = v1
+                        push(tos)
+                        push(o2)
+                        push(locs[o3])
+                        tos = o4
+                        continue
+                    # GET_MEMBER
+                    tos = get_member(tos, arg)
+                    continue
+                if op < 125:
+                    # THROW
+                    target, cost, drop, _ = arg
+                    if drop:
+                        del st[len(st) - drop:]
+                    if target is None:
+                        tos = Err(tos)
+                        ins, locs, cells, code = pop_frame()
+                        continue
+                    ins = target
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    continue
+                if op < 126:
+                    # SHARE__STORE
+                    o1, = arg
+                    if type(tos) not in PLAIN:
+                        share(tos)
+                    locs[o1] = tos
+                    tos = pop()
+                    continue
+                if op < 127:
+                    # LOAD__CONST__MUL_INT
+                    o0, o1 = arg
+                    v1 = locs[o0] * o1
+                    if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                        overflow('*')
+                    push(tos)
+                    tos = v1
+                    continue
+                # GT_INT__JUMP_UNLESS
+                o1, = arg
+                v1 = pop()
+                if not (v1 > tos):
+                    tos = pop()
+                    ins, cost = o1
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    continue
+                tos = pop()
+                continue
+            if far:
+                if op < 169:
+                    if op < 168:
+                        # JOIN
+                        push(tos)
+                        new = st[len(st) - arg:]
+                        del st[len(st) - arg:]
+                        tos = join('', [part if type(part) is str else display(part) for part in new])
+                        continue
+                    # LOAD__CONST__SUB_INT
+                    o0, o1 = arg
+                    v1 = locs[o0] - o1
+                    if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                        overflow('-')
+                    push(tos)
+                    tos = v1
+                    continue
+                if op < 171:
+                    if op < 170:
+                        # LOAD__CONST__NE_INT__JUMP_UNLESS
+                        o0, o1, o3 = arg
+                        if not (locs[o0] != o1):
+                            ins, cost = o3
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        continue
+                    # CONST__LOAD__MUL_FLOAT__LOAD__MUL_FLOAT__LOAD__ADD_FLOAT__STORE
+                    o0, o1, o3, o5, o7 = arg
+                    locs[o7] = (((o0 * locs[o1]) * locs[o3]) + locs[o5])
+                    continue
+                if op < 172:
+                    # LOAD__LOAD__INDEX_ARRAY__GET_FIELD__CONST__GT_INT__JUMP_UNLESS
+                    o0, o1, o3, o4, o6 = arg
+                    v1 = locs[o1]
+                    v2 = locs[o0].items
+                    if v1 < 0:
+                        index_out_of_range(v1, len(v2))
+                    try:
+                        v3 = v2[v1]
+                    except IndexError:
+                        index_out_of_range(v1, len(v2))
+                    if not (getattr(v3, o3) > o4):
+                        ins, cost = o6
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    continue
+                if op < 175:
+                    if op >= 173:
+                        if op < 174:
+                            # STORE__LOAD__CONST
+                            o0, o1, o2 = arg
+                            locs[o0] = tos
+                            push(locs[o1])
+                            tos = o2
+                            continue
+                        # LOAD__LOAD__LOAD__ADD_INT__EQ_INT__JUMP_IF
+                        o0, o1, o2, o5 = arg
+                        v1 = locs[o1] + locs[o2]
+                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                            overflow('+')
+                        if (locs[o0] == v1):
+                            ins, cost = o5
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        continue
+                    # LOAD__LOAD__CONST__ADD_INT__INDEX_ARRAY__CONST__ADD_INT__LOAD__LT_INT__JUMP_UNLESS
+                    o0, o1, o2, o5, o7, o9 = arg
+                    v1 = locs[o1] + o2
+                    if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                        ins = node_before(code, ins, 6)
+                        overflow('+')
+                    v2 = locs[o0].items
+                    if v1 < 0:
+                        ins = node_before(code, ins, 5)
+                        index_out_of_range(v1, len(v2))
+                    try:
+                        v3 = v2[v1]
+                    except IndexError:
+                        ins = node_before(code, ins, 5)
+                        index_out_of_range(v1, len(v2))
+                    v4 = v3 + o5
+                    if (v4 > 0x3FFFFFFF or v4 < -0x3FFFFFFF) and not INT_MIN <= v4 <= INT_MAX:
+                        overflow('+')
+                    if not (v4 < locs[o7]):
+                        ins, cost = o9
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    continue
+                if op < 176:
+                    # LOAD__LOAD__LOAD__MUL_INT__ADD_INT__STORE__JUMP
+                    o0, o1, o2, o5, o6 = arg
+                    v1 = locs[o1] * locs[o2]
+                    if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                        ins = node_before(code, ins, 3)
+                        overflow('*')
+                    v2 = locs[o0] + v1
+                    if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
+                        overflow('+')
+                    locs[o5] = v2
+                    ins, cost = o6
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    continue
+                if op < 178:
+                    if op >= 177:
+                        # LOAD__OK__RETURN
+                        o0, = arg
+                        v1 = Ok(locs[o0])
+                        push(tos)
+                        tos = v1
+                        ins, locs, cells, code = pop_frame()
+                        continue
+                    # LOAD__INDEX_ARRAY__GET_FIELD__LOAD__LOAD__MUL_FLOAT__ADD_FLOAT__LOAD_OWN__LOAD__INDEX_OWN__SET_FIELD
+                    o0, o2, o3, o4, o7, o8, o10 = arg
+                    v1 = locs[o0]
+                    v2 = tos.items
+                    if v1 < 0:
+                        ins = node_before(code, ins, 9)
+                        index_out_of_range(v1, len(v2))
+                    try:
+                        v3 = v2[v1]
+                    except IndexError:
+                        ins = node_before(code, ins, 9)
+                        index_out_of_range(v1, len(v2))
+                    v4 = (getattr(v3, o2) + (locs[o3] * locs[o4]))
+                    v5 = locs[o7]
+                    try:
+                        if v5.shared:
+                            v5 = own(v5)
+                            locs[o7] = v5
+                    except AttributeError:
+                        pass
+                    v6 = locs[o8]
+                    if type(v5) is Array and type(v6) is int and 0 <= v6 < len(v5.items):
+                        v7 = v5.items[v6]
+                    else:
+                        ins = node_before(code, ins, 1)
+                        v7 = index_place(v5, v6)
+                    try:
+                        if v7.shared:
+                            v7 = own(v7)
+                            v5.items[v6 if type(v5) is Array else key_of(v6)] = v7
+                    except AttributeError:
+                        pass
+                    if not isinstance(v7, Struct):
+                        raise Panic("P007", "expected a struct in a field assignment")
+                    setattr(v7, o10, v4)
+                    tos = pop()
+                    continue
+                if op < 180:
+                    if op < 179:
+                        # ADD_FLOAT
+                        a = pop()
+                        tos = a + tos
+                        continue
+                    # NEXT__SHARE__STORE
+                    o0, o2 = arg
+                    for v1 in tos:
+                        break
+                    else:
+                        tos = pop()
+                        ins, cost = o0
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    if type(v1) not in PLAIN:
+                        share(v1)
+                    locs[o2] = v1
+                    continue
+                if op < 182:
+                    if op < 181:
+                        # VARIANT
+                        push(tos)
+                        new = st[len(st) - arg.decl.variants[arg.variant].arity:]
+                        del st[len(st) - arg.decl.variants[arg.variant].arity:]
+                        tos = EnumValue(arg.decl, arg.variant, tuple(new))
+                        continue
+                    # POP
+                    tos = pop()
+                    continue
+                if op < 183:
+                    # LOAD__ADD_INT
+                    o0, = arg
+                    v1 = tos + locs[o0]
+                    if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                        overflow('+')
+                    tos = v1
+                    continue
+                if op < 184:
+                    # LOAD_OWN__LOAD__SET_INDEX__JUMP
+                    o0, o1, o3 = arg
+                    v1 = locs[o0]
+                    try:
+                        if v1.shared:
+                            v1 = own(v1)
+                            locs[o0] = v1
+                    except AttributeError:
+                        pass
+                    v2 = locs[o1]
+                    if type(v1) is Array and type(v2) is int and 0 <= v2 < len(v1.items):
+                        v1.items[v2] = tos
+                    else:
+                        write_element(v1, v2, tos)
+                    tos = pop()
+                    ins, cost = o3
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    continue
+                if op < 185:
+                    # LOAD_OWN__SET_FIELD
+                    o0, o1 = arg
+                    v1 = locs[o0]
+                    try:
+                        if v1.shared:
+                            v1 = own(v1)
+                            locs[o0] = v1
+                    except AttributeError:
+                        pass
+                    if not isinstance(v1, Struct):
+                        raise Panic("P007", "expected a struct in a field assignment")
+                    setattr(v1, o1, tos)
+                    tos = pop()
+                    continue
+                if op < 186:
+                    # CONST__ADD_INT
+                    o0, = arg
+                    v1 = tos + o0
+                    if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                        overflow('+')
+                    tos = v1
+                    continue
+                # LOAD__LOAD__GT_INT__JUMP_UNLESS
+                o0, o1, o3 = arg
+                if not (locs[o0] > locs[o1]):
+                    ins, cost = o3
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    continue
+                continue
+            if op < 191:
+                if op < 188:
+                    # LOAD__IS_VARIANT__JUMP_UNLESS__LOAD__GET_PAYLOAD__STORE__LOAD__STORE
+                    o0, o1, o2, o3, o4, o5, o6, o7 = arg
+                    v1 = locs[o0]
+                    if not (type(v1) is EnumValue and v1.decl is o1.decl and v1.variant == o1.variant):
+                        ins, cost = o2
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    locs[o5] = locs[o3].payload[o4]
+                    locs[o7] = locs[o6]
+                    continue
+                if op < 189:
+                    # LOAD__LOAD__ADD_INT__CONST__REM_INT__CONST__EQ_INT__JUMP_UNLESS
+                    o0, o1, o3, o5, o7 = arg
+                    v1 = locs[o0] + locs[o1]
+                    if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                        ins = node_before(code, ins, 5)
+                        overflow('+')
+                    if v1 >= 0 and o3 > 0:
+                        v2 = v1 % o3
+                    else:
+                        v2 = int_rem(v1, o3)
+                    if not (v2 == o5):
+                        ins, cost = o7
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    continue
+                if op >= 190:
+                    # NEXT__STORE__LOAD__CONST__LOAD__CONST__REM_INT
+                    o0, o1, o2, o3, o4, o5 = arg
+                    for v1 in tos:
+                        break
+                    else:
+                        tos = pop()
+                        ins, cost = o0
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    locs[o1] = v1
+                    v2 = locs[o4]
+                    if v2 >= 0 and o5 > 0:
+                        v3 = v2 % o5
+                    else:
+                        v3 = int_rem(v2, o5)
+                    push(tos)
+                    push(locs[o2])
+                    push(o3)
+                    tos = v3
+                    continue
+                # TRY
+                kind = type(tos)
+                if kind is Ok or kind is Some:
+                    tos = tos.value
+                    continue
+                if kind is Err:
+                    tos = tos.value
+                elif tos is NONE_VALUE:
+                    if arg[3] and arg[0] is None:
+                        if arg[2]:
+                            del st[len(st) - arg[2]:]
+                        ins, locs, cells, code = pop_frame()
+                        continue
+                    tos = missing_value()
+                else:
+                    raise not_fallible(tos)
+                target, cost, drop, _ = arg
+                if drop:
+                    del st[len(st) - drop:]
+                if target is None:
+                    tos = Err(tos)
+                    ins, locs, cells, code = pop_frame()
+                    continue
+                ins = target
+                fuel -= cost
+                if fuel < 0:
+                    fuel = machine.refill(fuel)
+                continue
+            if op < 198:
+                if op < 192:
+                    # LOAD__LOAD__INDEX_ARRAY__LOAD__LT_INT__JUMP_UNLESS
+                    o0, o1, o3, o5 = arg
+                    v1 = locs[o1]
+                    v2 = locs[o0].items
+                    if v1 < 0:
+                        index_out_of_range(v1, len(v2))
+                    try:
+                        v3 = v2[v1]
+                    except IndexError:
+                        index_out_of_range(v1, len(v2))
+                    if not (v3 < locs[o3]):
+                        ins, cost = o5
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    continue
+                if op >= 195:
+                    if op < 196:
+                        # DROP
+                        if arg:
+                            if arg > 1:
+                                del st[len(st) - arg + 1:]
+                            tos = pop()
+                        continue
+                    if op < 197:
+                        # CONST__REM_INT
+                        o0, = arg
+                        if tos >= 0 and o0 > 0:
+                            v1 = tos % o0
+                        else:
+                            v1 = int_rem(tos, o0)
+                        tos = v1
+                        continue
+                    # LOAD__LOAD__MUL_FLOAT__LOAD__LOAD__MUL_FLOAT__ADD_FLOAT__LOAD__LOAD__MUL_FLOAT__ADD_FLOAT__STORE
+                    o0, o1, o3, o4, o7, o8, o11 = arg
+                    locs[o11] = (((locs[o0] * locs[o1]) + (locs[o3] * locs[o4])) + (locs[o7] * locs[o8]))
+                    continue
+                if op < 193:
+                    # LOAD__LOAD__DIV_INT__LOAD__LOAD__REM_INT
+                    o0, o1, o3, o4 = arg
+                    v1 = locs[o1]
+                    v2 = locs[o0]
+                    if v2 >= 0 and v1 > 0:
+                        v3 = v2 // v1
+                    else:
+                        ins = node_before(code, ins, 3)
+                        v3 = int_div(v2, v1)
+                    v4 = locs[o4]
+                    v5 = locs[o3]
+                    if v5 >= 0 and v4 > 0:
+                        v6 = v5 % v4
+                    else:
+                        v6 = int_rem(v5, v4)
+                    push(tos)
+                    push(v3)
+                    tos = v6
+                    continue
+                if op < 194:
+                    # LOAD__LOAD_CELL__MUL_INT__CONST__ADD_INT__RETURN
+                    o0, o1, o3 = arg
+                    v1 = locs[o0] * cells[o1].value
+                    if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                        ins = node_before(code, ins, 3)
+                        overflow('*')
+                    v2 = v1 + o3
+                    if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
+                        overflow('+')
+                    push(tos)
+                    tos = v2
+                    ins, locs, cells, code = pop_frame()
+                    continue
+                # LOAD__CONST__LT_INT__JUMP_UNLESS__LOAD__OK__JUMP
+                o0, o1, o3, o4, o6 = arg
+                if not (locs[o0] < o1):
+                    ins, cost = o3
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    continue
+                v1 = Ok(locs[o4])
+                push(tos)
+                tos = v1
+                ins, cost = o6
+                fuel -= cost
+                if fuel < 0:
+                    fuel = machine.refill(fuel)
+                continue
+            if op < 277:
+                if op < 233:
+                    if op < 199:
+                        # STORE__LOAD_OWN__LOAD__LOAD__ADD_INT
+                        o0, o1, o2, o3 = arg
+                        locs[o0] = tos
+                        v1 = locs[o1]
+                        try:
+                            if v1.shared:
+                                v1 = own(v1)
+                                locs[o1] = v1
+                        except AttributeError:
+                            pass
+                        v2 = locs[o2] + locs[o3]
+                        if (v2 > 0x3FFFFFFF or v2 < -0x3FFFFFFF) and not INT_MIN <= v2 <= INT_MAX:
+                            overflow('+')
+                        push(v1)
+                        tos = v2
+                        continue
+                    if op < 201:
+                        if op < 200:
+                            # LOAD__LOAD__EQ_INT__JUMP_UNLESS
+                            o0, o1, o3 = arg
+                            if not (locs[o0] == locs[o1]):
+                                ins, cost = o3
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            continue
+                        # STRUCT
+                        push(tos)
+                        new = st[len(st) - len(arg.decl.fields):]
+                        del st[len(st) - len(arg.decl.fields):]
+                        tos = arg.of(new)
+                        continue
+                    if op >= 228:
+                        if op < 230:
+                            if op < 229:
+                                # ERR
+                                tos = Err(tos)
+                                continue
+                            # FAIL_LENGTH
+                            raise wrong_length(arg, tos)
+                        if op < 231:
+                            # FAIL_MATCH
+                            raise Panic("P009", f"no arm matches {debug(tos)}")
+                        if op < 232:
+                            # FALSE
+                            push(tos)
+                            tos = False
+                            continue
+                        # FIELD_OWN
+                        value = getattr(tos, arg)
+                        try:
+                            if value.shared:
+                                value = own(value)
+                                setattr(tos, arg, value)
+                        except AttributeError:
+                            pass
+                        tos = value
+                        continue
+                    if op < 213:
+                        if op >= 209:
+                            if op < 211:
+                                if op < 210:
+                                    # CAST
+                                    tos = cast(tos, arg)
+                                    continue
+                                # CELL_OWN
+                                push(tos)
+                                cell = cells[arg]
+                                if getattr(cell.value, 'shared', False):
+                                    cell.value = own(cell.value)
+                                tos = cell.value
+                                continue
+                            if op < 212:
+                                # CHANGES_SELF
+                                tos = changes_self(machine, tos, arg)
+                                continue
+                            # CHECK
+                            tos = check(tos, arg)
+                            continue
+                        if op < 204:
+                            if op < 202:
+                                # ADD
+                                a = pop()
+                                tos = add(a, tos)
+                                continue
+                            if op < 203:
+                                # AGENT
+                                push(tos)
+                                tos = arg
+                                continue
+                            # ASK
+                            timeout = tos
+                            payload = pop()
+                            channel = pop()
+                            tos = pop()
+                            machine.ask(task, channel, payload, timeout)
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
+                        if op < 206:
+                            if op < 205:
+                                # AWAIT
+                                value = machine.await_value(task, tos)
+                                if value is SUSPENDED:
+                                    tos = pop()
+                                    task.state = (ins, locs, cells, code, tos)
+                                    machine.fuel += fuel
+                                    return
+                                tos = value
+                                continue
+                            # AWAIT_ALL
                             push(tos)
                             new = st[len(st) - arg:]
                             del st[len(st) - arg:]
-                            tos = Array(new)
-                            continue
-                        # ASK
-                        timeout = tos
-                        payload = pop()
-                        channel = pop()
-                        tos = pop()
-                        machine.ask(task, channel, payload, timeout)
-                        task.state = (ins, locs, cells, code, tos)
-                        machine.fuel += fuel
-                        return
-                    if op < 154:
-                        if op < 153:
-                            # AWAIT
-                            value = machine.await_value(task, tos)
+                            value = machine.join(task, new)
                             if value is SUSPENDED:
                                 tos = pop()
                                 task.state = (ins, locs, cells, code, tos)
@@ -2208,133 +3871,184 @@ def run(machine, task):
                                 return
                             tos = value
                             continue
-                        # AWAIT_ALL
-                        push(tos)
-                        new = st[len(st) - arg:]
-                        del st[len(st) - arg:]
-                        value = machine.join(task, new)
+                        if op < 207:
+                            # CALL_HOST
+                            push(tos)
+                            n = arg.argc
+                            new = st[len(st) - n:]
+                            del st[len(st) - n:]
+                            payload = arg.prepare(*new)
+                            tos = pop()
+                            machine.suspend(task, arg.effect, payload)
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
+                        if op < 208:
+                            # CALL_INOUT
+                            push(tos)
+                            n = arg.argc
+                            new = st[len(st) - n:]
+                            del st[len(st) - n:]
+                            value = exec_call_inout(machine, pop(), arg, new)
+                            tos = pop()
+                            callee = value.code
+                            new = value.arguments
+                            if len(frames) >= limit:
+                                raise machine.too_deep()
+                            push_frame((ins, locs, cells, code))
+                            code = callee
+                            ins = code.entry
+                            fuel -= code.cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            locs = new + code.blank if code.blank else new
+                            cells = [None] * code.cell_count if code.cell_count else NO_CELLS
+                            continue
+                        # CALL_METHOD
+                        n = arg.argc
+                        if n == 1:
+                            new = [tos]
+                            tos = pop()
+                        elif n:
+                            push(tos)
+                            new = st[-n:]
+                            del st[-n:]
+                            tos = pop()
+                        else:
+                            new = []
+                        entry = arg.cache.get(type(tos)) or method_entry(machine, tos, arg)
+                        value = entry(machine, task, tos, arg, new)
                         if value is SUSPENDED:
                             tos = pop()
                             task.state = (ins, locs, cells, code, tos)
                             machine.fuel += fuel
                             return
+                        if type(value) is Invoke:
+                            tos = pop()
+                            callee = value.code
+                            new = value.arguments
+                            if len(frames) >= limit:
+                                raise machine.too_deep()
+                            push_frame((ins, locs, cells, code))
+                            code = callee
+                            ins = code.entry
+                            fuel -= code.cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            locs = new + code.blank if code.blank else new
+                            cells = [*value.cells, *[None] * (code.cell_count - len(value.cells))]
+                            continue
                         tos = value
                         continue
-                    if op < 155:
-                        # CALL_HOST
-                        push(tos)
-                        n = arg.argc
-                        new = st[len(st) - n:]
-                        del st[len(st) - n:]
-                        payload = arg.prepare(*new)
-                        tos = pop()
-                        machine.suspend(task, arg.effect, payload)
-                        task.state = (ins, locs, cells, code, tos)
-                        machine.fuel += fuel
-                        return
-                    if op < 156:
-                        # CALL_INOUT
-                        push(tos)
-                        n = arg.argc
-                        new = st[len(st) - n:]
-                        del st[len(st) - n:]
-                        value = exec_call_inout(machine, pop(), arg, new)
-                        tos = pop()
-                        callee = value.code
-                        new = value.arguments
-                        if len(frames) >= limit:
-                            raise machine.too_deep()
-                        push_frame((ins, locs, cells, code))
-                        code = callee
-                        ins = code.entry
-                        fuel -= code.cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        locs = new + code.blank if code.blank else new
-                        cells = [None] * code.cell_count if code.cell_count else NO_CELLS
-                        continue
-                    # CALL_METHOD
-                    n = arg.argc
-                    if n == 1:
-                        new = [tos]
-                        tos = pop()
-                    elif n:
-                        push(tos)
-                        new = st[-n:]
-                        del st[-n:]
-                        tos = pop()
-                    else:
-                        new = []
-                    entry = arg.cache.get(type(tos)) or method_entry(machine, tos, arg)
-                    value = entry(machine, task, tos, arg, new)
-                    if value is SUSPENDED:
-                        tos = pop()
-                        task.state = (ins, locs, cells, code, tos)
-                        machine.fuel += fuel
-                        return
-                    if type(value) is Invoke:
-                        tos = pop()
-                        callee = value.code
-                        new = value.arguments
-                        if len(frames) >= limit:
-                            raise machine.too_deep()
-                        push_frame((ins, locs, cells, code))
-                        code = callee
-                        ins = code.entry
-                        fuel -= code.cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        locs = new + code.blank if code.blank else new
-                        cells = [*value.cells, *[None] * (code.cell_count - len(value.cells))]
-                        continue
-                    tos = value
-                    continue
-                if op < 161:
-                    if op < 159:
-                        if op < 158:
-                            # CAST
-                            tos = cast(tos, arg)
+                    if op < 216:
+                        if op < 214:
+                            # CHECK_PAYLOAD
+                            tos = check(tos, arg, 'P415')
                             continue
-                        # CELL_OWN
-                        push(tos)
-                        cell = cells[arg]
-                        if getattr(cell.value, 'shared', False):
-                            cell.value = own(cell.value)
-                        tos = cell.value
+                        if op < 215:
+                            # CLOSURE
+                            push(tos)
+                            tos = Closure(arg, tuple([cells[i] for i in arg.captures]))
+                            continue
+                        # CONCAT__STORE
+                        target, = arg
+                        left = pop()
+                        if (len(left) + len(tos)) * 4 > limits.surely:
+                            check_concat(left, tos)
+                        if locs[target] is left:
+                            locs[target] = None
+                        left += tos
+                        locs[target] = left
+                        tos = pop()
                         continue
-                    if op < 160:
-                        # CHANGES_SELF
-                        tos = changes_self(machine, tos, arg)
-                        continue
-                    # CHECK
-                    tos = check(tos, arg)
-                    continue
-                if op < 164:
-                    if op < 162:
-                        # CHECK_PAYLOAD
-                        tos = check(tos, arg, 'P415')
-                        continue
-                    if op < 163:
-                        # CLOSURE
-                        push(tos)
-                        tos = Closure(arg, tuple([cells[i] for i in arg.captures]))
-                        continue
-                    # CONCAT__STORE
-                    target, = arg
-                    left = pop()
-                    if (len(left) + len(tos)) * 4 > limits.surely:
-                        check_concat(left, tos)
-                    if locs[target] is left:
-                        locs[target] = None
-                    left += tos
-                    locs[target] = left
-                    tos = pop()
-                    continue
-                if op < 169:
-                    if op < 166:
-                        if op < 165:
+                    if op < 219:
+                        if op < 217:
                             # CONFIGURE
                             machine.configure(arg, tos)
+                            tos = pop()
+                            continue
+                        if op < 218:
+                            # CONST__GE_INT__JUMP_UNLESS
+                            o0, o2 = arg
+                            if not (tos >= o0):
+                                tos = pop()
+                                ins, cost = o2
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            tos = pop()
+                            continue
+                        # CONST__GT_INT__JUMP_UNLESS
+                        o0, o2 = arg
+                        if not (tos > o0):
+                            tos = pop()
+                            ins, cost = o2
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        tos = pop()
+                        continue
+                    if op < 221:
+                        if op < 220:
+                            # CONST__LE_INT__JUMP_UNLESS
+                            o0, o2 = arg
+                            if not (tos <= o0):
+                                tos = pop()
+                                ins, cost = o2
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            tos = pop()
+                            continue
+                        # CONST__LT_INT__JUMP_UNLESS
+                        o0, o2 = arg
+                        if not (tos < o0):
+                            tos = pop()
+                            ins, cost = o2
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        tos = pop()
+                        continue
+                    if op < 223:
+                        if op < 222:
+                            # CONST__MUL_INT
+                            o0, = arg
+                            v1 = tos * o0
+                            if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                                overflow('*')
+                            tos = v1
+                            continue
+                        # CONST__NE_INT__JUMP_UNLESS
+                        o0, o2 = arg
+                        if not (tos != o0):
+                            tos = pop()
+                            ins, cost = o2
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        tos = pop()
+                        continue
+                    if op < 225:
+                        if op < 224:
+                            # CONST__REM_INT__CONST__EQ_INT__JUMP_UNLESS
+                            o0, o2, o4 = arg
+                            if tos >= 0 and o0 > 0:
+                                v1 = tos % o0
+                            else:
+                                v1 = int_rem(tos, o0)
+                            if not (v1 == o2):
+                                tos = pop()
+                                ins, cost = o4
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
                             tos = pop()
                             continue
                         # EMIT
@@ -2345,173 +4059,168 @@ def run(machine, task):
                         task.state = (ins, locs, cells, code, tos)
                         machine.fuel += fuel
                         return
-                    if op < 167:
-                        # ERR
-                        tos = Err(tos)
-                        continue
-                    if op < 168:
-                        # FAIL_LENGTH
-                        raise wrong_length(arg, tos)
-                    # FAIL_MATCH
-                    raise Panic("P009", f"no arm matches {debug(tos)}")
-                if op < 173:
-                    if op < 171:
-                        if op < 170:
-                            # FIELD_OWN
-                            value = getattr(tos, arg)
-                            try:
-                                if value.shared:
-                                    value = own(value)
-                                    setattr(tos, arg, value)
-                            except AttributeError:
-                                pass
-                            tos = value
-                            continue
-                        # FILL
-                        hole = pop()
-                        fill(hole, tos)
-                        tos = pop()
-                        continue
-                    if op < 172:
-                        # FLUSH
-                        machine.flush(task)
-                        task.state = (ins, locs, cells, code, tos)
-                        machine.fuel += fuel
-                        return
-                    # GE
-                    a = pop()
-                    tos = greater_equal(a, tos)
-                    continue
-                if op < 177:
-                    if op < 175:
-                        if op < 174:
-                            # GET_ERROR
-                            tos = get_error_member(tos, arg)
-                            continue
-                        # GE_INT
+                    if op < 226:
+                        # EQ_INT
                         a = pop()
-                        tos = a >= tos
+                        tos = a == tos
                         continue
-                    if op < 176:
-                        # GE_INT__JUMP_IF
-                        arg, = arg
-                        holds = pop() >= tos
-                        tos = pop()
-                        if not holds:
+                    if op < 227:
+                        # EQ_INT__JUMP_IF
+                        o1, = arg
+                        v1 = pop()
+                        if (v1 == tos):
+                            tos = pop()
+                            ins, cost = o1
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
                             continue
-                        ins, cost = arg
+                        tos = pop()
+                        continue
+                    # EQ_INT__JUMP_UNLESS
+                    o1, = arg
+                    v1 = pop()
+                    if not (v1 == tos):
+                        tos = pop()
+                        ins, cost = o1
                         fuel -= cost
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    # GT
-                    a = pop()
-                    tos = greater(a, tos)
+                    tos = pop()
                     continue
-                if op < 181:
-                    if op < 179:
-                        if op < 178:
-                            # GT_INT__JUMP_IF
-                            arg, = arg
-                            holds = pop() > tos
-                            tos = pop()
-                            if not holds:
+                if op < 255:
+                    if op < 239:
+                        if op < 235:
+                            if op < 234:
+                                # FILL
+                                hole = pop()
+                                fill(hole, tos)
+                                tos = pop()
                                 continue
-                            ins, cost = arg
+                            # FLUSH
+                            machine.flush(task)
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
+                        if op < 237:
+                            if op < 236:
+                                # GE
+                                a = pop()
+                                tos = greater_equal(a, tos)
+                                continue
+                            # GET_ELEMENT
+                            tos = tos[arg]
+                            continue
+                        if op < 238:
+                            # GET_ERROR
+                            tos = get_error_member(tos, arg)
+                            continue
+                        # GET_FIELD
+                        tos = getattr(tos, arg)
+                        continue
+                    if op >= 250:
+                        if op < 252:
+                            if op < 251:
+                                # INT_TO_FLOAT
+                                tos = float(tos) if type(tos) is int else tos
+                                continue
+                            # IS_ABSENT
+                            tos = tos is None or tos is NONE_VALUE
+                            continue
+                        if op < 253:
+                            # IS_ERR
+                            tos = type(tos) is Err
+                            continue
+                        if op < 254:
+                            # IS_ERROR
+                            tos = arg.matches(tos)
+                            continue
+                        # IS_NIL
+                        tos = tos is None
+                        continue
+                    if op < 242:
+                        if op < 240:
+                            # GET_PAYLOAD
+                            tos = tos.payload[arg]
+                            continue
+                        if op < 241:
+                            # GE_INT
+                            a = pop()
+                            tos = a >= tos
+                            continue
+                        # GE_INT__JUMP_IF
+                        o1, = arg
+                        v1 = pop()
+                        if (v1 >= tos):
+                            tos = pop()
+                            ins, cost = o1
                             fuel -= cost
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
+                            continue
+                        tos = pop()
+                        continue
+                    if op < 244:
+                        if op < 243:
+                            # GE_INT__JUMP_UNLESS
+                            o1, = arg
+                            v1 = pop()
+                            if not (v1 >= tos):
+                                tos = pop()
+                                ins, cost = o1
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            tos = pop()
+                            continue
+                        # GT
+                        a = pop()
+                        tos = greater(a, tos)
+                        continue
+                    if op < 246:
+                        if op < 245:
+                            # GT_INT__JUMP_IF
+                            o1, = arg
+                            v1 = pop()
+                            if (v1 > tos):
+                                tos = pop()
+                                ins, cost = o1
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            tos = pop()
                             continue
                         # HALT
                         task.finish(tos)
                         machine.fuel += fuel
                         return
-                    if op < 180:
-                        # HASHMAP
-                        push(tos)
-                        tos = arg
-                        continue
-                    # INDEX
-                    object = pop()
-                    tos = read_index(object, tos)
-                    continue
-                if op >= 189:
-                    if op < 190:
-                        # IS_NIL
-                        tos = tos is None
-                        continue
-                    if op < 191:
-                        # IS_VARIANT
-                        tos = type(tos) is EnumValue and tos.decl is arg.decl and (tos.variant == arg.variant)
-                        continue
-                    # IS_VARIANT__JUMP_UNLESS
-                    wanted, arg = arg
-                    value = tos
-                    tos = pop()
-                    if type(value) is EnumValue and value.decl is wanted.decl and value.variant == wanted.variant:
-                        continue
-                    ins, cost = arg
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                if op >= 185:
-                    if op < 187:
-                        if op < 186:
-                            # INT__LT_INT__JUMP_UNLESS
-                            right, arg = arg
-                            holds = tos < right
-                            tos = pop()
-                            if holds:
-                                continue
-                            ins, cost = arg
-                            fuel -= cost
-                            if fuel < 0:
-                                fuel = machine.refill(fuel)
+                    if op < 248:
+                        if op < 247:
+                            # HASHMAP
+                            push(tos)
+                            tos = arg
                             continue
-                        # INT__NE_INT__JUMP_UNLESS
-                        right, arg = arg
-                        holds = tos != right
+                        # INDEX
+                        object = pop()
+                        tos = read_index(object, tos)
+                        continue
+                    if op < 249:
+                        # INDEX_ARRAY__STORE
+                        o1, = arg
+                        v1 = pop()
+                        v2 = v1.items
+                        if tos < 0:
+                            index_out_of_range(tos, len(v2))
+                        try:
+                            v3 = v2[tos]
+                        except IndexError:
+                            index_out_of_range(tos, len(v2))
+                        locs[o1] = v3
                         tos = pop()
-                        if holds:
-                            continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
                         continue
-                    if op < 188:
-                        # IS_ERR
-                        tos = type(tos) is Err
-                        continue
-                    # IS_ERROR
-                    tos = arg.matches(tos)
-                    continue
-                if op >= 183:
-                    if op < 184:
-                        # INT__GE_INT__JUMP_UNLESS
-                        right, arg = arg
-                        holds = tos >= right
-                        tos = pop()
-                        if holds:
-                            continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    # INT__LE_INT__JUMP_UNLESS
-                    right, arg = arg
-                    holds = tos <= right
-                    tos = pop()
-                    if holds:
-                        continue
-                    ins, cost = arg
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                if op < 182:
                     # INDEX_OWN
                     object = pop()
                     if type(object) is Array and type(tos) is int and (0 <= tos < len(object.items)):
@@ -2526,294 +4235,165 @@ def run(machine, task):
                         pass
                     tos = value
                     continue
-                # INT_TO_FLOAT
-                tos = float(tos) if type(tos) is int else tos
-                continue
-            if op < 227:
-                if op >= 222:
-                    if op < 224:
-                        if op < 223:
-                            # MCP
-                            push(tos)
-                            tos = arg
-                            continue
-                        # MEMBER_OWN
-                        value = read_index(tos, arg) if type(tos) is Map else get_member(tos, arg)
-                        if getattr(value, 'shared', False):
-                            value = own(value)
-                            store_member(tos, arg, value)
-                        tos = value
+                if op < 258:
+                    if op < 256:
+                        # IS_OK
+                        tos = type(tos) is Ok
                         continue
-                    if op < 225:
-                        # MEMORY
-                        push(tos)
-                        tos = arg
+                    if op < 257:
+                        # IS_SOME
+                        tos = type(tos) is Some
                         continue
-                    if op < 226:
-                        # MODEL
-                        push(tos)
-                        tos = arg
-                        continue
-                    # MUL
-                    a = pop()
-                    tos = mul(a, tos)
+                    # IS_VARIANT
+                    tos = type(tos) is EnumValue and tos.decl is arg.decl and (tos.variant == arg.variant)
                     continue
-                if op < 193:
-                    # IS_VARIANT__JUMP_UNLESS__LOAD
-                    wanted, arg, slot = arg
-                    value = tos
-                    if type(value) is EnumValue and value.decl is wanted.decl and value.variant == wanted.variant:
-                        tos = locs[slot]
-                        continue
-                    tos = pop()
-                    ins, cost = arg
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                if op < 198:
-                    if op < 195:
-                        if op < 194:
-                            # JUMP_UNLESS__JUMP
-                            arg, other = arg
-                            if tos is True:
-                                arg = other
-                            elif tos is not False:
-                                raise not_bool(tos)
-                            tos = pop()
-                            ins, cost = arg
+                if op >= 274:
+                    if op < 275:
+                        # LOAD__CONST__GT_INT__JUMP_UNLESS
+                        o0, o1, o3 = arg
+                        if not (locs[o0] > o1):
+                            ins, cost = o3
                             fuel -= cost
                             if fuel < 0:
                                 fuel = machine.refill(fuel)
                             continue
+                        continue
+                    if op < 276:
+                        # LOAD__CONST__LE_INT__JUMP_UNLESS
+                        o0, o1, o3 = arg
+                        if not (locs[o0] <= o1):
+                            ins, cost = o3
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        continue
+                    # LOAD__CONST__LT_INT__JUMP_UNLESS
+                    o0, o1, o3 = arg
+                    if not (locs[o0] < o1):
+                        ins, cost = o3
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    continue
+                if op >= 271:
+                    if op < 272:
+                        # LOAD__ADD_FLOAT
+                        o0, = arg
+                        tos = (tos + locs[o0])
+                        continue
+                    if op < 273:
+                        # LOAD__CONST__ADD_INT
+                        o0, o1 = arg
+                        v1 = locs[o0] + o1
+                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                            overflow('+')
+                        push(tos)
+                        tos = v1
+                        continue
+                    # LOAD__CONST__GE_INT__JUMP_UNLESS
+                    o0, o1, o3 = arg
+                    if not (locs[o0] >= o1):
+                        ins, cost = o3
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    continue
+                if op < 259:
+                    # IS_VARIANT__JUMP_UNLESS
+                    o0, o1 = arg
+                    if not (type(tos) is EnumValue and tos.decl is o0.decl and tos.variant == o0.variant):
+                        tos = pop()
+                        ins, cost = o1
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    tos = pop()
+                    continue
+                if op < 260:
+                    # IS_VARIANT__JUMP_UNLESS__LOAD
+                    o0, o1, o2 = arg
+                    if not (type(tos) is EnumValue and tos.decl is o0.decl and tos.variant == o0.variant):
+                        tos = pop()
+                        ins, cost = o1
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    tos = locs[o2]
+                    continue
+                if op < 263:
+                    if op < 261:
+                        # JUMP_UNLESS__JUMP
+                        o0, o1 = arg
+                        if tos is False:
+                            tos = pop()
+                            ins, cost = o0
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        if tos is not True:
+                            raise not_bool(tos)
+                        tos = pop()
+                        ins, cost = o1
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    if op < 262:
                         # LE
                         a = pop()
                         tos = less_equal(a, tos)
                         continue
-                    if op < 196:
-                        # LEDGER
-                        push(tos)
-                        tos = arg
-                        continue
-                    if op < 197:
+                    # LEDGER
+                    push(tos)
+                    tos = arg
+                    continue
+                if op < 266:
+                    if op < 264:
                         # LENGTH
                         tos = length(tos)
                         continue
-                    # LE_INT
-                    a = pop()
-                    tos = a <= tos
-                    continue
-                if op >= 219:
-                    if op < 220:
-                        # LT
+                    if op < 265:
+                        # LE_INT
                         a = pop()
-                        tos = less(a, tos)
+                        tos = a <= tos
                         continue
-                    if op < 221:
-                        # LT_INT__JUMP_UNLESS
-                        arg, = arg
-                        holds = pop() < tos
+                    # LE_INT__JUMP_IF
+                    o1, = arg
+                    v1 = pop()
+                    if (v1 <= tos):
                         tos = pop()
-                        if holds:
-                            continue
-                        ins, cost = arg
+                        ins, cost = o1
                         fuel -= cost
                         if fuel < 0:
                             fuel = machine.refill(fuel)
                         continue
-                    # MAP
+                    tos = pop()
+                    continue
+                if op < 268:
+                    if op < 267:
+                        # LE_INT__JUMP_UNLESS
+                        o1, = arg
+                        v1 = pop()
+                        if not (v1 <= tos):
+                            tos = pop()
+                            ins, cost = o1
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        tos = pop()
+                        continue
+                    # LOAD_CELL
                     push(tos)
-                    new = st[len(st) - arg:]
-                    del st[len(st) - arg:]
-                    tos = Map.of(new)
+                    tos = cells[arg].value
                     continue
-                if op >= 216:
-                    if op < 217:
-                        # LOAD__NE_INT__JUMP_UNLESS
-                        right, arg = arg
-                        holds = tos != locs[right]
-                        tos = pop()
-                        if holds:
-                            continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    if op < 218:
-                        # LOAD__SUB_FLOAT
-                        slot, = arg
-                        tos = tos - locs[slot]
-                        continue
-                    # LOAD__SUB_INT
-                    right, = arg
-                    r = tos - locs[right]
-                    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                        tos = r
-                        continue
-                    tos = overflow('-')
-                    continue
-                if op >= 214:
-                    if op < 215:
-                        # LOAD__LOAD__SUB_FLOAT
-                        left, right = arg
-                        push(tos)
-                        tos = locs[left] - locs[right]
-                        continue
-                    # LOAD__LOAD__SUB_INT__STORE__JUMP
-                    left, right, target, arg = arg
-                    r = locs[left] - locs[right]
-                    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                        locs[target] = r
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    tos = overflow('-')
-                    continue
-                if op >= 212:
-                    if op < 213:
-                        # LOAD__LOAD__MUL_INT__STORE
-                        left, right, target = arg
-                        r = locs[left] * locs[right]
-                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                            locs[target] = r
-                            continue
-                        tos = overflow('*')
-                        continue
-                    # LOAD__LOAD__MUL_INT__STORE__JUMP
-                    left, right, target, arg = arg
-                    r = locs[left] * locs[right]
-                    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                        locs[target] = r
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    tos = overflow('*')
-                    continue
-                if op >= 209:
-                    if op < 210:
-                        # LOAD__LE_INT__JUMP_UNLESS
-                        right, arg = arg
-                        holds = tos <= locs[right]
-                        tos = pop()
-                        if holds:
-                            continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    if op < 211:
-                        # LOAD__LOAD__ADD_FLOAT
-                        left, right = arg
-                        push(tos)
-                        tos = locs[left] + locs[right]
-                        continue
-                    # LOAD__LOAD__GE_INT__JUMP_UNLESS
-                    left, right, arg = arg
-                    if locs[left] >= locs[right]:
-                        continue
-                    ins, cost = arg
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                if op >= 207:
-                    if op < 208:
-                        # LOAD__INT__MUL_INT__STORE
-                        left, right, target = arg
-                        r = locs[left] * right
-                        if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                            locs[target] = r
-                            continue
-                        tos = overflow('*')
-                        continue
-                    # LOAD__INT__MUL_INT__STORE__JUMP
-                    left, right, target, arg = arg
-                    r = locs[left] * right
-                    if -0x3FFFFFFF <= r <= 0x3FFFFFFF or INT_MIN <= r <= INT_MAX:
-                        locs[target] = r
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    tos = overflow('*')
-                    continue
-                if op >= 204:
-                    if op < 205:
-                        # LOAD__GE_INT__JUMP_UNLESS
-                        right, arg = arg
-                        holds = tos >= locs[right]
-                        tos = pop()
-                        if holds:
-                            continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    if op < 206:
-                        # LOAD__INT__GE_INT__JUMP_UNLESS
-                        left, right, arg = arg
-                        if locs[left] >= right:
-                            continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    # LOAD__INT__LE_INT__JUMP_UNLESS
-                    left, right, arg = arg
-                    if locs[left] <= right:
-                        continue
-                    ins, cost = arg
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                if op < 200:
-                    if op < 199:
-                        # LE_INT__JUMP_IF
-                        arg, = arg
-                        holds = pop() <= tos
-                        tos = pop()
-                        if not holds:
-                            continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    # LINK
-                    ins = arg.home.link(arg)
-                    fuel -= arg.cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                if op >= 202:
-                    if op < 203:
-                        # LOAD__EQ_INT__JUMP_UNLESS
-                        right, arg = arg
-                        holds = tos == locs[right]
-                        tos = pop()
-                        if holds:
-                            continue
-                        ins, cost = arg
-                        fuel -= cost
-                        if fuel < 0:
-                            fuel = machine.refill(fuel)
-                        continue
-                    # LOAD__GET_PAYLOAD
-                    slot, at = arg
-                    push(tos)
-                    tos = locs[slot].payload[at]
-                    continue
-                if op >= 201:
+                if op >= 270:
                     # LOAD_OWN__SWAP__CALL_BUILTIN
                     owner, (body, n) = arg
                     object = locs[owner]
@@ -2834,112 +4414,515 @@ def run(machine, task):
                         del st[len(st) - n:]
                         tos = body(*new)
                     continue
+                if op >= 269:
+                    # LOAD_OWN__LOAD__SET_INDEX
+                    o0, o1 = arg
+                    v1 = locs[o0]
+                    try:
+                        if v1.shared:
+                            v1 = own(v1)
+                            locs[o0] = v1
+                    except AttributeError:
+                        pass
+                    v2 = locs[o1]
+                    if type(v1) is Array and type(v2) is int and 0 <= v2 < len(v1.items):
+                        v1.items[v2] = tos
+                    else:
+                        write_element(v1, v2, tos)
+                    tos = pop()
+                    continue
                 # LOAD_OWN__LOAD__INDEX_OWN
-                owner, at = arg
-                object = locs[owner]
+                o0, o1 = arg
+                v1 = locs[o0]
                 try:
-                    if object.shared:
-                        locs[owner] = object = own(object)
+                    if v1.shared:
+                        v1 = own(v1)
+                        locs[o0] = v1
                 except AttributeError:
                     pass
-                index = locs[at]
-                if type(object) is Array and type(index) is int and 0 <= index < len(object.items):
-                    value = object.items[index]
+                v2 = locs[o1]
+                if type(v1) is Array and type(v2) is int and 0 <= v2 < len(v1.items):
+                    v3 = v1.items[v2]
                 else:
-                    value = index_place(object, index)
+                    v3 = index_place(v1, v2)
                 try:
-                    if value.shared:
-                        value = own(value)
-                        object.items[index if type(object) is Array else key_of(index)] = value
+                    if v3.shared:
+                        v3 = own(v3)
+                        v1.items[v2 if type(v1) is Array else key_of(v2)] = v3
                 except AttributeError:
                     pass
                 push(tos)
-                tos = value
+                tos = v3
                 continue
-            if op < 232:
-                if op < 229:
-                    if op < 228:
-                        # NE
-                        a = pop()
-                        tos = not equal(a, tos)
+            if op < 321:
+                if op < 299:
+                    if op >= 296:
+                        if op < 297:
+                            # LOAD__LOAD__MUL_FLOAT
+                            o0, o1 = arg
+                            push(tos)
+                            tos = (locs[o0] * locs[o1])
+                            continue
+                        if op < 298:
+                            # LOAD__LOAD__MUL_FLOAT__ADD_FLOAT
+                            o0, o1 = arg
+                            tos = (tos + (locs[o0] * locs[o1]))
+                            continue
+                        # LOAD__LOAD__MUL_INT
+                        o0, o1 = arg
+                        v1 = locs[o0] * locs[o1]
+                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                            overflow('*')
+                        push(tos)
+                        tos = v1
                         continue
-                    # NEG
-                    tos = negate(tos)
+                    if op < 279:
+                        if op < 278:
+                            # LOAD__CONST__MUL_INT__STORE
+                            o0, o1, o3 = arg
+                            v1 = locs[o0] * o1
+                            if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                                overflow('*')
+                            locs[o3] = v1
+                            continue
+                        # LOAD__CONST__MUL_INT__STORE__JUMP
+                        o0, o1, o3, o4 = arg
+                        v1 = locs[o0] * o1
+                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                            overflow('*')
+                        locs[o3] = v1
+                        ins, cost = o4
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    if op < 281:
+                        if op < 280:
+                            # LOAD__CONST__REM_INT
+                            o0, o1 = arg
+                            v1 = locs[o0]
+                            if v1 >= 0 and o1 > 0:
+                                v2 = v1 % o1
+                            else:
+                                v2 = int_rem(v1, o1)
+                            push(tos)
+                            tos = v2
+                            continue
+                        # LOAD__CONST__SUB_INT__STORE
+                        o0, o1, o3 = arg
+                        v1 = locs[o0] - o1
+                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                            overflow('-')
+                        locs[o3] = v1
+                        continue
+                    if op < 283:
+                        if op < 282:
+                            # LOAD__EQ_INT__JUMP_UNLESS
+                            o0, o2 = arg
+                            if not (tos == locs[o0]):
+                                tos = pop()
+                                ins, cost = o2
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            tos = pop()
+                            continue
+                        # LOAD__GET_PAYLOAD
+                        o0, o1 = arg
+                        push(tos)
+                        tos = locs[o0].payload[o1]
+                        continue
+                    if op < 285:
+                        if op < 284:
+                            # LOAD__GE_INT__JUMP_UNLESS
+                            o0, o2 = arg
+                            if not (tos >= locs[o0]):
+                                tos = pop()
+                                ins, cost = o2
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            tos = pop()
+                            continue
+                        # LOAD__GT_INT__JUMP_UNLESS
+                        o0, o2 = arg
+                        if not (tos > locs[o0]):
+                            tos = pop()
+                            ins, cost = o2
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        tos = pop()
+                        continue
+                    if op < 286:
+                        # LOAD__INDEX_ARRAY
+                        o0, = arg
+                        v1 = locs[o0]
+                        v2 = tos.items
+                        if v1 < 0:
+                            index_out_of_range(v1, len(v2))
+                        try:
+                            v3 = v2[v1]
+                        except IndexError:
+                            index_out_of_range(v1, len(v2))
+                        tos = v3
+                        continue
+                    if op < 288:
+                        if op < 287:
+                            # LOAD__INDEX_ARRAY__GET_FIELD
+                            o0, o2 = arg
+                            v1 = locs[o0]
+                            v2 = tos.items
+                            if v1 < 0:
+                                index_out_of_range(v1, len(v2))
+                            try:
+                                v3 = v2[v1]
+                            except IndexError:
+                                index_out_of_range(v1, len(v2))
+                            tos = getattr(v3, o2)
+                            continue
+                        # LOAD__JUMP_UNLESS
+                        o0, o1 = arg
+                        v1 = locs[o0]
+                        if v1 is False:
+                            ins, cost = o1
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        if v1 is not True:
+                            raise not_bool(v1)
+                        continue
+                    if op < 290:
+                        if op < 289:
+                            # LOAD__LE_INT__JUMP_UNLESS
+                            o0, o2 = arg
+                            if not (tos <= locs[o0]):
+                                tos = pop()
+                                ins, cost = o2
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            tos = pop()
+                            continue
+                        # LOAD__LOAD__ADD_FLOAT
+                        o0, o1 = arg
+                        push(tos)
+                        tos = (locs[o0] + locs[o1])
+                        continue
+                    if op < 292:
+                        if op < 291:
+                            # LOAD__LOAD__ADD_INT
+                            o0, o1 = arg
+                            v1 = locs[o0] + locs[o1]
+                            if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                                overflow('+')
+                            push(tos)
+                            tos = v1
+                            continue
+                        # LOAD__LOAD__EQ_INT__JUMP_IF
+                        o0, o1, o3 = arg
+                        if (locs[o0] == locs[o1]):
+                            ins, cost = o3
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        continue
+                    if op < 293:
+                        # LOAD__LOAD__GE_INT__JUMP_UNLESS
+                        o0, o1, o3 = arg
+                        if not (locs[o0] >= locs[o1]):
+                            ins, cost = o3
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        continue
+                    if op >= 295:
+                        # LOAD__LOAD__INDEX_ARRAY__STORE
+                        o0, o1, o3 = arg
+                        v1 = locs[o1]
+                        v2 = locs[o0].items
+                        if v1 < 0:
+                            index_out_of_range(v1, len(v2))
+                        try:
+                            v3 = v2[v1]
+                        except IndexError:
+                            index_out_of_range(v1, len(v2))
+                        locs[o3] = v3
+                        continue
+                    if op >= 294:
+                        # LOAD__LOAD__INDEX_ARRAY__SHARE
+                        o0, o1 = arg
+                        v1 = locs[o1]
+                        v2 = locs[o0].items
+                        if v1 < 0:
+                            index_out_of_range(v1, len(v2))
+                        try:
+                            v3 = v2[v1]
+                        except IndexError:
+                            index_out_of_range(v1, len(v2))
+                        if type(v3) not in PLAIN:
+                            share(v3)
+                        push(tos)
+                        tos = v3
+                        continue
+                    # LOAD__LOAD__INDEX_ARRAY__GET_FIELD__LOAD__LOAD__MUL_FLOAT__ADD_FLOAT__LOAD_OWN__LOAD__INDEX_OWN__SET_FIELD
+                    o0, o1, o3, o4, o5, o8, o9, o11 = arg
+                    v1 = locs[o1]
+                    v2 = locs[o0].items
+                    if v1 < 0:
+                        ins = node_before(code, ins, 9)
+                        index_out_of_range(v1, len(v2))
+                    try:
+                        v3 = v2[v1]
+                    except IndexError:
+                        ins = node_before(code, ins, 9)
+                        index_out_of_range(v1, len(v2))
+                    v4 = (getattr(v3, o3) + (locs[o4] * locs[o5]))
+                    v5 = locs[o8]
+                    try:
+                        if v5.shared:
+                            v5 = own(v5)
+                            locs[o8] = v5
+                    except AttributeError:
+                        pass
+                    v6 = locs[o9]
+                    if type(v5) is Array and type(v6) is int and 0 <= v6 < len(v5.items):
+                        v7 = v5.items[v6]
+                    else:
+                        ins = node_before(code, ins, 1)
+                        v7 = index_place(v5, v6)
+                    try:
+                        if v7.shared:
+                            v7 = own(v7)
+                            v5.items[v6 if type(v5) is Array else key_of(v6)] = v7
+                    except AttributeError:
+                        pass
+                    if not isinstance(v7, Struct):
+                        raise Panic("P007", "expected a struct in a field assignment")
+                    setattr(v7, o11, v4)
                     continue
-                if op < 230:
-                    # NEG_INT
-                    tos = negate(tos)
+                if op >= 316:
+                    if op < 318:
+                        if op < 317:
+                            # MCP
+                            push(tos)
+                            tos = arg
+                            continue
+                        # MEMBER_OWN
+                        value = read_index(tos, arg) if type(tos) is Map else get_member(tos, arg)
+                        if getattr(value, 'shared', False):
+                            value = own(value)
+                            store_member(tos, arg, value)
+                        tos = value
+                        continue
+                    if op < 319:
+                        # MEMORY
+                        push(tos)
+                        tos = arg
+                        continue
+                    if op < 320:
+                        # MODEL
+                        push(tos)
+                        tos = arg
+                        continue
+                    # MUL
+                    a = pop()
+                    tos = mul(a, tos)
                     continue
-                if op < 231:
+                if op >= 314:
+                    if op < 315:
+                        # LT_INT__JUMP_UNLESS
+                        o1, = arg
+                        v1 = pop()
+                        if not (v1 < tos):
+                            tos = pop()
+                            ins, cost = o1
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        tos = pop()
+                        continue
+                    # MAP
+                    push(tos)
+                    new = st[len(st) - arg:]
+                    del st[len(st) - arg:]
+                    tos = Map.of(new)
+                    continue
+                if op >= 311:
+                    if op < 312:
+                        # LT
+                        a = pop()
+                        tos = less(a, tos)
+                        continue
+                    if op < 313:
+                        # LT_INT
+                        a = pop()
+                        tos = a < tos
+                        continue
+                    # LT_INT__JUMP_IF
+                    o1, = arg
+                    v1 = pop()
+                    if (v1 < tos):
+                        tos = pop()
+                        ins, cost = o1
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    tos = pop()
+                    continue
+                if op >= 308:
+                    if op < 309:
+                        # LOAD__NE_INT__JUMP_UNLESS
+                        o0, o2 = arg
+                        if not (tos != locs[o0]):
+                            tos = pop()
+                            ins, cost = o2
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        tos = pop()
+                        continue
+                    if op < 310:
+                        # LOAD__SUB_FLOAT
+                        o0, = arg
+                        tos = (tos - locs[o0])
+                        continue
+                    # LOAD__SUB_INT
+                    o0, = arg
+                    v1 = tos - locs[o0]
+                    if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                        overflow('-')
+                    tos = v1
+                    continue
+                if op >= 305:
+                    if op < 306:
+                        # LOAD__LT_INT__JUMP_UNLESS
+                        o0, o2 = arg
+                        if not (tos < locs[o0]):
+                            tos = pop()
+                            ins, cost = o2
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        tos = pop()
+                        continue
+                    if op < 307:
+                        # LOAD__MUL_FLOAT
+                        o0, = arg
+                        tos = (tos * locs[o0])
+                        continue
+                    # LOAD__MUL_INT
+                    o0, = arg
+                    v1 = tos * locs[o0]
+                    if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                        overflow('*')
+                    tos = v1
+                    continue
+                if op < 301:
+                    if op < 300:
+                        # LOAD__LOAD__MUL_INT__STORE
+                        o0, o1, o3 = arg
+                        v1 = locs[o0] * locs[o1]
+                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                            overflow('*')
+                        locs[o3] = v1
+                        continue
+                    # LOAD__LOAD__MUL_INT__STORE__JUMP
+                    o0, o1, o3, o4 = arg
+                    v1 = locs[o0] * locs[o1]
+                    if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                        overflow('*')
+                    locs[o3] = v1
+                    ins, cost = o4
+                    fuel -= cost
+                    if fuel < 0:
+                        fuel = machine.refill(fuel)
+                    continue
+                if op < 303:
+                    if op < 302:
+                        # LOAD__LOAD__NE_INT__JUMP_UNLESS
+                        o0, o1, o3 = arg
+                        if not (locs[o0] != locs[o1]):
+                            ins, cost = o3
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        continue
+                    # LOAD__LOAD__SUB_FLOAT
+                    o0, o1 = arg
+                    push(tos)
+                    tos = (locs[o0] - locs[o1])
+                    continue
+                if op < 304:
+                    # LOAD__LOAD__SUB_INT
+                    o0, o1 = arg
+                    v1 = locs[o0] - locs[o1]
+                    if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                        overflow('-')
+                    push(tos)
+                    tos = v1
+                    continue
+                # LOAD__LOAD__SUB_INT__STORE__JUMP
+                o0, o1, o3, o4 = arg
+                v1 = locs[o0] - locs[o1]
+                if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                    overflow('-')
+                locs[o3] = v1
+                ins, cost = o4
+                fuel -= cost
+                if fuel < 0:
+                    fuel = machine.refill(fuel)
+                continue
+            if op < 343:
+                if op < 325:
+                    if op < 323:
+                        if op < 322:
+                            # NE
+                            a = pop()
+                            tos = not equal(a, tos)
+                            continue
+                        # NEG
+                        tos = negate(tos)
+                        continue
+                    if op < 324:
+                        # NEG_INT
+                        tos = negate(tos)
+                        continue
                     # NEW_CELL
                     cells[arg] = Cell()
                     continue
-                # NE_INT
-                a = pop()
-                tos = a != tos
-                continue
-            if op >= 256:
-                if op < 258:
-                    if op < 257:
-                        # SUB
-                        a = pop()
-                        tos = sub(a, tos)
-                        continue
-                    # SUB_INT
-                    a = pop()
-                    r = a - tos
-                    if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
-                        tos = r
-                        continue
-                    overflow('-')
-                    continue
-                if op < 259:
-                    # SWAP
-                    a = pop()
-                    moved = a
-                    push(tos)
-                    tos = moved
-                    continue
-                if op < 260:
-                    # TOOL
-                    push(tos)
-                    tos = arg
-                    continue
-                # WRAP
-                tos = NONE_VALUE if tos is None else Some(tos)
-                continue
-            if op < 235:
-                if op < 233:
-                    # NE_INT__JUMP_IF
-                    arg, = arg
-                    holds = pop() != tos
-                    tos = pop()
-                    if not holds:
-                        continue
-                    ins, cost = arg
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                if op < 234:
-                    # NE_INT__JUMP_UNLESS
-                    arg, = arg
-                    holds = pop() != tos
-                    tos = pop()
-                    if holds:
-                        continue
-                    ins, cost = arg
-                    fuel -= cost
-                    if fuel < 0:
-                        fuel = machine.refill(fuel)
-                    continue
-                # NIL
-                push(tos)
-                tos = None
-                continue
-            if op < 239:
-                if op < 237:
-                    if op < 236:
+                if op < 332:
+                    if op >= 329:
+                        if op < 330:
+                            # NE_INT__JUMP_UNLESS
+                            o1, = arg
+                            v1 = pop()
+                            if not (v1 != tos):
+                                tos = pop()
+                                ins, cost = o1
+                                fuel -= cost
+                                if fuel < 0:
+                                    fuel = machine.refill(fuel)
+                                continue
+                            tos = pop()
+                            continue
+                        if op < 331:
+                            # NIL
+                            push(tos)
+                            tos = None
+                            continue
                         # NOT
                         if tos is True:
                             tos = False
@@ -2948,16 +4931,85 @@ def run(machine, task):
                             tos = True
                             continue
                         raise not_bool(tos)
-                    # PARALLEL
-                    value = machine.parallel(task, arg, cells, pop(), tos)
-                    if value is SUSPENDED:
+                    if op >= 327:
+                        if op < 328:
+                            # NE_INT
+                            a = pop()
+                            tos = a != tos
+                            continue
+                        # NE_INT__JUMP_IF
+                        o1, = arg
+                        v1 = pop()
+                        if (v1 != tos):
+                            tos = pop()
+                            ins, cost = o1
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
                         tos = pop()
-                        task.state = (ins, locs, cells, code, tos)
-                        machine.fuel += fuel
-                        return
-                    tos = value
+                        continue
+                    if op < 326:
+                        # NEXT__SHARE
+                        o0, = arg
+                        for v1 in tos:
+                            break
+                        else:
+                            tos = pop()
+                            ins, cost = o0
+                            fuel -= cost
+                            if fuel < 0:
+                                fuel = machine.refill(fuel)
+                            continue
+                        if type(v1) not in PLAIN:
+                            share(v1)
+                        push(tos)
+                        tos = v1
+                        continue
+                    # NEXT__SHARE__STORE__LOAD__STORE__LOAD__IS_VARIANT__JUMP_UNLESS
+                    o0, o2, o3, o4, o5, o6, o7 = arg
+                    for v1 in tos:
+                        break
+                    else:
+                        tos = pop()
+                        ins, cost = o0
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    if type(v1) not in PLAIN:
+                        share(v1)
+                    locs[o2] = v1
+                    locs[o4] = locs[o3]
+                    v2 = locs[o5]
+                    if not (type(v2) is EnumValue and v2.decl is o6.decl and v2.variant == o6.variant):
+                        ins, cost = o7
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
                     continue
-                if op < 238:
+                if op < 336:
+                    if op < 334:
+                        if op < 333:
+                            # OK
+                            tos = Ok(tos)
+                            continue
+                        # OK__RETURN
+                        v1 = Ok(tos)
+                        tos = v1
+                        ins, locs, cells, code = pop_frame()
+                        continue
+                    if op < 335:
+                        # PARALLEL
+                        value = machine.parallel(task, arg, cells, pop(), tos)
+                        if value is SUSPENDED:
+                            tos = pop()
+                            task.state = (ins, locs, cells, code, tos)
+                            machine.fuel += fuel
+                            return
+                        tos = value
+                        continue
                     # PARSE_AS
                     text = pop()
                     result, holes = parse_as(text, tos, *arg)
@@ -2965,103 +5017,12 @@ def run(machine, task):
                     push(result)
                     tos = moved
                     continue
-                # PIPELINE
-                push(tos)
-                tos = arg
-                continue
-            if op >= 255:
-                # STRUCT
-                push(tos)
-                new = st[len(st) - len(arg.decl.fields):]
-                del st[len(st) - len(arg.decl.fields):]
-                tos = arg.of(new)
-                continue
-            if op >= 251:
-                if op < 253:
-                    if op < 252:
-                        # SET_PART
-                        object = pop()
-                        value = pop()
-                        tos = store_index(object, tos, value)
+                if op < 338:
+                    if op < 337:
+                        # PIPELINE
+                        push(tos)
+                        tos = arg
                         continue
-                    # SHARE
-                    tos = share(tos)
-                    continue
-                if op < 254:
-                    # SLIDE
-                    if arg:
-                        del st[len(st) - arg:]
-                    continue
-                # START
-                push(tos)
-                new = st[len(st) - arg.argc:]
-                del st[len(st) - arg.argc:]
-                tos = machine.start_task(task, arg, new, cells)
-                continue
-            if op >= 249:
-                if op < 250:
-                    # SET_INDEX
-                    object = pop()
-                    value = pop()
-                    if type(object) is Array and type(tos) is int and (0 <= tos < len(object.items)):
-                        object.items[tos] = value
-                    else:
-                        write_element(object, tos, value)
-                    tos = pop()
-                    continue
-                # SET_MEMBER
-                value = pop()
-                store_member(tos, arg, value)
-                tos = pop()
-                continue
-            if op >= 246:
-                if op < 247:
-                    # SETTLE
-                    value = machine.settle(task, tos, len(frames))
-                    if value is SUSPENDED:
-                        tos = pop()
-                        task.state = (ins, locs, cells, code, tos)
-                        machine.fuel += fuel
-                        return
-                    tos = value
-                    continue
-                if op < 248:
-                    # SET_ELEMENT
-                    value = pop()
-                    tos = with_element(tos, arg, value)
-                    continue
-                # SET_FIELD
-                value = pop()
-                if not isinstance(tos, Struct):
-                    raise Panic('P007', 'expected a struct in a field assignment')
-                setattr(tos, arg, value)
-                tos = pop()
-                continue
-            if op >= 243:
-                if op < 244:
-                    # RACE
-                    push(tos)
-                    new = st[len(st) - arg:]
-                    del st[len(st) - arg:]
-                    value = machine.race(task, new)
-                    if value is SUSPENDED:
-                        tos = pop()
-                        task.state = (ins, locs, cells, code, tos)
-                        machine.fuel += fuel
-                        return
-                    tos = value
-                    continue
-                if op < 245:
-                    # REM
-                    a = pop()
-                    tos = rem(a, tos)
-                    continue
-                # SCHEMA
-                push(tos)
-                tos = arg
-                continue
-            if op < 241:
-                if op < 240:
                     # POP_TRY
                     if type(tos) is not Err:
                         tos = pop()
@@ -3079,29 +5040,195 @@ def run(machine, task):
                     if fuel < 0:
                         fuel = machine.refill(fuel)
                     continue
-                # POW
-                a = pop()
-                tos = power(a, tos)
-                continue
-            if op < 242:
-                # PRINT
+                if op < 340:
+                    if op < 339:
+                        # POP__LOAD__CONST__ADD_INT__STORE
+                        o1, o2, o4 = arg
+                        v1 = locs[o1] + o2
+                        if (v1 > 0x3FFFFFFF or v1 < -0x3FFFFFFF) and not INT_MIN <= v1 <= INT_MAX:
+                            overflow('+')
+                        locs[o4] = v1
+                        tos = pop()
+                        continue
+                    # POW
+                    a = pop()
+                    tos = power(a, tos)
+                    continue
+                if op < 341:
+                    # PRINT
+                    push(tos)
+                    new = st[len(st) - arg:]
+                    del st[len(st) - arg:]
+                    tos = pop()
+                    machine.print(task, new, "")
+                    task.state = (ins, locs, cells, code, tos)
+                    machine.fuel += fuel
+                    return
+                if op < 342:
+                    # PRINTLN
+                    push(tos)
+                    new = st[len(st) - arg:]
+                    del st[len(st) - arg:]
+                    tos = pop()
+                    machine.print(task, new, "\n")
+                    task.state = (ins, locs, cells, code, tos)
+                    machine.fuel += fuel
+                    return
+                # RACE
                 push(tos)
                 new = st[len(st) - arg:]
                 del st[len(st) - arg:]
+                value = machine.race(task, new)
+                if value is SUSPENDED:
+                    tos = pop()
+                    task.state = (ins, locs, cells, code, tos)
+                    machine.fuel += fuel
+                    return
+                tos = value
+                continue
+            if op >= 360:
+                if op < 362:
+                    if op < 361:
+                        # SWAP
+                        a = pop()
+                        moved = a
+                        push(tos)
+                        tos = moved
+                        continue
+                    # TOOL
+                    push(tos)
+                    tos = arg
+                    continue
+                if op < 363:
+                    # TRUE
+                    push(tos)
+                    tos = True
+                    continue
+                if op < 364:
+                    # TRUE__JUMP_UNLESS
+                    o1, = arg
+                    if not True:
+                        ins, cost = o1
+                        fuel -= cost
+                        if fuel < 0:
+                            fuel = machine.refill(fuel)
+                        continue
+                    continue
+                # WRAP
+                tos = NONE_VALUE if tos is None else Some(tos)
+                continue
+            if op < 347:
+                if op < 345:
+                    if op < 344:
+                        # REM
+                        a = pop()
+                        tos = rem(a, tos)
+                        continue
+                    # REM_INT
+                    a = pop()
+                    if a >= 0 and tos > 0:
+                        tos = a % tos
+                        continue
+                    tos = int_rem(a, tos)
+                    continue
+                if op < 346:
+                    # SCHEMA
+                    push(tos)
+                    tos = arg
+                    continue
+                # SETTLE
+                value = machine.settle(task, tos, len(frames))
+                if value is SUSPENDED:
+                    tos = pop()
+                    task.state = (ins, locs, cells, code, tos)
+                    machine.fuel += fuel
+                    return
+                tos = value
+                continue
+            if op >= 357:
+                if op < 358:
+                    # STORE__LOAD__STORE__LOAD
+                    o0, o1, o2, o3 = arg
+                    locs[o0] = tos
+                    locs[o2] = locs[o1]
+                    tos = locs[o3]
+                    continue
+                if op < 359:
+                    # SUB
+                    a = pop()
+                    tos = sub(a, tos)
+                    continue
+                # SUB_INT
+                a = pop()
+                r = a - tos
+                if -1073741823 <= r <= 1073741823 or INT_MIN <= r <= INT_MAX:
+                    tos = r
+                    continue
+                overflow('-')
+                continue
+            if op >= 354:
+                if op < 355:
+                    # STORE_CELL
+                    cells[arg].value = tos
+                    tos = pop()
+                    continue
+                if op < 356:
+                    # STORE__LOAD__GET_ELEMENT
+                    o0, o1, o2 = arg
+                    locs[o0] = tos
+                    tos = locs[o1][o2]
+                    continue
+                # STORE__LOAD__LOAD__SHARE
+                o0, o1, o2 = arg
+                locs[o0] = tos
+                v1 = locs[o2]
+                if type(v1) not in PLAIN:
+                    share(v1)
+                push(locs[o1])
+                tos = v1
+                continue
+            if op >= 350:
+                if op < 352:
+                    if op < 351:
+                        # SET_PART
+                        object = pop()
+                        value = pop()
+                        tos = store_index(object, tos, value)
+                        continue
+                    # SHARE
+                    tos = share(tos)
+                    continue
+                if op < 353:
+                    # SLIDE
+                    if arg:
+                        del st[len(st) - arg:]
+                    continue
+                # START
+                push(tos)
+                new = st[len(st) - arg.argc:]
+                del st[len(st) - arg.argc:]
+                tos = machine.start_task(task, arg, new, cells)
+                continue
+            if op < 348:
+                # SET_ELEMENT
+                value = pop()
+                tos = with_element(tos, arg, value)
+                continue
+            if op < 349:
+                # SET_INDEX
+                object = pop()
+                value = pop()
+                if type(object) is Array and type(tos) is int and (0 <= tos < len(object.items)):
+                    object.items[tos] = value
+                else:
+                    write_element(object, tos, value)
                 tos = pop()
-                machine.print(task, new, "")
-                task.state = (ins, locs, cells, code, tos)
-                machine.fuel += fuel
-                return
-            # PRINTLN
-            push(tos)
-            new = st[len(st) - arg:]
-            del st[len(st) - arg:]
+                continue
+            # SET_MEMBER
+            value = pop()
+            store_member(tos, arg, value)
             tos = pop()
-            machine.print(task, new, "\n")
-            task.state = (ins, locs, cells, code, tos)
-            machine.fuel += fuel
-            return
+            continue
     except BaseException as error:
         machine.fuel += max(fuel, 0)
         task.state = (ins, locs, cells, code, tos)
