@@ -11,9 +11,10 @@ import sys
 from pathlib import Path
 
 from concerto.vm.bytecode.opcodes import BY_NAME, OPCODES, Opcode
-from loop_control import CONTROL, LINKED_ONLY, WEIGHTS
+from loop_control import CONTROL, LINKED_ONLY
 from loop_fused import FUSED
 from loop_tree import Cells
+from loop_weights import WEIGHTS
 
 ROOT = Path(__file__).resolve().parent.parent
 OPS = ROOT / "vm" / "ops.py"

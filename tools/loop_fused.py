@@ -9,7 +9,7 @@ CONST here, as the linker has it.
 from __future__ import annotations
 
 from loop_compose import composed
-from loop_control import JUMP_THERE
+from loop_control import JUMP_THERE, METHOD, METHOD_ARGUMENTS
 
 Row = tuple[int, str]
 
@@ -55,6 +55,22 @@ def _calls() -> dict[tuple[str, ...], Row]:
         ("LOAD_OWN", "SWAP", "CALL_BUILTIN", "POP", "JUMP"): (2, pushed.replace(" = arg\n", ", arg = arg\n", 1) + JUMP_THERE),
         ("LOAD_OWN", "CALL_BUILTIN"): (1, owned + _built_in(*own)),
     }
+
+
+def _methods() -> dict[tuple[str, ...], Row]:
+    """Method calls whose last arguments, and often whose receiver, are constants or handles."""
+    rows: dict[tuple[str, ...], Row] = {}
+    for count in (1, 2, 3):
+        names = [f"c{i}" for i in range(count)]
+        pushes = "".join(f"    push({name})\n" for name in ("tos", *names[:-1]))
+        otherwise = f"{pushes}    tos = {names[-1]}\n" + "".join(f"    {line}\n" for line in METHOD_ARGUMENTS.splitlines())
+        rows[(*["CONST"] * count, "CALL_METHOD")] = (
+            count,
+            f"{', '.join(names)}, arg = arg\n"
+            f"if arg.argc == {count - 1}:\n    push(tos)\n    new = [{', '.join(names[1:])}]\n    tos = c0\n"
+            f"elif arg.argc == {count}:\n    new = [{', '.join(names)}]\nelse:\n{otherwise}{METHOD}",
+        )
+    return rows
 
 
 # Statements, conditions and parts of them, up to twelve opcodes: what the programs of benches/ run most often (`opcode_counts.py
@@ -287,6 +303,7 @@ RUNS = """
 FUSED: dict[tuple[str, ...], Row] = {
     **{tuple(run.split()): composed(tuple(run.split())) for run in RUNS.strip().splitlines()},
     **_calls(),
+    **_methods(),
     # A local that grows: with no other owner left CPython extends the text where it lies, so that a loop of these is linear.
     ("CONCAT", "STORE"): (
         0,

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 _HAS_OPERAND = {op.name: op.kind is not k.NONE for op in OPCODES}
 _COUNTING = (NUMBERS["ENTER"], NUMBERS["LOOP"])
-_FUSED_AS = ["CONST" if op.name == "INT" else op.name for op in OPCODES]
+_FUSED_AS = ["CONST" if op.name in ("INT", "MODEL", "MEMORY", "SCHEMA", "TOOL") else op.name for op in OPCODES]
 _NUMBER = tuple(NUMBERS[op.name] for op in OPCODES)
 
 
