@@ -3,7 +3,7 @@
 What a run pushes and takes again never reaches the operand stack: a push and a pop cost more than the dispatch that a run saves.
 Reads of locals and fields wait until somebody needs them, and are made before the next write. A conditional jump leaves in the
 middle, with the stack as it is there. Where an opcode fails that is not the last which may, `ins` is set back to the node behind
-it, so that a panic has its position. Hands on `composed` and `COMPOSABLE`. Must not know: which runs there are.
+it, so that a panic has its position. Hands on `composed`. Must not know: which runs there are.
 """
 
 from __future__ import annotations
@@ -14,11 +14,9 @@ COMPARISONS = {"LT_INT": "<", "LE_INT": "<=", "GT_INT": ">", "GE_INT": ">=", "EQ
 CHECKED = {"ADD_INT": "+", "SUB_INT": "-", "MUL_INT": "*"}
 FLOATS = {"ADD_FLOAT": "+", "SUB_FLOAT": "-", "MUL_FLOAT": "*"}
 DIVISIONS = {"DIV_INT": ("//", "int_div"), "REM_INT": ("%", "int_rem")}
-LITERALS = {"NIL": "None", "TRUE": "True", "FALSE": "False", "NONE": "NONE_VALUE"}
-CONSTANTS = ("CONST", "INT", "MODEL", "MEMORY", "SCHEMA", "TOOL")
 KINDS = {"IS_SOME": "Some", "IS_OK": "Ok", "IS_ERR": "Err"}
 WITHOUT_OPERAND = {
-    *COMPARISONS, *CHECKED, *FLOATS, *DIVISIONS, *LITERALS, *KINDS, "POP", "DUP", "SWAP", "NOT", "IS_NIL", "IS_ABSENT", "UNWRAP",
+    *COMPARISONS, *CHECKED, *FLOATS, *DIVISIONS, *KINDS, "POP", "DUP", "SWAP", "NOT", "IS_NIL", "IS_ABSENT", "UNWRAP",
     "SHARE", "INDEX_ARRAY", "INDEX_OWN", "SET_INDEX", "OK", "SOME", "RETURN",
 }  # fmt: skip
 LAST = ("JUMP", "RETURN")
@@ -117,10 +115,6 @@ class Run:
             self.binary(COMPARISONS[name], truth=True)
         elif name in FLOATS:
             self.binary(FLOATS[name])
-        elif name in LITERALS:
-            self.give(LITERALS[name], truth=LITERALS[name] in ("True", "False"))
-        elif name in CONSTANTS:
-            self.give(self.operand(), plain=True)
         elif name in CHECKED:
             self.checked(CHECKED[name])
         elif name in DIVISIONS:
@@ -320,6 +314,7 @@ def _return(run: Run) -> None:
 
 OTHERS: dict[str, Callable[[Run], None]] = {
     "LOAD": lambda run: run.give(f"locs[{run.operand()}]", late=True),
+    "CONST": lambda run: run.give(run.operand(), plain=True),
     "LOAD_CELL": lambda run: run.give(f"cells[{run.operand()}].value", late=True),
     "POP": lambda run: run.take() and None,
     "OK": lambda run: run.values.append(run.keep(f"Ok({run.take().text})")),
@@ -333,4 +328,3 @@ OTHERS: dict[str, Callable[[Run], None]] = {
     "IS_VARIANT": _is_variant, "IS_ABSENT": _is_absent, "UNWRAP": _unwrap, "LOAD_OWN": _load_own, "INDEX_OWN": _index_own,
     "SET_FIELD": _set_field, "SET_INDEX": _set_index, "RETURN": _return,
 }  # fmt: skip
-COMPOSABLE = {*COMPARISONS, *CHECKED, *FLOATS, *DIVISIONS, *LITERALS, *CONSTANTS, *KINDS, *OTHERS}

@@ -13,9 +13,11 @@ from .bytecode.opcodes import OPCODES
 from .bytecode.positions import position_at
 from .context_slots import linked_slots
 from .declared_types import DeclaredTypes
-from .generated.loop import FUSED, NUMBERS, node
+from .fusion import fuse
+from .generated.loop import NUMBERS, node
 from .linked import Code, ErrorForm, HostFunction, LoopSite, Site
 from .values import (
+    NONE,
     AgentRef,
     EnumType,
     EnumValue,
@@ -40,21 +42,9 @@ if TYPE_CHECKING:
 
     from .bytecode.verify import Verified
 
-_HAS_OPERAND = {op.name: op.kind is not k.NONE for op in OPCODES}
 _COUNTING = (NUMBERS["ENTER"], NUMBERS["LOOP"])
-_FUSED_AS = ["CONST" if op.name in ("INT", "MODEL", "MEMORY", "SCHEMA", "TOOL") else op.name for op in OPCODES]
 _NUMBER = tuple(NUMBERS[op.name] for op in OPCODES)
-
-
-def _lengths() -> dict[tuple[str, ...], tuple[int, ...]]:
-    """The lengths of the runs that become one node, longest first, by their first two opcodes."""
-    found: dict[tuple[str, ...], set[int]] = {}
-    for run in FUSED:
-        found.setdefault(run[:2], set()).add(len(run))
-    return {pair: tuple(sorted(lengths, reverse=True)) for pair, lengths in found.items()}
-
-
-_LENGTHS = _lengths()
+_LITERALS = {"NIL": None, "TRUE": True, "FALSE": False, "NONE": NONE}
 
 
 class Program:
@@ -225,7 +215,7 @@ class Program:
         for i, (offset, number, operand) in enumerate(instructions):
             nodes[i][1] = self._operand(code, OPCODES[number], operand, offset, listing.depths[i], at, nodes, costs)
         self._hook_loops(code, nodes, instructions, listing.depths, at)
-        fuse(code, nodes, [_FUSED_AS[number] for _, number, _ in instructions], self._targets(code, instructions, at))
+        fuse(code, nodes, [number for _, number, _ in instructions], self._targets(code, instructions, at))
         code.nodes = nodes
         code.cost = costs[0]
         code.entry = node(NUMBERS["ENTER"], code, nodes[0])
@@ -297,6 +287,8 @@ class Program:
             if op.name == "PARSE_AS":
                 return self.descriptors[operand], DeclaredTypes(self.types, self.classes, self.descriptors)
             return self.classes[operand] if op.name == "STRUCT" else self.descriptors[operand]
+        if kind is k.NONE:
+            return _LITERALS.get(op.name)
         return f"f{operand}" if kind is k.FIELD else operand
 
     def _handler(
@@ -352,35 +344,6 @@ def _memory(image: im.Image, memory: im.Memory) -> MemoryRef | KeyedRef:
     base = memory if memory.of is None else image.memories[memory.of]
     names = tuple(base.steps.get("keys", ()))
     return KeyedRef(memory.name, names) if names else MemoryRef(memory.name)
-
-
-def fuse(code: Code, nodes: list[list[Any]], names: list[str], targets: set[int]) -> None:
-    """Replace runs of opcodes by one node each, so that as few nodes as possible are left. A run is entered at its first opcode
-    only, so the nodes inside are never reached; they stay in place for positions."""
-    lengths = _fewest(names, targets)
-    at = 0
-    while at < len(nodes):
-        length = lengths[at]
-        if length > 1:
-            number, fault = FUSED[tuple(names[at : at + length])]
-            operands = tuple(nodes[i][1] for i in range(at, at + length) if _HAS_OPERAND[names[i]])
-            nodes[at][:] = node(number, operands, nodes[at + length - 1][2])
-            code.faults[at + length] = at + fault
-        at += length
-
-
-def _fewest(names: list[str], targets: set[int]) -> list[int]:
-    """The length of the run that begins at each opcode, 1 for none, if there are to be the fewest from there to the end."""
-    chosen = [1] * len(names)
-    left = [0] * (len(names) + 1)
-    for at in range(len(names) - 1, -1, -1):
-        left[at] = left[at + 1] + 1
-        for length in _LENGTHS.get(tuple(names[at : at + 2]), ()):
-            end = at + length
-            fits = end <= len(names) and tuple(names[at:end]) in FUSED and targets.isdisjoint(range(at + 1, end))
-            if fits and left[end] < left[at] - 1:
-                left[at], chosen[at] = left[end] + 1, length
-    return chosen
 
 
 def run_costs(flows: list[str]) -> list[int]:
