@@ -26,6 +26,7 @@ class NoMemories:
     """A function that acts in the middle of a commit sees no memory."""
 
     failure: tuple[type[Exception], ...] = ()
+    serial: frozenset[str] = frozenset()
 
     def __getitem__(self, name: str) -> Any:
         raise Panic("P013", f"the function of a memory step cannot use the memory {name}")

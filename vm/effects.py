@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         """The memories of a session by name, handed to its machine. `failure`: what a store that fails raises."""
 
         failure: Any
+        serial: frozenset[str]
 
         def __getitem__(self, name: str) -> Memory: ...
         def at(self, ref: Any) -> Memory: ...

@@ -24,6 +24,7 @@ class Beginning:
     def __init__(self, memories: Memories) -> None:
         self.memories = memories
         self.failure = memories.failure
+        self.serial: frozenset[str] = frozenset()
 
     def __getitem__(self, name: str) -> Any:
         return self.memories[name] if self.memories.is_open(name) else _Begun(self.memories, name)

@@ -10,13 +10,12 @@ from time import time
 
 from .branching import stored_facts, stored_seen
 from .entries import Turn, ViewState
-from .fact_index import FactIndex
 from .facts import EPHEMERAL
 from .keys import memory_key
 from .policy import Policy
 from .source import StoredLog
 from .stores.protocol import Head
-from .stores.volatile import VolatileStore
+from .stores.volatile import VolatileStore, index_of
 from .views import view_of
 
 TYPE_CHECKING = False
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from ..records import Msg
     from .embedding import Embedding
     from .entries import Entry
+    from .fact_index import FactIndex
     from .facts import Fact
     from .keys import Key
     from .observations import Observation
@@ -260,11 +260,11 @@ class MemoryReader:
     def stored_index(self) -> FactIndex:
         """Of the persistent ones; a store may keep one that follows its changes."""
         if not self.keeps or self._is_expired() or not hasattr(self.store, "facts"):
-            return FactIndex()
+            return index_of()
         if hasattr(self.store, "index"):
             index: FactIndex = self.store.index(self.key)
             return index
-        return FactIndex(self.stored_facts())
+        return index_of(self.stored_facts())
 
     def expired_facts(self) -> list[int]:
         return [fact.id for fact in stored_facts(self.store, self.key)] if self.keeps and self._is_expired() else []

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from ..errors import conflict
-from ..fact_index import FactIndex
 from ..keys import encode
 from .protocol import Head
-from .volatile_log import VolatileLog
+from .volatile_log import VolatileLog, index_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from ..entries import Entry, Turn, ViewState
+    from ..fact_index import FactIndex
     from ..facts import Fact
     from ..keys import Key
     from ..observations import Observation
@@ -81,7 +81,7 @@ class VolatileStore:
     def index(self, key: Key) -> FactIndex:
         """What recall looks through (M-14.4)."""
         log = self.logs.get(key)
-        return FactIndex() if log is None or not log.facts else log.index()
+        return index_of() if log is None or not log.facts else log.index()
 
     def ephemeral(self, key: Key) -> list[Fact]:
         log = self.logs.get(key)

@@ -13,7 +13,6 @@ from operator import attrgetter
 from ...records import Msg
 from ..entries import Entry
 from ..errors import conflict
-from ..fact_index import FactIndex
 from ..facts import EPHEMERAL
 from ..tokens import count_message
 from .news import News, came, left
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
 
     from ..changes import Draft
     from ..entries import Turn, ViewState
+    from ..fact_index import FactIndex
     from ..facts import Fact
     from ..keys import Key
     from ..observations import Observation
@@ -288,7 +288,7 @@ class VolatileLog:
     def index(self) -> FactIndex:
         """Of facts that outlive a turn, made when it is first asked for."""
         if self._index is None:
-            self._index = FactIndex(fact for fact in self.facts.values() if fact.tier != EPHEMERAL)
+            self._index = index_of([fact for fact in self.facts.values() if fact.tier != EPHEMERAL])
         return self._index
 
     def refuse(self, facts: Sequence[Fact], gone: Sequence[int], seen: Sequence[Observation], unseen: Sequence[Any]) -> None:
@@ -369,3 +369,10 @@ def _slice(entries: list[Entry], start: int, after: int, before: int | None, lim
         else:
             high = min(high, low + limit)
     return entries[low:high]
+
+
+def index_of(facts: Sequence[Fact] = ()) -> FactIndex:
+    """Logs without facts start without what looks through them."""
+    from ..fact_index import FactIndex
+
+    return FactIndex(facts)
