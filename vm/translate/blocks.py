@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from ..bytecode.opcodes import BY_NAME, OPCODES
 from .calls import Calls
-from .facts import Facts
+from .facts import QUIET, Facts
 from .flow import ENDS, Flow, Unshaped
-from .stack import Entry, canonical_stack
+from .stack import Entry, canonical_stack, slot_of
 from .text import Branch, Line, Loop
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .text import Statement
 
-NEXT, STORE, POP = (BY_NAME[name].number for name in ("NEXT", "STORE", "POP"))
+NEXT, STORE, ITERATE = (BY_NAME[name].number for name in ("NEXT", "STORE", "ITERATE"))
 DEEPEST = 150  # blocks nested in one another
 
 
@@ -92,7 +92,7 @@ class Shaper(Calls):
         self.level += 1
         if self.level > DEEPEST:
             raise Unshaped("nested too deeply")
-        block = self.flow.blocks[start]
+        block, lists = self.flow.blocks[start], self.lists
         joins = self.joins.get(start, [])
         outside = [join for join in joins if block.body and join not in block.body]
         inside = [join for join in joins if join not in outside]
@@ -104,6 +104,7 @@ class Shaper(Calls):
             self.within(start, inside)
         for join in outside:
             self.behind(join)
+        self.lists = lists
         self.level -= 1
 
     def within(self, start: int, inside: list[int]) -> None:
@@ -142,7 +143,12 @@ class Shaper(Calls):
         self.marked = frozenset()
         parent = self.flow.blocks[start].idom if start in self.flow.blocks else start
         ended = self.ends.get(parent) if parent != start else None
-        self.facts = Facts() if ended is None else ended.limited(self.flow.stored_between(parent, start))
+        self.facts = Facts()
+        if ended is not None:
+            between = self.flow.between(parent, start)
+            stored = [slot for block in between for slot in self.flow.stored(block)]
+            quiet = between and not self.flow.blocks[start].body and self.flow.numbers(between) <= QUIET
+            self.facts = ended.kept(stored) if quiet else ended.limited(stored)
         for position, entry in enumerate(self.stack):
             known = self.known.get((start, position))
             if known is not None:
@@ -163,6 +169,9 @@ class Shaper(Calls):
         iterator = self.flow.facts.depths[start] - 1
         statement = Loop(f"for v{iterator} in s{iterator}:" if walk else "while True:")
         opened = self.open_lists(start)
+        roomy = self.roomy
+        if walk:
+            self.make_room(start, iterator)
         before, self.out = self.out, statement.body
         if walk:
             exhausted = self.walk(start, statement, inside, iterator)
@@ -174,22 +183,38 @@ class Shaper(Calls):
         self.out = before
         self.out.append(statement)
         self.frames.pop()
-        self.lists = opened
+        self.lists, self.roomy = opened, roomy
         if walk:
             self.exhausted(frame, statement, exhausted, iterator)
         self.after_loop(frame)
 
-    def open_lists(self, start: int) -> dict[str, bool]:
+    def open_lists(self, start: int) -> dict[str, int]:
         """Put the lists of arrays into variables for all of a loop; gives those that were there before."""
         before = self.lists
         self.enter_canonical(start)
         for slot, written in self.storage.kept(self.flow, self.flow.blocks[start].body).items():
             if f"l{slot}" not in before and self.local(slot).kind[0] in ("array", "map"):
-                self.lists = {**self.lists, f"l{slot}": written}
+                self.lists = {**self.lists, f"l{slot}": start}
                 self.out.append(f"a{slot} = l{slot}.items")
                 if written:
                     self.out.append(f"b{slot} = None")
         return before
+
+    def make_room(self, start: int, iterator: int) -> None:
+        """Before a walk whose length Python can tell: whether an array is not shared and has room for all that the rounds put into
+        it. An array that a loop inside puts something into is left to that."""
+        body = self.flow.blocks[start].body
+        nested = [self.flow.blocks[head].body for head in self.flow.loops() if head in body and head != start]
+        own = body.difference(*nested)
+        for slot, written in self.storage.kept(self.flow, body).items():
+            word = self.local(slot).kind[0]
+            inside = any(self.storage.growing(self.flow, inner, slot, word) for inner in nested)
+            growing = self.storage.growing(self.flow, own, slot, word)
+            if written and growing and not inside and f"l{slot}" in self.lists:
+                self.roomy = {**self.roomy, f"l{slot}": growing}
+                times = f"{len(growing)} * " if len(growing) > 1 else ""
+                room = f"len(a{slot}) + {times}s{iterator}.__length_hint__() <= M"
+                self.out.append(f"m{slot} = not l{slot}.shared and type(s{iterator}) in WALKS and {room}")
 
     def walk(self, start: int, statement: Loop, inside: list[int], iterator: int) -> int:
         """The body of a `for`; gives the index where it goes on when there are no more elements."""
@@ -205,6 +230,7 @@ class Shaper(Calls):
             statement.head = f"for l{operand} in s{iterator}:"
             self.store(operand, self.walked.get(iterator, Entry("")))
             self.assigned_here(operand, self.walked.get(iterator, Entry("")))
+            self.below_end(start, operand, self.walked.get(iterator, Entry("")))
             self.skip = following
         else:
             known = self.walked.get(iterator, Entry(""))
@@ -217,6 +243,15 @@ class Shaper(Calls):
         for join in inside:
             self.behind(join)
         return taken
+
+    def below_end(self, start: int, slot: int, element: Entry) -> None:
+        """The element of a range is less than its end, as long as neither is assigned."""
+        end = slot_of(element.below)
+        body = self.flow.blocks[start].body
+        if end >= 0 and self.instructions[start - 1][1] == ITERATE and not any(end in self.flow.stored(block) for block in body):
+            self.facts.less |= {(f"l{slot}", element.below)}
+            if element.low is not None:
+                self.learn([(end, element.low + 1, None, None, None)])
 
     def poll(self, index: int) -> None:
         """At the head of a loop: the stop flag, and what fuel was counted."""

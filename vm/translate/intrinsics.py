@@ -71,6 +71,10 @@ def floats(parts: list[Entry]) -> bool:
     return all(part.kind[0] == "float" for part in parts)
 
 
+def numbers(parts: list[Entry]) -> bool:
+    return all(part.kind[0] == "int" for part in parts)
+
+
 def keyed(parts: list[Entry]) -> bool:
     """A key that is in the Map as it is."""
     return parts[1].kind[0] in ("string", "int")
@@ -80,6 +84,7 @@ INTRINSICS: dict[tuple[str, str], Intrinsic] = {
     ("Array", "len"): Intrinsic("len({items})", low=0),
     ("Array", "is_empty"): Intrinsic("not {items}"),
     ("Float", "sqrt"): Intrinsic("sqrt({0}) if {0} >= 0 else NAN", named=True, fails=False, needs=floats),
+    ("Int", "to_float"): Intrinsic("float({0})", fails=False, needs=numbers),
     ("String", "contains"): Intrinsic("{1} in {0}", named=True, fails=False, needs=texts),
     ("String", "starts_with"): Intrinsic("{0}.startswith({1})", fails=False, needs=texts),
     ("String", "ends_with"): Intrinsic("{0}.endswith({1})", fails=False, needs=texts),

@@ -34,7 +34,7 @@ from ..values import (
 )
 from ..values.access import key_not_found, map_store
 from ..values.arithmetic import float_div
-from ..values.limits import check_concat, collection_too_long, concat, join, limits
+from ..values.limits import check_concat, collection_too_long, concat, join
 from ..values.numerals import WHITE_SPACE
 from ..values.sharing import PLAIN
 
@@ -53,6 +53,7 @@ class End:
 
 
 HOLDERS = frozenset({Some, Ok, Err})
+WALKS = frozenset({type(iter(range(0))), type(iter([]))})  # that tell how many elements are left
 
 
 def text_of(value: Any) -> str:
@@ -149,6 +150,6 @@ NAMES: dict[str, Any] = {
     )
 }  # fmt: skip
 NAMES["WHITE_SPACE"] = WHITE_SPACE
-NAMES.update(EMPTY="", NONE_VALUE=NONE, NAN=math.nan, BEHIND=1 << 62, HOLDERS=HOLDERS, PLAIN=PLAIN, END=End, limits=limits, D=0)
+NAMES.update(EMPTY="", NONE_VALUE=NONE, NAN=math.nan, BEHIND=1 << 62, HOLDERS=HOLDERS, PLAIN=PLAIN, END=End, WALKS=WALKS, D=0)
 NAMES["new"] = object.__new__
 NAMES.update({f"op_{name}": function for name, function in vars(ops).items() if name.isupper() and callable(function)})

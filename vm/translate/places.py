@@ -10,7 +10,7 @@ from . import stack as s
 from .borrowing import WHOLES
 from .expressions import CONTAINERS, NOTHING, Expressions
 from .stack import Entry, slot_of
-from .text import Branch, Loop
+from .text import Branch, Loop, keeping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -74,7 +74,8 @@ class Places(Expressions):
             fact = self.facts.slots.get(slot)
         known = fact or self.known.get(slot, NOTHING)
         found = Entry(name, known.kind, uses=frozenset({name}), low=known.low, high=known.high)
-        found.variant = None if fact is None else fact.variant
+        if fact is not None:
+            found.variant, found.divisor = fact.variant, fact.divisor
         return found
 
     def store(self, slot: Any, part: Entry) -> None:
@@ -96,9 +97,10 @@ class Places(Expressions):
 
     def learn(self, limits: Iterable[Limit]) -> None:
         """Bounds of locals that hold on this path."""
-        for slot, low, high, variant in limits:
+        for slot, low, high, variant, divisor in limits:
             now = self.local(slot)
             now.variant = now.variant if variant is None else variant
+            now.divisor = now.divisor if divisor is None else divisor
             if low is not None and (now.low is None or now.low < low):
                 now.low = low
             if high is not None and (now.high is None or now.high > high):
@@ -113,6 +115,8 @@ class Places(Expressions):
             return
         self.forget(name)
         self.assigned_here(operand, part)
+        if name in self.lists:  # in a block that leaves the loop for good
+            self.lists = {other: loop for other, loop in self.lists.items() if other != name}
         self.marked = self.marked | {name} if part.text in self.marked else self.marked - {name}
         if part.pure:
             self.out.append(f"{name} = {part.text}")
@@ -182,7 +186,8 @@ class Places(Expressions):
             self.statement(f"{part.text}.shared = True")
             self.push(part)
             return
-        test = Branch(f"not {part.text}.shared" if part.kind[0] == "enum" else f"type({part.text}) not in PLAIN")
+        other = f"(w := type({part.text})) is not int and w is not str and w not in PLAIN"  # most are one of these two
+        test = Branch(f"not {part.text}.shared" if part.kind[0] == "enum" else other)
         test.yes.append(f"share({part.text})")
         self.settle()
         self.out.append(test)
@@ -205,8 +210,11 @@ class Places(Expressions):
         kind = self.local(operand).kind
         if self.storage.uses.get(operand, {}).get(self.at) != 2:
             self.put(name, s.ANY)
-        if name not in self.facts.owned:
-            self.forget(name)
+        if self.asks_later(name, self.storage.consumer(self.at)[0]):
+            self.facts.shown(name)
+        elif name not in self.facts.owned:
+            if (name, self.lists.get(name)) not in self.facts.opened:
+                self.forget(name)
             if name in self.lists:
                 self.own_list(operand)
             else:
@@ -215,10 +223,20 @@ class Places(Expressions):
             self.facts.owned |= {name} if kind[0] in CONTAINERS else frozenset()
         self.push(self.local(operand))
 
+    def asks_later(self, name: str, by: int) -> bool:
+        """Whether the push of an element asks whether its array is shared: only if the loop has not found out that it is not."""
+        asked = name in self.facts.owned or (name, self.lists.get(name)) in self.facts.opened
+        return not asked and by in self.roomy.get(name, ()) and self.storage.called(by) == ("Array", "push")
+
     def own_list(self, slot: int) -> None:
         """The same for an array whose list is in a variable: the first write in the loop asks, for all of them."""
+        name = f"l{slot}"
+        key = (name, self.lists[name])
+        if key in self.facts.opened:
+            return
+        self.facts.opened |= {key}
         self.settle()
-        self.marked -= {f"l{slot}"}
+        self.marked -= {name}
         first, test = Branch(f"b{slot} is None"), Branch(f"l{slot}.shared")
         test.yes.append(f"l{slot} = own(l{slot})")
         first.yes += [test, f"a{slot} = b{slot} = l{slot}.items"]
@@ -237,6 +255,7 @@ class Places(Expressions):
         test = Branch(f"{name}.shared" if kind[0] in CONTAINERS else f"shared_mark({name})")
         test.yes.append(f"{name} = {part.text}.f{operand} = own({name})")
         self.out.append(test)
+        self.facts.replaced(operand)
         self.push(Entry(name, kind))
 
     def op_INDEX_OWN(self, operand: int) -> None:
@@ -298,7 +317,18 @@ class Places(Expressions):
             self.settle()
             value, part = self.taken(2)
             part = self.named(part)
-        self.statement(f"{self.here()}{part.text}.f{operand} = {value.text}")
+        if value.kind[0] not in s.SCALARS:
+            self.statement(f"{self.here()}{part.text}.f{operand} = {value.text}")
+            self.facts.replaced(operand)
+            return
+        name, text = value.text, value.text
+        if not value.simple:
+            name = self.temporary()
+            text = f"({keeping(name)}{value.text})"
+        self.statement(f"{self.here()}{part.text}.f{operand} = {text}")
+        self.facts.replaced(operand)
+        if name.isidentifier():
+            self.facts.elements[part.text, f".f{operand}"] = (name, False)
 
     def put(self, array: str, kind: Kind, key: Kind = s.ANY) -> None:
         """An element is put into a local Array or Map."""
@@ -342,7 +372,8 @@ class Places(Expressions):
         value = self.pop()
         known = key.kind[0] in ("string", "int")
         items = self.items(part.text)
-        room = Branch(f"len({items}) < M" + ("" if known else f" and type({key.text}) is str"))
+        test = self.room_in(part.text)
+        room = Branch(test if known else f"({test}) and type({key.text}) is str")
         room.yes.append(f"{items}[{key.text}] = {value.text}")
         room.no.append(f"{self.here()}map_store({part.text}, {key.text}, {value.text})")
         self.out.append(room)
