@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from ..bytecode.opcodes import BY_NAME, OPCODES
 from .calls import Calls
+from .counting import counting
 from .facts import QUIET, Facts
 from .flow import ENDS, Flow, Unshaped
-from .stack import Entry, canonical_stack, slot_of
-from .text import Branch, Line, Loop
+from .stack import Entry, canonical_stack
+from .text import Branch, Line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .text import Statement
 
-NEXT, STORE, ITERATE = (BY_NAME[name].number for name in ("NEXT", "STORE", "ITERATE"))
+NEXT = BY_NAME["NEXT"].number
 DEEPEST = 150  # blocks nested in one another
 
 
@@ -50,6 +51,7 @@ class Shaper(Calls):
         self.uses_g = False
         self.level = 0
         self.instructions = flow.facts.instructions
+        self.counting = {} if self.metered else counting(flow, self.image)
         self.ends: dict[int, Facts] = {}  # what is known at the end of a block, before it branches
         self.joins = self._joins()
         self.merged: dict[int, list[int]] = {}  # blocks whose conditions have joined that of another
@@ -78,7 +80,7 @@ class Shaper(Calls):
             parent, ended = block.idom, False
             for loop in loops:  # outermost first
                 if parent in loop.body and start not in loop.body:
-                    walk = self.instructions[parent][1] == NEXT
+                    walk = self.instructions[parent][1] == NEXT or parent in self.counting
                     ended = walk or bool(block.succs) or self.flow.is_merge(start)
                     if ended:
                         parent = loop.start
@@ -160,148 +162,6 @@ class Shaper(Calls):
             self.store((target, position), entry)
         self.canonical()
 
-    # ------------------------------------------------------------ loops
-
-    def loop(self, start: int, inside: list[int]) -> None:
-        walk = self.instructions[start][1] == NEXT
-        frame = Frame(start, True)
-        self.frames.append(frame)
-        iterator = self.flow.facts.depths[start] - 1
-        statement = Loop(f"for v{iterator} in s{iterator}:" if walk else "while True:")
-        opened = self.open_lists(start)
-        roomy = self.roomy
-        if walk:
-            self.make_room(start, iterator)
-        before, self.out = self.out, statement.body
-        if walk:
-            exhausted = self.walk(start, statement, inside, iterator)
-        else:
-            self.enter_canonical(start)
-            self.poll(start)
-            self.within(start, inside)
-            exhausted = -1
-        self.out = before
-        self.out.append(statement)
-        self.frames.pop()
-        self.lists, self.roomy = opened, roomy
-        if walk:
-            self.exhausted(frame, statement, exhausted, iterator)
-        self.after_loop(frame)
-
-    def open_lists(self, start: int) -> dict[str, int]:
-        """Put the lists of arrays into variables for all of a loop; gives those that were there before."""
-        before = self.lists
-        self.enter_canonical(start)
-        for slot, written in self.storage.kept(self.flow, self.flow.blocks[start].body).items():
-            if f"l{slot}" not in before and self.local(slot).kind[0] in ("array", "map"):
-                self.lists = {**self.lists, f"l{slot}": start}
-                self.out.append(f"a{slot} = l{slot}.items")
-                if written:
-                    self.out.append(f"b{slot} = None")
-        return before
-
-    def make_room(self, start: int, iterator: int) -> None:
-        """Before a walk whose length Python can tell: whether an array is not shared and has room for all that the rounds put into
-        it. An array that a loop inside puts something into is left to that."""
-        body = self.flow.blocks[start].body
-        nested = [self.flow.blocks[head].body for head in self.flow.loops() if head in body and head != start]
-        own = body.difference(*nested)
-        for slot, written in self.storage.kept(self.flow, body).items():
-            word = self.local(slot).kind[0]
-            inside = any(self.storage.growing(self.flow, inner, slot, word) for inner in nested)
-            growing = self.storage.growing(self.flow, own, slot, word)
-            if written and growing and not inside and f"l{slot}" in self.lists:
-                self.roomy = {**self.roomy, f"l{slot}": growing}
-                times = f"{len(growing)} * " if len(growing) > 1 else ""
-                room = f"len(a{slot}) + {times}s{iterator}.__length_hint__() <= M"
-                self.out.append(f"m{slot} = not l{slot}.shared and type(s{iterator}) in WALKS and {room}")
-
-    def walk(self, start: int, statement: Loop, inside: list[int], iterator: int) -> int:
-        """The body of a `for`; gives the index where it goes on when there are no more elements."""
-        taken = self.flow.blocks[start].succs[1][0]
-        self.frames += [Frame(join, False) for join in reversed(inside)]
-        self.enter_canonical(start)
-        self.ends[start] = self.facts.copy()
-        following = start + 1
-        block = self.flow.blocks.get(following)
-        alone = block is not None and not self.flow.is_merge(following) and not block.body
-        at, number, operand = self.instructions[following]
-        if alone and number == STORE and following + 1 < (block.end if block else 0):
-            statement.head = f"for l{operand} in s{iterator}:"
-            self.store(operand, self.walked.get(iterator, Entry("")))
-            self.assigned_here(operand, self.walked.get(iterator, Entry("")))
-            self.below_end(start, operand, self.walked.get(iterator, Entry("")))
-            self.skip = following
-        else:
-            known = self.walked.get(iterator, Entry(""))
-            self.stack.append(Entry(f"v{iterator}", known.kind, low=known.low, high=known.high))
-        self.poll(self.skip + 1 if self.skip == following else following)
-        if self.skip == following:
-            self.go(following, start)
-        else:
-            self.go(self.flow.blocks[start].succs[0][0], start)
-        for join in inside:
-            self.behind(join)
-        return taken
-
-    def below_end(self, start: int, slot: int, element: Entry) -> None:
-        """The element of a range is less than its end, as long as neither is assigned."""
-        end = slot_of(element.below)
-        body = self.flow.blocks[start].body
-        if end >= 0 and self.instructions[start - 1][1] == ITERATE and not any(end in self.flow.stored(block) for block in body):
-            self.facts.less |= {(f"l{slot}", element.below)}
-            if element.low is not None:
-                self.learn([(end, element.low + 1, None, None, None)])
-
-    def poll(self, index: int) -> None:
-        """At the head of a loop: the stop flag, and what fuel was counted."""
-        site = f"{self.place(index, self.stack)}raise Leave"
-        stop = Branch("S")
-        stop.yes.append(site)
-        if self.metered:
-            paying = Branch("n > 4096")
-            paying.yes += ["F[0] -= n", "n = 0"]
-            low = Branch("F[0] < LOW")
-            low.yes.append(site)
-            paying.yes.append(low)
-            self.out.append(paying)
-        self.out.append(stop)
-
-    def exhausted(self, frame: Frame, statement: Loop, target: int, iterator: int) -> None:
-        line = Line()
-        before, self.out = self.out, statement.otherwise
-        self.charge(self.costs[target])
-        self.enter_canonical(frame.to)
-        self.pop()
-        for position, entry in enumerate(self.stack):
-            self.store((target, position), entry)
-        self.out.append(line)
-        self.out = before
-        frame.exits.setdefault(target, []).append(line)
-
-    def after_loop(self, frame: Frame) -> None:
-        """Behind a loop: on to where its exits go."""
-        targets = sorted(frame.exits)
-        if len(targets) == 1:
-            self.enter_canonical(targets[0])
-            self.jump(targets[0])
-            return
-        self.uses_g = self.uses_g or bool(targets)
-        before, branches = self.out, []
-        for target in targets:
-            for line in frame.exits[target]:
-                line.text = f"g = {target + 1}"
-            branch = Branch(f"g == {target + 1}")
-            self.out = branch.yes
-            self.out.append("g = 0")
-            self.enter_canonical(target)
-            self.jump(target)
-            branches.append(branch)
-        for branch, following in zip(branches, branches[1:], strict=False):
-            branch.no.append(following)
-        self.out = before
-        self.out += branches[:1]
-
     # ------------------------------------------------------------ jumps
 
     def go(self, target: int, source: int, taken: bool = False) -> None:
@@ -381,6 +241,9 @@ class Shaper(Calls):
     def ended(self, start: int, last: int) -> None:
         self.at = last
         self.go(self.flow.blocks[start].succs[0][0], start)
+
+    def loop(self, start: int, inside: list[int]) -> None:
+        raise NotImplementedError
 
     def step(self, at: int) -> int:
         """Translate an instruction; gives the index of the next one."""

@@ -31,8 +31,8 @@ SCALAR_RECEIVERS = frozenset({"String", "Int", "Float", "Bool"})
 
 
 class Expressions(Making):
-    """`lists`: arrays whose list is in a variable throughout a loop, and the head of that. `roomy`: by array, the instructions that put
-    an element into it of which a loop knows before whether there is room. `storage`: uses of locals."""
+    """`lists`: arrays whose list is in a variable throughout a loop, and the head of that. `roomy`: by array, the instructions
+    that put an element into it of which a loop knows before whether there is room. `storage`: uses of locals."""
 
     storage: Storage
     lists: dict[str, int]

@@ -54,12 +54,11 @@ QUIET = frozenset(
 
 class Facts:
     """`slots`: what is known of locals here, beside what holds everywhere; its text is the local with the same value.
-    `elements`: by array and position, both as texts, the variable with the element and whether nothing else sees it; by struct and
-    field too, where that holds a scalar. `owned`:
-    variables of arrays that nothing else sees. `opened`: arrays with a list in a variable that a write has asked about already, and
-    the loop that it is kept in. `variants`: by variable with an enum value, the variable with its variant. `spare`: arrays with room for
-    one element more. `results`: by an operation on Ints and its variables, the variable with its result. `less`: pairs of
-    variables of which the first is less than the second."""
+    `elements`: by array and position, both as texts, the variable with the element and whether nothing else sees it; by struct
+    and field too, where that holds a scalar. `owned`: variables of arrays that nothing else sees. `opened`: arrays with a list in
+    a variable that a write has asked about already, and the loop that it is kept in. `variants`: by variable with an enum value,
+    the variable with its variant. `spare`: arrays with room for one element more. `results`: by an operation on Ints and its
+    variables, the variable with its result. `less`: pairs of variables of which the first is less than the second."""
 
     __slots__ = ("slots", "elements", "owned", "opened", "variants", "spare", "results", "less")
 
@@ -225,9 +224,9 @@ class Storage:
         found: set[int] = set()
         for at, use in self.uses.get(slot, {}).items():
             by = self.consumer(at)[0] if use == 2 else -1
-            if by >= 0 and any(start <= at < flow.blocks[start].end for start in body):
-                if self.called(by) == ("Array", "push") or (word == "map" and self.called(by) != ("Array", "pop")):
-                    found.add(by)
+            inside = by >= 0 and any(start <= at < flow.blocks[start].end for start in body)
+            if inside and (word == "map" or self.called(by) == ("Array", "push")):
+                found.add(by)
         return frozenset(found)
 
     def called(self, at: int) -> tuple[str, ...]:

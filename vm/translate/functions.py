@@ -15,7 +15,7 @@ from .facts import Storage
 from .flow import Flow, Unshaped
 from .inlining import Body
 from .kinds import joint
-from .moving import moved
+from .moving import dead, moved
 from .parts import Part
 from .stack import Entry, canonical_stack
 from .text import Branch, printed
@@ -76,7 +76,7 @@ class Function:
         bear it out."""
         arguments = {n: self._parameter(kind) for n, (_, kind, _) in enumerate(self.image_function.params)}
         flow = Flow(self.facts, self.handlers, lambda index: False)
-        self.facts.moved = moved(self.facts, flow)
+        self.facts.moved, self.facts.dead = moved(self.facts, flow), dead(self.facts, flow)
         known: dict[Any, Entry] = {}
         sound: dict[Any, Entry] = {}
         refuted: set[Any] = set()
@@ -179,10 +179,10 @@ def meet(slot: Any, entries: list[Entry]) -> Entry:
     """What holds of all that is stored in a local. One that only counts, in small steps and from far off, does not come to the
     end."""
     kind = joint([entry.kind for entry in entries])
-    lows = [entry.low for entry in entries]
+    lows = [-1 if entry.low is None else entry.low for entry in entries]
     fixed = [entry for entry in entries if entry.counts != f"l{slot}"]
     highs = [entry.high for entry in fixed if entry.high is not None]
-    low = 0 if all(known is not None and known >= 0 for known in lows) else None
+    low = None if min(lows) < 0 else min(1, *lows)  # nothing between, so that this comes to an end
     high = max(highs, default=None) if len(highs) == len(fixed) else None
     if len(fixed) < len(entries):
         high = high + s.COUNTED if high is not None and high <= s.COUNTED else None

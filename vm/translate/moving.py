@@ -1,6 +1,7 @@
-"""Values that need no mark as shared because their first place is gone: the local is not read again (V-5.7).
+"""Values that need no mark as shared because their first place is gone: the local is not read again (V-5.7); and stores that need
+not be made, because nothing reads them.
 
-Hands on `moved`. Must not know: Python text, values.
+Hands on `moved` and `dead`. Must not know: Python text, values.
 """
 
 from __future__ import annotations
@@ -21,6 +22,46 @@ ALONE = frozenset({BY_NAME[name].number for name in ("SHARE", "CALL", "ARRAY", "
 def moved(body: Body, flow: Flow) -> set[int]:
     """SHARE of a local that is not read again: its value goes on to another local, or as an argument. A method found at run time
     asks for the mark of its receiver."""
+    live = lives(body, flow)
+    found = set()
+    seen_twice = _unsure(body, flow)
+    for start, block in flow.blocks.items():
+        after = _after(flow, start, live)
+        for at in range(start + 1, block.end):
+            (_, loaded, slot), (_, number, _) = body.instructions[at - 1 : at + 1]
+            placed = at in body.arguments or (at + 1 < block.end and body.instructions[at + 1][1] == STORE)
+            if number == SHARE and loaded == LOAD and placed and slot not in seen_twice:
+                read, written = _used(body.instructions[at + 1 : block.end])
+                if slot not in read and (slot in written or slot not in after):
+                    found.add(at)
+    return found
+
+
+def dead(body: Body, flow: Flow) -> set[int]:
+    """STORE of locals without a name that nothing reads again: those that the compiler has made for itself."""
+    live = lives(body, flow)
+    names = body.program.image.names
+    named: dict[int, set[int]] = {}
+    found = set()
+    for start, block in flow.blocks.items():
+        after = set(_after(flow, start, live))
+        for at in reversed(range(start, block.end)):
+            _, number, slot = body.instructions[at]
+            if number in (LOAD, LOAD_OWN):
+                after.add(slot)
+            elif number == STORE:
+                inlined = body.places[at][1]
+                if inlined.function not in named:
+                    rows = names[inlined.function] if names else []
+                    named[inlined.function] = {place for _, place, _, _ in rows}
+                if slot not in after and slot - inlined.slot not in named[inlined.function]:
+                    found.add(at)
+                after.discard(slot)
+    return found
+
+
+def lives(body: Body, flow: Flow) -> dict[int, frozenset[int]]:
+    """By block, the locals that are read from its beginning on before they are assigned."""
     reads: dict[int, frozenset[int]] = {}
     writes: dict[int, frozenset[int]] = {}
     for start, block in flow.blocks.items():
@@ -34,18 +75,7 @@ def moved(body: Body, flow: Flow) -> set[int]:
         if before != live[start]:
             live[start] = before
             pending += flow.blocks[start].preds
-    found = set()
-    seen_twice = _unsure(body, flow)
-    for start, block in flow.blocks.items():
-        after = _after(flow, start, live)
-        for at in range(start + 1, block.end):
-            (_, loaded, slot), (_, number, _) = body.instructions[at - 1 : at + 1]
-            placed = at in body.arguments or (at + 1 < block.end and body.instructions[at + 1][1] == STORE)
-            if number == SHARE and loaded == LOAD and placed and slot not in seen_twice:
-                read, written = _used(body.instructions[at + 1 : block.end])
-                if slot not in read and (slot in written or slot not in after):
-                    found.add(at)
-    return found
+    return live
 
 
 def _unsure(body: Body, flow: Flow) -> set[int]:

@@ -29,6 +29,8 @@ class Places(Expressions):
         self.known = known
         self.unmarked: set[int] = set()  # SHARE that marks nothing
         self.moved: set[int] = set()
+        self.dead: set[int] = set()  # STORE that nothing reads
+        self.advancing: set[int] = set()  # STORE that a walk does
         self.stored: dict[Any, list[Entry]] = {}
         self.marked: frozenset[str] = frozenset()  # variables whose value is marked as shared, or needs no mark
 
@@ -113,8 +115,13 @@ class Places(Expressions):
         self.store(operand, part)
         if part.text == name:
             return
-        self.forget(name)
-        self.assigned_here(operand, part)
+        if self.at not in self.dead:
+            self.forget(name)
+            self.assigned_here(operand, part)
+        if self.at in self.advancing or self.at in self.dead:
+            if not part.pure:
+                self.statement(part.text)
+            return
         if name in self.lists:  # in a block that leaves the loop for good
             self.lists = {other: loop for other, loop in self.lists.items() if other != name}
         self.marked = self.marked | {name} if part.text in self.marked else self.marked - {name}

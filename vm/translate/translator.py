@@ -1,4 +1,4 @@
-"""The instructions of a function, one after the other: what `Shaper` leaves open (V-7.2).
+"""The instructions of a function, one after the other: what `Loops` leaves open (V-7.2).
 
 Hands on `Translator`. `?`, conditions and walks end here in statements; conditions that follow each other become one. Must not
 know: which parts of a function are translated.
@@ -9,9 +9,9 @@ from __future__ import annotations
 from ..bytecode.opcodes import BY_NAME, OPCODES
 from . import stack as s
 from .analysis import LEFT
-from .blocks import Shaper
 from .expressions import METHODS
 from .facts import Facts
+from .loops import Loops
 from .stack import Entry
 from .text import END, MARK, Branch
 
@@ -30,7 +30,7 @@ BRANCHES = frozenset({BY_NAME["JUMP_IF"].number, BY_NAME["JUMP_UNLESS"].number})
 CONCAT, STORE, ITERATE = (BY_NAME[name].number for name in ("CONCAT", "STORE", "ITERATE"))
 
 
-class Translator(Shaper):
+class Translator(Loops):
     """`surveying`: nothing is left to the interpreter, since all stores of the function are to be seen."""
 
     def __init__(
