@@ -11,7 +11,8 @@ from collections.abc import Callable
 from typing import Any
 
 from concerto.compiler.pipeline import compile_source
-from concerto.runtime.session import Host, Session, run_offline
+from concerto.runtime.host import Host
+from concerto.runtime.session import Session, run_offline
 from concerto.vm.bytecode.codec import encode
 from concerto.vm.load import load_bytes
 from concerto.vm.values import to_json

@@ -21,9 +21,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..runtime.code_cache import CodeCache
+    from ..runtime.host import Host
     from ..runtime.permissions import Permissions
     from ..runtime.secrets import Redactor
-    from ..runtime.session import Host, Outcome
+    from ..runtime.session import Outcome
     from ..vm.bytecode.image import Image
     from ..vm.link import Program
 
@@ -222,7 +223,7 @@ def host_of(
 ) -> Host:
     """What the flags of a run say; without `emit`, emits are printed. Agents, servers and commands of a program are processes,
     offline too (O-1.29)."""
-    from ..runtime.session import Host
+    from ..runtime.host import Host
 
     offline = arguments.offline or bool(arguments.offline_script) or os.environ.get("CONCERTO_OFFLINE") == "1"
     generator = random.Random(arguments.seed)

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..compiler.pipeline import Compilation
-    from ..runtime.session import Host, Outcome, Session
+    from ..runtime.host import Host
+    from ..runtime.session import Outcome, Session
     from ..runtime.testing import TestOutcome
     from ..vm.link import Program
 

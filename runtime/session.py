@@ -5,11 +5,6 @@ Hands on `Outcome`s. asyncio is imported only when something really waits. Must 
 
 from __future__ import annotations
 
-import os
-import random
-import sys
-import time
-
 from ..vm.bytecode.memory_steps import TOOL_METHODS
 from ..vm.machine import Machine, Stopped
 from ..vm.panics import Panic
@@ -30,7 +25,6 @@ from .offline_loop import OfflineLoop
 from .performers import performer
 from .providers.pool import ProviderPool
 from .schema.strategy import Schema
-from .secrets import Redactor
 from .settled import Settled
 from .step_functions import StepFunction
 from .translation import TreeBuilder
@@ -47,13 +41,9 @@ if TYPE_CHECKING:
     from ..vm.linked import Code
     from ..vm.tasks import Task
     from ..vm.values import HashMapRef
-    from .code_cache import CodeCache
     from .connections import ConnectionSettings
-    from .http_requests import Network
-    from .mcp.settings import McpSettings
-    from .memory.embedding import Embedder, Embedding
-    from .memory.stores.protocol import Store
-    from .permissions import Permissions
+    from .host import Host
+    from .memory.embedding import Embedding
 
     # Values of the machine, or what makes them of the values that functions of the program give by their numbers.
     Arguments = Sequence[Any] | Callable[[Callable[[int, list[Any]], Awaitable[Any]]], Awaitable[list[Any]]]
@@ -86,115 +76,6 @@ class Outcome:
         if type(self.value) is Err:
             return 77 if getattr(self.error, "variant", None) == "PermissionDenied" else 1
         return 0
-
-
-def log_to_stderr(level: str, text: str) -> None:
-    print(f"[{level}] {text}", file=sys.stderr)
-
-
-class Host:
-    """What a session takes from outside.
-
-    `emit(channel, value, by_runtime)`, `print(text)` and `log(level, text)` are sinks; `now` and `sleep` are the clock in
-    seconds, `wall` the seconds since 1970; `random` gives [0, 1), `random_bits(n)` an Int of n bits, `secure_bytes(n)` bytes
-    nobody can foresee; `provider`, when given, makes the provider of a connection. `args` are those of the program,
-    `permissions` what it may touch, `folder` the directory its paths start from, `network` what carries `std::http` (None:
-    nothing does); `agents` are the fields of agents by connector, over those of the manifest, in whose directory `project` their
-    processes run; `children(name, arguments, env, folder)` starts one of these, None: as a process of the system; `mcp` are the
-    fields of MCP servers by name, over those of declaration and manifest; `server(settings)` connects to one, None: through the
-    SDK;
-    `answer(channel, value, run)` answers awaited emits (it raises NoListener where nobody does) within `emit_timeout_ms`, where
-    `run(number, arguments)` calls a function of the program;
-    `tools` hold by tool and method what runs in its place, given the arguments, the type of the result and `run` as above;
-    `emit_interval` is the flush interval of buffered mode in seconds; `loop` is the event loop that runs the
-    session, None: asyncio's, which `new_loop` makes where it is not the usual one; `hears()`: whether anybody listens to
-    `memory:*`, whose events are built only then (M-6.31). `stores` replace or add stores of memories by name (M-8.3); with
-    `volatile` no memory outlives the session (M-8.15). `embedders` replace or add embedders by name (M-10.16). `summarizers`: by
-    the names that `.summary("NAME")` says (M-9.1); `token_counter` counts entries in place of the default counter (M-11.1).
-    `tier`: "both", or "interp" for the interpreter alone (V-7.7). `code_cache` keeps what is translated (V-7.2).
-    """
-
-    def __init__(
-        self,
-        *,
-        emit: Callable[[str, Any, bool], None],
-        print: Callable[[str], object],
-        env: Mapping[str, str],
-        now: Callable[[], float],
-        sleep: Callable[[float], Awaitable[None]],
-        random: Callable[[], float],
-        offline: bool = False,
-        script: Sequence[Any] | None = None,
-        connections: Mapping[str, Mapping[str, Any]] | None = None,
-        pricing: Mapping[str, Mapping[str, float]] | None = None,
-        provider: Callable[[str], Any] | None = None,
-        http_client: Any = None,
-        answer: Callable[[str, Any, Any], Awaitable[Any]] | None = None,
-        emit_timeout_ms: int | None = None,
-        emit_interval: float | None = None,
-        loop: Any = None,
-        log: Callable[[str, str], object] = log_to_stderr,
-        wall: Callable[[], float] = time.time,
-        random_bits: Callable[[int], int] = random.getrandbits,
-        secure_bytes: Callable[[int], bytes] = os.urandom,
-        args: Sequence[str] = (),
-        permissions: Permissions | None = None,
-        folder: str = ".",
-        network: Network | None = None,
-        agents: Mapping[str, Mapping[str, Any]] | None = None,
-        mcp: Mapping[str, Mapping[str, Any]] | None = None,
-        server: Callable[[McpSettings], Awaitable[Any]] | None = None,
-        project: str | None = None,
-        children: Callable[[str, list[str], dict[str, str], str], Awaitable[Any]] | None = None,
-        hears: Callable[[], bool] = lambda: False,
-        stores: Mapping[str, Store] | None = None,
-        volatile: bool = False,
-        embedders: Mapping[str, Embedder] | None = None,
-        tier: str = "both",
-        summarizers: Mapping[str, Any] | None = None,
-        token_counter: Any = None,
-        code_cache: CodeCache | None = None,
-    ) -> None:
-        self.new_loop: Callable[[], Any] | None = None
-        self.tools: dict[tuple[str, str], Callable[[list[Any], Any, Any], Awaitable[Any]]] = {}
-        self.emit = emit
-        self.answer = answer
-        self.emit_timeout_ms = emit_timeout_ms
-        self.emit_interval = emit_interval
-        self.print = print
-        self.env = env
-        self.now = now
-        self.sleep = sleep
-        self.random = random
-        self.offline = offline
-        self.script = script
-        self.connections = connections or {}
-        self.pricing = pricing or {}
-        self.provider = provider
-        self.http_client = http_client
-        self.loop = loop
-        self.log = log
-        self.wall = wall
-        self.random_bits = random_bits
-        self.secure_bytes = secure_bytes
-        self.args = args
-        self.permissions = permissions
-        self.folder = folder
-        self.network = network
-        self.agents = agents or {}
-        self.mcp = mcp or {}
-        self.server = server
-        self.project = folder if project is None else project
-        self.children = children
-        self.hears = hears
-        self.tier = tier
-        self.stores = stores or {}
-        self.volatile = volatile
-        self.embedders = embedders or {}
-        self.summarizers = summarizers or {}
-        self.token_counter = token_counter
-        self.code_cache = code_cache
-        self.redactor = Redactor()  # what one session of a host has learnt, the next one keeps too
 
 
 class Session:

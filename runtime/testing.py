@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
     from ..vm.bytecode.image import Test
     from ..vm.link import Program
-    from .session import Host, Outcome
+    from .host import Host
+    from .session import Outcome
 
     Place = tuple[str, int, int]
 

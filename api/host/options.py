@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple, TypedDict
 
 from ..runtime import permissions
 from ..runtime.code_cache import CodeCache
-from ..runtime.session import Host
+from ..runtime.host import Host
 
 
 @dataclass(frozen=True, slots=True)

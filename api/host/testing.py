@@ -10,7 +10,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ..runtime.errors import ConfigFailure
-from ..runtime.session import Host, Outcome, Session
+from ..runtime.host import Host
+from ..runtime.session import Outcome, Session
 from ..runtime.skipping_time import SkippingClock
 from ..runtime.testing import TestOutcome, chosen, run_tests
 from ..vm import link

@@ -1,6 +1,6 @@
 """The driver of this implementation: conformance/PROTOCOL.md on standard input and output.
 
-The only file of the suite, beside the oracle, that imports the implementation (C-1.2).
+With `asking.py` beside it, the only file of the suite, but the oracle, that imports the implementation (C-1.2).
 """
 
 from __future__ import annotations
@@ -17,27 +17,24 @@ import contextlib
 import json
 import random
 import tempfile
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
+from concerto.conformance.drivers.asking import (
+    AskingChild, AskingNetwork, AskingProvider, AskingServer, Json, Runner, answered, receive, send,
+)  # fmt: skip
 from concerto.cli.version import VERSION
 from concerto.compiler.codes import CODES
 from concerto.compiler.diagnostics import Diagnostic
 from concerto.compiler.pipeline import Compilation, compile_source
 from concerto.compiler.source import Source
-from concerto.runtime.agents.child import ChildEnded
-from concerto.runtime.connections import resolve_key
-from concerto.runtime.emits import NoListener
-from concerto.runtime.errors import CallFailure, ConfigFailure, Origin
-from concerto.runtime.mcp.served import Answer, ServedTool, ServerFailure
+from concerto.runtime.errors import ConfigFailure
 from concerto.runtime.mcp.settings import McpSettings
-from concerto.runtime.http_requests import HttpFailure, HttpReply, HttpRequest
 from concerto.runtime.permissions import Permissions
-from concerto.runtime.providers.base import Provider, origin_of
-from concerto.runtime.records import Call, Reply, Request
-from concerto.runtime.schema.json_text import compact_json
+from concerto.runtime.providers.base import Provider
 from concerto.runtime.performers.tests import EMITS
-from concerto.runtime.session import Host, Outcome, Session
+from concerto.runtime.host import Host
+from concerto.runtime.session import Outcome, Session
 from concerto.runtime.suspension import resume, snapshot
 from concerto.runtime.testing import judged as judge
 from concerto.runtime.virtual_time import VirtualLoop
@@ -48,26 +45,12 @@ from concerto.vm.bytecode.image import ImageError
 from concerto.vm.effects import Effect
 from concerto.vm.link import Program
 from concerto.vm.load import load_bytes, load_image
-from concerto.vm.values import display, from_json, to_json, typeof
+from concerto.vm.values import display, to_json, typeof
 
-Json = dict[str, Any]
 HELLO = {
     "event": "hello", "name": "concerto", "version": VERSION, "spec": "1.0", "protocol": 1,
     "levels": [0, 1, 2, 3, 4, 5], "features": [], "routes": ["interp", "trans", "image", "asm", "resume"],
 }  # fmt: skip
-
-
-def send(message: Json) -> None:
-    sys.stdout.write(json.dumps(message, ensure_ascii=False, separators=(",", ":")) + "\n")
-    sys.stdout.flush()
-
-
-def receive() -> Json:
-    line = sys.stdin.readline()
-    if not line:
-        sys.exit(0)
-    message: Json = json.loads(line)
-    return message
 
 
 # ---------------------------------------------------------------- compiling
@@ -263,15 +246,9 @@ class World:
         self.function = function
         self.outcome: Outcome | None = None
         self.kept: list[tuple[str, Any]] = []
-        self.id = op["id"]
+        self.runner = Runner(op["id"])
         self.program = program
         self.emitted = 0
-        self.requests = 0
-        self.waiting: dict[int, asyncio.Future[Json]] = {}
-        self.streams: dict[int, asyncio.Queue[Json]] = {}  # of requests that get several replies
-        self.attempts: dict[str, int] = {}
-        self.calls: dict[str, int] = {}
-        self.cancelled = False
         self.loop = VirtualLoop(op.get("now", 0), self.idle)
         chance = random.Random(op.get("seed", 0))
         host = Host(
@@ -284,7 +261,7 @@ class World:
             args=op.get("args", []),
             permissions=permissions_of(op),
             folder=folder,
-            network=AskingNetwork(self),
+            network=AskingNetwork(self.runner),
             env=op.get("env", {}),
             now=self.loop.time,
             sleep=asyncio.sleep,
@@ -330,7 +307,7 @@ class World:
         return self.result(outcome)
 
     def result(self, outcome: Outcome) -> Json:
-        made: Json = {"status": "ok", "exit": outcome.exit_code, "fuel": outcome.fuel, "calls": self.calls}
+        made: Json = {"status": "ok", "exit": outcome.exit_code, "fuel": outcome.fuel, "calls": self.runner.calls}
         memories = self.session.memories
         clean = self.session.redactor.clean
         image = self.program.image
@@ -359,32 +336,12 @@ class World:
         if not by_runtime:
             self.kept.append((channel, value))
         elif channel == "audit:tool_call":
-            name = f"{value.items['tool']}__{value.items['method']}"
-            self.calls[name] = self.calls.get(name, 0) + 1
-        send({"id": self.id, "event": "emit", "n": self.emitted, "channel": channel, "json": to_json(value)})
+            self.runner.called(f"{value.items['tool']}__{value.items['method']}")
+        send({"id": self.runner.id, "event": "emit", "n": self.emitted, "channel": channel, "json": to_json(value)})
         self.emitted += 1
 
     async def answer(self, channel: str, value: Any, run: Any) -> Any:
-        """Asks the runner for the host's answer to an awaited emit."""
-        self.requests += 1
-        to = self.requests
-        record = {"channel": channel, "payload": json.loads(to_json(value))}
-        send({
-            "id": self.id, "event": "request", "to": to, "kind": "answer", "name": channel, "attempt": 1, "record": record,
-            "wire": None, "headers": {},
-        })  # fmt: skip
-        future = self.waiting[to] = self.loop.create_future()
-        try:
-            message = await future
-        except asyncio.CancelledError:
-            send({"id": self.id, "event": "abort", "to": to})
-            raise
-        fault = message.get("fault")
-        if fault is None:
-            return from_json(message["body"]["payload"])
-        if fault["kind"] == "no-listener":
-            raise NoListener
-        raise RuntimeError(fault.get("message", fault["kind"]))
+        return await answered(self.runner, channel, value)
 
     def provider(self, connection: str) -> Provider:
         """The session's own provider for `offline`; for every other connection one that asks the runner."""
@@ -392,27 +349,24 @@ class World:
         if settings.row.sdk is None:
             return self.session.pool[connection]
         if connection not in self.providers:
-            self.providers[connection] = Asking(self, self.session.pool[connection])
+            real, session = self.session.pool[connection], self.session
+            self.providers[connection] = AskingProvider(self.runner, real, session.host.env, session.redactor)
         return self.providers[connection]
 
     async def child(self, name: str, arguments: list[str], env: dict[str, str], folder: str) -> AskingChild:
         if all(agent.name != name for agent in self.program.image.agents):
             raise OSError("this world has no commands")
-        return AskingChild(self, name)
+        return AskingChild(self.runner, name)
 
     async def server(self, settings: McpSettings) -> AskingServer:
-        return AskingServer(self, settings)
+        return AskingServer(self.runner, settings)
 
     def idle(self, until: int | None) -> None:
-        send({"id": self.id, "event": "idle", "until": until})
+        send({"id": self.runner.id, "event": "idle", "until": until})
         while True:
             message = receive()
-            if message["op"] == "reply" and message["to"] in self.streams:
-                self.streams[message["to"]].put_nowait(message)
-            elif message["op"] == "reply":
-                future = self.waiting.pop(message["to"], None)
-                if future is not None and not future.done():
-                    future.set_result(message)
+            if message["op"] == "reply":
+                self.runner.give(message)
             elif message["op"] == "tick":
                 self.loop.now_ms = message["now"]
                 return
@@ -420,247 +374,10 @@ class World:
                 raise Cancelled
 
 
-class Asking(Provider):
-    """Lowers requests as the connection's own provider does, and gets its replies from the runner."""
-
-    def __init__(self, world: World, real: Provider) -> None:
-        self.world = world
-        self.real = real
-        self.settings = real.settings
-        self.name = real.settings.name
-
-    async def send(self, request: Request) -> Reply:
-        origin = origin_of(request)
-        world = self.world
-        resolve_key(self.settings, world.session.host.env, world.session.redactor, origin)
-        arguments = self.real.lower(request)
-        to = self.announce(request, arguments)
-        future = world.waiting[to] = world.loop.create_future()
-        try:
-            async with asyncio.timeout(request.timeout):
-                message = await future
-        except TimeoutError:
-            raise origin.timed_out() from None
-        finally:
-            if not future.done() or future.cancelled():
-                send({"id": world.id, "event": "abort", "to": to})
-        return reply_of(message, origin, request)
-
-    async def stream(self, request: Request, give: Callable[[str], Awaitable[None]]) -> Reply:
-        origin = origin_of(request)
-        world = self.world
-        resolve_key(self.settings, world.session.host.env, world.session.redactor, origin)
-        to = self.announce(request, self.real.lower(request))
-        parts = world.streams[to] = asyncio.Queue()
-        text, final = "", False
-        try:
-            while True:
-                async with asyncio.timeout(request.timeout):
-                    message = await parts.get()
-                final = message.get("final", True)
-                if final:
-                    reply = reply_of(message, origin, request)
-                    await give(reply.text)
-                    reply.text = text + reply.text
-                    return reply
-                text += message["body"]["text"]
-                await give(message["body"]["text"])
-        except TimeoutError:
-            raise origin.timed_out() from None
-        finally:
-            del world.streams[to]
-            if not final:
-                send({"id": world.id, "event": "abort", "to": to})
-
-    def announce(self, request: Request, arguments: Json) -> int:
-        world = self.world
-        name = request.id.rpartition("-")[0]
-        world.requests += 1
-        world.calls[name] = world.calls.get(name, 0) + 1
-        world.attempts[request.id] = world.attempts.get(request.id, 0) + 1
-        headers = {"authorization": "Bearer <secret>", **arguments.pop("extra_headers", {})}
-        body = {**arguments, **arguments.pop("extra_body", {})}
-        body.pop("extra_body", None)
-        send({
-            "id": world.id, "event": "request", "to": world.requests, "kind": "model", "name": name,
-            "attempt": world.attempts[request.id], "record": request.as_json(), "wire": compact_json(body), "headers": headers,
-        })  # fmt: skip
-        return world.requests
-
-
 def connectors(program: Program) -> dict[str, Json]:
     """The command of an agent is named after its connector, where no manifest says more."""
     found = [agent.fields for agent in program.image.agents if "process" not in agent.fields]
     return {fields["connector"]: {"command": fields["connector"]} for fields in found}
-
-
-class AskingChild:
-    """The process of an agent, played by the runner: a prompt is a request, its lines are the replies."""
-
-    stderr = ""
-
-    def __init__(self, world: World, name: str) -> None:
-        self.world = world
-        self.name = name
-        self.exit_code: int | None = None
-        self.lines: asyncio.Queue[Json] = asyncio.Queue()
-        self.asked: list[int] = []
-
-    @property
-    def ended(self) -> bool:
-        return self.exit_code is not None
-
-    async def write(self, text: str) -> None:
-        """What answers a question of the agent is no request: the lines after it are those of the prompt."""
-        if text.startswith('{"type":"response"'):
-            return
-        world = self.world
-        world.requests += 1
-        world.calls[self.name] = world.calls.get(self.name, 0) + 1
-        world.streams[world.requests] = self.lines
-        self.asked.append(world.requests)
-        send({
-            "id": world.id, "event": "request", "to": world.requests, "kind": "agent", "name": self.name, "attempt": 1,
-            "record": {"op": "send", "line": text.removesuffix("\n")}, "wire": None, "headers": {},
-        })  # fmt: skip
-
-    async def line(self) -> str:
-        body = (await self.lines.get())["body"]
-        if "exit" in body:
-            self.exit_code = body["exit"]
-            raise ChildEnded
-        return body["line"] if isinstance(body["line"], str) else compact_json(body["line"])
-
-    async def end_of_output(self) -> None:
-        self._close()
-
-    async def stop(self) -> None:
-        if self.exit_code is None:
-            self.exit_code = -15
-        self._close()
-
-    def _close(self) -> None:
-        for to in self.asked:
-            if self.world.streams.pop(to, None) is not None:
-                send({"id": self.world.id, "event": "abort", "to": to})
-
-
-class AskingServer:
-    """An MCP server, played by the runner. A result that is a String is its text, any other its structured content."""
-
-    def __init__(self, world: World, settings: McpSettings) -> None:
-        self.world = world
-        self.settings = settings
-
-    async def tools(self) -> list[ServedTool]:
-        body = await self._asked({"op": "list"})
-        return [ServedTool(tool["name"], tool.get("description") or "", tool.get("schema") or {}) for tool in body["tools"]]
-
-    async def call(self, name: str, arguments: Json) -> Answer:
-        body = await self._asked({"op": "call", "method": name, "arguments": arguments})
-        value = body["error"] if "error" in body else body["result"]
-        texts = [value] if isinstance(value, str) else []
-        return Answer(None if texts else value, texts, "error" in body)
-
-    async def aclose(self) -> None:
-        """There is nothing to close."""
-
-    async def _asked(self, record: Json) -> Json:
-        world, name = self.world, self.settings.name
-        world.requests += 1
-        to = world.requests
-        send({
-            "id": world.id, "event": "request", "to": to, "kind": "mcp", "name": name, "attempt": 1, "record": record,
-            "wire": None, "headers": {},
-        })  # fmt: skip
-        future = world.waiting[to] = world.loop.create_future()
-        try:
-            async with asyncio.timeout(self.settings.timeout):
-                message = await future
-        except TimeoutError:
-            send({"id": world.id, "event": "abort", "to": to})
-            raise ServerFailure(f"mcp {name}: no answer within {self.settings.timeout:g} s", "Timeout") from None
-        except asyncio.CancelledError:
-            send({"id": world.id, "event": "abort", "to": to})
-            raise
-        if message.get("fault") is not None:
-            raise ServerFailure(f"mcp {name} has ended", gone=True)
-        body: Json = message["body"]
-        return body
-
-
-class AskingNetwork:
-    """Gets the replies of HTTP from the runner. Every name has a public address, except `localhost`."""
-
-    def __init__(self, world: World) -> None:
-        self.world = world
-
-    async def resolve(self, host: str, port: int) -> list[str]:
-        return ["127.0.0.1" if host == "localhost" else "93.184.215.14"]
-
-    async def exchange(self, request: HttpRequest, address: str) -> HttpReply:
-        world = self.world
-        world.requests += 1
-        to = world.requests
-        record = {
-            "method": request.method, "url": request.target.url, "headers": dict(request.headers), "body": request.body,
-        }  # fmt: skip
-        send({
-            "id": world.id, "event": "request", "to": to, "kind": "http", "name": request.target.host, "attempt": 1,
-            "record": record, "wire": None, "headers": {},
-        })  # fmt: skip
-        future = world.waiting[to] = world.loop.create_future()
-        try:
-            message = await future
-        except asyncio.CancelledError:
-            send({"id": world.id, "event": "abort", "to": to})
-            raise
-        return http_reply_of(message, request.target.host)
-
-
-def http_reply_of(message: Json, host: str) -> HttpReply:
-    fault = message.get("fault")
-    if fault is None:
-        body = message["body"]
-        return HttpReply(body["status"], (body.get("headers") or {}).items(), (body.get("body") or "").encode())
-    if fault["kind"] == "status":
-        return HttpReply(fault["status"], (), b"")
-    variant = "Timeout" if fault["kind"] == "timeout" else "Network"
-    raise HttpFailure(variant, f"{host}: {fault['kind']}")
-
-
-def reply_of(message: Json, origin: Origin, request: Request) -> Reply:
-    fault = message.get("fault")
-    if fault is not None:
-        raise failure_of(fault, origin)
-    body = message["body"]
-    if body.get("finish") == "refusal":
-        raise origin.filtered(body.get("text") or "refused")
-    return Reply(
-        body.get("text", ""),
-        calls=[call_of(call) for call in body.get("calls") or ()],
-        finish=body.get("finish", "stop"),
-        model=body.get("model") or request.model,
-        tokens_in=body.get("tokens_in", 0),
-        tokens_out=body.get("tokens_out", 0),
-    )
-
-
-def call_of(call: Json) -> Call:
-    arguments = call["arguments"]
-    return Call(call["id"], call["name"], arguments if isinstance(arguments, dict) else None, str(arguments))
-
-
-def failure_of(fault: Json, origin: Origin) -> CallFailure:
-    kind = fault["kind"]
-    if kind == "timeout":
-        return origin.timed_out()
-    if kind in ("reset", "truncated"):
-        return origin.network(f"connection {kind}")
-    if kind == "status":
-        after = fault.get("retry_after")
-        return origin.of_status(fault["status"], f"status {fault['status']}", None if after is None else round(after * 1000))
-    return origin.invalid_response("not a reply")
 
 
 OPERATIONS = {"check": check, "compile": compile_, "load": load, "run": run}

@@ -76,7 +76,7 @@ class Child:
 
     @classmethod
     async def started(cls, owner: str, arguments: Sequence[str], env: Mapping[str, str], folder: str) -> Child:
-        """`start` in the form that a host may replace (session.Host.children)."""
+        """`start` in the form that a host may replace (`Host.children`)."""
         return await cls.start(arguments, env, folder)
 
     @property

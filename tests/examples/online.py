@@ -12,7 +12,8 @@ from typing import Any
 
 import httpx2
 from concerto.compiler.pipeline import compile_source
-from concerto.runtime.session import Host, Session
+from concerto.runtime.host import Host
+from concerto.runtime.session import Session
 from concerto.vm.load import load_image
 from concerto.vm.values import to_json
 

@@ -16,9 +16,10 @@ from typing import Any
 import httpx2
 import pytest
 from concerto.compiler.pipeline import compile_source
+from concerto.runtime.host import Host
 from concerto.runtime.mcp.served import Answer, ServedTool
 from concerto.runtime.permissions import Permissions
-from concerto.runtime.session import Host, Session
+from concerto.runtime.session import Session
 from concerto.vm.load import load_image
 from concerto.vm.values import to_json
 

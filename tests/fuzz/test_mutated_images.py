@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 from concerto.compiler.pipeline import compile_source
 from concerto.runtime.errors import ConfigFailure
-from concerto.runtime.session import Host, Outcome, Session, run_offline
+from concerto.runtime.host import Host
+from concerto.runtime.session import Outcome, Session, run_offline
 from concerto.vm.bytecode.codec import encode
 from concerto.vm.bytecode.image import ImageError
 from concerto.vm.load import load_bytes

@@ -11,7 +11,8 @@ import json
 import concerto
 import httpx2
 import pytest
-from concerto.runtime.session import Host, Session
+from concerto.runtime.host import Host
+from concerto.runtime.session import Session
 from concerto.vm.load import load_bytes
 from concerto.vm.values import Err
 

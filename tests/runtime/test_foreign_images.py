@@ -9,7 +9,8 @@ import pytest
 from concerto.compiler.pipeline import compile_source
 from concerto.runtime.agents.settings import AgentSettings
 from concerto.runtime.errors import ConfigFailure
-from concerto.runtime.session import Host, Outcome, Session, run_offline
+from concerto.runtime.host import Host
+from concerto.runtime.session import Outcome, Session, run_offline
 from concerto.vm.bytecode.image import Image
 from concerto.vm.load import load_image
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from concerto.cli.run import run_session
 from concerto.compiler.pipeline import compile_source
+from concerto.runtime.host import Host
 from concerto.runtime.offline_loop import OfflineLoop
-from concerto.runtime.session import Host, Outcome, Session
+from concerto.runtime.session import Outcome, Session
 from concerto.runtime.testing import chosen, run_tests
 from concerto.vm.load import load_image
 

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from concerto.compiler.pipeline import compile_source
+from concerto.runtime.host import Host
 from concerto.runtime.offline_loop import OfflineLoop
-from concerto.runtime.session import Host, Outcome, Session, run_offline
+from concerto.runtime.session import Outcome, Session, run_offline
 from concerto.vm.link import Program
 from concerto.vm.load import load_image
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 from concerto.compiler.pipeline import compile_source
-from concerto.runtime.session import Host, Session, run_offline
+from concerto.runtime.host import Host
+from concerto.runtime.session import Session, run_offline
 from concerto.vm.link import Program
 from concerto.vm.load import load_image
 from concerto.vm.values import sharing

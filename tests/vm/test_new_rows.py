@@ -26,7 +26,8 @@ def twice(value: int) -> int:
 '''
 LIBRARY = """
 from concerto.compiler.pipeline import compile_source
-from concerto.runtime.session import Host, Session, run_offline
+from concerto.runtime.host import Host
+from concerto.runtime.session import Session, run_offline
 from concerto.vm.bytecode.asm import assemble
 from concerto.vm.bytecode.codec import decode, encode
 from concerto.vm.bytecode.disasm import disassemble

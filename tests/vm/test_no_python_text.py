@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 from concerto.compiler.pipeline import compile_source
-from concerto.runtime.session import Host, Session, run_offline
+from concerto.runtime.host import Host
+from concerto.runtime.session import Session, run_offline
 from concerto.vm.bytecode.codec import decode, encode
 from concerto.vm.load import load_image
 from concerto.vm.values import records

@@ -14,7 +14,8 @@ from types import FrameType
 from typing import Any
 
 from concerto.compiler.pipeline import compile_source
-from concerto.runtime.session import Host, Session, run_offline
+from concerto.runtime.host import Host
+from concerto.runtime.session import Session, run_offline
 from concerto.vm.bytecode.code import instructions
 from concerto.vm.bytecode.opcodes import OPCODES
 from concerto.vm.generated import loop

@@ -6,7 +6,8 @@ import sys
 
 import pytest
 from concerto.compiler.pipeline import compile_source
-from concerto.runtime.session import Host, Outcome, Session, run_offline
+from concerto.runtime.host import Host
+from concerto.runtime.session import Outcome, Session, run_offline
 from concerto.vm.builtins import ASSOCIATED, FUNCTIONS, METHODS
 from concerto.vm.load import load_image
 

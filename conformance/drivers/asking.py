@@ -1,0 +1,292 @@
+"""What the driver puts in the place of the world: models, agents, MCP servers and HTTP that the runner plays (C-8.4).
+
+Each request becomes an event with a number of its own; the `reply` that names it is the answer. One that is given up is
+told by `abort`. Knows the records of the implementation, nothing of sessions but what a provider needs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from concerto.runtime.agents.child import ChildEnded
+from concerto.runtime.connections import resolve_key
+from concerto.runtime.emits import NoListener
+from concerto.runtime.errors import CallFailure, Origin
+from concerto.runtime.http_requests import HttpFailure, HttpReply, HttpRequest
+from concerto.runtime.mcp.served import Answer, ServedTool, ServerFailure
+from concerto.runtime.mcp.settings import McpSettings
+from concerto.runtime.providers.base import Provider, origin_of
+from concerto.runtime.records import Call, Reply, Request
+from concerto.runtime.schema.json_text import compact_json
+from concerto.vm.values import from_json, to_json
+
+Json = dict[str, Any]
+
+
+def send(message: Json) -> None:
+    sys.stdout.write(json.dumps(message, ensure_ascii=False, separators=(",", ":")) + "\n")
+    sys.stdout.flush()
+
+
+def receive() -> Json:
+    line = sys.stdin.readline()
+    if not line:
+        sys.exit(0)
+    message: Json = json.loads(line)
+    return message
+
+
+class Runner:
+    """What one run has asked of the runner, and who waits for its replies."""
+
+    def __init__(self, number: int) -> None:
+        self.id = number
+        self.requests = 0
+        self.calls: dict[str, int] = {}
+        self.attempts: dict[str, int] = {}
+        self.waiting: dict[int, asyncio.Future[Json]] = {}
+        self.streams: dict[int, asyncio.Queue[Json]] = {}  # of requests that get several replies
+
+    def ask(
+        self, kind: str, name: str, record: Json, attempt: int = 1, wire: str | None = None, headers: Json | None = None
+    ) -> int:
+        """The number that replies name."""
+        self.requests += 1
+        send({
+            "id": self.id, "event": "request", "to": self.requests, "kind": kind, "name": name, "attempt": attempt,
+            "record": record, "wire": wire, "headers": headers or {},
+        })  # fmt: skip
+        return self.requests
+
+    def called(self, name: str) -> None:
+        self.calls[name] = self.calls.get(name, 0) + 1
+
+    def abort(self, to: int) -> None:
+        send({"id": self.id, "event": "abort", "to": to})
+
+    async def reply(self, to: int, seconds: float | None = None) -> Json:
+        """The answer; TimeoutError after `seconds`, and then, or when the task is cancelled, it is not waited for any more."""
+        future = self.waiting[to] = asyncio.get_running_loop().create_future()
+        try:
+            async with asyncio.timeout(seconds):
+                return await future
+        finally:
+            if not future.done() or future.cancelled():
+                self.abort(to)
+
+    def give(self, message: Json) -> None:
+        """A reply that has come, to who waits for it; none waits for what was given up."""
+        if message["to"] in self.streams:
+            self.streams[message["to"]].put_nowait(message)
+            return
+        future = self.waiting.pop(message["to"], None)
+        if future is not None and not future.done():
+            future.set_result(message)
+
+
+async def answered(runner: Runner, channel: str, value: Any) -> Any:
+    """The host's answer to an awaited emit."""
+    message = await runner.reply(runner.ask("answer", channel, {"channel": channel, "payload": json.loads(to_json(value))}))
+    fault = message.get("fault")
+    if fault is None:
+        return from_json(message["body"]["payload"])
+    if fault["kind"] == "no-listener":
+        raise NoListener
+    raise RuntimeError(fault.get("message", fault["kind"]))
+
+
+class AskingProvider(Provider):
+    """Lowers requests as the connection's own provider does, and gets its replies from the runner."""
+
+    def __init__(self, runner: Runner, real: Provider, env: dict[str, str], redactor: Any) -> None:
+        self.runner = runner
+        self.real = real
+        self.env = env
+        self.redactor = redactor
+        self.settings = real.settings
+        self.name = real.settings.name
+
+    async def send(self, request: Request) -> Reply:
+        origin = origin_of(request)
+        to = self.announce(request, origin)
+        try:
+            return reply_of(await self.runner.reply(to, request.timeout), origin, request)
+        except TimeoutError:
+            raise origin.timed_out() from None
+
+    async def stream(self, request: Request, give: Callable[[str], Awaitable[None]]) -> Reply:
+        origin = origin_of(request)
+        to = self.announce(request, origin)
+        parts = self.runner.streams[to] = asyncio.Queue()
+        text, final = "", False
+        try:
+            while True:
+                async with asyncio.timeout(request.timeout):
+                    message = await parts.get()
+                final = message.get("final", True)
+                if final:
+                    reply = reply_of(message, origin, request)
+                    await give(reply.text)
+                    reply.text = text + reply.text
+                    return reply
+                text += message["body"]["text"]
+                await give(message["body"]["text"])
+        except TimeoutError:
+            raise origin.timed_out() from None
+        finally:
+            del self.runner.streams[to]
+            if not final:
+                self.runner.abort(to)
+
+    def announce(self, request: Request, origin: Origin) -> int:
+        resolve_key(self.settings, self.env, self.redactor, origin)
+        arguments = self.real.lower(request)
+        runner, name = self.runner, request.id.rpartition("-")[0]
+        runner.called(name)
+        runner.attempts[request.id] = runner.attempts.get(request.id, 0) + 1
+        headers = {"authorization": "Bearer <secret>", **arguments.pop("extra_headers", {})}
+        body = {**arguments, **arguments.pop("extra_body", {})}
+        body.pop("extra_body", None)
+        return runner.ask("model", name, request.as_json(), runner.attempts[request.id], compact_json(body), headers)
+
+
+class AskingChild:
+    """The process of an agent, played by the runner: a prompt is a request, its lines are the replies."""
+
+    stderr = ""
+
+    def __init__(self, runner: Runner, name: str) -> None:
+        self.runner = runner
+        self.name = name
+        self.exit_code: int | None = None
+        self.lines: asyncio.Queue[Json] = asyncio.Queue()
+        self.asked: list[int] = []
+
+    @property
+    def ended(self) -> bool:
+        return self.exit_code is not None
+
+    async def write(self, text: str) -> None:
+        """What answers a question of the agent is no request: the lines after it are those of the prompt."""
+        if text.startswith('{"type":"response"'):
+            return
+        self.runner.called(self.name)
+        to = self.runner.ask("agent", self.name, {"op": "send", "line": text.removesuffix("\n")})
+        self.runner.streams[to] = self.lines
+        self.asked.append(to)
+
+    async def line(self) -> str:
+        body = (await self.lines.get())["body"]
+        if "exit" in body:
+            self.exit_code = body["exit"]
+            raise ChildEnded
+        return body["line"] if isinstance(body["line"], str) else compact_json(body["line"])
+
+    async def end_of_output(self) -> None:
+        self._close()
+
+    async def stop(self) -> None:
+        if self.exit_code is None:
+            self.exit_code = -15
+        self._close()
+
+    def _close(self) -> None:
+        for to in self.asked:
+            if self.runner.streams.pop(to, None) is not None:
+                self.runner.abort(to)
+
+
+class AskingServer:
+    """An MCP server, played by the runner. A result that is a String is its text, any other its structured content."""
+
+    def __init__(self, runner: Runner, settings: McpSettings) -> None:
+        self.runner = runner
+        self.settings = settings
+
+    async def tools(self) -> list[ServedTool]:
+        body = await self._asked({"op": "list"})
+        return [ServedTool(tool["name"], tool.get("description") or "", tool.get("schema") or {}) for tool in body["tools"]]
+
+    async def call(self, name: str, arguments: Json) -> Answer:
+        body = await self._asked({"op": "call", "method": name, "arguments": arguments})
+        value = body["error"] if "error" in body else body["result"]
+        texts = [value] if isinstance(value, str) else []
+        return Answer(None if texts else value, texts, "error" in body)
+
+    async def aclose(self) -> None:
+        """There is nothing to close."""
+
+    async def _asked(self, record: Json) -> Json:
+        name, seconds = self.settings.name, self.settings.timeout
+        try:
+            message = await self.runner.reply(self.runner.ask("mcp", name, record), seconds)
+        except TimeoutError:
+            raise ServerFailure(f"mcp {name}: no answer within {seconds:g} s", "Timeout") from None
+        if message.get("fault") is not None:
+            raise ServerFailure(f"mcp {name} has ended", gone=True)
+        body: Json = message["body"]
+        return body
+
+
+class AskingNetwork:
+    """Gets the replies of HTTP from the runner. Every name has a public address, except `localhost`."""
+
+    def __init__(self, runner: Runner) -> None:
+        self.runner = runner
+
+    async def resolve(self, host: str, port: int) -> list[str]:
+        return ["127.0.0.1" if host == "localhost" else "93.184.215.14"]
+
+    async def exchange(self, request: HttpRequest, address: str) -> HttpReply:
+        target = request.target
+        record = {"method": request.method, "url": target.url, "headers": dict(request.headers), "body": request.body}
+        return http_reply_of(await self.runner.reply(self.runner.ask("http", target.host, record)), target.host)
+
+
+def http_reply_of(message: Json, host: str) -> HttpReply:
+    fault = message.get("fault")
+    if fault is None:
+        body = message["body"]
+        return HttpReply(body["status"], (body.get("headers") or {}).items(), (body.get("body") or "").encode())
+    if fault["kind"] == "status":
+        return HttpReply(fault["status"], (), b"")
+    variant = "Timeout" if fault["kind"] == "timeout" else "Network"
+    raise HttpFailure(variant, f"{host}: {fault['kind']}")
+
+
+def reply_of(message: Json, origin: Origin, request: Request) -> Reply:
+    fault = message.get("fault")
+    if fault is not None:
+        raise failure_of(fault, origin)
+    body = message["body"]
+    if body.get("finish") == "refusal":
+        raise origin.filtered(body.get("text") or "refused")
+    return Reply(
+        body.get("text", ""),
+        calls=[call_of(call) for call in body.get("calls") or ()],
+        finish=body.get("finish", "stop"),
+        model=body.get("model") or request.model,
+        tokens_in=body.get("tokens_in", 0),
+        tokens_out=body.get("tokens_out", 0),
+    )
+
+
+def call_of(call: Json) -> Call:
+    arguments = call["arguments"]
+    return Call(call["id"], call["name"], arguments if isinstance(arguments, dict) else None, str(arguments))
+
+
+def failure_of(fault: Json, origin: Origin) -> CallFailure:
+    kind = fault["kind"]
+    if kind == "timeout":
+        return origin.timed_out()
+    if kind in ("reset", "truncated"):
+        return origin.network(f"connection {kind}")
+    if kind == "status":
+        after = fault.get("retry_after")
+        return origin.of_status(fault["status"], f"status {fault['status']}", None if after is None else round(after * 1000))
+    return origin.invalid_response("not a reply")
