@@ -1,7 +1,7 @@
-"""Values that need no mark as shared because their first place is gone: the local is not read again (V-5.7); and stores that need
-not be made, because nothing reads them.
+"""Values that need no mark as shared because their first place is gone: the local is not read again (V-5.7); and what is
+read later at all.
 
-Hands on `moved` and `dead`. Must not know: Python text, values.
+Hands on `moved`, `unnamed` and `read_after`. Must not know: Python text, values.
 """
 
 from __future__ import annotations
@@ -37,26 +37,38 @@ def moved(body: Body, flow: Flow) -> set[int]:
     return found
 
 
-def dead(body: Body, flow: Flow) -> set[int]:
-    """STORE of locals without a name that nothing reads again: those that the compiler has made for itself."""
-    live = lives(body, flow)
+def unnamed(body: Body) -> set[int]:
+    """STORE of locals without a name: those that the compiler has made for itself, which no panic shows."""
     names = body.program.image.names
     named: dict[int, set[int]] = {}
     found = set()
+    for at, (_, number, slot) in enumerate(body.instructions):
+        if number == STORE:
+            inlined = body.places[at][1]
+            if inlined.function not in named:
+                rows = names[inlined.function] if names else []
+                named[inlined.function] = {place for _, place, _, _ in rows}
+            if slot - inlined.slot not in named[inlined.function]:
+                found.add(at)
+    return found
+
+
+def read_after(body: Body, flow: Flow, places: set[int]) -> set[int]:
+    """The locals that are read from some of these instructions on, or from the one behind, before they are assigned."""
+    live = lives(body, flow)
+    found: set[int] = set()
     for start, block in flow.blocks.items():
         after = set(_after(flow, start, live))
         for at in reversed(range(start, block.end)):
+            if at in places:
+                found |= after
             _, number, slot = body.instructions[at]
             if number in (LOAD, LOAD_OWN):
                 after.add(slot)
             elif number == STORE:
-                inlined = body.places[at][1]
-                if inlined.function not in named:
-                    rows = names[inlined.function] if names else []
-                    named[inlined.function] = {place for _, place, _, _ in rows}
-                if slot not in after and slot - inlined.slot not in named[inlined.function]:
-                    found.add(at)
                 after.discard(slot)
+            if at in places:
+                found |= after
     return found
 
 

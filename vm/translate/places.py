@@ -10,7 +10,7 @@ from . import stack as s
 from .borrowing import WHOLES
 from .expressions import CONTAINERS, NOTHING, Expressions
 from .stack import Entry, slot_of
-from .text import Branch, Loop, keeping
+from .text import Branch, Loop, Store, keeping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class Places(Expressions):
         self.known = known
         self.unmarked: set[int] = set()  # SHARE that marks nothing
         self.moved: set[int] = set()
-        self.dead: set[int] = set()  # STORE that nothing reads
+        self.unnamed: set[int] = set()  # STORE of hidden locals
         self.advancing: set[int] = set()  # STORE that a walk does
         self.stored: dict[Any, list[Entry]] = {}
         self.marked: frozenset[str] = frozenset()  # variables whose value is marked as shared, or needs no mark
@@ -115,20 +115,21 @@ class Places(Expressions):
         self.store(operand, part)
         if part.text == name:
             return
-        if self.at not in self.dead:
-            self.forget(name)
-            self.assigned_here(operand, part)
-        if self.at in self.advancing or self.at in self.dead:
+        self.forget(name)
+        self.assigned_here(operand, part)
+        if self.at in self.advancing:
             if not part.pure:
                 self.statement(part.text)
             return
         if name in self.lists:  # in a block that leaves the loop for good
             self.lists = {other: loop for other, loop in self.lists.items() if other != name}
         self.marked = self.marked | {name} if part.text in self.marked else self.marked - {name}
-        if part.pure:
-            self.out.append(f"{name} = {part.text}")
-        else:
+        if not part.pure:
             self.statement(f"{name} = {part.text}")
+        elif self.at in self.unnamed:
+            self.out.append(Store(operand, part.text))
+        else:
+            self.out.append(f"{name} = {part.text}")
 
     def store_concat(self, operand: int) -> bool:
         """CONCAT, STORE: a local that grows is extended where it lies, so that a loop of these is linear."""
