@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .text import Statement
 
 NEXT = BY_NAME["NEXT"].number
+SHORT = 12  # instructions that stand in a loop though they come behind it
 DEEPEST = 150  # blocks nested in one another
 
 
@@ -81,13 +82,24 @@ class Shaper(Calls):
             for loop in loops:  # outermost first
                 if parent in loop.body and start not in loop.body:
                     walk = self.instructions[parent][1] == NEXT or parent in self.counting
-                    ended = walk or bool(block.succs) or self.flow.is_merge(start)
+                    around = min([other.body for other in loops if parent in other.body], key=len)
+                    ended = walk or not self.short(start) or not around.issuperset(block.preds)
                     if ended:
                         parent = loop.start
                     break
             if ended or self.flow.is_merge(start):
                 found.setdefault(parent, []).append(start)
         return found
+
+    def short(self, start: int) -> bool:
+        """Whether what comes behind a loop is done before it ends: where control ends there, or a few instructions lead to where
+        others come to as well."""
+        block = self.flow.blocks[start]
+        if not block.succs:
+            return True
+        target = block.succs[0][0]
+        alone = len(block.succs) == 1 and not block.body and block.end - start <= SHORT
+        return alone and not self.metered and (target not in self.flow.blocks or self.flow.is_merge(target))
 
     def node(self, start: int) -> None:
         """The block, and everything that it dominates."""

@@ -68,6 +68,15 @@ def owned(value: Any) -> Any:
         return value
 
 
+def own_plain(value: Any) -> Any:
+    """A copy of an Array that is said to hold nothing that a write could reach."""
+    if type(value) is not Array:
+        return own(value)
+    copy = Array.__new__(Array)
+    copy.items, copy.shared = value.items[:], False
+    return copy
+
+
 def shared_mark(value: Any) -> bool:
     return bool(getattr(value, "shared", False))
 
@@ -145,7 +154,8 @@ NAMES: dict[str, Any] = {
         Array, Cell, Closure, EnumValue, Err, ErrorValue, Ok, RangeValue, Some, Leave, caught, changes_self, found,
         number, numbered, popped, taken, key_of, key_not_found, map_store,
         check_concat, collection_too_long, concat, err_of,
-        float_div, index_out_of_range, int_div, int_rem, join, no_arm, none_or_err, not_a_bool, overflow, own, own_cell, owned,
+        float_div, index_out_of_range, int_div, int_rem, join, no_arm, none_or_err, not_a_bool, overflow, own, own_cell, own_plain,
+        owned,
         share, shared_mark, span, math.sqrt, text_of, wrong_length,
     )
 }  # fmt: skip

@@ -5,7 +5,7 @@ A `for` walks an iterator, or a range in place of a loop that counts. Hands on `
 
 from __future__ import annotations
 
-from ..bytecode.opcodes import BY_NAME
+from ..bytecode.opcodes import BY_NAME, OPCODES
 from .blocks import Frame, Shaper
 from .stack import Entry, slot_of
 from .text import Branch, Line, Loop
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from .stack import Limit
 
 NEXT, STORE, ITERATE = (BY_NAME[name].number for name in ("NEXT", "STORE", "ITERATE"))
+MOST_ROUNDS = 100  # of a walk over constants that is done before the stop flag is looked at again
+CALLING = frozenset(op.number for op in OPCODES if op.name.startswith("CALL") and op.name != "CALL_BUILTIN")
 
 
 class Loops(Shaper):
@@ -37,7 +39,7 @@ class Loops(Shaper):
             self.count(start, frame, statement, inside)
         else:
             self.enter_canonical(start)
-            self.poll(start)
+            self.poll(start, start)
             self.within(start, inside)
             exhausted = -1
         self.out = before
@@ -73,7 +75,7 @@ class Loops(Shaper):
         self.ends[start] = self.facts.copy()
         condition, yes, no = self.condition(last, self.flow.blocks[start].succs)
         facts = self.learned(self.facts, condition.if_true, condition.less_true)
-        self.poll(start)
+        self.poll(start, start)
         self.facts = facts
         self.advancing |= {loop.advance}
         self.go(yes[0], start, yes[1])
@@ -135,7 +137,7 @@ class Loops(Shaper):
         else:
             known = self.walked.get(iterator, Entry(""))
             self.stack.append(Entry(f"v{iterator}", known.kind, low=known.low, high=known.high))
-        self.poll(self.skip + 1 if self.skip == following else following)
+        self.poll(self.skip + 1 if self.skip == following else following, start, iterator)
         if self.skip == following:
             self.go(following, start)
         else:
@@ -153,8 +155,22 @@ class Loops(Shaper):
             if element.low is not None:
                 self.learn([(end, element.low + 1, None, None, None)])
 
-    def poll(self, index: int) -> None:
+    def asked_inside(self, start: int, iterator: int) -> bool:
+        """Whether a loop need not look at the stop flag: one inside, which every round comes to, does, or it is soon over."""
+        blocks = self.flow.blocks
+        body = blocks[start].body
+        inner = [head for head in self.flow.loops() if head in body and head != start]
+        tails = [tail for tail in blocks[start].preds if tail in body]
+        rounds = self.walked[iterator].length if iterator in self.walked and self.instructions[start - 1][1] == ITERATE else None
+        if rounds is not None and rounds <= MOST_ROUNDS and not inner:
+            return CALLING.isdisjoint(self.flow.numbers(set(body)))
+        whiles = [head for head in inner if self.instructions[head][1] != NEXT and head not in self.counting]
+        return any(all(self.flow.dominates(head, tail) for tail in tails) for head in whiles)
+
+    def poll(self, index: int, start: int, iterator: int = -1) -> None:
         """At the head of a loop: the stop flag, and what fuel was counted."""
+        if not self.metered and self.asked_inside(start, iterator):
+            return
         site = f"{self.place(index, self.stack)}raise Leave"
         stop = Branch("S")
         stop.yes.append(site)

@@ -208,10 +208,14 @@ class Places(Expressions):
         self.marked -= {name}
         if kind[0] in CONTAINERS:
             test = Branch(f"{name}.shared")
-            test.yes.append(f"{name} = own({name})")
+            test.yes.append(f"{name} = {self.copying(kind)}({name})")
             self.out.append(test)
         else:
             self.out.append(f"{name} = owned({name})")
+
+    def copying(self, kind: Kind) -> str:
+        """What copies a container of a kind."""
+        return "own_plain" if kind[0] == "array" and self.inner(kind)[0] in s.SCALARS else "own"
 
     def op_LOAD_OWN(self, operand: int) -> None:
         name = f"l{operand}"
@@ -246,7 +250,7 @@ class Places(Expressions):
         self.settle()
         self.marked -= {name}
         first, test = Branch(f"b{slot} is None"), Branch(f"l{slot}.shared")
-        test.yes.append(f"l{slot} = own(l{slot})")
+        test.yes.append(f"l{slot} = {self.copying(self.local(slot).kind)}(l{slot})")
         first.yes += [test, f"a{slot} = b{slot} = l{slot}.items"]
         self.out.append(first)
 
