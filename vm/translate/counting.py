@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from ..bytecode import image as im
 from ..bytecode.opcodes import BY_NAME
+from .flow import STORES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,10 +46,16 @@ def counting(flow: Flow, image: Any) -> dict[int, Counting]:
         end = flow.blocks[tails[0]].end
         if end - tails[0] >= 5:
             loop = _form(flow.facts.instructions, image, head, end)
-            assigned = [slot for start in block.body for slot in flow.stored(start)]
+            assigned = [slot for start in block.body for slot in _assigned(flow, start)]
             if loop is not None and assigned.count(loop[0].slot) == 1 and loop[1].isdisjoint(assigned):
                 found[head] = loop[0]
     return found
+
+
+def _assigned(flow: Flow, start: int) -> list[int]:
+    """The locals that a block assigns, as often as it does."""
+    span = flow.facts.instructions[start : flow.blocks[start].end]
+    return [operand for _, number, operand in span if number in STORES]
 
 
 def _form(instructions: list[tuple[int, int, int]], image: Any, head: int, end: int) -> tuple[Counting, set[int]] | None:

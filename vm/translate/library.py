@@ -154,8 +154,8 @@ NAMES: dict[str, Any] = {
         Array, Cell, Closure, EnumValue, Err, ErrorValue, Ok, RangeValue, Some, Leave, caught, changes_self, found,
         number, numbered, popped, taken, key_of, key_not_found, map_store,
         check_concat, collection_too_long, concat, err_of,
-        float_div, index_out_of_range, int_div, int_rem, join, no_arm, none_or_err, not_a_bool, overflow, own, own_cell, own_plain,
-        owned,
+        float_div, index_out_of_range, int_div, int_rem, join, no_arm, none_or_err, not_a_bool, overflow, own, own_cell,
+        own_plain, owned,
         share, shared_mark, span, math.sqrt, text_of, wrong_length,
     )
 }  # fmt: skip

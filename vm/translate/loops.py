@@ -165,7 +165,8 @@ class Loops(Shaper):
         if rounds is not None and rounds <= MOST_ROUNDS and not inner:
             return CALLING.isdisjoint(self.flow.numbers(set(body)))
         whiles = [head for head in inner if self.instructions[head][1] != NEXT and head not in self.counting]
-        return any(all(self.flow.dominates(head, tail) for tail in tails) for head in whiles)
+        always = [head for head in whiles if all(self.flow.dominates(head, tail) for tail in tails)]
+        return any(not self.asked_inside(head, -1) for head in always)
 
     def poll(self, index: int, start: int, iterator: int = -1) -> None:
         """At the head of a loop: the stop flag, and what fuel was counted."""

@@ -193,7 +193,7 @@ class Writer:
         if entry.bare is not None:
             name, text = entry.bare
             self.out.append(f"{name} = {text}")
-            return Entry(name, entry.kind, pure=False, uses=frozenset({name}))
+            return Entry(name, entry.kind, pure=False, uses=frozenset({name}), low=entry.low, high=entry.high)
         name = self.temporary()
         self.out.append(f"{name} = {entry.text}")
         found = Entry(name, entry.kind, low=entry.low, high=entry.high)

@@ -1,8 +1,8 @@
 """Python text in the making: a tree of statements, printed with a table from line to place in the bytecode.
 
 A mark inside a text begins a new line where it is printed, so that whatever may fail there has a line of its own; Python's
-traceback then says which one did, at no cost while nothing fails. Hands on `Branch`, `Loop`, `Line`, `Store`, `mark`, `printed`. Must not
-know: bytecode.
+traceback then says which one did, at no cost while nothing fails. Hands on `Branch`, `Loop`, `Line`, `Store`, `mark`, `printed`.
+Must not know: bytecode.
 """
 
 from __future__ import annotations
