@@ -194,7 +194,7 @@ class Places(Expressions):
             self.statement(f"{part.text}.shared = True")
             self.push(part)
             return
-        other = f"(w := type({part.text})) is not int and w is not str and w not in PLAIN"  # most are one of these two
+        other = f"type({part.text}) is not int and (w := type({part.text})) is not str and w not in PLAIN"  # most are one of these two
         test = Branch(f"not {part.text}.shared" if part.kind[0] == "enum" else other)
         test.yes.append(f"share({part.text})")
         self.settle()
