@@ -24,7 +24,9 @@ fn through(from: Int, to: Int) -> Int {
     for by in 1..5 {
         let mut i = from;
         while i <= to { if i == 40 { break; } i += by; }
-        sum = sum * 100 + i;
+        let mut k = from;
+        while k <= to { k += by; }
+        sum = sum * 10000 + i * 100 + k;
     }
     sum
 }

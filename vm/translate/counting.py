@@ -36,12 +36,14 @@ class Counting:
 
 
 def counting(flow: Flow, image: Any) -> dict[int, Counting]:
-    """By head, the loops of this form. `continue` goes to the head without a step, so that there is one way back."""
+    """By head, the loops of this form. `continue` goes to the head without a step, so that there is one way back. What may end
+    before the limit often does so after a few rounds, which a range is too dear for."""
     found: dict[int, Counting] = {}
     for head in flow.loops():
         block = flow.blocks[head]
         tails = [start for start in block.body if any(target == head for target, _ in flow.blocks[start].succs)]
-        if block.end != head + 4 or len(tails) != 1 or tails[0] == head:
+        out = [start for start in block.body for target, _ in flow.blocks[start].succs if target not in block.body]
+        if block.end != head + 4 or len(tails) != 1 or tails[0] == head or out != [head]:
             continue
         end = flow.blocks[tails[0]].end
         if end - tails[0] >= 5:
