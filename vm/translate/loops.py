@@ -21,6 +21,10 @@ CALLING = frozenset(op.number for op in OPCODES if op.name.startswith("CALL") an
 
 
 class Loops(Shaper):
+    """`asked`: the arrays that have been asked before the loop whether they are shared, and the loop that their list is kept in."""
+
+    asked: frozenset[tuple[str, int]] = frozenset()
+
     def loop(self, start: int, inside: list[int]) -> None:
         walk = self.instructions[start][1] == NEXT
         frame = Frame(start, True)
@@ -28,10 +32,12 @@ class Loops(Shaper):
         iterator = self.flow.facts.depths[start] - 1
         statement = Loop(f"for v{iterator} in s{iterator}:" if walk else "while True:")
         opened = self.open_lists(start)
-        roomy = self.roomy
+        roomy, asked = self.roomy, self.asked
         counts = self.counted(start)
         if walk:
             self.make_room(start, iterator)
+        if walk or counts:
+            self.ask_before(start, iterator if walk else -1)
         before, self.out = self.out, statement.body
         if walk:
             exhausted = self.walk(start, statement, inside, iterator)
@@ -45,7 +51,7 @@ class Loops(Shaper):
         self.out = before
         self.out.append(statement)
         self.frames.pop()
-        self.lists, self.roomy = opened, roomy
+        self.lists, self.roomy, self.asked = opened, roomy, asked
         if walk:
             self.exhausted(frame, statement, exhausted, iterator)
         self.after_loop(frame)
@@ -73,6 +79,7 @@ class Loops(Shaper):
         statement.head = f"for {name} in range({name}, {limit}{' + 1' * loop.inclusive}, {step}):"
         self.step(start + 2)
         self.ends[start] = self.facts.copy()
+        self.facts.opened |= self.asked
         condition, yes, no = self.condition(last, self.flow.blocks[start].succs)
         facts = self.learned(self.facts, condition.if_true, condition.less_true)
         self.poll(start, start)
@@ -118,12 +125,42 @@ class Loops(Shaper):
                 room = f"len(a{slot}) + {times}s{iterator}.__length_hint__() <= M"
                 self.out.append(f"m{slot} = not l{slot}.shared and type(s{iterator}) in WALKS and {room}")
 
+    def ask_before(self, start: int, iterator: int) -> None:
+        """What every round of a loop writes to is asked before it, if it has a round, whether it is shared."""
+        body = self.flow.blocks[start].body
+        always = [block for block in body if all(self.flow.dominates(block, tail) for tail in self.tails(start))]
+        self.asked = frozenset()
+        for name, loop in self.lists.items():
+            slot = slot_of(name)
+            written = [at for at, use in self.storage.uses.get(slot, {}).items() if use == 2]
+            every = any(block <= at < self.flow.blocks[block].end for at in written for block in always)
+            if every and name not in self.roomy and (name, loop) not in self.facts.opened:
+                some = self.some_round(start, iterator)
+                asking, copied = Branch(f"b{slot} is None and (not {name}.shared or {some})"), Branch(f"{name}.shared")
+                copied.yes.append(f"{name} = {self.copying(self.local(slot).kind)}({name})")
+                asking.yes += [copied, f"a{slot} = b{slot} = {name}.items"]
+                self.out.append(asking)
+                self.asked |= {(name, loop)}
+
+    def some_round(self, start: int, iterator: int) -> str:
+        if iterator >= 0:
+            return f"type(s{iterator}) not in WALKS or s{iterator}.__length_hint__()"
+        self.step(start)
+        self.step(start + 1)
+        limit, counts = self.pop(), self.pop()
+        return f"{counts.text} {'<=' if self.counting[start].inclusive else '<'} {limit.text}"
+
+    def tails(self, start: int) -> list[int]:
+        """The blocks that go back to the head of a loop."""
+        return [tail for tail in self.flow.blocks[start].preds if tail in self.flow.blocks[start].body]
+
     def walk(self, start: int, statement: Loop, inside: list[int], iterator: int) -> int:
         """The body of a `for`; gives the index where it goes on when there are no more elements."""
         taken = self.flow.blocks[start].succs[1][0]
         self.frames += [Frame(join, False) for join in reversed(inside)]
         self.enter_canonical(start)
         self.ends[start] = self.facts.copy()
+        self.facts.opened |= self.asked
         following = start + 1
         block = self.flow.blocks.get(following)
         alone = block is not None and not self.flow.is_merge(following) and not block.body
@@ -160,12 +197,11 @@ class Loops(Shaper):
         blocks = self.flow.blocks
         body = blocks[start].body
         inner = [head for head in self.flow.loops() if head in body and head != start]
-        tails = [tail for tail in blocks[start].preds if tail in body]
         rounds = self.walked[iterator].length if iterator in self.walked and self.instructions[start - 1][1] == ITERATE else None
         if rounds is not None and rounds <= MOST_ROUNDS and not inner:
             return CALLING.isdisjoint(self.flow.numbers(set(body)))
         whiles = [head for head in inner if self.instructions[head][1] != NEXT and head not in self.counting]
-        always = [head for head in whiles if all(self.flow.dominates(head, tail) for tail in tails)]
+        always = [head for head in whiles if all(self.flow.dominates(head, tail) for tail in self.tails(start))]
         return any(not self.asked_inside(head, -1) for head in always)
 
     def poll(self, index: int, start: int, iterator: int = -1) -> None:
