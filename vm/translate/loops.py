@@ -21,7 +21,7 @@ CALLING = frozenset(op.number for op in OPCODES if op.name.startswith("CALL") an
 
 
 class Loops(Shaper):
-    """`asked`: the arrays that have been asked before the loop whether they are shared, and the loop that their list is kept in."""
+    """`asked`: arrays that have been asked before the loop whether they are shared, and the loop that their list is kept in."""
 
     asked: frozenset[tuple[str, int]] = frozenset()
 

@@ -194,7 +194,8 @@ class Places(Expressions):
             self.statement(f"{part.text}.shared = True")
             self.push(part)
             return
-        other = f"type({part.text}) is not int and (w := type({part.text})) is not str and w not in PLAIN"  # most are one of these two
+        name = part.text  # most values are of one of these two kinds
+        other = f"type({name}) is not int and (w := type({name})) is not str and w not in PLAIN"
         test = Branch(f"not {part.text}.shared" if part.kind[0] == "enum" else other)
         test.yes.append(f"share({part.text})")
         self.settle()
