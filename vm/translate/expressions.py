@@ -219,15 +219,17 @@ class Expressions(Making):
                 parts = self._named_all(parts)
             self.give(f"({self.written_out(form, parts, operand)})", parts, kind, fails=form.fails)
             self.stack[-1].pure = False
+            if form.listed:
+                self.stack[-1].listed = f"({self.here()}{self.written_out(form, parts, operand, form.listed)})"
             if form.low is not None:
                 self.stack[-1].low, self.stack[-1].high = form.low, LONGEST
             return
         self.give(f"B{operand}({', '.join([part.text for part in parts])})", parts, kind, fails=True)
 
-    def written_out(self, form: Intrinsic, parts: list[Entry], operand: int) -> str:
+    def written_out(self, form: Intrinsic, parts: list[Entry], operand: int, text: str = "") -> str:
         texts = [part.text for part in parts]
         room = (parts[-1].length or 0) + 1
-        return form.text.format(*texts, items=self.items(texts[0]), body=f"B{operand}", room=room)
+        return (text or form.text).format(*texts, items=self.items(texts[0]), body=f"B{operand}", room=room)
 
     def optional(self, form: Intrinsic, parts: list[Entry], kind: Kind, operand: int) -> bool:
         """A method that gives an Option or Result, of which none is made unless it is wanted."""

@@ -42,7 +42,7 @@ class Entry:
 
     __slots__ = (
         "text", "kind", "pure", "uses", "deep", "low", "high", "bounds", "length", "raw", "inside", "bare", "if_true", "if_false",
-        "counts", "most", "hope", "variant", "divisor", "zero", "rest_of", "less_true", "less_false", "below",
+        "counts", "most", "hope", "variant", "divisor", "zero", "rest_of", "less_true", "less_false", "below", "listed",
     )  # fmt: skip
 
     def __init__(
@@ -64,6 +64,7 @@ class Entry:
         self.low = low
         self.high = high
         self.length: int | None = None  # of a String constant, or of a range of constants
+        self.listed = ""  # of an Array that nothing else sees: its elements, for a walk
         self.below = ""  # of an element of a range: its end
         self.raw: str | None = None  # of what Map.get gives: the variable with the value or END
         self.inside = ANY  # the kind of that value

@@ -96,7 +96,8 @@ class Translator(Loops):
         self.walked[position] = Entry("", inner)
         if part.bounds is None and part.kind[0] in ("array", "string"):
             self.pop()
-            self.give(f"iter({part.text}{'.items' * (part.kind[0] == 'array')})", [part], fails=True)
+            walked = part.listed or f"{part.text}{'.items' * (part.kind[0] == 'array')}"
+            self.give(f"iter({walked})", [part], fails=True)
             return
         if part.bounds is None:
             self.generic(op, 0)
