@@ -460,3 +460,7 @@ class ErrorFamilySymbol(Symbol):
     """A built-in error family as a path head; `variant` None for `F::new` and plain F."""
 
     variant: str | None = None
+
+
+# What gives tools to models.
+Offering = ToolSymbol | McpSymbol | HashMapSymbol | LedgerSymbol | MemorySymbol

@@ -6,7 +6,7 @@ Pure data. Must not know: how values are checked (`config`).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ..types import ANY, FLOAT, INT, STRING, Type, array, map_
@@ -23,6 +23,10 @@ class Rule:
 
 PROVIDERS = ("openai", "anthropic", "google", "ollama", "custom", "offline")
 SHAPED_LIKE_OPENAI = ("openai", "google", "ollama", "custom")
+# Fields of a connection that only some providers take (O-1.12, O-1.14, O-1.34).
+TAKERS: dict[str, Sequence[str]] = {
+    "organization": ("openai",), "project": ("openai",), "api": SHAPED_LIKE_OPENAI, "replies": ("offline",),
+}  # fmt: skip
 
 
 def number(low: float, high: float = math.inf, *, above: bool = False) -> Rule:

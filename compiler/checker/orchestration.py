@@ -28,6 +28,7 @@ from .fields import (
     PROVIDERS,
     RETRY,
     SHAPED_LIKE_OPENAI,
+    TAKERS,
     TEXT,
 )
 from .keyed import without_key
@@ -64,10 +65,8 @@ def check_connection(c: Checker, symbol: ConnectionSymbol) -> None:
 
 
 def _carried(c: Checker, owner: str, entry: ast.ConfigEntry, provider: object) -> None:
-    """Fields only some providers take (O-1.12, O-1.14, O-1.34)."""
     name = entry.key.text
-    takers = {"organization": ("openai",), "project": ("openai",), "api": SHAPED_LIKE_OPENAI, "replies": ("offline",)}
-    if isinstance(provider, str) and name in takers and provider not in takers[name]:
+    if isinstance(provider, str) and provider not in TAKERS.get(name, (provider,)):
         c.report("E4006", entry.key.span, f"`{name}` of {owner} is not carried by provider `{provider}`", help="remove it")
 
 
@@ -156,19 +155,13 @@ def _provider(c: Checker, symbol: ModelSymbol, owner: str) -> dict[str, object] 
         return {**PREDECLARED.get(declared.name, {}), **declared.fields, **c.manifest.get(declared.name, {})}
     if len(value.segments) == 1 and (name in PREDECLARED or name in c.manifest):
         symbol.connection = name
-        known = {**PREDECLARED.get(name, {}), **c.manifest.get(name, {})}
-        if "provider" not in known:
-            c.report(
-                "E4002", value.span, f"[connections.{name}] of Concerto.toml lacks `provider`",
-                help='add `provider = "openai"`, or another one',
-            )
-        return known
+        return {**PREDECLARED.get(name, {}), **c.manifest.get(name, {})}
     if declared is None or not isinstance(declared, ErroneousSymbol):
-        c.report("E4003", value.span, f"unknown connection `{name}`", help=_connection_help(c, name))
+        c.report("E4003", value.span, f"unknown connection `{name}`", help=connection_help(c, name))
     return None
 
 
-def _connection_help(c: Checker, name: str) -> str:
+def connection_help(c: Checker, name: str) -> str:
     """Every connection, the nearest first."""
     declared = {*PREDECLARED, *c.connections, *c.manifest}
     known = sorted(declared, key=lambda other: (distance(name, other, len(name) + len(other)), other))
