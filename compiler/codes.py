@@ -172,6 +172,7 @@ W0406 declare  scripted error that is nearly a known kind
 W0451 declare  system message in a bounded memory can be evicted
 W0452 declare  one memory in two concurrent operands
 W0453 declare  decay that archives nothing
+W0454 declare  summary that is never made
 """
 
 CODES: dict[str, Code] = {row.split(None, 1)[0]: Code(*row.split(None, 2)) for row in _ROWS.strip().splitlines()}

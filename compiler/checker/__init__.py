@@ -112,8 +112,7 @@ def _check(project: Project, diagnostics: Diagnostics) -> Examined:
     module = resolve(project, diagnostics)
     c = Checker(project.sources, diagnostics, RULES, MUTATING)
     c.modules = ModuleMap(project, module.modules)
-    connections = [symbol for symbol in module.symbols if isinstance(symbol, ConnectionSymbol)]
-    c.connections = [symbol.name for symbol in connections]
+    c.connections = [symbol.name for symbol in module.symbols if isinstance(symbol, ConnectionSymbol)]
     c.mockable = [s.name for s in module.symbols if isinstance(s, (ModelSymbol, AgentSymbol, ToolSymbol))]
     c.offering = [symbol for symbol in module.symbols if isinstance(symbol, Offering)]
     c.agents = project.agents
@@ -130,7 +129,7 @@ def _check(project: Project, diagnostics: Diagnostics) -> Examined:
     _declare(c, module)
     _check_declarations(c, module)
     if project.manifest is not None:
-        check_tables(c, project.manifest, connections, project.main.rpartition("/")[2])
+        check_tables(c, project.manifest, module.symbols, project.main.rpartition("/")[2])
     for symbol in module.symbols:
         if isinstance(symbol, PipelineSymbol):
             check_pipeline(c, symbol)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ..symbols import ConnectionSymbol
+from ..symbols import ConnectionSymbol, MemorySymbol, Symbol
 from .context import Checker
 from .fields import PREDECLARED, PROVIDERS, TAKERS
 from .orchestration import connection_help
@@ -20,14 +20,18 @@ if TYPE_CHECKING:
 BASE_URL = 'write `base_url = "https://api.example.com/v1"`'
 
 
-def check_tables(c: Checker, manifest: Manifest, connections: Sequence[ConnectionSymbol], main: str) -> None:
-    declared = {symbol.name: symbol.fields for symbol in connections}
+def check_tables(c: Checker, manifest: Manifest, symbols: Sequence[Symbol], main: str) -> None:
+    """When the memories and connections of the program are checked."""
+    declared = {symbol.name: symbol.fields for symbol in symbols if isinstance(symbol, ConnectionSymbol)}
     sound = not manifest.diagnostics.has_errors  # a field with an error is not among the fields
     for name, fields in manifest.connections.items():
         _check_connection(manifest, name, fields, declared.get(name), sound)
-    # Another file of the project than the entry need not hold the connections that the entry declares.
-    if manifest.entry is None or manifest.entry.rpartition("/")[2] == main:
-        for name, fields in manifest.memory_tables.embedders.items():
+    # Another file of the project than the entry need not hold what the entry declares, but for what it uses.
+    is_entry = manifest.entry is None or manifest.entry.rpartition("/")[2] == main
+    steps = [symbol.steps for symbol in symbols if isinstance(symbol, MemorySymbol) and symbol.steps]
+    used = [held["embed"]["embed"].get("name") for held in steps if isinstance(held.get("embed", {}).get("embed"), dict)]
+    for name, fields in manifest.memory_tables.embedders.items():
+        if is_entry or name in used:
             _check_embedder(c, manifest, name, fields.get("connection"), declared)
 
 
