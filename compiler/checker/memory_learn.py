@@ -47,7 +47,7 @@ def read_rule(c: Checker, node: ast.MethodCall) -> dict[str, Any] | None:
 def _part(c: Checker, name: ast.Ident, value: ast.Expr, written: set[str], rule: dict[str, Any]) -> bool:
     label = name.text
     if label not in KNOWN or label in written:
-        help = did_you_mean(label, KNOWN) or listed("arguments", KNOWN)
+        help = did_you_mean(label, KNOWN) or listed("arguments", KNOWN, like=label)
         c.report("E4502", name.span, f"the step `learn` has no argument `{label}`, or it is given twice", help=help)
         return False
     written.add(label)

@@ -137,7 +137,7 @@ def _tool_method(c: Checker, node: ast.MethodCall, expected: Expected) -> Type:
         return tool_call(c, node, method, node.receiver, node.name, expected)
     infer_all(c, node.arguments)
     methods = [method.name for method in tool.methods if method in tool.arguments]
-    help = did_you_mean(name, methods) or listed("methods", methods)
+    help = did_you_mean(name, methods) or listed("methods", methods, like=name)
     if isinstance(tool, McpSymbol):
         help = did_you_mean(name, methods) or f'write `{tool.name}.call("{name}", {{ … }})`, or declare `fn {name}(…);` in it'
         return c.report("E2011", node.name.span, f"mcp `{tool.name}` declares no tool `{name}`", help=help)
@@ -225,7 +225,7 @@ def _method_help(c: Checker, receiver: Type, name: str, place: Span) -> str | No
     through = [*bounded_names(c, receiver), *names_through_traits(c, receiver, place)]
     names = list(dict.fromkeys([*through, *method_names(kind_of(receiver)), *methods_of(c, receiver)]))
     known = _bound_help(c, receiver, name) or everyday_method(receiver, name) or did_you_mean(name, names)
-    return known or absent_help(receiver) or listed("methods", names)
+    return known or absent_help(receiver) or listed("methods", names, like=name)
 
 
 def _bound_help(c: Checker, receiver: Type, name: str) -> str | None:

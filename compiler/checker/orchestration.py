@@ -14,7 +14,7 @@ from ..resolver.spelling import did_you_mean, distance
 from ..symbols import BuiltinSymbol, ConnectionSymbol, MemorySymbol, ModelSymbol
 from ..types import KEYED_MEMORY, LEDGER, Type
 from .attaching import refuse_attaching
-from .config import check_fields, check_object, check_value, duplicates, unknown_key
+from .config import check_fields, check_object, check_value, duplicates, is_misspelt, unknown_key
 from .context import Checker, Expected
 from .declarations import FAILED, at_module_level
 from .decorators import check_decorators
@@ -53,6 +53,7 @@ def check_connection(c: Checker, symbol: ConnectionSymbol) -> None:
     symbol.fields.update(given)  # the manifest's value counts (O-1.2)
     known = {**PREDECLARED.get(symbol.name, {}), **symbol.fields}
     keys = {*(entry.key.text for entry in node.entries), *given}
+    keys |= {field for field in ("provider", "base_url") if is_misspelt(field, node.entries, CONNECTION_FIELDS)}
     if "provider" not in known and "provider" not in keys:
         c.report("E4002", node.name.span, f"{owner} lacks `provider`", help=f"one of {', '.join(PROVIDERS)}")
     if known.get("provider") == "custom" and "base_url" not in keys:
@@ -141,7 +142,8 @@ def _provider(c: Checker, symbol: ModelSymbol, owner: str) -> dict[str, object] 
     node = symbol.declaration
     entry = next((e for e in node.entries if e.key.text == "provider"), None)
     if entry is None:
-        c.report("E4002", node.name.span, f"{owner} lacks `provider`", help="the name of a connection")
+        if not is_misspelt("provider", node.entries, MODEL_FIELDS):
+            c.report("E4002", node.name.span, f"{owner} lacks `provider`", help="the name of a connection")
         return None
     value = entry.value
     if not isinstance(value, ast.PathExpr) or value.member is not None:
