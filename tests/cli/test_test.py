@@ -212,6 +212,8 @@ def test_nothing_to_test_is_said(cli, write):
     write("Concerto.toml", "[project\n")
     assert "Concerto.toml:1:9: error[E4004]" in cli("test").err
     write("Concerto.toml", '[project]\nname = "a"\nversion = "1"\nentry = "t.conc"\n')
+    assert "the `entry` of [project] is no file: t.conc" in cli("test").err
+    write("t.conc", "fn main() { }")
     assert "no test found" in cli("test").err
     write("t.conc", PASSING)
     assert "no test found" not in cli("test").err
