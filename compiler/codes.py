@@ -173,6 +173,7 @@ W0451 declare  system message in a bounded memory can be evicted
 W0452 declare  one memory in two concurrent operands
 W0453 declare  decay that archives nothing
 W0454 declare  summary that is never made
+W0455 declare  observation that no rule sees
 """
 
 CODES: dict[str, Code] = {row.split(None, 1)[0]: Code(*row.split(None, 2)) for row in _ROWS.strip().splitlines()}

@@ -44,6 +44,7 @@ from .generics import Instance
 from .impls import find_method, methods_of, require_visible_method
 from .keyed import keyed_method, without_key
 from .memory import check_role
+from .memory_learn import check_topic
 from .mismatch import absent_help
 from .places import fields_of, root_of
 from .relations import ERRONEOUS, fits, generic, is_memory, is_text, nilable
@@ -271,6 +272,8 @@ def _built_in(c: Checker, node: ast.MethodCall, receiver: Type, row: Row, expect
             found = result(receiver, error("MemoryError"))
     if row.name in ("append", "pin") and row.receiver == "Memory":
         check_role(c, node.receiver, matched.values[0], pinned=row.name == "pin")
+    if row.name == "observe" and row.receiver == "Memory":
+        check_topic(c, node)
     if row.receiver == "HashMap":
         _hashmap_method(c, node, receiver, row, matched.values)
     return found
