@@ -79,7 +79,7 @@ def test_a_panic_in_a_step_of_a_memory_has_the_frames_of_the_caller(cli, write, 
     lines = [line for line in err.splitlines() if line.startswith("  at ")]
     assert code == 1
     assert lines[0] == "  at closure (p.conc:1:50)"
-    assert lines[1].startswith("  at put (p.conc:3:") and lines[2:] == ["  at main (p.conc:4:16)"]
+    assert lines[1].startswith("  at put (p.conc:3:") and lines[2:] == ["  at main (p.conc:4:13)"]
     assert err.index("  at closure") < err.index('m = Message {role: "user"') < err.index("  at put")
 
 
