@@ -16,7 +16,7 @@ from .verbs import BY_NAME, VERBS
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from types import ModuleType
 
     from .verbs import Verb
@@ -60,7 +60,7 @@ def run_words(words: list[str], *, alone: bool = False) -> int:
         words = ["version"]
     verb = BY_NAME.get(words[0])
     if verb is None:
-        raise exits.Exit(exits.USAGE, f"concerto: no command {words[0]!r}{_nearest(words[0])}\n\n{overview()}")
+        raise exits.Exit(exits.USAGE, f"concerto: no command {words[0]!r}{_nearest(words[0], BY_NAME)}\n\n{overview()}")
     import importlib
 
     module = importlib.import_module(f".{verb.module}", __name__)
@@ -102,7 +102,9 @@ def parsed(verb: Verb, module: ModuleType, words: list[str], hint: str, beside: 
     describe(parser, verb, module)
     arguments, unknown = parser.parse_known_args(words, argparse.Namespace(**beside))
     if unknown:
-        parser.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
+        known = [flag for action in parser._actions for flag in action.option_strings]
+        near = _nearest(unknown[0].partition("=")[0], known) if unknown[0].startswith("-") else ""
+        parser.error(f"unrecognized arguments: {' '.join(unknown)}{near}{hint}")
     return arguments
 
 
@@ -121,10 +123,10 @@ def discard_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _nearest(word: str) -> str:
+def _nearest(word: str, names: Iterable[str]) -> str:
     import difflib
 
-    close = difflib.get_close_matches(word, BY_NAME, n=1)
+    close = difflib.get_close_matches(word, list(names), n=1)
     return f"; did you mean {close[0]}?" if close else ""
 
 

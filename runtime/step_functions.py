@@ -64,6 +64,7 @@ class StepMachine(Machine):
         self.stores = outer.stores
         self.outer = outer
         self.limit(outer.reserve, DEPTH, value_bytes=outer.value_bytes)
+        self.keeps_locals = outer.keeps_locals
         self.tiers(False)  # only the interpreter looks at what stops the other machine
 
     def refill(self, overdraft: int) -> int:
@@ -76,6 +77,9 @@ class StepMachine(Machine):
         task = self.new_task(None, code, list(arguments), cells)
         try:
             effects = self.step()
+        except Panic as panic:
+            panic.leave()
+            raise
         finally:
             self.outer.reserve -= self.used
         if task.status is not DONE or effects:

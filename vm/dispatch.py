@@ -285,7 +285,7 @@ def as_panic(error: BaseException) -> BaseException:
     """What leaves the loop: panics and interrupts as they are; a Python error of a value of another kind, which only a typed
     opcode in a foreign image can meet, as P007 (G-4.4)."""
     if isinstance(error, (TypeError, AttributeError, KeyError, IndexError, ValueError, OverflowError)):
-        return Panic("P007", f"a value of another kind than its instruction expects ({type(error).__name__})")
+        return Panic("P007", "a value of another kind than its instruction expects")
     if isinstance(error, RecursionError):
         return Panic("P103", "value nested too deeply")
     if isinstance(error, MemoryError):

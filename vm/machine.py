@@ -218,9 +218,10 @@ class Machine(Scheduler):
 
     def _place(self, task: Task, panic: Panic) -> None:
         frames = self._frames(task)
-        panic.trace = tuple((code.label, *code.home.position(code, ins)) for code, ins, _, _ in frames)
+        trace, variables = panic.inside
+        panic.trace = (*trace, *((code.label, *code.home.position(code, ins)) for code, ins, _, _ in frames))
         if self.keeps_locals:
-            panic.locals = tuple(code.home.locals_of(code, ins, locs, cells) for code, ins, locs, cells in frames)
+            panic.locals = (*variables, *(code.home.locals_of(code, ins, locs, cells) for code, ins, locs, cells in frames))
         panic.position = panic.trace[0][1:] if panic.trace else None
 
     # ------------------------------------------------------------ what the loop calls

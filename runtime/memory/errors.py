@@ -60,6 +60,10 @@ def not_found(branch: str) -> MemoryFailure:
     return MemoryFailure("NotFound", f"there is no branch {branch!r}")
 
 
+def no_turn(turn: int) -> MemoryFailure:
+    return MemoryFailure("NotFound", f"there is no turn {turn}; to remove all turns rewind to -1")
+
+
 def store_failed(store: str, reason: str) -> MemoryFailure:
     return MemoryFailure("Store", f"store {store}: {reason}", store=store)
 

@@ -15,7 +15,7 @@ from .branching import branch, branches, erase_all, erase_entries, fork, stored_
 from .changes import Change, Draft, prepared
 from .dumps import Content, dumped, loaded
 from .entries import check_units
-from .errors import MemoryFailure, conflict, keeps_no
+from .errors import MemoryFailure, conflict, keeps_no, no_turn
 from .facts import EPHEMERAL, PERSISTENT, SESSION, fact_of
 from .keys import MAIN_BRANCH, branch_of
 from .observations import observation_of
@@ -245,6 +245,8 @@ class Memory(MemoryReader):
 
     def rewind(self, turn: int) -> int:
         """Removes the turns numbered above `turn`; their numbers and seqs are given again (M-6.18)."""
+        if turn < -1:
+            raise no_turn(turn)
         while True:
             log = self._stored()
             gone = []

@@ -235,7 +235,8 @@ class MemoryReader:
         turns = len({entry.turn for entry in self.entries()}) if head.length else 0
         return {
             "messages": head.length, "tokens": head.tokens, "turns": turns, "version": head.version,
-            "retain": self.policy.retain, "window": self.policy.window, "token_limit": self.policy.tokens,
+            "retain": self.policy.retain, "window": self.policy.window,
+            "window_turns": self.policy.window_turns, "token_limit": self.policy.tokens,
             "facts": len(self.kept_facts()),
         }  # fmt: skip
 

@@ -449,7 +449,7 @@ def test_stats(make):
     turn_of(memory, "r")
     memory.append("user", "x")
     assert memory.stats() == {
-        "messages": 3, "tokens": 15, "turns": 2, "version": 2, "retain": 9, "window": 4, "token_limit": 100,
+        "messages": 3, "tokens": 15, "turns": 2, "version": 2, "retain": 9, "window": 4, "window_turns": None, "token_limit": 100,
         "facts": 0,
     }  # fmt: skip
 
