@@ -15,7 +15,8 @@ from .keys import memory_key
 from .policy import Policy
 from .source import StoredLog
 from .stores.protocol import Head
-from .stores.volatile import VolatileStore, index_of
+from .stores.volatile import VolatileStore
+from .stores.volatile_log import index_of
 from .views import view_of
 
 TYPE_CHECKING = False

@@ -43,8 +43,8 @@ def test_the_kinds_of_errors_are_those_of_the_table() -> None:
     section = text.partition("## Kinds of errors")[2].partition("\n## ")[0]
     rows = [[cell.strip() for cell in line.split("|")[1:4]] for line in section.splitlines() if line.startswith("| `")]
     assert rows == [
-        [f"`{family.name}`", f"`{family.parent}`" if family.parent else "", ", ".join(f"`{v}`" for v in family.variants) or "none"]
-        for family in FAMILIES.values()
+        [f"`{one.name}`", f"`{one.parent}`" if one.parent else "", ", ".join(f"`{v}`" for v in one.variants) or "none"]
+        for one in FAMILIES.values()
     ]
 
 
