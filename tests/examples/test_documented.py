@@ -42,10 +42,9 @@ def test_the_kinds_of_errors_are_those_of_the_table() -> None:
     text = (ROOT / "docs" / "guide" / "larger-programs.md").read_text(encoding="utf-8")
     section = text.partition("## Kinds of errors")[2].partition("\n## ")[0]
     rows = [[cell.strip() for cell in line.split("|")[1:4]] for line in section.splitlines() if line.startswith("| `")]
-    assert rows == [
-        [f"`{one.name}`", f"`{one.parent}`" if one.parent else "", ", ".join(f"`{v}`" for v in one.variants) or "none"]
-        for one in FAMILIES.values()
-    ]
+    variants = {family.name: ", ".join(f"`{variant}`" for variant in family.variants) for family in FAMILIES.values()}
+    parents = {family.name: f"`{family.parent}`" if family.parent else "" for family in FAMILIES.values()}
+    assert rows == [[f"`{name}`", parents[name], variants[name] or "none"] for name in FAMILIES]
 
 
 def test_every_guide_is_linked_from_the_readme() -> None:
