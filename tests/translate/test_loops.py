@@ -96,6 +96,23 @@ fn f(n: Int) -> Array<Int> {
     }
     a
 }
+fn h(n: Int, twice: Bool) -> Int {
+    let mut a: Array<Int> = [];
+    let mut seen: Array<Int> = [];
+    let mut i = 0;
+    while i < n {
+        a.push(i);
+        if i > 5 {
+            seen = a;
+            a.push(99);
+            if !twice { break; }
+            return seen.len() * 100 + a.len();
+        }
+        if i > 4 && !twice { seen = a; a.push(98); break; }
+        i += 1;
+    }
+    seen.len() * 1000 + a.len()
+}
 fn g(n: Int) -> Int {
     let mut found = 0;
     for i in 0..n {
@@ -107,7 +124,7 @@ fn g(n: Int) -> Int {
     }
     found
 }
-fn main() { emit("a", [f(3), f(9)]); for n in 0..12 { emit("g", g(n)); } }
+fn main() { emit("h", [h(9, true), h(3, true), h(9, false)]); emit("a", [f(3), f(9)]); for n in 0..12 { emit("g", g(n)); } }
 """
 RESTS = """
 fn f(n: Int, by: Int) -> Array<Int> {
@@ -153,7 +170,15 @@ fn counts(n: Int) -> Map<Int, Int> {
     for i in 0..n { found[i % 60] = (found.get(i % 60) ?? 0) + 1; found.set(0 - i, i); }
     found
 }
+fn asked(m: Map<String, Int>) -> Int {
+    let mut key = "a";
+    let other = || { key = "b"; };
+    let first = m.get(key) ?? 5;
+    other();
+    first * 10 + (m.get(key) ?? 5)
+}
 fn main() {
+    emit("asked", [asked({"a": 1}), asked({"b": 2}), asked({})]);
     emit("kept", kept(9));
     for n in 0..20 { emit("mixed", mixed(n)); emit("counts", counts(n)); }
     for n in 0..60 { emit("pairs", pairs(n)); }

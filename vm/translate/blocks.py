@@ -107,6 +107,8 @@ class Shaper(Calls):
         if self.level > DEEPEST:
             raise Unshaped("nested too deeply")
         block, lists = self.flow.blocks[start], self.lists
+        # in a block that leaves a loop for good, nothing is known of what other variables see
+        self.lists = {name: loop for name, loop in lists.items() if start in self.flow.blocks[loop].body}
         joins = self.joins.get(start, [])
         outside = [join for join in joins if block.body and join not in block.body]
         inside = [join for join in joins if join not in outside]

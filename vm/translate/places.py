@@ -121,8 +121,6 @@ class Places(Expressions):
             if not part.pure:
                 self.statement(part.text)
             return
-        if name in self.lists:  # in a block that leaves the loop for good
-            self.lists = {other: loop for other, loop in self.lists.items() if other != name}
         self.marked = self.marked | {name} if part.text in self.marked else self.marked - {name}
         if not part.pure:
             self.statement(f"{name} = {part.text}")

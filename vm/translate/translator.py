@@ -167,7 +167,7 @@ class Translator(Loops):
         plain = other.isidentifier() or other.isdigit()
         if place.strip(PLACE) or not assigned or not plain or value != f"{target} = {name}" or not text.endswith(("END", "END)")):
             return False
-        if any(target in str(earlier) for earlier in yes[:-1]):
+        if text.count("END") > 1 or any(target in str(earlier) for earlier in yes[:-1]):
             return False
         self.out[-1:] = [f"{place}{target} = {text.rpartition('END')[0]}{other}{')' * text.endswith(')')}", *yes[:-1]]
         return True
