@@ -244,6 +244,7 @@ def host_of(
         project=project_folder(file),
         hears=lambda: bool(arguments.verbose),
         tier=arguments.tier,
+        stored_wall=time.time,
     )
     processes = program is None or starts_processes(program.image)
     if processes and arguments.alone:

@@ -39,8 +39,8 @@ class Memories:
     """Everything declared, by name; logs are shared handles and live as long as the session or their store (O-3.3)."""
 
     __slots__ = (
-        "_declared", "_views", "_volatile", "_earlier", "_open", "_namespace", "_clock", "_listener", "_hears", "_stores",
-        "_embedders", "_embeddings", "_met", "initialising", "failure", "turns", "serial",
+        "_declared", "_views", "_volatile", "_earlier", "_open", "_namespace", "_clock", "_stored_clock", "_listener", "_hears",
+        "_stores", "_embedders", "_embeddings", "_met", "initialising", "failure", "turns", "serial",
     )  # fmt: skip
 
     def __init__(
@@ -49,6 +49,7 @@ class Memories:
         *,
         namespace: str = "",
         clock: Callable[[], float] = time,
+        stored_clock: Callable[[], float] | None = None,
         listener: Listener | None = None,
         hears: Callable[[], bool] = lambda: True,
         stores: Callable[[str], Store] | None = None,
@@ -62,6 +63,7 @@ class Memories:
         self._open: dict[str, Any] = {}
         self._namespace = namespace
         self._clock = clock
+        self._stored_clock = stored_clock or clock  # of logs in a store
         self._listener = listener
         self._hears = hears
         self._stores = stores
@@ -216,7 +218,8 @@ class Memories:
         from .memory import Memory
 
         return Memory(
-            declared.policy, name=declared.name, store=self._store_of(declared), key=key, clock=self._clock,
+            declared.policy, name=declared.name, store=self._store_of(declared), key=key,
+            clock=self._clock if declared.store is None else self._stored_clock,
             views=self._views.get(declared.name), listener=self._listener if self._hears() else None,
             session=self._session(declared.name), embedding=self._embedding(declared), fixed=declared.fixed,
             met=None if declared.store is None else self._met,

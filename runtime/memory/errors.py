@@ -80,3 +80,8 @@ def corrupt(reason: str) -> MemoryFailure:
 
 def redaction_failed(reason: str) -> MemoryFailure:
     return MemoryFailure("Redaction", f"the redactor failed: {reason}; nothing was stored")
+
+
+def unnameable(kind: str) -> MemoryFailure:
+    message = f"the {kind} of a fact holds what is not stored (what `redact` rewrites, or a secret): nothing was stored"
+    return MemoryFailure("Redaction", f"{message}; call it by something else, such as an id")
