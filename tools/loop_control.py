@@ -7,6 +7,11 @@ this chunk, `limit` of call depth. A text ends in `continue`, `return` or `raise
 
 from __future__ import annotations
 
+import ast
+from pathlib import Path
+
+VM = Path(__file__).resolve().parent.parent / "vm"
+
 JUMP_THERE = """\
 ins, cost = arg
 fuel -= cost
@@ -83,10 +88,26 @@ else:
     new = []
 """
 
+
+
+def door() -> str:
+    """The body of `exec_call_method` over the variables of the loop; what it returns is `value`."""
+    tree = ast.parse((VM / "dispatch.py").read_text(encoding="utf-8"))
+    function = next(n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == "exec_call_method")
+    names = {"receiver": "tos", "site": "arg", "arguments": "new"}
+    lines = []
+    for statement in function.body[1:]:  # behind the documentation
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Name):
+                node.id = names.get(node.id, node.id)
+        made = ast.Assign([ast.Name("value")], statement.value, lineno=0) if isinstance(statement, ast.Return) else statement
+        lines.append(ast.unparse(made) + "\n")
+    return "".join(lines)
+
+
 METHOD = (
-    """\
-entry = arg.cache.get(type(tos)) or method_entry(machine, tos, arg)
-value = entry(machine, task, tos, arg, new)
+    door()
+    + """\
 if value is SUSPENDED:
     tos = pop()
     task.state = (ins, locs, cells, code, tos)

@@ -1,5 +1,4 @@
-"""`exec_call_method`, the one door for receiver.method(args) (V-6.2), of which the loop has the look-up per site, and the panics
-of control opcodes.
+"""`exec_call_method`: the one door for receiver.method(args) (V-6.2), and the panics of control opcodes.
 
 By the receiver's class to a row of the built-in registry, then to its body, to a function written in the language, or to the
 handlers of handles. Hands on results, `Invoke` for a function the loop enters, `SUSPENDED` when an effect ends the slice.
@@ -46,9 +45,17 @@ if TYPE_CHECKING:
     from .tasks import Task
 
 __all__ = [
-    "SUSPENDED", "Invoke", "as_panic", "bad_call", "changes_self", "debug", "exec_call_inout", "method_entry",
+    "SUSPENDED", "Invoke", "as_panic", "bad_call", "changes_self", "debug", "exec_call_inout", "exec_call_method", "method_entry",
     "missing_value", "node_before", "not_fallible", "wrong_length",
 ]  # fmt: skip
+
+
+def exec_call_method(machine: Running, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
+    """Run one method; arguments beyond `site.names` are positional. Raises Panic P014 when the receiver has no such method.
+
+    The loop holds this body itself: tools/loop_control.py copies it, a call of Python's own costs as much as the look-up."""
+    entry = site.cache.get(type(receiver)) or method_entry(machine, receiver, site)
+    return entry(machine, task, receiver, site, arguments)
 
 
 def method_entry(machine: Running, receiver: Any, site: Site) -> Any:
