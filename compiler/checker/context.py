@@ -24,6 +24,7 @@ from ..symbols import (
     FunctionSymbol,
     ImplSymbol,
     ModelSymbol,
+    Offering,
     StepFunction,
     StructSymbol,
     ToolSymbol,
@@ -124,7 +125,7 @@ HEAVIEST = 5_000  # what a type may weigh: walks over types take as many steps
 class Checker:
     __slots__ = (
         "sources", "diagnostics", "error_count", "expressions", "nesting", "targets", "loops", "nominals", "modules",
-        "connections", "mockable", "agents", "manifest", "servers", "tools",
+        "connections", "mockable", "offering", "agents", "manifest", "servers", "tools",
         "aliases", "constants", "methods", "self_type", "deferring", "main", "visiting", "mutating", "links",
         "traits", "models", "trait_symbols", "implementations", "error_impls", "waiting_bounds",
         "outside", "step_functions", "concurrent", "memory_tables", "contexts",
@@ -153,6 +154,7 @@ class Checker:
         self.modules: ModuleMap
         self.connections: list[str] = []  # names of those declared, for suggestions
         self.mockable: list[str] = []  # names of models, agents and tools, for suggestions
+        self.offering: list[Offering] = []  # all that gives tools to models
         self.tools: dict[ToolSymbol, Type] = {}  # the types of tools that implement traits
         self.servers: Mapping[str, Mapping[str, object]] = {}  # MCP servers of the manifest by name
         self.agents: Mapping[str, Mapping[str, object]] | None = None  # those of the manifest by name; None: there is none

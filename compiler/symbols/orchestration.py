@@ -107,3 +107,7 @@ class PipelineSymbol(Symbol):
     stages: list[StageSymbol] = field(default_factory=list)
     input: Type | None = None
     output: Type | None = None
+
+
+# What gives tools to models.
+Offering = ToolSymbol | McpSymbol | HashMapSymbol | LedgerSymbol | MemorySymbol

@@ -131,11 +131,15 @@ def test_a_damaged_fact_is_refused(clock, change):
     assert raised.value.variant == "Corrupt"
 
 
-def test_redaction_reaches_facts(clock):
+def test_redaction_reaches_what_facts_say(clock):
     memory = Memory(Policy(redact=(lambda text: text.replace("Bonn", "*"),)), clock=clock)
-    remember(memory, "Bonn", {"x": ["Bonn"]}, about=["Bonn"])
+    remember(memory, "town", {"x": ["Bonn"]}, about=["ann"])
+    for name, about in (("Bonn", []), ("near", ["Bonn"])):
+        with pytest.raises(MemoryFailure, match="nothing was stored") as raised:
+            remember(memory, name, "by a redactor it would be another's", about=about)
+        assert raised.value.variant == "Redaction"
     (fact,) = Facts(memory).all()
-    assert (fact.name, fact.content, fact.about) == ("*", {"x": ["*"]}, ["*"])
+    assert (fact.name, fact.content, fact.about) == ("town", {"x": ["*"]}, ["ann"])
 
 
 def test_keys_keep_facts_apart(durable, path, clock):
