@@ -249,8 +249,9 @@ class Machine(Scheduler):
         self.configured[target] = value
 
     def call(
-        self, effect: Effect, code: Code, arguments: list[Any], captured: Any, done: Callable[[Task], None], contains: bool = False
-    ) -> HostCall:
+        self, effect: Effect, code: Code, arguments: list[Any], captured: Any, done: Callable[[Task], None],
+        contains: bool = False,
+    ) -> HostCall:  # fmt: skip
         """What runs for an effect is one call deeper than the task that waits for it: P012 (G-6.1)."""
         parent = effect.task
         if parent.base + len(parent.frames) >= self.depth_limit:

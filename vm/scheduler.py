@@ -255,8 +255,9 @@ class Scheduler:
     # ------------------------------------------------------------ what the host calls
 
     def call(
-        self, effect: Effect, code: Code, arguments: list[Any], captured: Any, done: Callable[[Task], None], contains: bool = False
-    ) -> HostCall:
+        self, effect: Effect, code: Code, arguments: list[Any], captured: Any, done: Callable[[Task], None],
+        contains: bool = False,
+    ) -> HostCall:  # fmt: skip
         """Run a function as a child of the task that waits for `effect`; `done` gets the child when it has ended."""
         parent = effect.task
         if parent.effect is not effect:
