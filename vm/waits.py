@@ -155,8 +155,8 @@ class AllEnded(Wait):
 
 
 class HostCall:
-    """What the host runs in a task, for an effect or as the root of a run: `done` gets the task when it has ended. With `contains`
-    a panic ends this task alone, and stands in `panic` then."""
+    """What the host runs in a task, for an effect or as the root of a run: `done` gets the task when it has ended. With
+    `contains` a panic ends this task alone, and stands in `panic` then."""
 
     __slots__ = ("task", "done", "contains", "panic")
 
