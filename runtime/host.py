@@ -6,7 +6,6 @@ Plain values and functions, given by the command line, the Python API and tests.
 from __future__ import annotations
 
 import os
-import random
 import sys
 import time
 
@@ -27,6 +26,12 @@ if TYPE_CHECKING:
 
 def log_to_stderr(level: str, text: str) -> None:
     print(f"[{level}] {text}", file=sys.stderr)
+
+
+def _random_bits(bits: int) -> int:
+    from random import getrandbits  # costs a start more than a run without numbers is worth
+
+    return getrandbits(bits)
 
 
 class Host:
@@ -73,7 +78,7 @@ class Host:
         log: Callable[[str, str], object] = log_to_stderr,
         wall: Callable[[], float] = time.time,
         stored_wall: Callable[[], float] | None = None,
-        random_bits: Callable[[int], int] = random.getrandbits,
+        random_bits: Callable[[int], int] = _random_bits,
         secure_bytes: Callable[[int], bytes] = os.urandom,
         args: Sequence[str] = (),
         permissions: Permissions | None = None,

@@ -86,6 +86,7 @@ class Session:
         self.earlier = earlier
         self.generation: int = 0 if earlier is None else earlier.generation + 1
         self.name = ""  # told only to stores that others use too
+        self.written = b""  # the hash of the snapshot that its volatile logs go on from (M-14.6)
         image = program.image
         self.program = program
         self.host = host

@@ -26,6 +26,7 @@ class NoMemories:
     """A function that acts in the middle of a commit sees no memory."""
 
     failure: tuple[type[Exception], ...] = ()
+    serial: frozenset[str] = frozenset()
 
     def __getitem__(self, name: str) -> Any:
         raise Panic("P013", f"the function of a memory step cannot use the memory {name}")
@@ -39,7 +40,7 @@ class NoMemories:
     def perform(self, ref: Any, method: str, arguments: Sequence[Any], task: Any) -> Any:
         return self[ref.name]
 
-    def keyed(self, ref: Any, method: str, values: Any) -> Any:
+    def keyed(self, ref: Any, method: str, values: Any, task: Any) -> Any:
         return self[ref.name]
 
     def embeds(self, ref: Any) -> bool:

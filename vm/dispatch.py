@@ -1,4 +1,5 @@
-"""`exec_call_method`: the one door for receiver.method(args) (V-6.2), and the panics of control opcodes.
+"""`exec_call_method`, the one door for receiver.method(args) (V-6.2), of which the loop has the look-up per site, and the panics
+of control opcodes.
 
 By the receiver's class to a row of the built-in registry, then to its body, to a function written in the language, or to the
 handlers of handles. Hands on results, `Invoke` for a function the loop enters, `SUSPENDED` when an effect ends the slice.
@@ -41,28 +42,24 @@ if TYPE_CHECKING:
 
     from .builtins import Row
     from .effects import Running
-    from .linked import Site
+    from .linked import Code, Site
     from .tasks import Task
 
 __all__ = [
-    "SUSPENDED", "Invoke", "as_panic", "bad_call", "changes_self", "debug", "exec_call_inout", "exec_call_method",
-    "missing_value", "not_fallible", "wrong_length",
+    "SUSPENDED", "Invoke", "as_panic", "bad_call", "changes_self", "debug", "exec_call_inout", "method_entry",
+    "missing_value", "node_before", "not_fallible", "wrong_length",
 ]  # fmt: skip
 
 
-def exec_call_method(machine: Running, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
-    """Run one method; arguments beyond `site.names` are positional. Raises Panic P014 when the receiver has no such method."""
-    entry = site.cache.get(type(receiver))
-    if entry is None:
-        entry = site.cache[type(receiver)] = find_method(machine, receiver, site)
-    return entry(machine, task, receiver, site, arguments)
+def method_entry(machine: Running, receiver: Any, site: Site) -> Any:
+    """What a site calls for receivers of this class, from now on. Panic P014 when they have no such method."""
+    entry = site.cache[type(receiver)] = find_method(machine, receiver, site)
+    return entry
 
 
 def safe_method(machine: Running, receiver: Any, site: Site) -> Any:
-    """What `exec_call_method` would call if that neither ends the slice nor needs the task; None if it may."""
-    entry = site.cache.get(type(receiver))
-    if entry is None:
-        entry = site.cache[type(receiver)] = find_method(machine, receiver, site)
+    """What the site would call if that neither ends the slice nor needs the task; None if it may."""
+    entry = site.cache.get(type(receiver)) or method_entry(machine, receiver, site)
     if entry is _varied_call:
         entry = _found(machine, receiver, site)
     return entry if entry in (_program_call, _language_call, _pure_call, _field_call) else None
@@ -264,6 +261,12 @@ def bad_call(callee: Any, count: int) -> Panic:
     if type(callee) is not Closure:
         return Panic("P015", f"{typeof(callee)} is not a function")
     return Panic("P015", f"the function expects {callee.function.argc} arguments, given {count}")
+
+
+def node_before(code: Code, following: Any, count: int) -> Any:
+    """The node `count` before `following`: of an opcode within a run that one node stands for."""
+    at = next((i for i, node in enumerate(code.nodes) if node is following), len(code.nodes))
+    return code.nodes[at - count]
 
 
 def missing_value() -> Any:

@@ -37,8 +37,7 @@ from .privacy import ModuleMap
 from .relations import ERRONEOUS, MISMATCH, _Mismatch, convert, is_complete, join, nilable
 
 
-@dataclass(frozen=True, slots=True)
-class Expected:
+class Expected(NamedTuple):
     """What a place asks of its expression: a type (None: any, and parts may be open), the code of a mismatch, and words that
     name the place. `used` is false where the value is thrown away."""
 

@@ -16,9 +16,9 @@ from typing import Any
 
 sys.path[0] = str(Path(__file__).resolve().parents[2])
 
+from conformance.drivers.oracle_host import Host, compact
 from conformance.oracle.evaluate import Evaluator
 from conformance.oracle.scopes import Function, Program
-from conformance.oracle.types import NotClaimed
 from conformance.oracle.values import Err, Panic, display, is_error, kind_of
 
 Json = dict[str, Any]
@@ -32,16 +32,30 @@ HELLO = {
 
 
 def send(message: Json) -> None:
-    sys.stdout.write(json.dumps(message, ensure_ascii=False, separators=(",", ":")) + "\n")
+    sys.stdout.write(compact(message) + "\n")
 
 
-def evaluate(files: dict[str, bytes], main: str, depth: int = 10_000, steps: int | None = None) -> tuple[Json, Emits]:
+def ask(message: Json) -> Json:
+    """The runner's answer to an event."""
+    send(message)
+    sys.stdout.flush()
+    answer: Json = json.loads(sys.stdin.readline())
+    if answer["op"] == "cancel":
+        raise NotClaimed("cancelled")
+    return answer
+
+
+class NotClaimed(Exception):
+    """The evaluator does not know what this program means."""
+
+
+def evaluate(op: Json) -> tuple[Json, Emits]:
     """The result of the program and its emits; raises NotClaimed."""
     outcome: list[Any] = []
 
     def work() -> None:
         try:
-            outcome.append(started(files, main, depth, steps))
+            outcome.append(tested(op) if op["mode"] == "test" else started(op, "main"))
         except Exception as error:
             outcome.append(error)
 
@@ -53,45 +67,70 @@ def evaluate(files: dict[str, bytes], main: str, depth: int = 10_000, steps: int
     thread.join()
     threading.stack_size(size)
     sys.setrecursionlimit(frames)
-    if isinstance(outcome[0], (RecursionError, MemoryError)):
-        raise NotClaimed(type(outcome[0]).__name__)
     if isinstance(outcome[0], Exception):
-        raise outcome[0]
+        raise NotClaimed(f"{type(outcome[0]).__name__}: {outcome[0]}") from outcome[0]
     return outcome[0]  # type: ignore[no-any-return]
 
 
-def started(files: dict[str, bytes], main: str, depth: int, steps: int | None) -> tuple[Json, Emits]:
-    program = Program(files, main)
-    function = program.root.find("main")
+def program_of(op: Json) -> Program:
+    files = {name: c.encode() if isinstance(c, str) else base64.b64decode(c["base64"]) for name, c in op["files"].items()}
+    return Program(files, op["main"])
+
+
+def started(op: Json, name: str) -> tuple[Json, Emits]:
+    program, steps = program_of(op), op["limits"].get("steps")
+    function = program.root.find(name)
     if not isinstance(function, Function):
-        raise NotClaimed("no main")
-    evaluator = Evaluator(program, depth, steps)
-    emits = evaluator.emits
+        raise NotClaimed(f"no {name}")
+    host = Host(op, lambda message: ask({"id": op["id"], **message}))
+    evaluator = Evaluator(program, host, op["limits"].get("depth", 10_000), steps)
+    emits: Emits = []
     try:
         value, _ = evaluator.enter(function, [])
         result: Json = {"status": "ok", "exit": 0}
         if is_error(value):
             error = value.payload[0]
             variant = error.variant if isinstance(error, Err) else None
-            fails = {"kind": kind_of(error), "variant": variant, "message": display(error)}
+            fails = {"kind": kind_of(error), "variant": variant, "message": host.cleaned(display(error))}
             result = {"status": "error", "exit": 77 if variant == "PermissionDenied" else 1, "fails": fails}
     except Panic as panic:
-        emits.append(("panic", f'"{panic.message}"'))
+        message = host.cleaned(panic.message)
         file, line = panic.at or (function.node.span.file, 1)
         where = {"file": file, "line": line, "column": 1, "trace": []}
-        result = {"status": "panic", "exit": 1, "panic": {"code": panic.code, "message": panic.message, **where}}
+        exit_status = 77 if panic.code == "P407" else 1
+        result = {"status": "panic", "exit": exit_status, "panic": {"code": panic.code, "message": message, **where}}
+        emits.append(("panic", compact(message)))
     if steps is not None and result.get("panic", {}).get("code") != "P101":
         raise NotClaimed("how much fuel is used")
-    return {**result, "asserts": evaluator.asserts, "diagnostics": []}, emits
+    return {**result, "asserts": evaluator.asserts, "diagnostics": []}, host.shown() + emits
+
+
+def tested(op: Json) -> tuple[Json, Emits]:
+    """Every `@test` in source order, each in a world of its own (O-8.1 to O-8.5)."""
+    tests, emits, asserts = [], [], 0
+    for item in program_of(op).parsed(op["main"]):
+        marks = {mark.name.text: [argument.value.value for argument in mark.arguments] for mark in item.decorators}
+        if "test" not in marks:
+            continue
+        result, own = started(op, item.name.text)
+        error = (result.get("panic") or result.get("fails") or {}).get("message")
+        if "expect_fail" in marks:
+            good = error is not None and all(part in error for part in marks["expect_fail"])
+        else:
+            good = error is None
+        tests.append({"name": (marks["test"] or [item.name.text])[0], "outcome": "pass" if good else "fail", "message": error})
+        emits += [emit for emit in own if emit[0] != "panic"]
+        asserts += result["asserts"]
+    passed = all(test["outcome"] == "pass" for test in tests)
+    result = {"status": "ok" if passed else "error", "exit": 0 if passed else 1, "tests": tests}
+    return {**result, "asserts": asserts, "diagnostics": []}, emits
 
 
 def run(op: Json) -> None:
-    limits = op.get("limits") or {}
     try:
-        if op["op"] != "run" or op["mode"] != "run" or set(limits) - {"depth", "steps"} or op["permissions"]:
+        if op["op"] != "run" or set(op["limits"]) - {"depth", "steps"} or any("tool" in p for p in op["permissions"]):
             raise NotClaimed(f"{op['op']} with these fields")
-        files = {name: c.encode() if isinstance(c, str) else base64.b64decode(c["base64"]) for name, c in op["files"].items()}
-        result, emits = evaluate(files, op["main"], limits.get("depth", 10_000), limits.get("steps"))
+        result, emits = evaluate(op)
     except NotClaimed as reason:
         send({"id": op["id"], "status": "not claimed", "reason": str(reason)})
         return

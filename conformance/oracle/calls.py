@@ -12,9 +12,9 @@ from .library.table import json_parse, map_good
 from .places import Code, Place, write
 from .scopes import (DISCARD, METHODS, Function, Item, Join, Local, Missing, Program, Scope, Variant, declared, resolve,
     texts, type_of)  # fmt: skip
-from .types import (ANY, FLOAT, INT, NIL, STRING, Misfit, NotClaimed, Param, Type, Var, built, checked, claimed,
-    convert, has_kind, inside, known, prune, served, substitute, to_float)  # fmt: skip
-from .values import NONE, Any, Case, Err, Fn, Panic, Rec, ancestors, failed, head_of, kind_of, sized, stop
+from .types import (ANY, FLOAT, INT, NIL, STRING, Param, Type, Var, built, checked, convert, has_kind, inside, known,
+    prune, served, substitute, to_float)  # fmt: skip
+from .values import NONE, Any, Case, Err, Failure, Fn, Panic, Rec, ancestors, err, head_of, kind_of, sized, stop
 
 Typed = tuple[Type, Code]
 BRANCHING = (ast.Block, ast.GroupExpr, ast.If, ast.Match, ast.Try, ast.For, ast.While, ast.Loop)
@@ -50,18 +50,17 @@ def located(code: Code, at: Any, panic_code: str | None = None) -> Code:
 
 
 class Calls:
-    def __init__(self, program: Program, limit: int, steps: int | None = None) -> None:
-        self.program, self.limit, self.depth, self.asserts = program, limit, 0, 0
+    def __init__(self, program: Program, host: Any, limit: int, steps: int | None = None) -> None:
+        self.program, self.host, self.limit, self.depth, self.asserts = program, host, limit, 0, 0
         self.steps = iter(range(2**63 if steps is None else steps))
-        # traits that have impls; left sides of pipes, by node; functions that are used as values
-        self.emits, self.traits, self.piped, self.values = [], [], {}, {}
+        # what was emitted; traits that have impls; left sides of pipes, by node; functions that are used as values
+        self.sent, self.traits, self.piped, self.values = [], [], {}, {}
 
     # ------------------------------------------------------------ elaboration
 
     def expr(self, node: ast.Expr, scope: Scope, expected: Type | None = None) -> Typed:
-        elaborate = getattr(self, f"on_{type(node).__name__}", None) or stop(NotClaimed(type(node).__name__))
         expected = None if expected == DISCARD and not isinstance(node, BRANCHING) else known(expected)
-        type_, code = elaborate(node, scope, expected)
+        type_, code = getattr(self, f"on_{type(node).__name__}")(node, scope, expected)
         if id(node) in self.piped:
             local = Local(type_, False)
             self.piped[id(node)] = (local, code)
@@ -156,7 +155,6 @@ class Calls:
 
     def _elaborate(self, function: Function) -> Any:
         node, signature = function.node, function.signature
-        claimed(node.body is not None and not node.clauses, "function without body")
         scope, rows = Scope(function.scope, Join(DISCARD if signature.result == NIL else signature.result)), []
         me = [("self", signature.receiver, None)] if signature.receiver else []
         for name, type_, default in (*me, *zip(signature.names, signature.types, signature.defaults, strict=True)):
@@ -179,7 +177,7 @@ class Calls:
         own = [self.alone(d, t, asked.scope) if v is Missing else v for v, t, d in rows]
         for view in (lambda v: v, to_float) if len(found) > 1 else ():
             found = [f for f in found if all(map(has_kind, map(view, own), f.signature.types))] or found
-        claimed(len(found) == 1, "several impls that fit")
+        assert len(found) == 1, "several impls that fit"
         check = located(lambda row: checked(*row), self.program.at(found[0].node))
         return found[0], [*given[: -len(own) or None], *map(check, zip(own, found[0].signature.types, strict=True))]
 
@@ -188,17 +186,20 @@ class Calls:
         if target.kind is None:
             return self.enter(target, given)
         signature = target.signature
-        claimed(signature.receiver in (None, ANY) or kind_of(given[0]) == target.kind, "an element nobody checked")
         defaults = [None] * (len(given) - len(signature.types)) + signature.defaults
         values = [getattr(d, "value", None) if v is Missing else v for v, d in zip(given, defaults, strict=True)]
-        made = target.run(self, *values) if target.kind == "World" else target.run(*values)
+        try:
+            made = target.run(self, *values) if target.kind == "World" else target.run(*values)
+        except Failure as failure:
+            family = signature.result[2][0] if signature.result[0] == "Result" else stop(failure)
+            made = err(Err(family, failure.variant, failure.message, failure.fields))
         result, receiver = made if signature.mut else (made, None)
         return sized(result), sized(receiver)
 
     def tick(self) -> None:
         """One for each call and each round of a loop: there are no fewer of any fuel (C-12.3)."""
         if next(self.steps, None) is None:
-            claimed(not self.emits, "where the fuel ends")
+            assert not self.host.emits, "where the fuel ends"
             raise Panic("P101", "step limit exceeded")
 
     # ------------------------------------------------------------ what a path denotes
@@ -206,20 +207,19 @@ class Calls:
     def target(self, node: ast.PathExpr, scope: Scope) -> Any:
         self.register()
         names = texts([*node.segments, *([node.member] if node.member else [])])
-        found = scope.find("self") if names == ["self"] else resolve(scope, names)
+        found = resolve(scope, names)
         if found is None and len(names) > 1:
             owner, trait = declared(resolve(scope, names[:-1])), None
             if owner is None and len(names) > 2:  # T::X::m
                 owner, trait = declared(resolve(scope, names[:-2])), declared(resolve(scope, [names[-2]]))
             found = self.offered(trait, owner, names[-1]) if trait else self.method(owner, names[-1], scope)
-        if found is None and len(names) == 1:
-            found = METHODS.get(("Core", names[0])) or METHODS.get(("World", names[0]))
-        return stop(NotClaimed(f"name {'::'.join(names)}")) if found is None and names != ["None"] else found
+        assert found is not None or names == ["None"], names
+        return found
 
     def _instance(self, target: Any, node: Any, scope: Scope) -> dict[Any, Type]:
         """Type parameters of what is called: the last are written (L-3.2.6), or, before `::`, those of its type."""
         heads, given = target.signature.heads, [type_of(t, scope) for t in node.type_arguments or []]
-        names: dict[Any, Type] = {h: ANY if target is METHODS["World", "emit"] else Var() for h in heads}
+        names: dict[Any, Type] = {h: ANY if target is METHODS["Core", "emit"] else Var() for h in heads}
         if getattr(node, "member", None) is None:
             return names | dict(zip(heads[len(heads) - len(given) :], given, strict=True))
         owner = declared(resolve(scope, texts(node.segments)))
@@ -234,8 +234,7 @@ class Calls:
             return type_of(found.node.type, found.scope), lambda env: self.constant(found)
         if found is None:
             return ("Option", Var()), lambda env: NONE
-        signature = found.signature
-        if signature is not None:
+        if (signature := found.signature) is not None:
             types = [*([signature.receiver] if signature.receiver else []), *signature.types]
             made = Fn(found.name, len(types), lambda given: self.perform(found, given)[0])
             made, names = self.values.setdefault((found.node, found.owner), made), self._instance(found, node, scope)
@@ -259,32 +258,25 @@ class Calls:
             return self._method(found, names, self._receiver(rest[0].value, scope), rest[1:], scope, expected)
         codes, result = self.arguments(found, names, rest, scope, expected)
         if found is METHODS["json", "parse_as"]:
-            return result, lambda env: self.parsed(*codes(env), result[1])
+            found = Function(found.node, found.scope, found.owner, kind="json", run=lambda s: self.parsed(s, result[1]))
         return result, lambda env: self.perform(found, codes(env))[0]
 
     def parsed(self, text: str, type_: Type) -> Case:
         """L-7.1.2: defaults of fields are evaluated when all the rest fits."""
         made = json_parse(text)
-        try:
-            map_good(made, lambda v: built(v, type_, lambda *_: None))
-        except Misfit as misfit:
-            return failed("JsonError", str(misfit))
+        map_good(made, lambda v: built(v, type_, lambda *_: None))
         return map_good(made, lambda v: built(v, type_, lambda i, n, t: self.alone(i.defaults()[n], t, i.scope)))
 
     def call_value(self, type_: Type, code: Code, rest: Any, scope: Scope) -> Typed:
         _, result, *types = prune(type_) if prune(type_)[0] == "Function" else (ANY,) * (len(rest) + 2)
         codes = [self.site(a.value, scope, t) for a, t in zip(rest, types, strict=True)]
-
-        def run(env: Any) -> Any:
-            f, given = code(env), [c(env) for c in codes]
-            return f(*given) if isinstance(f, Fn) else stop(Panic("P015", f"{kind_of(f)} is no function"))
-
-        return result, run
+        called = lambda f, given: f(*given) if isinstance(f, Fn) else stop(Panic("P015", kind_of(f)))  # noqa: E731
+        return result, lambda env: called(code(env), [c(env) for c in codes])
 
     def arguments(self, target: Any, names: dict[Any, Any], rest: Any, scope: Scope, expected: Type) -> Any:
         """Evaluates arguments as written; gives them in the order of the parameters (L-5.9.1), and the type."""
         signature, rows = target.signature, []
-        result, is_emit = substitute(signature.result, names), target is METHODS["World", "emit"]
+        result, is_emit = substitute(signature.result, names), target is METHODS["Core", "emit"]
         wanted = known(expected) if isinstance(prune(result), Var) else inside(expected, prune(result)[0])
         if wanted not in (None, ANY):
             convert(result, wanted)
@@ -300,12 +292,8 @@ class Calls:
         if prune(result) == ("Number",):
             numbers = {(target.kind,), *(prune(t) for _, t, _ in rows)}
             result = ANY if ANY in numbers else FLOAT if FLOAT in numbers else INT
-
-        def run(env: Any) -> list[Any]:
-            given = {at: code(env) for at, _, code in rows}
-            return [given.get(at, Missing) for at in range(len(signature.types))]
-
-        return run, prune(result)
+        ordered = lambda given: [given.get(at, Missing) for at in range(len(signature.types))]  # noqa: E731
+        return lambda env: ordered({at: code(env) for at, _, code in rows}), prune(result)
 
     # ------------------------------------------------------------ methods
 
@@ -316,16 +304,14 @@ class Calls:
 
     def on_MethodCall(self, node: ast.MethodCall, scope: Scope, expected: Type | None) -> Typed:
         name, place = node.name.text, self._receiver(node.receiver, scope)
-        claimed(not isinstance(place.type, Var), "method of an open type")
         if place.type == ANY:
             return self._dynamic(node, place, scope)
         head = place.type[0]
         found = self.method(head, name, scope)
         if found is not None:
             return self._method(found, self._instance(found, node, scope), place, node.arguments, scope, expected)
-        types = head.parts(place.type) if isinstance(head, Item) else stop(NotClaimed(f"method {name} of {head}"))
         read = lambda env: place.read(env, place.steps(env)).fields[name]  # noqa: E731
-        return self.call_value(types[name], read, node.arguments, scope)
+        return self.call_value(head.parts(place.type)[name], read, node.arguments, scope)
 
     def _method(self, found: Any, names: Any, place: Place, rest: Any, scope: Scope, expected: Any) -> Typed:
         signature = found.signature

@@ -9,11 +9,10 @@ from concerto.compiler import ast
 from .calls import Calls, Leave, Typed, landing
 from .places import Code, Patterns, Place, read, write
 from .scopes import DISCARD, Item, Join, Local, Scope, Variant, declared, resolve, texts, type_of
-from .types import (ANY, BOOL, FLOAT, INT, NEVER, NIL, RANGE, STRING, NotClaimed, Type, Var, cast, claimed, closed,
-    convert, has_kind, inside, join, joined, known, prune)  # fmt: skip
+from .types import (ANY, BOOL, FLOAT, INT, NEVER, NIL, RANGE, STRING, Type, Var, cast, closed, convert, has_kind,
+    inside, join, joined, known, prune)  # fmt: skip
 from .values import (COMPARISONS, NONE, PARENTS, Any, Arr, Case, Err, Fn, Map, Panic, Rec, Rng, Tup, arithmetic,
-    display, elements, err, in_range, is_error, is_good, key_of, kind_of, mismatch, number, ok, sized,
-    stop)  # fmt: skip
+    display, elements, err, is_error, is_good, key_of, kind_of, mismatch, ok, sized, stop)  # fmt: skip
 
 OF_ERRORS = {"kind": STRING, "message": STRING, "variant": ("Nilable", STRING)}
 LITERALS: dict[Any, Any] = {ast.ArrayExpr: Arr, ast.TupleExpr: Tup, ast.MapExpr: Map}
@@ -54,7 +53,7 @@ class Evaluator(Calls):
     def on_StructExpr(self, node: ast.StructExpr, scope: Scope, expected: Type | None) -> Typed:
         found = resolve(scope, texts(node.path))
         of = found if isinstance(found, Variant) else None
-        item = of.item if of else declared(found) or stop(NotClaimed("a record of the host"))
+        item = of.item if of else declared(found)
         if of and isinstance(item, str):
             extra = [(f.name.text, self.expr(f.value, scope)[1]) for f in node.fields]
             made = lambda env: {"message": of.name, **{name: code(env) for name, code in extra}}  # noqa: E731
@@ -83,7 +82,7 @@ class Evaluator(Calls):
     def on_Unary(self, node: ast.Unary, scope: Scope, expected: Type | None) -> Typed:
         type_, code = self.expr(node.operand, scope)
         if node.operator == "-":
-            return type_, lambda env: in_range(-number(code(env)))
+            return type_, lambda env: arithmetic("*", -1, code(env))
         condition = self.converted(code, convert(type_, BOOL), node.operand)
         return BOOL, lambda env: not condition(env)
 
@@ -105,12 +104,8 @@ class Evaluator(Calls):
         inner = NEVER if type_ == NIL else type_[1] if type_[0] in ("Option", "Nilable") else ANY
         present = both.add(inner, lambda v: v.payload[0] if isinstance(v, Case) and v.variant == "Some" else v)
         right = both.add(*self.expr(node.right, scope, None if inner == NEVER else known(inner)))
-
-        def run(env: Any) -> Any:
-            value = left(env)
-            return right(env) if value is None or value == NONE else present(value)
-
-        return both.close(), run
+        chosen = lambda env, value: right(env) if value is None or value == NONE else present(value)  # noqa: E731
+        return both.close(), lambda env: chosen(env, left(env))
 
     def on_Cast(self, node: ast.Cast, scope: Scope, expected: Type | None) -> Typed:
         target = type_of(node.target, scope)
@@ -130,8 +125,7 @@ class Evaluator(Calls):
 
     def step(self, node: Any, receiver: Type, scope: Scope, place: bool) -> tuple[Type, str, Code]:
         """The last step of `node`: its type, and how it is taken."""
-        t = prune(receiver)
-        head = t[0]
+        head = (t := prune(receiver))[0]
         if isinstance(node, ast.FieldAccess):
             name, how = node.name.text, "index" if place and head == "Map" else "error" if head in PARENTS else "field"
             types = head.parts(t) if isinstance(head, Item) else OF_ERRORS if how == "error" else {}
@@ -170,7 +164,7 @@ class Evaluator(Calls):
         return Place(prune(type_), inner.root, [*inner.rows, (how, key)], inner.code)
 
     def on_Assign(self, node: ast.Assign, scope: Scope, expected: Type | None) -> Typed:
-        place, operator = self.place(node.target, scope) or stop(NotClaimed("assignment target")), node.operator[:-1]
+        place, operator = self.place(node.target, scope), node.operator[:-1]
         b, value = self.expr(node.value, scope, None if operator else place.type)
         conversion = convert(_arithmetic_type(operator, place.type, b) if operator else b, place.type)
 
@@ -212,10 +206,7 @@ class Evaluator(Calls):
 
     def _let(self, node: ast.Let, scope: Scope) -> Code:
         type_ = None if node.type is None else type_of(node.type, scope)
-        if node.value is None:
-            local = scope.declare(node.pattern.name.text, type_, True)  # type: ignore[attr-defined]
-            return lambda env: local.bind(env, None)
-        made, value = self.expr(node.value, scope, type_)
+        made, value = self.expr(node.value, scope, type_) if node.value else (type_, lambda env: None)
         value = self.converted(value, type_ and convert(made, type_), node.value)
         bind = self.binder(node.pattern, type_ or closed(made), scope)
         return lambda env: bind(env, value(env))
@@ -285,8 +276,7 @@ class Evaluator(Calls):
         label, value, again = getattr(node, "label", None), getattr(node, "value", None), isinstance(node, ast.Continue)
         loops = [loop for loop in scope.loops if label is None or loop.label == label.text]
         join = scope.frame if isinstance(node, ast.Return) else loops[0]
-        nothing: Code = lambda env: None  # noqa: E731
-        code = self.collect(join, value, scope) if value else nothing if again else join.add(NIL, nothing)
+        code = self.collect(join, value, scope) if value else join.add(NEVER if again else NIL, lambda env: None)
         return NEVER, lambda env: stop(Leave(join.again if again else join, code(env)))
 
     on_Continue = on_Return = on_Break
@@ -323,7 +313,7 @@ class Evaluator(Calls):
     def on_Propagate(self, node: ast.Propagate, scope: Scope, expected: Type | None) -> Typed:
         type_, code = self.expr(node.operand, scope)
         type_, result = prune(type_), scope.frame.expected
-        claimed(type_[0] != "Option" or result or scope.target, "? on an Option where no result type is known")
+        assert type_[0] != "Option" or result or scope.target, "? on an Option where no result type is known"
         is_option = scope.target is None and result and result[0] == "Option"
         error_type = type_[2] if type_[0] == "Result" else ("RuntimeError",)
         leave = (lambda error: stop(Leave(scope.frame, NONE))) if is_option else self.raiser(error_type, scope)
@@ -353,8 +343,7 @@ class Evaluator(Calls):
             local = inner.declare(clause.name.text if clause.name else "_", seen)
             rows.append((type_, local.bind, self.collect(both, clause.body, inner)))
         if all(test != ANY for test, *_ in rows):
-            leave = self.raiser(ANY, scope)
-            rows.append((ANY, lambda env, error: leave(error), leave))
+            rows.append((ANY, lambda env, error, leave=self.raiser(ANY, scope): leave(error), body))
 
         def run(env: Any) -> Any:
             made = attempt(env)
@@ -389,7 +378,6 @@ def element_type(t: Type) -> Type:
     return joined(t[1:]) if t[0] == "Tuple" else t[1] if t[0] in ("Array", "Set", "Queue", "Stack") else plain
 
 
-def _arithmetic_type(operator: str, a: Type, b: Type) -> Type:
+def _arithmetic_type(op: str, a: Type, b: Type) -> Type:
     both = (prune(a), prune(b))
-    number_type = ANY if ANY in both else INT if both == (INT, INT) else FLOAT
-    return STRING if operator == "+" and STRING in both else number_type
+    return STRING if op == "+" and STRING in both else ANY if ANY in both else INT if both == (INT, INT) else FLOAT

@@ -8,10 +8,10 @@ from collections import namedtuple
 
 from concerto.compiler import ast
 
-from .scopes import Item, Local, Scope, Variant, declared, resolve, texts
+from .scopes import Function, Item, Local, Scope, Variant, declared, resolve, texts
 from .types import ANY, STRING, Type, has_kind, known, prune
-from .values import (NUMERIC, OPTION, PARENTS, RESULT, Any, Arr, Err, Map, Panic, Rec, Rng, Tup, bounds, clamped,
-    display, element, equal, key_of, kind_of, stop)  # fmt: skip
+from .values import (COMPARISONS, NUMERIC, OPTION, PARENTS, RESULT, Any, Arr, Err, Map, Panic, Rec, Rng, Tup, bounds,
+    clamped, display, element, equal, key_of, kind_of, stop)  # fmt: skip
 
 Code = Any  # a function of the environment
 
@@ -46,16 +46,16 @@ def write(value: Any, steps: list[Any], new: Any) -> Any:
     """`value` with `new` stored at the end of `steps`."""
     if not steps:
         return new
-    (how, key), rest = steps[0], steps[1:]
+    (how, key), *rest = steps
     if isinstance(value, Map) and how != "at":
         found = present(value, key) if rest else key_of(key)
         return Map({**value, found: write(value.get(found), rest, new)})
-    if type(value) is Tup and how != "field" or type(value) is Arr and how == "index":
-        inner = write(value[element(value, key)], rest, new)
-        return type(value)((*value[:key], inner, *value[key + 1 :]))
-    if how == "field" and isinstance(value, Rec) and key in value.fields:
-        return value._replace(fields={**value.fields, key: write(value.fields[key], rest, new)})
-    raise Panic("P014" if how == "field" else "P007", f"{kind_of(value)} has no place {key}")
+    if isinstance(value, (str, Rng)) or isinstance(value, Rec) and key not in value.fields:
+        raise Panic("P014" if how == "field" else "P007", f"{kind_of(value)} has no place {key}")
+    inner = write(read(value, how, key), rest, new)
+    if isinstance(value, Rec):
+        return value._replace(fields={**value.fields, key: inner})
+    return type(value)((*value[:key], inner, *value[key + 1 :]))
 
 
 class Place(namedtuple("Place", "type root rows code")):
@@ -91,7 +91,9 @@ class Patterns:
             case ast.LiteralPattern():
                 return lambda env, value: equal(value, node.value)
             case ast.RangePattern():
-                return lambda env, value: type(value) in NUMERIC and _in_interval(node, value)
+                start, end, below = node.start, node.end, COMPARISONS["<=" if node.inclusive else "<"]
+                within = lambda x: (start is None or x >= start) and (end is None or below(x, end))  # noqa: E731
+                return lambda env, value: type(value) in NUMERIC and within(value)
             case ast.BindPattern() | ast.RestPattern():
                 return self._bind(node, type_)
             case ast.OrPattern():
@@ -104,9 +106,10 @@ class Patterns:
                 types = [("Array", inner) if isinstance(p, ast.RestPattern) else inner for p in node.items]
                 return self._sequence(Arr, node.items, types)
             case _:
-                nodes = {f.name.text: f.pattern for f in getattr(node, "fields", ())}
-                target = resolve(self.scope, texts(node.path)) or CASES[node.path[-1].text]
-                return self._parts(target, {**nodes, **dict(enumerate(getattr(node, "items", ())))}, type_)
+                nodes: dict[Any, Any] = {f.name.text: f.pattern for f in getattr(node, "fields", ())}
+                found = resolve(self.scope, texts(node.path))
+                nodes.update(enumerate(getattr(node, "items", ())))
+                return self._parts(CASES[found.name] if isinstance(found, Function) else found, nodes, type_)
 
     def _bind(self, node: Any, type_: Type) -> Any:
         name, inner, mutable = node.name.text, getattr(node, "inner", None), getattr(node, "mutable", False)
@@ -151,7 +154,3 @@ class Patterns:
 def is_constant(item: Any) -> bool:
     return isinstance(item, Item) and isinstance(item.node, ast.Const)
 
-
-def _in_interval(node: ast.RangePattern, value: Any) -> bool:
-    below = value == value if node.end is None else value <= node.end if node.inclusive else value < node.end
-    return bool(below and (node.start is None or value >= node.start))

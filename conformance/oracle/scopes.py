@@ -6,17 +6,17 @@ Declarations are looked at when something asks for them: order of declaration ne
 from __future__ import annotations
 
 import functools
-from types import SimpleNamespace
+from collections import namedtuple
 
 from concerto.compiler import ast
 from concerto.compiler.diagnostics import Diagnostics
 from concerto.compiler.parse import decode_source, parse
 
-from .types import (ANY, NEVER, NIL, PLAIN, STRUCTURAL, NotClaimed, Param, Type, claimed, convert, joined, known, prune,
-    substitute)  # fmt: skip
-from .values import PARENTS, Any, Case, stop
+from .types import ANY, NEVER, NIL, PLAIN, STRUCTURAL, Param, Type, convert, joined, known, prune, substitute
+from .values import PARENTS, Any, Case
 
 DISCARD = ("Discard",)  # expected of a value nobody uses: its branches are not joined (L-3.2.7, L-3.4.1)
+Signature = namedtuple("Signature", "heads receiver names types defaults result mut")
 Missing = object()  # an argument that is left to the parameter's default
 
 
@@ -43,21 +43,20 @@ class Function:
         self.__dict__.update(more)
 
     @functools.cached_property
-    def signature(self) -> SimpleNamespace:
+    def signature(self) -> Signature:
         """What a call needs to know: type parameters, receiver if there is one, parameters, result."""
         heads, parameters = (*self.owner[0], *self.scope.parameters(self.node)), self.node.parameters
         rows, selves = [p for p in parameters if not p.is_self], [p.mutable for p in parameters if p.is_self]
-        shape = {"names": [p.name.text for p in rows], "defaults": [p.default for p in rows], "mut": any(selves)}
+        names, defaults = [p.name.text for p in rows], [p.default for p in rows]
         types, result = [type_of(p.type, self.scope) for p in rows], type_of(self.node.result, self.scope)
-        receiver = self.owner[1] if selves else None
-        return SimpleNamespace(heads=heads, receiver=receiver, types=types, result=result, **shape)
+        return Signature(heads, self.owner[1] if selves else None, names, types, defaults, result, any(selves))
 
 
 METHODS: dict[tuple[str, str], Function] = {}  # by kind or library module, and name
+DECLARED: dict[str, Any] = {}  # functions and structs that every module sees
 MESSAGE = "fn {0}(s: String) -> Message {{ Message {{ role: \"{0}\", content: s }} }}"
 CHANGED = "fn with_{0}(self, x: {1}) -> Prompt {{ Prompt {{ {0}: x, ..self }} }}"
-PRELUDE = f"""trait From<T> {{ fn from(x: T) -> Self; }} struct Emit {{ channel: String, payload: Any }}
-struct RegexMatch {{ text: String, start: Int, end: Int, groups: Array<Option<String>> }}
+PRELUDE = f"""trait From<T> {{ fn from(x: T) -> Self; }}
 struct ToolCall {{ id: String, name: String, arguments: Map<String, Any> }}
 struct Message {{ role: String, content: String, tool_calls: Array<ToolCall> = [], tool_call_id: String? = nil }}
 impl Message {{ {" ".join(map(MESSAGE.format, ("system", "user", "assistant")))}
@@ -105,8 +104,8 @@ class Variant:
         self.item, self.name, self.node = item, name, item.variants[name] if isinstance(item, Item) else None
         if self.node is not None and self.node.items is not None:
             itself, types = item.instance(lambda p: (p,)), [type_of(t, item.scope) for t in self.node.items]
-            shape = {"heads": item.params, "receiver": None, "mut": False, "names": [], "defaults": [None] * len(types)}
-            self.owner, self.signature = (item.params, itself), SimpleNamespace(**shape, types=types, result=itself)
+            self.owner = (item.params, itself)
+            self.signature = Signature(item.params, None, [], types, [None] * len(types), itself, False)
             self.run = lambda *payload: Case(item, name, payload)
 
 
@@ -167,7 +166,7 @@ class Scope:
                 return found
             hidden, scope = Local if scope.barrier else hidden, scope.parent
         program = self.module.program
-        return program.file_module(program.root, name) or program.prelude.names.get(name)
+        return program.file_module(program.root, name) or program.prelude.names.get(name) or DECLARED.get(name)
 
     def declare(self, name: str, type_: Type, mutable: bool = False) -> Local:
         self.names[name] = local = Local(type_, mutable)
@@ -187,7 +186,7 @@ class Scope:
             elif isinstance(item, ast.Impl):
                 self.module.program.impls.append((item, self.module))
             else:
-                self.names[item.name.text] = chosen(DECLARATIONS, item)(item, self)
+                self.names[item.name.text] = DECLARATIONS[type(item)](item, self)
 
     def use(self, tree: ast.UseTree, before: list[str]) -> None:
         path = [*before, *texts(tree.path)]
@@ -208,9 +207,8 @@ class Module(Scope):
 
 
 def inner_module(node: ast.Module, scope: Scope) -> Module | None:
-    if node.items is None:
-        return scope.module.program.file_module(scope.module, node.name.text)
-    return Module(scope.module.program, scope.module.folder, scope.module, node.items)
+    m, program = scope.module, scope.module.program
+    return program.file_module(m, node.name.text) if node.items is None else Module(program, m.folder, m, node.items)
 
 
 ITEMS: Any = (ast.Struct, ast.Schema, ast.Enum, ast.Trait, ast.TypeAlias, ast.Const)
@@ -229,9 +227,7 @@ class Program:
     def parsed(self, name: str) -> list[Any]:
         found = Diagnostics()
         self.sources[name] = source = decode_source(name, self.files[name], found)
-        tree = None if source is None else parse(source, found)
-        claimed(tree is not None and not found.has_errors, "no program")
-        return tree.items
+        return parse(source, found).items
 
     def file_module(self, above: Module, name: str) -> Module | None:
         stem = f"{above.folder}/{name}".lstrip("/")
@@ -242,10 +238,6 @@ class Program:
 
     def at(self, node: ast.Node) -> tuple[str, int]:
         return node.span.file, self.sources[node.span.file].position(node.span.start).line
-
-
-def chosen(table: dict[type, Any], node: ast.Node) -> Any:
-    return table.get(type(node)) or stop(NotClaimed(type(node).__name__))
 
 
 def texts(path: Any) -> list[str]:
@@ -281,12 +273,7 @@ def member(owner: Any, name: str) -> Any:
 
 def type_of(node: ast.TypeExpr | None, scope: Scope) -> Type:
     """The type a type expression denotes."""
-    return NIL if node is None else chosen(TYPES, node)(node, scope)
-
-
-def _nilable(node: ast.NilableType, scope: Scope) -> Type:
-    inner = type_of(node.inner, scope)
-    return inner if inner == ANY or inner[0] == "Nilable" else ("Nilable", inner)
+    return NIL if node is None else TYPES[type(node)](node, scope)
 
 
 def _named(node: ast.NamedType, scope: Scope) -> Type:
@@ -296,12 +283,11 @@ def _named(node: ast.NamedType, scope: Scope) -> Type:
         return substitute(type_of(found.node.target, found.scope), dict(zip(found.params, arguments, strict=True)))
     if isinstance(found, (Item, Variant, tuple)):
         return found if isinstance(found, tuple) else (found, *arguments)
-    is_known = name in PLAIN or STRUCTURAL.get(name, -1) == len(arguments)
-    return (name, *arguments) if is_known else stop(NotClaimed(f"type {name}"))
+    return (name, *arguments)
 
 
-TYPES: dict[Any, Any] = {ast.NamedType: _named, ast.NilableType: _nilable,
-    ast.LiteralType: lambda n, _: (frozenset([n.value]),),
+TYPES: dict[Any, Any] = {ast.NamedType: _named, ast.LiteralType: lambda n, _: (frozenset([n.value]),),
+    ast.NilableType: lambda n, scope: joined([type_of(n.inner, scope), NIL]),
     ast.TupleType: lambda n, scope: ("Tuple", *(type_of(item, scope) for item in n.items)),
     ast.FunctionType: lambda n, scope: ("Function", *(type_of(part, scope) for part in (n.result, *n.parameters))),
     ast.UnionType: lambda n, scope: (frozenset(v for m in n.members for v in type_of(m, scope)[0]),)}  # fmt: skip

@@ -7,20 +7,11 @@ that is still open (L-3.2.2, L-3.2.6).
 
 import functools
 
-from .values import (NONE, PARENTS, SEQUENCES, Any, Arr, Case, Err, Map, Panic, Rec, Tup, ancestors, display, head_of,
-    is_error, is_good, key_of, kind_of, mismatch, parse_float, parse_int, quoted, saturated, some, stop,
+from .values import (NONE, PARENTS, SEQUENCES, Any, Arr, Case, Err, Failure, Map, Panic, Rec, Tup, ancestors, display,
+    head_of, is_error, is_good, key_of, kind_of, mismatch, parse_float, parse_int, quoted, saturated, some, stop,
     unique)  # fmt: skip
 
 Type = Any  # a tuple or a Var
-
-
-class NotClaimed(Exception):
-    """The oracle does not know what this program means."""
-
-
-def claimed(condition: Any, reason: str) -> None:
-    if not condition:
-        raise NotClaimed(reason)
 
 
 class Var:
@@ -109,8 +100,7 @@ def convert(a: Type, b: Type) -> Any:
 
 def has_kind(value: Any, t: Type) -> bool:
     """Shallow test of a value's kind: L-3.3.3, patterns, catch clauses."""
-    t = prune(t)
-    head = t[0]
+    head = (t := prune(t))[0]
     if isinstance(head, Param) or head == "Any":
         return True
     if head == "Nilable":
@@ -188,14 +178,9 @@ def scalar(text: str, t: Type) -> Any:
     return parsed.payload[0] if is_good(parsed) else text == "true" if t == BOOL and text in ("true", "false") else text
 
 
-class Misfit(Exception):
-    """A JSON value is not of the type."""
-
-
 def deep(value: Any, t: Type) -> Any:
     """Checked through all elements and fields, Int to Float where asked (L-3.5.6)."""
-    t = prune(t)
-    head, value = t[0], to_float(value) if t == FLOAT else value
+    head, value = (t := prune(t))[0], to_float(value) if t == FLOAT else value
     if not has_kind(value, t) or head == "Tuple" and len(value) != len(t) - 1:
         raise Panic("P008", f"cannot cast {display(value)} to {show(t)}")
     if head == "Nilable":
@@ -214,8 +199,7 @@ def deep(value: Any, t: Type) -> Any:
 
 def built(value: Any, t: Type, default: Any, path: str = "$") -> Any:
     """A JSON value as a `t` (L-7.1.2); `default` gives that of a field, when all else of its struct is there."""
-    t = prune(t)
-    head, value = t[0], to_float(value) if t == FLOAT else value
+    head, value = (t := prune(t))[0], to_float(value) if t == FLOAT else value
     if head in ("Option", "Nilable"):
         made = None if value is None else built(value, t[1], default, path)
         return made if head == "Nilable" else NONE if value is None else some(made)
@@ -223,16 +207,15 @@ def built(value: Any, t: Type, default: Any, path: str = "$") -> Any:
         types = t[1:] if head == "Tuple" else t[1:] * len(value)
         made = SEQUENCES[head](built(v, types[i], default, f"{path}[{i}]") for i, v in enumerate(value))
         return unique(made) if head == "Set" else made
-    claimed(head not in ("Result", "Range"), f"parse_as of {head}")
     if isinstance(value, Map) and head == "Map":
         rows = {name: built(v, t[2], default, f"{path}.{name}") for (_, name), v in value.items()}
         return Map({key_of(built(scalar(name, prune(t[1])), t[1], default, path)): v for name, v in rows.items()})
     if isinstance(value, Map) and hasattr(head, "parts"):
         return _case(value, t, default, path) if head.variants else Rec(head, _fields(value, t, default, path))
     if not has_kind(value, t):
-        claimed(not isinstance(head, frozenset), "the text of a mismatch")
+        assert not isinstance(head, frozenset), "the text of a mismatch"
         found = "null" if value is None else quoted(value[:40]) if type(value) is str else kind_of(value)
-        raise Misfit(f"expected {show(t)}, found {found} at {path}")
+        raise Failure(None, f"expected {show(t)}, found {found} at {path}")
     return value
 
 
@@ -242,16 +225,16 @@ def _fields(value: Map, t: Type, default: Any, path: str, variant: str | None = 
         if (str, name) in value or defaults[name] is None and prune(part)[0] in ("Option", "Nilable"):
             made[name] = built(value.get((str, name)), part, default, f"{path}.{name}")
         elif defaults[name] is None:
-            raise Misfit(f"missing field `{name}` of {show(t)} at {path}")
+            raise Failure(None, f"missing field `{name}` of {show(t)} at {path}")
     return {name: made[name] if name in made else default(t[0], name, part) for name, part in types.items()}
 
 
 def _case(value: Map, t: Type, default: Any, path: str) -> Case:
     """Of the shape of L-5.1.9."""
     variant, data, path = value.get((str, "variant")), value.get((str, "data")), path + ".data"
-    types = t[0].parts(t, variant) if variant in t[0].variants else stop(NotClaimed("the text of a mismatch"))
+    types = t[0].parts(t, variant)
     if 0 not in types:
-        claimed(isinstance(data, Map) if types else data is None, "the text of a mismatch")
+        assert isinstance(data, Map) if types else data is None, "the text of a mismatch"
         return Case(t[0], variant, _fields(data, t, default, path, variant) if types else None)
     one = len(types) == 1
     payload = built(data, types[0] if one else ("Tuple", *types.values()), default, path)

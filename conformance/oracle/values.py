@@ -24,6 +24,14 @@ class Panic(Exception):
         self.code, self.message, self.at = code, message, at
 
 
+class Failure(Panic):
+    """What makes a function of the library give an Err; one that gives no Result panics."""
+
+    def __init__(self, variant: str | None, message: str, **fields: Any) -> None:
+        super().__init__("P407", message)
+        self.variant, self.fields = variant, fields
+
+
 def stop(error: Exception) -> Any:
     """Raises, where only an expression can stand."""
     raise error
@@ -31,7 +39,7 @@ def stop(error: Exception) -> Any:
 
 SEQUENCES = {name: type(name, (tuple,), {}) for name in ("Array", "Tuple", "Set", "Queue", "Stack")}
 Arr, Tup, Set, Queue, Stack = SEQUENCES.values()
-Map = type("Map", (dict,), {})
+Map, Text = type("Map", (dict,), {}), type("Text", (str,), {})  # Text: JSON, as the host is given it
 Rec = namedtuple("Rec", "item fields")  # a struct or schema value; `item` is its declaration
 Case = namedtuple("Case", "item variant payload", defaults=[None])  # payload: None, a tuple, or a dict of fields
 Err = namedtuple("Err", "family variant message extra")  # a built-in error (L-3.11.1)
@@ -42,16 +50,15 @@ class Fn(namedtuple("Fn", "name arity call")):
     """A function value; calling it makes a call of the program."""
 
     def __call__(self, *arguments: Any) -> Any:
-        if len(arguments) != self.arity:
-            raise Panic("P015", f"expects {self.arity} arguments, {len(arguments)} given")
-        return self.call(list(arguments))
+        wrong = Panic("P015", f"expects {self.arity} arguments, {len(arguments)} given")
+        return self.call(list(arguments)) if len(arguments) == self.arity else stop(wrong)
 
 
 OPTION, RESULT = [type(name, (), {"name": name}) for name in ("Option", "Result")]  # in place of declarations
 NONE = Case(OPTION, "None")
 FAMILIES = ["Agent", "Tool", "HashMap", "Emit", "Runtime", "Json", "Parse", "Regex", "Http", "Fs", "Env"]
-PARENTS = {"Error": "", **{f"{name}Error": "Error" for name in FAMILIES}}
-PARENTS |= {f"{name}Error": "AgentError" for name in ("Schema", "Connection", "Timeout")}
+PARENTS = {"Error": "", **dict.fromkeys(["SchemaError", "ConnectionError", "TimeoutError"], "AgentError")}
+PARENTS |= {f"{name}Error": "Error" for name in FAMILIES}
 BRACKETS = {Arr: "[]", Tup: "()", Set: ("Set {", "}"), Queue: ("Queue [", "]"), Stack: ("Stack [", "]")}
 KINDS = {int: "Int", float: "Float", str: "String", bool: "Bool", type(None): "Nil", Fn: "Function"}
 
@@ -192,9 +199,8 @@ def shown(value: Rec) -> list[Any]:
 def case_text(value: Case, debug: bool) -> str:
     item, variant, payload = value
     name = variant if item in (OPTION, RESULT) else f"{item.name}::{variant}"
-    if isinstance(payload, dict):
-        return f"{name} {fields(payload.items(), debug)}"
-    return name if payload is None else f"{name}({listed(payload, debug)})"
+    held = f" {fields(payload.items(), debug)}" if isinstance(payload, dict) else f"({listed(payload or (), debug)})"
+    return name if payload is None else name + held
 
 
 def bracketed(value: Any, debug: bool) -> str:

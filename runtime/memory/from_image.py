@@ -5,7 +5,7 @@ Functions of steps arrive as numbers; `functions` gives what calls them. Must no
 
 from __future__ import annotations
 
-from .declared import Declaration
+from .declaration import Declaration
 from .policy import Policy
 
 TYPE_CHECKING = False
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from ...vm.bytecode.image import Image, Memory
     from ..records import Msg
-    from .declared import Allow
+    from .declaration import Allow
     from .stores.opened import OpenStores
     from .tokens import TokenCounter
 

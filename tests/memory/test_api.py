@@ -5,7 +5,8 @@ from threading import Thread
 
 import pytest
 from concerto.runtime.memory.changes import Draft
-from concerto.runtime.memory.declared import Declaration, Memories
+from concerto.runtime.memory.declaration import Declaration
+from concerto.runtime.memory.declared import Memories
 from concerto.runtime.memory.entries import Turn
 from concerto.runtime.memory.errors import InvalidValue, MemoryFailure
 from concerto.runtime.memory.memory import Memory

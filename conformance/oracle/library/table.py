@@ -13,13 +13,14 @@ import operator
 import re
 from decimal import ROUND_HALF_UP, Decimal
 
-from ..scopes import METHODS, Function, Program
-from ..types import BOOL, cast
-from ..values import (MAX, MIN, NONE, WHITE, Any, Arr, Case, Err, Map, Panic, Queue, Rec, Set, Stack, Tup, arithmetic,
-    bounds, clamped, compared, display, element, elements, entries, equal, err, failed, has, in_range, is_good,
-    json_text, key_of, kind_of, limited, number, of_kind, ok, parse_float, parse_int, saturated, size, some, stop,
-    unique)  # fmt: skip
+from ..scopes import DECLARED, METHODS, Function, Program
+from ..types import BOOL, built, cast
+from ..values import (MAX, MIN, NONE, WHITE, Any, Arr, Case, Err, Failure, Map, Panic, Queue, Rec, Set, Stack, Text,
+    Tup, arithmetic, bounds, clamped, compared, display, element, elements, entries, equal, err, failed, has, in_range,
+    is_good, json_text, key_of, kind_of, limited, number, of_kind, ok, parse_float, parse_int, saturated, size, some,
+    stop, unique)  # fmt: skip
 
+Rows = dict[str, Any]
 truth = functools.partial(of_kind, "Bool", (bool,))
 
 
@@ -65,10 +66,9 @@ def pop(xs: Any) -> Any:
 
 
 def sort(xs: Arr) -> Any:
-    plain = [x for x in xs if x == x]
-    for x in plain:
-        compared("<", plain[0], x)
-    return None, Arr((*sorted(plain), *(x for x in xs if x != x)))
+    for x in xs:
+        compared("<", xs[0], x)
+    return None, Arr(sorted(xs, key=lambda x: (x != x, x)))
 
 
 def mapped(xs: Any, f: Any) -> Arr:
@@ -134,24 +134,18 @@ def pretty(value: Any, indent: int) -> str:
 
 
 def formatted(template: str, args: Arr) -> str:
-    rest = iter(args)
-    return re.sub(r"\{\}", lambda hole: display(next(rest, hole[0])), template)
+    return re.sub(r"\{\}", lambda hole, rest=iter(args): display(next(rest, hole[0])), template)
 
 
 def template(text: str, names: Map) -> str:
     return re.sub(r"\$\{(\w+)\}|\{\{(\w+)\}\}", lambda m: display(names.get((str, m[1] or m[2]), m[0])), text)
 
 
-def matching(use: Any) -> Any:
-    """A function of a compiled pattern; a pattern that is none gives Err."""
-
-    def run(pattern: str, *rest: Any) -> Case:
-        try:
-            return ok(use(re.compile(pattern), *rest))
-        except re.error as error:
-            return failed("RegexError", str(error), pattern=pattern)
-
-    return run
+def compiled(pattern: str) -> Any:
+    try:
+        return re.compile(pattern)
+    except re.error as error:
+        raise Failure(None, str(error), pattern=pattern) from None
 
 
 def groups(found: re.Match[str], start: int = 0) -> Arr:
@@ -159,37 +153,57 @@ def groups(found: re.Match[str], start: int = 0) -> Arr:
 
 
 def record(found: re.Match[str]) -> Rec:
-    return Rec(MATCH, {"text": found[0], "start": found.start(), "end": found.end(), "groups": groups(found, 1)})
+    fields = {"text": found[0], "start": found.start(), "end": found.end(), "groups": groups(found, 1)}
+    return Rec(DECLARED["RegexMatch"], fields)
 
 
-def expanded(pattern: re.Pattern[str], text: str, template: str) -> str:
-    escaped = template.replace("\\", r"\\")
-    return pattern.sub(re.sub(r"\$(?:(\$)|(\d)|<(\w+)>)", lambda m: m[1] or rf"\g<{m[2] or m[3]}>", escaped), text)
+def expanded(pattern: str, text: str, template: str) -> Case:
+    plain = re.sub(r"\$(?:(\$)|(\d)|<(\w+)>)", lambda m: m[1] or rf"\g<{m[2] or m[3]}>", template.replace("\\", r"\\"))
+    return ok(compiled(pattern).sub(plain, text))
 
 
 def first(made: Any) -> Any:
-    return lambda p, s: NONE if (found := p.search(s)) is None else some(made(found))
+    return lambda p, s: ok(NONE if (found := compiled(p).search(s)) is None else some(made(found)))
 
 
-def every(pattern: re.Pattern[str], text: str) -> Arr:
-    return Arr(map(record, pattern.finditer(text)))
+# ---------------------------------------------------------------- with the evaluator
 
 
-def asserted(world: Any, holds: bool, message: str | None, *values: Any) -> None:
-    world.asserts += 1
-    if not holds:
-        shown = " and ".join(display(v, True) for v in values)
-        raise Panic("P011", f"assertion failed: {shown if message is None else message}")
+def hosted(head: str, name: str) -> Any:
+    """What the host does: it has a function `fs_exists` for `std::fs::exists`, which takes and gives plain data."""
+
+    def run(world: Any, *given: Any) -> Any:
+        plain = [v if v is None or isinstance(v, (str, int)) else Text(json_text(v)) for v in given]
+        made, type_ = getattr(world.host, f"{head}_{name}")(*plain), METHODS[head, name].signature.result
+        value = built(from_json(made), type_[1] if type_[0] == "Result" else type_, None)
+        return ok(value) if type_[0] == "Result" else value
+
+    return run
 
 
 def emitted(world: Any, channel: str, payload: Any) -> None:
-    world.emits.append((channel, limited(text := json_text(payload), len(text.encode()), "emit payload", 1 << 20)))
+    world.host.emits.append((channel, limited(text := json_text(payload), len(text.encode()), "emit payload", 1 << 20)))
+    world.sent.append(Rec(DECLARED["Emit"], {"channel": channel, "payload": payload}))
+
+
+def asserted(world: Any, holds: bool, message: str | None, form: str, *values: Any) -> None:
+    """O-8.6 to O-8.10."""
+    world.asserts += 1
+    if not holds:
+        text = "" if message and not values else form.format(*(display(v, True) for v in values))
+        raise Panic("P011", ": ".join(filter(None, ["assertion failed", message, text])))
+
+
+def measured(world: Any, f: Any) -> Tup:
+    start = world.host.time_now_ms()
+    return Tup((f(), world.host.time_now_ms() - start))
+
+
+def from_file(world: Any, path: str, names: Map | None) -> Case:
+    return map_good(METHODS["fs", "read_file"].run(world, path), lambda text: template(text, names or Map()))
 
 
 # ---------------------------------------------------------------- the table
-
-Rows = dict[str, Any]
-
 
 def renamed(rows: Rows, old: str, new: str) -> Rows:
     """The same functions for another receiver, or for none."""
@@ -222,21 +236,11 @@ CASES: Rows = {"unwrap(self) -> T": unwrap, "map<U>(self, f: fn(T) -> U) -> Resu
     "unwrap_or_else(self, f: fn(E) -> T) -> T": lambda v, f: v.payload[0] if is_good(v) else f(*v.payload or ()),
     "and_then<U>(self, f: fn(T) -> Result<U, E>) -> Result<U, E>": lambda v, f: f(*v.payload) if is_good(v) else v,
     "expect(self, msg: String) -> T": lambda v, message: unwrap(v, message + ":")}  # fmt: skip
-# of a compiled pattern
-PATTERNS: Rows = {"is_match(pattern: String, s: String) -> Result<Bool, RegexError>": lambda p, s: bool(p.search(s)),
-    "find(pattern: String, s: String) -> Result<Option<RegexMatch>, RegexError>": first(record),
-    "find_all(pattern: String, s: String) -> Result<Array<RegexMatch>, RegexError>": every,
-    "captures(pattern: String, s: String) -> Result<Option<Array<Option<String>>>, RegexError>": first(groups),
-    "replace(pattern: String, s: String, with: String) -> Result<String, RegexError>": expanded}  # fmt: skip
 LIBRARY: dict[str, Rows] = {
     "Any": {"to_string(self) -> String": display}, "Core": {"Ok<T, E>(x: T = nil) -> Result<T, E>": ok,
     "panic(msg: String) -> Never": lambda message: stop(Panic("P001", message)), "Err<T, E>(e: E) -> Result<T, E>": err,
     "typeof(x: Any) -> String": kind_of, "Some<T>(x: T) -> Option<T>": some, "println(x: Any = nil)": display,
-    "print(x: Any = nil)": display, "len(x: Any) -> Int": length}, "World": {"flush_emits()": lambda w: None,
-    "assert_ne(a: Any, b: Any, msg: String = nil)": lambda w, a, b, m: asserted(w, not equal(a, b), m, a, b),
-    "assert_eq(a: Any, b: Any, msg: String = nil)": lambda w, a, b, m: asserted(w, equal(a, b), m, a, b),
-    "assert(c: Any, msg: String = nil)": lambda w, c, m: asserted(w, cast(c, BOOL), m, c),
-    "emit<T>(channel: String, payload: T = nil)": emitted, "test_emits() -> Array<Emit>": lambda w: Arr()},
+    "print(x: Any = nil)": display, "len(x: Any) -> Int": length},
     "Int": NUMBERS, "Float": NUMBERS, "String": STRINGS, "Tuple": {"len(self) -> Int": len},
     "Array<T>": {**SIZED, "slice(self, a: Int, b: Int) -> Array<T>": lambda xs, a, b: Arr(xs[clamped(a, b, len(xs))]),
     "index_of(self, x: T) -> Option<Int>": lambda xs, x: next((some(i) for i, y in enumerate(xs) if equal(x, y)), NONE),
@@ -301,16 +305,61 @@ LIBRARY: dict[str, Rows] = {
     "md5(s: String) -> String": lambda s: hashlib.md5(s.encode()).hexdigest()},
     "log": {f"{level}(v: Any)": lambda v: None for level in ("debug", "info", "warn", "error")},
     "prompt": {"template(t: String, vars: Map<String, Any>) -> String": template},
-    "regex": {signature: matching(use) for signature, use in PATTERNS.items()}}  # fmt: skip
+    "regex": {"find(pattern: String, s: String) -> Result<Option<RegexMatch>, RegexError>": first(record),
+    "captures(pattern: String, s: String) -> Result<Option<Array<Option<String>>>, RegexError>": first(groups),
+    "is_match(pattern: String, s: String) -> Result<Bool, RegexError>": lambda p, s: ok(bool(compiled(p).search(s))),
+    "find_all(pattern: String, s: String) -> Result<Array<RegexMatch>, RegexError>":
+        lambda p, s: ok(Arr(map(record, compiled(p).finditer(s)))),
+    "replace(pattern: String, s: String, with: String) -> Result<String, RegexError>": expanded}}  # fmt: skip
+# of what takes the evaluator first
+WORLD: dict[str, Rows] = {
+    "Core": {"flush_emits()": lambda w: None, "emit<T>(channel: String, payload: T = nil)": emitted,
+    "assert(c: Any, msg: String = nil)": lambda w, c, m: asserted(w, cast(c, BOOL), m, "expected true"),
+    "assert_eq(a: Any, b: Any, msg: String = nil)": lambda w, a, b, m: asserted(w, equal(a, b), m, "{} != {}", a, b),
+    "assert_ne(a: Any, b: Any, msg: String = nil)":
+        lambda w, a, b, m: asserted(w, not equal(a, b), m, "{} == {}, expected them to differ", a, b),
+    "test_emits() -> Array<Emit>": lambda w: Arr(w.sent if w.host.testing else ()),
+    "env(name: String) -> String?": lambda w, name: w.host.env_get(name)},
+    "prompt": {"from_file(path: String, vars: Map<String, Any> = {}) -> Result<String, FsError>": from_file,
+    "count_tokens(text: String, model: String = \"\") -> Int": lambda w, text, model: -(-4 * len(text.split()) // 3)},
+    "time": {"measure<T>(f: fn() -> T) -> (T, Int)": measured}}  # fmt: skip
+HEADERS, REPLY = "headers: Map<String, String> = {}", "Result<HttpResponse, HttpError>"
+# of what the host does
+HOSTED: dict[str, Rows] = {head: dict.fromkeys(signatures) for head, signatures in {
+    "env": ["get(n: String) -> Option<String>", "has(n: String) -> Bool", "all() -> Map<String, String>",
+    "require(n: String) -> Result<String, EnvError>", "args() -> Array<String>"], "crypto": ["uuid() -> String",
+    "random_bytes(n: Int) -> String"], "time": ["now() -> String", "now_ms() -> Int", "sleep(ms: Int)"],
+    "math": ["random() -> Float", "random_int(lo: Int, hi: Int) -> Int"], "fs": ["exists(p: String) -> Bool",
+    "read_file(p: String) -> Result<String, FsError>", "write_file(p: String, s: String) -> Result<Nil, FsError>",
+    "append_file(p: String, s: String) -> Result<Nil, FsError>", "remove_file(p: String) -> Result<Nil, FsError>",
+    "list_dir(p: String) -> Result<Array<String>, FsError>", "file_size(p: String) -> Result<Int, FsError>"],
+    "http": [*(f"{name}(url: String, {HEADERS}) -> {REPLY}" for name in ("get", "delete")),
+    *(f"{name}(url: String, body: Any = nil, {HEADERS}) -> {REPLY}" for name in ("post", "put")),
+    f"request(method: String, url: String, body: Any = nil, {HEADERS}, timeout_ms: Int = 30000) -> {REPLY}"],
+    }.items()}  # fmt: skip
 
 
 # ---------------------------------------------------------------- filed under METHODS
 
-SOURCE = "".join(f"trait {head} {{ {' '.join(f'fn {s};' for s in rows)} }}" for head, rows in LIBRARY.items())
-MODULE = Program({"library": SOURCE.encode()}, "library").root
-TRAITS, MODULE.names = MODULE.names, {}  # the names denote what is predeclared
-MATCH = MODULE.find("RegexMatch")
-for trait, rows in zip(TRAITS.values(), LIBRARY.values(), strict=True):
-    itself = (trait.name, *((p,) for p in trait.params))
-    for f, run in zip(trait.methods.values(), rows.values(), strict=True):
-        METHODS[trait.name, f.name] = Function(f.node, trait.scope, (trait.params, itself), run=run, kind=trait.name)
+STRUCTS = """struct Emit { channel: String, payload: Any }
+struct RegexMatch { text: String, start: Int, end: Int, groups: Array<Option<String>> }
+struct HttpResponse { status: Int, body: String, headers: Map<String, String> }"""
+
+
+def file(table: dict[str, Rows], kind: str | None = None) -> None:
+    """Files functions under METHODS, by what they belong to; `kind`: if not by that, how they are called."""
+    source = "".join(f"trait {head} {{ {' '.join(f'fn {s};' for s in rows)} }}" for head, rows in table.items())
+    module = Program({"library": source.encode()}, "library").root
+    traits, module.names = module.names, {}  # the names denote what is predeclared
+    for trait, rows in zip(traits.values(), table.values(), strict=True):
+        itself = (trait.name, *((p,) for p in trait.params))
+        for f, run in zip(trait.methods.values(), rows.values(), strict=True):
+            more = {"run": run or hosted(trait.name, f.name), "kind": kind or trait.name}
+            METHODS[trait.name, f.name] = Function(f.node, trait.scope, (trait.params, itself), **more)
+        DECLARED.update((name, METHODS["Core", name]) for name in trait.methods if trait.name == "Core")
+
+
+DECLARED.update(Program({"library": STRUCTS.encode()}, "library").root.names)
+file(LIBRARY)
+file(WORLD, "World")
+file(HOSTED, "World")

@@ -1,0 +1,260 @@
+"""The host of the second evaluator: the world of one run, behind permissions (O-4.12 to O-4.21, G-8, G-10).
+
+Files are a table without links, chance is seeded; HTTP and time go through the runner. For each function the evaluator
+has hosted there is one here, `fs_exists` for `std::fs::exists`: it takes and gives plain data and raises `Failure`.
+Written from the specification, as the evaluator is; of the implementation it knows nothing.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import posixpath
+import random
+import re
+import time
+import uuid
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import urljoin, urlsplit
+
+from conformance.oracle.values import Failure, Panic, Text
+
+Json = dict[str, Any]
+Fits = Callable[[str], bool]
+PORTS = {"http": 80, "https": 443}
+VERBS = ("GET", "POST", "PUT", "DELETE", "PATCH", "HEAD")
+CREDENTIALS = ("authorization", "cookie", "proxy-authorization")
+SECRET = {"KEY", "APIKEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "CREDENTIALS"}
+
+
+class Host:
+    """`ask` sends the runner a message and gives its answer."""
+
+    def __init__(self, op: Json, ask: Callable[[Json], Json]) -> None:
+        self.ask, self.testing, self.now, self.random = ask, op["mode"] == "test", op["now"], random.Random(op["seed"])
+        self.grants = [grant.partition("=")[::2] for grant in op["permissions"]]
+        self.args, self.files = op["args"], dict(op["fs"])
+        self.env = {name: value for name, value in sorted(op["env"].items()) if {"", name} & self.scopes("env")}
+        self.folders = {"."}
+        for path in self.files:
+            while path := posixpath.dirname(path):
+                self.folders.add(path)
+        self.emits: list[tuple[str, str]] = []
+        self.requests = 0
+
+    # ------------------------------------------------------------ secrets, permissions
+
+    def cleaned(self, text: str, form: Callable[[str], str] = str) -> str:
+        """Without the values of secrets (G-10.3, G-10.5): what the program shows passes here."""
+        for name, value in self.env.items():
+            if len(value) >= 6 and SECRET & set(name.upper().split("_")):
+                text = text.replace(form(value), f"<secret {name}>")
+        return text
+
+    def shown(self) -> list[tuple[str, str]]:
+        """The emits."""
+        return [(channel, self.cleaned(text, lambda secret: compact(secret)[1:-1])) for channel, text in self.emits]
+
+    def scopes(self, kind: str) -> set[str]:
+        """Of the grants of one kind; that of a bare one is empty."""
+        return {scope for granted, scope in self.grants if granted == kind}
+
+    def permit(self, kind: str, scope: str, fits: Fits, channel: str, fields: Json, **access: Any) -> None:
+        """O-4.19, O-4.21. `fits`: whether the scope of a grant holds what is asked for; `fields`: of the error."""
+        if any(map(fits, self.scopes(kind))):
+            self.emits.append((f"audit:{channel}", compact(access)))
+            return
+        denial = {"capability": f"{kind}={scope}", "flag": f"--allow-{kind.replace(':', '-')}={scope}"}
+        self.emits.append(("audit:denied", compact(denial)))
+        message = f"permission denied: {denial['capability']} (grant it with {denial['flag']})"
+        raise Failure("PermissionDenied", message, **fields, **denial)
+
+    # ------------------------------------------------------------ std::env, std::math, std::crypto, std::time
+
+    def env_get(self, name: str) -> str | None:
+        self.permit("env", name, lambda scope: scope in ("", name), "env_access", {"name": name}, variable=name)
+        return self.env.get(name)
+
+    def env_has(self, name: str) -> bool:
+        return self.env_get(name) is not None
+
+    def env_require(self, name: str) -> str:
+        value = self.env_get(name)
+        if value is None:
+            raise Failure("NotSet", f"{name} is not set", name=name)
+        return value
+
+    def env_all(self) -> Json:
+        self.emits.append(("audit:env_access", compact({"variable": "*"})))
+        return self.env
+
+    def env_args(self) -> list[str]:
+        return self.args
+
+    def math_random(self) -> float:
+        return self.random.random()
+
+    def math_random_int(self, low: int, high: int) -> int:
+        if low >= high:
+            raise Panic("P013", f"random_int: {low} is not below {high}")
+        return self.random.randrange(low, high)
+
+    def crypto_uuid(self) -> str:
+        return str(uuid.UUID(bytes=self.random.randbytes(16), version=4))
+
+    def crypto_random_bytes(self, count: int) -> str:
+        if count < 0:
+            raise Panic("P013", f"random_bytes: {count}")
+        return self.random.randbytes(count).hex()
+
+    def time_now_ms(self) -> int:
+        return self.now
+
+    def time_now(self) -> str:
+        return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(self.now // 1000)) + f".{self.now % 1000:03}Z"
+
+    def time_sleep(self, milliseconds: int) -> None:
+        until = self.now + milliseconds
+        while self.now < until:
+            self.now = self.ask({"event": "idle", "until": until})["now"]
+
+    # ------------------------------------------------------------ std::fs
+
+    def path(self, operation: str, path: str, kind: str = "fs:read") -> str:
+        """The path as the tables have it, if it may be used (O-4.13, O-4.14, L-7.3.5)."""
+        plain = posixpath.normpath(path)
+        inside = plain.split("/")[0] not in ("", "..")  # a bare grant is of the folder, and of nothing else
+
+        def fits(scope: str) -> bool:
+            return inside and (not scope or f"{plain}/".startswith(f"{posixpath.normpath(scope)}/"))
+
+        self.permit(kind, path, fits, "file_access", {"path": path}, operation=operation, path=path)
+        return plain
+
+    def file(self, path: str, written: str) -> str:
+        """The content of what must be a file."""
+        if path in self.folders:
+            raise Failure("NotAFile", f"{written}: not a file", path=written)
+        if path not in self.files:
+            raise Failure("NotFound", f"{written}: no such file or directory", path=written)
+        return self.files[path]
+
+    def fs_read_file(self, path: str) -> str:
+        return self.file(self.path("read_file", path), path)
+
+    def fs_file_size(self, path: str) -> int:
+        return len(self.file(self.path("file_size", path), path).encode())
+
+    def fs_exists(self, path: str) -> bool:
+        return self.path("exists", path) in {*self.files, *self.folders}
+
+    def fs_list_dir(self, path: str) -> list[str]:
+        plain = self.path("list_dir", path)
+        if plain not in self.folders:
+            self.file(plain, path)
+            raise Failure("Io", f"{path}: not a directory", path=path)
+        every = {*self.files, *self.folders} - {"."}
+        return sorted(posixpath.basename(inner) for inner in every if (posixpath.dirname(inner) or ".") == plain)
+
+    def written(self, operation: str, path: str, text: str, keep: bool) -> None:
+        plain = self.path(operation, path, "fs:write")
+        if (posixpath.dirname(plain) or ".") in self.folders and plain not in self.folders:
+            self.files.setdefault(plain, "")
+        self.files[plain] = self.file(plain, path) * keep + text
+
+    def fs_write_file(self, path: str, text: str) -> None:
+        self.written("write_file", path, text, keep=False)
+
+    def fs_append_file(self, path: str, text: str) -> None:
+        self.written("append_file", path, text, keep=True)
+
+    def fs_remove_file(self, path: str) -> None:
+        plain = self.path("remove_file", path, "fs:write")
+        self.file(plain, path)
+        del self.files[plain]
+
+    # ------------------------------------------------------------ std::http
+
+    def opened(self, url: str, first: str) -> tuple[str, tuple[str, str]]:
+        """A URL as it is sent, and its origin, if its host may be reached (O-4.15, G-8.3)."""
+        try:
+            parts = urlsplit(url)
+            host, port = (parts.hostname or "").removesuffix("."), parts.port or PORTS[parts.scheme]
+            is_name = ":" not in host and not re.fullmatch(r"(.*\.)?([0-9]+|0x[0-9a-f]*)?", host)
+            # Names are not looked up: `localhost` is inside, every other has a public address.
+            looked_up = "127.0.0.1" if host == "localhost" else "1.1.1.1"
+            address: Any = ipaddress.ip_address(looked_up if is_name else host)
+        except (KeyError, ValueError):
+            port = None
+        if port is None or re.search(r"[\0-\x20\x7f\\]", url) or "@" in parts.netloc:
+            raise Failure("InvalidUrl", f"invalid URL: {url}", url=first)
+        address = getattr(address, "ipv4_mapped", None) or address
+        outside = address.is_global and not address.is_multicast
+
+        def fits(scope: str) -> bool:
+            granted = urlsplit(f"//{scope}")
+            name = granted.hostname or ""
+            named = name == host or (name.startswith("*.") and host.endswith(name[1:]))
+            return named and granted.port in (None, port) if scope else outside
+
+        written = f"[{host}]" if ":" in host else host
+        self.permit("net", f"{written}:{port}", fits, "net_access", {"url": first}, host=host, port=port)
+        name = written if port == PORTS[parts.scheme] else f"{written}:{port}"
+        return parts._replace(netloc=name, path=parts.path or "/", fragment="").geturl(), (parts.scheme, name)
+
+    def http_get(self, url: str, headers: Text | None, method: str = "GET") -> Json:
+        return self.http_request(method, url, None, headers)
+
+    def http_delete(self, url: str, headers: Text | None) -> Json:
+        return self.http_get(url, headers, "DELETE")
+
+    def http_post(self, url: str, body: Any, headers: Text | None, method: str = "POST") -> Json:
+        return self.http_request(method, url, body, headers)
+
+    def http_put(self, url: str, body: Any, headers: Text | None) -> Json:
+        return self.http_post(url, body, headers, "PUT")
+
+    def http_request(self, method: str, url: str, body: Any, headers: Text | None, timeout_ms: int = 0) -> Json:
+        """L-7.2.2, L-7.2.3."""
+        if method.upper() not in VERBS:
+            raise Panic("P013", f"no method of HTTP: {method}")
+        given, plain = json.loads(headers or "{}"), type(body) is str or body is None
+        if not plain and "content-type" not in map(str.lower, given):
+            given["content-type"] = "application/json"
+        text = body if plain or isinstance(body, Text) else compact(body)
+        return self.followed(method.upper(), url, text, given)
+
+    def followed(self, method: str, url: str, body: str | None, headers: Json) -> Json:
+        """With at most five redirects, each an access of its own."""
+        here, origin = url, None
+        for _ in range(6):
+            here, reached = self.opened(here, url)
+            if origin not in (None, reached):
+                headers = {name: value for name, value in headers.items() if name.lower() not in CREDENTIALS}
+            reply = self.exchange(method, here, body, headers, url)
+            status, onward = reply["status"], reply["headers"].get("location")
+            if status not in (301, 302, 303, 307, 308) or onward is None:
+                return reply
+            here, origin = urljoin(here, onward), reached
+            if (status == 303 and method != "HEAD") or (status < 303 and method == "POST"):
+                method, body = "GET", None
+                headers = {name: value for name, value in headers.items() if name.lower() != "content-type"}
+        raise Failure("Network", f"{url}: too many redirects", url=url)
+
+    def exchange(self, method: str, url: str, body: str | None, headers: Json, first: str) -> Json:
+        """One request and its reply."""
+        self.requests += 1
+        host = urlsplit(url).hostname
+        record = {"method": method, "url": url, "headers": headers, "body": body}
+        asks = {"event": "request", "to": self.requests, "kind": "http", "name": host, "attempt": 1, "record": record}
+        reply = self.ask({**asks, "wire": None, "headers": {}})
+        self.now = self.ask({"event": "idle", "until": None})["now"]
+        if fault := reply.get("fault"):
+            raise Failure("Timeout" if fault["kind"] == "timeout" else "Network", f"{host}: {fault['kind']}", url=first)
+        found = {name.lower(): value for name, value in (reply["body"].get("headers") or {}).items()}
+        return {"status": reply["body"]["status"], "body": reply["body"].get("body") or "", "headers": found}
+
+
+def compact(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
