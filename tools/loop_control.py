@@ -89,7 +89,6 @@ else:
 """
 
 
-
 def door() -> str:
     """The body of `exec_call_method` over the variables of the loop; what it returns is `value`."""
     tree = ast.parse((VM / "dispatch.py").read_text(encoding="utf-8"))
