@@ -43,6 +43,7 @@ class Run:
         self.made = 0
         self.at = 0
         self.faults: list[tuple[int, int]] = []  # the line before which a failure is to be placed, and the opcode
+        self.back: list[tuple[int, int]] = []  # the line behind what has not failed, and the opcode
         self.operands = {i: f"o{i}" for i, name in enumerate(names) if name not in WITHOUT_OPERAND}
 
     # ------------------------------------------------------------ the stack of expressions
@@ -74,8 +75,15 @@ class Run:
         self.lines += lines
 
     def may_fail(self, indent: str) -> None:
-        """Behind this comes what raises on behalf of this opcode."""
+        """Behind this comes what raises on behalf of this opcode, always."""
         self.faults.append((len(self.lines), self.at))
+        self.say(indent)
+
+    def perhaps(self, indent: str, call: str) -> None:
+        """What raises on behalf of this opcode, or does not: then the node behind the run is the next one as before."""
+        self.may_fail(indent)
+        self.say(indent + call)
+        self.back.append((len(self.lines), self.at))
         self.say(indent)
 
     def stack(self) -> list[str]:
@@ -106,6 +114,12 @@ class Run:
             behind = len(self.names) - at - 1
             place = f"ins = node_before(code, ins, {behind})" if at != last else ""
             self.lines[line] = self.lines[line] + place if place else ""
+        returning = {at for _, at in self.back if at != last}
+        for line, at in self.faults:
+            if at in returning:
+                self.lines[line] = self.lines[line].replace("ins = ", "behind, ins = ins, ")
+        for line, at in self.back:
+            self.lines[line] = self.lines[line] + "ins = behind" if at in returning else ""
         unpacked = ", ".join(self.operands.values()) + ("," if len(self.operands) == 1 else "")
         first = [f"{unpacked} = arg"] if self.operands else []
         return last, "\n".join([*first, *(line for line in self.lines if line.strip())]) + "\n"
@@ -141,8 +155,7 @@ class Run:
         self.say(f"if {left} >= 0 and {right} > 0:")
         made = self.keep_in("    ", f"{left} {sign} {right}")
         self.say("else:")
-        self.may_fail("    ")
-        self.say(f"    {made} = {function}({left}, {right})")
+        self.perhaps("    ", f"{made} = {function}({left}, {right})")
         self.give(made, plain=True)
 
     def keep_in(self, indent: str, text: str) -> str:
@@ -282,8 +295,7 @@ def _index_own(run: Run) -> None:
     run.say(f"if type({object}) is Array and type({index}) is int and 0 <= {index} < len({object}.items):")
     made = run.keep_in("    ", f"{object}.items[{index}]")
     run.say("else:")
-    run.may_fail("    ")
-    run.say(f"    {made} = index_place({object}, {index})")
+    run.perhaps("    ", f"{made} = index_place({object}, {index})")
     store = f"{object}.items[{index} if type({object}) is Array else key_of({index})] = {made}"
     run.say("try:", f"    if {made}.shared:", f"        {made} = own({made})", f"        {store}")
     run.say("except AttributeError:", "    pass")
@@ -304,8 +316,7 @@ def _set_index(run: Run) -> None:
     run.settle()
     run.say(f"if type({object}) is Array and type({index}) is int and 0 <= {index} < len({object}.items):")
     run.say(f"    {object}.items[{index}] = {value}", "else:")
-    run.may_fail("    ")
-    run.say(f"    write_element({object}, {index}, {value})")
+    run.perhaps("    ", f"write_element({object}, {index}, {value})")
 
 
 def _return(run: Run) -> None:

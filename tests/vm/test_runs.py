@@ -9,6 +9,7 @@ from concerto.runtime.offline_loop import OfflineLoop
 from concerto.runtime.session import Session, run_offline
 from concerto.vm import fusion
 from concerto.vm.load import load_image
+from concerto.vm.values import to_json
 
 PROGRAM = """\
 struct P { x: Int, y: Int }
@@ -63,3 +64,47 @@ def test_what_fails_within_a_run_has_its_position(call: str, monkeypatch: pytest
     monkeypatch.setattr(fusion, "_LENGTHS", {})  # nothing is fused: each opcode is a node
     assert found == outcome(call, "interp")
     assert found == CALLS[call]
+
+
+# Each operation has a quick way and one for what is rare; behind either the run goes on where it was.
+RARE = """\
+struct P { x: Int, m: Map<String, Int> }
+fn divided(n: Int, d: Int) -> Array<Int> {
+    let q = n / d; let r = n % d;
+    [n / d, n % d, n / d + n % d, if n % d == 0 { n / d } else { n / d + 1 }, q, r, n / 3 * (n % 3), -n / d]
+}
+fn main() {
+    for n in -7..8 { for d in [-3, -1, 2, 5] { emit("d", divided(n, d)); } }
+    let mut ps = {true: P { x: 1, m: {} }, false: P { x: 2, m: {} }};
+    let mut counts = {"a": 1};
+    let key = false;
+    let word = "b";
+    for i in 0..4 {
+        ps[key].x = i - 2;
+        ps[key].m = {"k": i};
+        ps[key].m["k"] = ps[key].m["k"] + 1;
+        counts[word] = ps[key].x / -2 + i;
+        counts["a"] = counts[word] % -2;
+        emit("m", [ps[key].x, ps[key].m["k"], counts["a"], counts["b"], i]);
+    }
+}
+"""
+
+
+def emitted(tier: str) -> list[object]:
+    compiled = compile_source(RARE.encode(), "rare.conc").image
+    assert compiled is not None
+    loop = OfflineLoop(0.0)
+    found: list[object] = []
+    host = Host(
+        emit=lambda _, value, __: found.append(to_json(value)), print=print, env={}, now=loop.time, sleep=loop.sleep,
+        random=lambda: 0.0, offline=True, loop=loop, tier=tier,
+    )  # fmt: skip
+    assert run_offline(Session(load_image(compiled), host)).panic is None
+    return found
+
+
+def test_what_is_rare_leaves_the_run_where_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = emitted("interp")
+    monkeypatch.setattr(fusion, "_LENGTHS", {})
+    assert len(found) == 64 and found == emitted("interp")

@@ -1174,8 +1174,9 @@ def run(machine, task):
                         if v1 >= 0 and o3 > 0:
                             v2 = v1 % o3
                         else:
-                            ins = node_before(code, ins, 5)
+                            behind, ins = ins, node_before(code, ins, 5)
                             v2 = int_rem(v1, o3)
+                            ins = behind
                         v3 = getattr(locs[o0], o1) + v2
                         if (v3 > 0x3FFFFFFF or v3 < -0x3FFFFFFF) and not INT_MIN <= v3 <= INT_MAX:
                             ins = node_before(code, ins, 4)
@@ -1292,13 +1293,15 @@ def run(machine, task):
                         if v1 >= 0 and o2 > 0:
                             v2 = v1 // o2
                         else:
-                            ins = node_before(code, ins, 4)
+                            behind, ins = ins, node_before(code, ins, 4)
                             v2 = int_div(v1, o2)
+                            ins = behind
                         if v2 >= 0 and o4 > 0:
                             v3 = v2 % o4
                         else:
-                            ins = node_before(code, ins, 2)
+                            behind, ins = ins, node_before(code, ins, 2)
                             v3 = int_rem(v2, o4)
+                            ins = behind
                         v4 = locs[o0].items
                         if v3 < 0:
                             index_out_of_range(v3, len(v4))
@@ -1610,8 +1613,9 @@ def run(machine, task):
                         if type(v1) is Array and type(v2) is int and 0 <= v2 < len(v1.items):
                             v1.items[v2] = o0
                         else:
-                            ins = node_before(code, ins, 4)
+                            behind, ins = ins, node_before(code, ins, 4)
                             write_element(v1, v2, o0)
+                            ins = behind
                         v3 = locs[o4] + locs[o5]
                         if (v3 > 0x3FFFFFFF or v3 < -0x3FFFFFFF) and not INT_MIN <= v3 <= INT_MAX:
                             overflow('+')
@@ -1686,8 +1690,9 @@ def run(machine, task):
                         if type(v5) is Array and type(v6) is int and 0 <= v6 < len(v5.items):
                             v7 = v5.items[v6]
                         else:
-                            ins = node_before(code, ins, 1)
+                            behind, ins = ins, node_before(code, ins, 1)
                             v7 = index_place(v5, v6)
+                            ins = behind
                         try:
                             if v7.shared:
                                 v7 = own(v7)
@@ -2099,8 +2104,9 @@ def run(machine, task):
                     if type(v1) is Array and type(v2) is int and 0 <= v2 < len(v1.items):
                         v3 = v1.items[v2]
                     else:
-                        ins = node_before(code, ins, 1)
+                        behind, ins = ins, node_before(code, ins, 1)
                         v3 = index_place(v1, v2)
+                        ins = behind
                     try:
                         if v3.shared:
                             v3 = own(v3)
@@ -2356,8 +2362,9 @@ def run(machine, task):
                         if v2 >= 0 and v1 > 0:
                             v3 = v2 // v1
                         else:
-                            ins = node_before(code, ins, 3)
+                            behind, ins = ins, node_before(code, ins, 3)
                             v3 = int_div(v2, v1)
+                            ins = behind
                         v4 = locs[o4]
                         v5 = locs[o3]
                         if v5 >= 0 and v4 > 0:
@@ -3366,8 +3373,9 @@ def run(machine, task):
                         if type(v5) is Array and type(v6) is int and 0 <= v6 < len(v5.items):
                             v7 = v5.items[v6]
                         else:
-                            ins = node_before(code, ins, 1)
+                            behind, ins = ins, node_before(code, ins, 1)
                             v7 = index_place(v5, v6)
+                            ins = behind
                         try:
                             if v7.shared:
                                 v7 = own(v7)
@@ -3487,8 +3495,9 @@ def run(machine, task):
                 if v1 >= 0 and o4 > 0:
                     v2 = v1 // o4
                 else:
-                    ins = node_before(code, ins, 2)
+                    behind, ins = ins, node_before(code, ins, 2)
                     v2 = int_div(v1, o4)
+                    ins = behind
                 v3 = locs[o0].items
                 if v2 < 0:
                     index_out_of_range(v2, len(v3))
@@ -4854,8 +4863,9 @@ def run(machine, task):
                     if type(v5) is Array and type(v6) is int and 0 <= v6 < len(v5.items):
                         v7 = v5.items[v6]
                     else:
-                        ins = node_before(code, ins, 1)
+                        behind, ins = ins, node_before(code, ins, 1)
                         v7 = index_place(v5, v6)
+                        ins = behind
                     try:
                         if v7.shared:
                             v7 = own(v7)
