@@ -70,7 +70,25 @@ def _methods() -> dict[tuple[str, ...], Row]:
             f"if arg.argc == {count - 1}:\n    push(tos)\n    new = [{', '.join(names[1:])}]\n    tos = c0\n"
             f"elif arg.argc == {count}:\n    new = [{', '.join(names)}]\nelse:\n{otherwise}{METHOD}",
         )
+    rows["CONST", "ARRAY", "CALL_METHOD"] = 2, LISTED + METHOD
     return rows
+
+
+# A method called with a list, most often of one: `with_tools([T])`
+LISTED = (
+    """\
+c0, n, arg = arg
+if n == 1 and arg.argc == 1:
+    new = [Array([c0])]
+else:
+    push(tos)
+    push(c0)
+    new = st[len(st) - n:]
+    del st[len(st) - n:]
+    tos = Array(new)
+"""
+    + "".join(f"    {line}\n" for line in METHOD_ARGUMENTS.splitlines())
+)
 
 
 # Statements and conditions, or two short ones, up to twelve opcodes: those that the programs of benches/ run most often, and the

@@ -7,7 +7,7 @@ from __future__ import annotations
 # Entering functions and loops, and methods of handles, hardly occur in those programs, but in others.
 WEIGHTS = {
     "LOOP": 20, "ENTER": 20, "CALL_METHOD": 40, "CONST__CALL_METHOD": 30, "CONST__CONST__CALL_METHOD": 60,
-    "CONST__CONST__CONST__CALL_METHOD": 60,
+    "CONST__CONST__CONST__CALL_METHOD": 60, "CONST__ARRAY__CALL_METHOD": 60,
     "JUMP": 968, "NEXT__STORE": 423, "CALL": 336, "CALL_BUILTIN": 256,
     "LOAD__CONST__REM_INT__CONST__EQ_INT__JUMP_UNLESS": 199, "LOAD_OWN__SWAP__CALL_BUILTIN__POP__JUMP": 187,
     "LOAD__CONST__ADD_INT__STORE__JUMP": 173, "JOIN": 150,

@@ -249,12 +249,19 @@ def turn_settings(tokens: Any, meta: Any) -> tuple[int | None, Any]:
     return tokens, None if meta is None else share(expect(meta, Map, "Map"))
 
 
+OFFERED = (ToolRef, McpRef, MemoryRef)
+
+
 def with_tools(machine: Running, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:
-    (tools,) = arguments_of(site, arguments, ("ts",))
-    for tool in expect(tools, Array, "Array").items:
-        if type(tool) not in (ToolRef, McpRef, MemoryRef):
+    if len(arguments) == 1 and not site.names and type(arguments[0]) is Array:
+        tools = arguments[0]  # nearly every call
+    else:
+        (given,) = arguments_of(site, arguments, ("ts",))
+        tools = expect(given, Array, "Array")
+    for tool in tools.items:
+        if type(tool) not in OFFERED:
             raise Panic("P411", f"with_tools expects tools, found {typeof(tool)}")
-    return builder_of(receiver).with_(tools=tuple(tools.items))
+    return (receiver if type(receiver) is ModelBuilder else ModelBuilder(receiver)).with_tools(tuple(tools.items))
 
 
 def without_tools(machine: Running, task: Task, receiver: Any, site: Site, arguments: list[Any]) -> Any:

@@ -11,6 +11,13 @@ CHAIN = Target("V-8.3", 1.5)
 PROGRAM = """\
 memory chat: Memory = Memory::new();
 
+tool Clock {
+    description: "tells the time",
+
+    @describe("the hour")
+    pub fn hour(self) -> Int { 1 }
+}
+
 model Helper {
     provider: openai,
     base: "gpt-5.4-mini",
@@ -26,21 +33,24 @@ fn main() {
 }
 """
 ONE = "let _ = Helper.with_memory(chat);"
-TWO = "let _ = Helper.with_memory(chat).with_memory(chat, auto: false);"
+TWO = "let _ = Helper.with_memory(chat).with_tools([Clock]);"
 
 
 class Builder:
     """The twin: an immutable builder as one writes it by hand."""
 
-    __slots__ = ("model", "memory", "auto")
+    __slots__ = ("model", "memory", "tools")
 
-    def __init__(self, model: str, memory: object = None, auto: bool = True) -> None:
+    def __init__(self, model: str, memory: object = None, tools: tuple[object, ...] = ()) -> None:
         self.model = model
         self.memory = memory
-        self.auto = auto
+        self.tools = tools
 
-    def with_memory(self, memory: object, auto: bool = True) -> Builder:
-        return Builder(self.model, memory, auto)
+    def with_memory(self, memory: object) -> Builder:
+        return Builder(self.model, memory, self.tools)
+
+    def with_tools(self, tools: list[object]) -> Builder:
+        return Builder(self.model, self.memory, (*self.tools, *tools))
 
 
 def builder_dispatch(plan: Plan) -> list[Figure]:
@@ -49,8 +59,8 @@ def builder_dispatch(plan: Plan) -> list[Figure]:
     base, single, double, twin = interleave([empty.run, one.run, two.run, lambda: _twin(count)], plan)
     hand = twin.median / count
     return [
-        _figure("builder", single, base, count, hand, "M.with_memory(m)"),
-        _figure("builder_chain", double, base, count, 2 * hand, "two links: M.with_memory(m).with_memory(m, auto: false)"),
+        _figure("builder", double, base, count, hand, "M.with_memory(m).with_tools([T])", CHAIN),
+        _figure("builder_link", single, base, count, hand, "M.with_memory(m), against the same twin", None),
     ]
 
 
@@ -60,13 +70,14 @@ def _program(chain: str, count: int) -> Concerto:
     return program
 
 
-def _figure(name: str, samples: Samples, base: Samples, count: int, hand: float, note: str) -> Figure:
+def _figure(name: str, samples: Samples, base: Samples, count: int, hand: float, note: str, target: Target | None) -> Figure:
     each = (samples.median - base.median) / count
-    return Figure(name, each * 1e6, "µs/chain", CHAIN, ratio=each / hand, spread=samples.spread, note=note)
+    return Figure(name, each * 1e6, "µs/chain", target, ratio=each / hand, spread=samples.spread, note=note)
 
 
 def _twin(count: int) -> None:
     memory = object()
+    clock = object()
     builder = Builder("Helper")
     for _ in range(count):
-        builder.with_memory(memory)
+        builder.with_memory(memory).with_tools([clock])

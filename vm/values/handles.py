@@ -186,22 +186,33 @@ class ModelBuilder:
         self.without_tools = without_tools
         self.turn = turn  # `tokens` and `meta` of with_memory
 
+    def with_tools(self, tools: tuple[Any, ...]) -> ModelBuilder:
+        """A copy with tools beside those before (O-3.20)."""
+        copy = _new(ModelBuilder)  # stores without a second call: builder chains are measured (V-8.3)
+        copy.model = self.model
+        copy.memory = self.memory
+        copy.auto = self.auto
+        copy.context = self.context
+        copy.tools = self.tools + tools
+        copy.without_tools = self.without_tools
+        copy.turn = self.turn
+        return copy
+
     def with_(
         self,
         memory: Any = KEEP,
         auto: Any = KEEP,
         context: Any = KEEP,
-        tools: Any = KEEP,
         without_tools: Any = KEEP,
         turn: Any = KEEP,
     ) -> ModelBuilder:
-        """A copy with the given settings; `tools` are added to those before (O-3.19 to O-3.22)."""
-        copy = _new(ModelBuilder)  # stores without a second call: builder chains are measured (V-8.3)
+        """A copy with the given settings (O-3.19 to O-3.22)."""
+        copy = _new(ModelBuilder)
         copy.model = self.model
         copy.memory = self.memory if memory is KEEP else memory
         copy.auto = self.auto if auto is KEEP else auto
         copy.context = self.context if context is KEEP else context
-        copy.tools = self.tools if tools is KEEP else self.tools + tools
+        copy.tools = self.tools
         copy.without_tools = self.without_tools if without_tools is KEEP else without_tools
         copy.turn = self.turn if turn is KEEP else turn
         return copy
